@@ -88,71 +88,71 @@ def read_members(stream: Readable) -> Iterator[TarMember]:
         TarError: it is cut off, has something behind its end, or can be understood in two ways.
     """
     overrides: dict[str, str] = {}
-    while (block := _exactly(stream, _BLOCK)) != bytes(_BLOCK):
-        kind, size = block[156:157], _header_size(block)
+    while (block := _read_exactly(stream, _BLOCK)) != bytes(_BLOCK):
+        kind, size = block[156:157], _read_header_size(block)
         name = overrides.get("path") or _name(block)
         if kind in (_LONG_NAME, _LONG_TARGET, _PAX, _PAX_GLOBAL):
-            overrides = _join_records(overrides, _extra(kind, size, stream, name), name)
+            overrides = _join_records(overrides, _read_extra_header(kind, size, stream, name), name)
             continue
-        yield from _member(stream, block, name, overrides)
+        yield from _read_member(stream, block, name, overrides)
         overrides = {}
     if overrides:
         raise TarError("ends with a header that belongs to no member")
     _require_end(stream)
 
 
-def _member(stream: Readable, block: bytes, name: str, overrides: dict[str, str]) -> Iterator[TarMember]:
+def _read_member(stream: Readable, block: bytes, name: str, overrides: dict[str, str]) -> Iterator[TarMember]:
     """One member; what was not read of its content is passed over."""
     kind = _KINDS.get(block[156:157], MemberKind.UNKNOWN)
     if kind is MemberKind.FILE and name.endswith("/"):
         raise TarError("is a file with the name of a directory", name)
-    if kind is MemberKind.DIRECTORY and _header_size(block):
+    if kind is MemberKind.DIRECTORY and _read_header_size(block):
         raise TarError("is a directory with content", name)
-    size = _header_size(block) if kind in (MemberKind.FILE, MemberKind.SPARSE) else 0
-    pieces = _pieces(stream, size)
-    target = overrides.get("linkpath") or _text(block[157:257], name)
+    size = _read_header_size(block) if kind in (MemberKind.FILE, MemberKind.SPARSE) else 0
+    pieces = _read_pieces(stream, size)
+    target = overrides.get("linkpath") or _parse_text(block[157:257], name)
     yield TarMember(
         member=ArchiveMember(
             name=name,
             kind=kind,
             size=size,
-            mode=_number(block[100:108], name) & 0o7777,
+            mode=_parse_number(block[100:108], name) & 0o7777,
             target=target if kind in (MemberKind.SYMBOLIC_LINK, MemberKind.HARD_LINK) else "",
         ),
-        mtime=_number(block[136:148], name),
+        mtime=_parse_number(block[136:148], name),
         content=lambda: pieces,
     )
     for _ in pieces:
         pass
 
 
-def _pieces(stream: Readable, size: int) -> Iterator[bytes]:
+def _read_pieces(stream: Readable, size: int) -> Iterator[bytes]:
     left = size
     while left:
-        piece = _exactly(stream, min(left, _CHUNK))
+        piece = _read_exactly(stream, min(left, _CHUNK))
         left -= len(piece)
         yield piece
-    _exactly(stream, -size % _BLOCK)
+    _read_exactly(stream, -size % _BLOCK)
 
 
-def _exactly(stream: Readable, size: int) -> bytes:
+def _read_exactly(stream: Readable, size: int) -> bytes:
     content = stream.read(size)
     if len(content) != size:
         raise TarError("is cut off")
     return content
 
 
-def _header_size(block: bytes) -> int:
+def _read_header_size(block: bytes) -> int:
     """The size that a header gives, once its checksum was found right."""
     if block[257:262] != b"ustar":
         raise TarError("is not a tar archive of today (ustar), or damaged")
     blanked = block[:148] + b" " * 8 + block[156:]
-    if sum(blanked) != _number(block[148:156], "header"):
+    if sum(blanked) != _parse_number(block[148:156], "header"):
         raise TarError("has a header whose checksum is wrong")
-    return _number(block[124:136], _text(block[:100], ""))
+    return _parse_number(block[124:136], _parse_text(block[:100], ""))
 
 
-def _number(field: bytes, name: str) -> int:
+def _parse_number(field: bytes, name: str) -> int:
     digits = field.strip(b" \0")
     if not re.fullmatch(rb"[0-7]*", digits):
         raise TarError(f"has the number {field!r} in its header", name)
@@ -161,26 +161,26 @@ def _number(field: bytes, name: str) -> int:
 
 def _name(block: bytes) -> str:
     """With the prefix that POSIX's ustar has, and GNU's does not."""
-    name = _text(block[:100], "")
-    prefix = _text(block[345:500], name) if block[257:263] == b"ustar\0" else ""
+    name = _parse_text(block[:100], "")
+    prefix = _parse_text(block[345:500], name) if block[257:263] == b"ustar\0" else ""
     return f"{prefix}/{name}" if prefix else name
 
 
-def _text(field: bytes, name: str) -> str:
+def _parse_text(field: bytes, name: str) -> str:
     try:
         return field.partition(b"\0")[0].decode()
     except UnicodeDecodeError:
         raise TarError(f"has a name that is not UTF-8: {field!r}", name) from None
 
 
-def _extra(kind: bytes, size: int, stream: Readable, name: str) -> dict[str, str]:
+def _read_extra_header(kind: bytes, size: int, stream: Readable, name: str) -> dict[str, str]:
     """What a header of its own says of the member behind it."""
     if size > _MOST_EXTRA:
         raise TarError(f"has a header of {size} bytes", name)
-    content = b"".join(_pieces(stream, size))
+    content = b"".join(_read_pieces(stream, size))
     if kind in (_LONG_NAME, _LONG_TARGET):
-        return {"path" if kind == _LONG_NAME else "linkpath": _text(content, name)}
-    records = _pax_records(content, name)
+        return {"path" if kind == _LONG_NAME else "linkpath": _parse_text(content, name)}
+    records = _parse_pax_records(content, name)
     forbidden = next((key for key in records if _OVERRIDING.fullmatch(key)), "")
     if kind == _PAX_GLOBAL and "path" in records:
         forbidden = "path"
@@ -195,7 +195,7 @@ def _join_records(before: dict[str, str], more: dict[str, str], name: str) -> di
     return {**before, **more}
 
 
-def _pax_records(content: bytes, name: str) -> dict[str, str]:
+def _parse_pax_records(content: bytes, name: str) -> dict[str, str]:
     found: dict[str, str] = {}
     while content:
         match = _RECORD.match(content)
@@ -205,7 +205,7 @@ def _pax_records(content: bytes, name: str) -> dict[str, str]:
             raise TarError("has a pax header that cannot be read", name)
         if key.decode("utf-8", "replace") in found:
             raise TarError(f"has a pax header that sets {key.decode('utf-8', 'replace')!r} twice", name)
-        found[key.decode("utf-8", "replace")] = _text(value[:-1], name) if key == b"path" else ""
+        found[key.decode("utf-8", "replace")] = _parse_text(value[:-1], name) if key == b"path" else ""
         content = content[length:]
     return found
 
@@ -241,7 +241,7 @@ def unpack_tar(archive: Path, directory: Path, wanted: Callable[[str], bool] = l
         OSError: it cannot be read, or the directory cannot be written.
     """
     with foreign.open_foreign_file(archive) as packed:
-        top = _checked_top(archive, packed)
+        top = _require_single_top(archive, packed)
         packed.seek(0)
         with gzip.open(packed) as stream, Unpacking(directory) as unpacking:
             for each in read_members(stream):
@@ -273,7 +273,7 @@ def _is_short(member: ArchiveMember) -> bool:
     return member.kind is MemberKind.FILE and member.size <= _MOST_METADATA
 
 
-def _checked_top(archive: Path, packed: BinaryIO) -> str:
+def _require_single_top(archive: Path, packed: BinaryIO) -> str:
     tops: dict[str, None] = {}
 
     def look(each: TarMember) -> ArchiveMember:

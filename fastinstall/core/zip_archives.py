@@ -108,14 +108,14 @@ def read_entries(stream: BinaryIO) -> tuple[ZipEntry, ...]:
     size = stream.seek(0, os.SEEK_END)
     start, length, count = _end(stream, size)
     stream.seek(start)
-    listed = sorted(_directory(stream.read(length), count), key=lambda each: each.offset)
+    listed = sorted(_parse_directory(stream.read(length), count), key=lambda each: each.offset)
     if not listed and start:
         raise ZipError("has something before its directory")
     entries, position = [], 0
     for each, following in zip(listed, [*(each.offset for each in listed[1:]), start], strict=False):
         if each.offset != position:
             raise ZipError("overlaps another one, or hides something before it", _format_name(each.name))
-        entries.append(_entry(stream, each, following))
+        entries.append(_read_entry(stream, each, following))
         position = following
     return tuple(entries)
 
@@ -139,7 +139,7 @@ def _end(stream: BinaryIO, size: int) -> tuple[int, int, int]:
     return start, length, count
 
 
-def _directory(content: bytes, count: int) -> Iterator[_Listed]:
+def _parse_directory(content: bytes, count: int) -> Iterator[_Listed]:
     position = 0
     for _ in range(count):
         if len(content) - position < _LISTED.size:
@@ -166,7 +166,7 @@ def _directory(content: bytes, count: int) -> Iterator[_Listed]:
         raise ZipError("has more in its directory than it counts")
 
 
-def _entry(stream: BinaryIO, listed: _Listed, following: int) -> ZipEntry:
+def _read_entry(stream: BinaryIO, listed: _Listed, following: int) -> ZipEntry:
     """An entry whose own header was found to say what the directory says of it."""
     name = _decode_name(listed)
     if listed.flags & _ENCRYPTED:
@@ -180,7 +180,7 @@ def _entry(stream: BinaryIO, listed: _Listed, following: int) -> ZipEntry:
     start = _require_same(stream, listed, name)
     _require_reaches(stream, listed, start + listed.packed, following)
     return ZipEntry(
-        member=_member(listed, name),
+        member=_make_member(listed, name),
         method=listed.method,
         checksum=listed.checksum,
         packed=listed.packed,
@@ -199,7 +199,7 @@ def _require_same(stream: BinaryIO, listed: _Listed, name: str) -> int:
         raise ZipError("has another name in its own header than in the directory", name)
     extra = stream.read(extra_length)
     _require_plain_fields(extra, listed.name)
-    own = _long_sizes(extra) if _ZIP64 in (packed, size) else (size, packed)
+    own = _parse_long_sizes(extra) if _ZIP64 in (packed, size) else (size, packed)
     said = (listed.size, listed.packed)
     later = bool(flags & _SIZES_BEHIND) and (checksum, *own) == (0, 0, 0)
     if (flags, method) != (listed.flags, listed.method) or not (later or (checksum, own) == (listed.checksum, said)):
@@ -221,23 +221,25 @@ def _require_reaches(stream: BinaryIO, listed: _Listed, end: int, following: int
 
 def _require_plain_fields(extra: bytes, name: bytes) -> None:
     """No field may give a member a second name. Source: Info-ZIP's `extrafld.txt`."""
-    if any(kind == _NAME_FIELD for kind, _ in _fields(extra)):
+    if any(kind == _NAME_FIELD for kind, _ in _parse_fields(extra)):
         raise ZipError("has a second name in an extra field", _format_name(name))
 
 
-def _fields(extra: bytes) -> Iterator[tuple[int, bytes]]:
+def _parse_fields(extra: bytes) -> Iterator[tuple[int, bytes]]:
     while len(extra) >= 4:  # noqa: PLR2004 (kind and length of a field)
         kind, length = struct.unpack_from("<2H", extra)
         yield kind, extra[4 : 4 + length]
         extra = extra[4 + length :]
 
 
-def _long_sizes(extra: bytes) -> tuple[int, int]:
-    found = next((content for kind, content in _fields(extra) if kind == _ZIP64_FIELD and len(content) >= 16), None)  # noqa: PLR2004 (two numbers)
+def _parse_long_sizes(extra: bytes) -> tuple[int, int]:
+    found = next(
+        (content for kind, content in _parse_fields(extra) if kind == _ZIP64_FIELD and len(content) >= 16), None
+    )  # noqa: PLR2004 (two numbers)
     return struct.unpack_from("<2Q", found) if found is not None else (_ZIP64, _ZIP64)
 
 
-def _member(listed: _Listed, name: str) -> ArchiveMember:
+def _make_member(listed: _Listed, name: str) -> ArchiveMember:
     mode = listed.attributes >> 16  # of Unix; whatever made the archive, that is what installers take for the mode
     kind = _KINDS.get(stat.S_IFMT(mode), MemberKind.UNKNOWN)
     if name.endswith("/"):
@@ -305,17 +307,17 @@ class SoundZip:
         """
         entry = self._entries[name]
         done, checksum = 0, 0
-        for piece in self._pieces(entry):
+        for piece in self._read_pieces(entry):
             done, checksum = done + len(piece), zlib.crc32(piece, checksum)
             if done > entry.member.size:
-                raise self._lies(entry, f"is longer than the {entry.member.size} bytes that it declares")
+                raise self._make_objection(entry, f"is longer than the {entry.member.size} bytes that it declares")
             yield piece
         if done != entry.member.size:
-            raise self._lies(entry, f"declares {entry.member.size} bytes, and has {done}")
+            raise self._make_objection(entry, f"declares {entry.member.size} bytes, and has {done}")
         if checksum != entry.checksum:
-            raise self._lies(entry, "is damaged: its checksum is another")
+            raise self._make_objection(entry, "is damaged: its checksum is another")
 
-    def _pieces(self, entry: ZipEntry) -> Iterator[bytes]:
+    def _read_pieces(self, entry: ZipEntry) -> Iterator[bytes]:
         inflating = zlib.decompressobj(-zlib.MAX_WBITS) if entry.method else None
         left, packed = entry.packed, b""
         self._stream.seek(entry.start)
@@ -326,23 +328,23 @@ class SoundZip:
             if inflating is None:
                 piece, packed = packed, b""
             else:
-                piece, packed = self._inflated(entry, inflating, packed)
+                piece, packed = self._inflate(entry, inflating, packed)
             yield piece
         if inflating is not None and not inflating.eof:
-            yield self._inflated(entry, inflating, b"")[0]
+            yield self._inflate(entry, inflating, b"")[0]
             if not inflating.eof:
-                raise self._lies(entry, "is cut off")
+                raise self._make_objection(entry, "is cut off")
 
-    def _inflated(self, entry: ZipEntry, inflating: "zlib._Decompress", packed: bytes) -> tuple[bytes, bytes]:
+    def _inflate(self, entry: ZipEntry, inflating: "zlib._Decompress", packed: bytes) -> tuple[bytes, bytes]:
         try:
             piece = inflating.decompress(packed, _CHUNK)
         except zlib.error as error:
-            raise self._lies(entry, f"is damaged: {error}") from error
+            raise self._make_objection(entry, f"is damaged: {error}") from error
         if inflating.unused_data:
-            raise self._lies(entry, "has something behind its content")
+            raise self._make_objection(entry, "has something behind its content")
         return piece, inflating.unconsumed_tail
 
-    def _lies(self, entry: ZipEntry, reason: str) -> ArchiveError:
+    def _make_objection(self, entry: ZipEntry, reason: str) -> ArchiveError:
         return ArchiveError(self._file, Objection(member=entry.member.name, reason=reason))
 
 

@@ -52,26 +52,26 @@ def plan_repair(session: Session, environment: Environment, request: Request) ->
         RefusedError: neither can be had; says what can be done instead.
         FastinstallError: as a setup's planning.
     """
-    return replace(_planned(session, environment, request), verb=_VERB)
+    return replace(_plan_repair(session, environment, request), verb=_VERB)
 
 
-def _planned(session: Session, environment: Environment, request: Request) -> Plan:
+def _plan_repair(session: Session, environment: Environment, request: Request) -> Plan:
     receipt = receipt_of(environment)
     if receipt is None:
-        return _reinstalling(session, plan(session, NamedTarget(prefix=Path(environment.prefix)), request))
-    facts = _facts(session, environment, receipt)
+        return _add_reinstalls(session, plan(session, NamedTarget(prefix=Path(environment.prefix)), request))
+    facts = _observe_facts(session, environment, receipt)
     recipe = recipe_named(session, receipt.recipe)
     done = nothing_to_do(facts, recipe, receipt.wish, receipt) or guard_plan(facts, recipe, receipt.wish, receipt)
     if done is not None and not _is_link(facts):
         return done
     intent = intent_of(facts, receipt)
     if intent is None or not intent.is_kept:
-        restored = _restoring(session, environment, facts, receipt)
-        return _reinstalling(session, with_word_of(restored, intent, receipt, recipe))
+        restored = _plan_restoring_wheel(session, environment, facts, receipt)
+        return _add_reinstalls(session, with_word_of(restored, intent, receipt, recipe))
     followed = plan_following(session, environment, receipt, intent, request)
     if followed.plan is not None:
-        return _reinstalling(session, followed.plan)
-    return _returning(session, _Swapped(facts=facts, receipt=receipt, intent=intent), followed.reasons, request)
+        return _add_reinstalls(session, followed.plan)
+    return _plan_return(session, _Swapped(facts=facts, receipt=receipt, intent=intent), followed.reasons, request)
 
 
 def repair(session: Session, planned: Plan, request: Request, agree: PlanConsent) -> Receipt:
@@ -94,7 +94,7 @@ def repair(session: Session, planned: Plan, request: Request, agree: PlanConsent
             raise
         for line in error.details:
             session.emit(Noted(message=line))
-        back = replace(_returning(session, swapped, (error.message,), request), verb=_VERB)
+        back = replace(_plan_return(session, swapped, (error.message,), request), verb=_VERB)
         return _announce_repair_eta(session, agree(back))
 
 
@@ -116,25 +116,25 @@ def _find_swapped_stack(session: Session, environment: Environment) -> _Swapped 
     receipt = receipt_of(environment)
     if receipt is None:
         return None
-    facts = _facts(session, environment, receipt)
+    facts = _observe_facts(session, environment, receipt)
     intent = intent_of(facts, receipt)
     return _Swapped(facts=facts, receipt=receipt, intent=intent) if intent is not None else None
 
 
-def _returning(session: Session, swapped: _Swapped, reasons: Sequence[str], request: Request) -> Plan:
+def _plan_return(session: Session, swapped: _Swapped, reasons: Sequence[str], request: Request) -> Plan:
     """Back to ours, which is a risk to be allowed; refused where something requires what is in place."""
     environment, intent = swapped.facts.environment, swapped.intent
     if intent.unmet:
         raise refusal(intent, reasons, environment.prefix)
-    restored = _restoring(session, environment, swapped.facts, swapped.receipt)
-    return _reinstalling(session, returning(restored, intent, reasons, request.allow))
+    restored = _plan_restoring_wheel(session, environment, swapped.facts, swapped.receipt)
+    return _add_reinstalls(session, returning(restored, intent, reasons, request.allow))
 
 
-def _restoring(session: Session, environment: Environment, facts: Facts, receipt: Receipt) -> Plan:
-    return plan_restoring(session, environment, receipt, _releases(session, receipt, facts))
+def _plan_restoring_wheel(session: Session, environment: Environment, facts: Facts, receipt: Receipt) -> Plan:
+    return plan_restoring(session, environment, receipt, _find_releases(session, receipt, facts))
 
 
-def _reinstalling(session: Session, planned: Plan) -> Plan:
+def _add_reinstalls(session: Session, planned: Plan) -> Plan:
     """In a conda environment other packages get back what was taken from them, in the same transaction."""
     environment = planned.environment
     if environment.kind is not EnvironmentKind.CONDA or not planned.steps:
@@ -149,13 +149,13 @@ def _is_link(facts: Facts) -> bool:
     return facts.stack.directory is not None and Path(facts.stack.directory).is_symlink()
 
 
-def _facts(session: Session, environment: Environment, receipt: Receipt) -> Facts:
+def _observe_facts(session: Session, environment: Environment, receipt: Receipt) -> Facts:
     return facts_of(
         session, environment, ObservationRequest(recipe=read_recorded_recipe(session, environment, receipt))
     )
 
 
-def _releases(session: Session, receipt: Receipt, facts: Facts) -> Releases:
+def _find_releases(session: Session, receipt: Receipt, facts: Facts) -> Releases:
     cached = find_wheel(session.directories.cache, receipt.wheel_sha256)
     if cached is not None:
         wheel = Artefact(
@@ -203,7 +203,7 @@ def plan_following(
     reasons: dict[str, None] = {}
     reachable = True
     for recipe in dict.fromkeys((receipt.recipe, Request().recipe)):
-        for wanted in _attempts(
+        for wanted in _list_attempts(
             session, _make_followed_request(receipt, recipe, intent.version, request), reachable=reachable
         ):
             made = _plan_following(session, environment, wanted)
@@ -216,7 +216,7 @@ def plan_following(
     return InPlacePlan(plan=None, reasons=tuple(reasons))
 
 
-def _attempts(session: Session, wanted: Request, *, reachable: bool) -> Iterator[Request]:
+def _list_attempts(session: Session, wanted: Request, *, reachable: bool) -> Iterator[Request]:
     """With the index, as long as it answers; without one what was fetched before may do."""
     if reachable or wanted.offline:
         yield wanted
