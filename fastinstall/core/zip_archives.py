@@ -233,9 +233,8 @@ def _parse_fields(extra: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _parse_long_sizes(extra: bytes) -> tuple[int, int]:
-    found = next(
-        (content for kind, content in _parse_fields(extra) if kind == _ZIP64_FIELD and len(content) >= 16), None
-    )  # noqa: PLR2004 (two numbers)
+    contents = (content for kind, content in _parse_fields(extra) if kind == _ZIP64_FIELD)
+    found = next((content for content in contents if len(content) >= 16), None)  # noqa: PLR2004 (two numbers)
     return struct.unpack_from("<2Q", found) if found is not None else (_ZIP64, _ZIP64)
 
 

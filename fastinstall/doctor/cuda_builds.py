@@ -163,7 +163,8 @@ def _report_old_driver(
         return
     required = find_required_driver(build.cuda)
     yield say.error(
-        f"{name_cuda_build(build)} was built for CUDA {build.cuda}, which needs a driver >= {_name_driver_branch(gpu, required)}; "
+        f"{name_cuda_build(build)} was built for CUDA {build.cuda}, "
+        f"which needs a driver >= {_name_driver_branch(gpu, required)}; "
         f"this machine has {gpu.driver}",
         evidence=(*describe_gpu(gpu), f"{describe_data_age()} [{COMPATIBILITY}]"),
         expected=f">= {_name_driver_branch(gpu, required)}",

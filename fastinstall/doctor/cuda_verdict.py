@@ -191,7 +191,8 @@ def _report_vision_mismatch(
         )
     elif torch.known and vision.known and major(torch.cuda or "") != major(vision.cuda or ""):
         yield say.error(
-            f"torch was built for {_name_build_kind(torch)} and torchvision for {_name_build_kind(vision)}: they will not work together",
+            f"torch was built for {_name_build_kind(torch)} and torchvision for {_name_build_kind(vision)}: "
+            "they will not work together",
             expected=torch.version,
             observed=vision.version,
             remedy=fitting_pair(context, torch),

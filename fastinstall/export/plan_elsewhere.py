@@ -121,7 +121,7 @@ def portable(recipe: Recipe, request: Request) -> Request:
     """The wish for a machine that is not this one: levels for every CPU, and nothing that is here alone."""
     named = list_requested_levels(request)
     level = "auto" if len(named) != 1 else named[0]
-    levels = named if len(named) > 1 else () if named else _usual_levels(recipe)
+    levels = named if len(named) > 1 else () if named else _list_usual_levels(recipe)
     return replace(request, level=level, levels=levels, wheelhouse=None, offline=False, upgrade=False, avoid=())
 
 
@@ -141,7 +141,7 @@ def refuse_unportable(request: Request, form: ExportFormat) -> None:
         or request.channels
         or request.toolchain is ToolchainSource.CONDA
     ):
-        raise _no_conda("conda packages cannot be exported as a script or an image's file")
+        raise _make_no_conda_error("conda packages cannot be exported as a script or an image's file")
     if request.offline and request.wheelhouse is None:
         raise RefusedError(
             "--offline without --wheelhouse: the other machine has nothing to take the stack from",
@@ -160,7 +160,9 @@ def refuse_conda(prefix: PurePath) -> None:
     Raises:
         RefusedError: always.
     """
-    raise _no_conda(f"{prefix} is a conda environment, which cannot be exported as a script or an image's file")
+    raise _make_no_conda_error(
+        f"{prefix} is a conda environment, which cannot be exported as a script or an image's file"
+    )
 
 
 def refuse_python(minor: str, form: ExportFormat) -> None:
@@ -236,12 +238,12 @@ def foreign_python(minor: str) -> Interpreter:
     )
 
 
-def _usual_levels(recipe: Recipe) -> tuple[str, ...]:
+def _list_usual_levels(recipe: Recipe) -> tuple[str, ...]:
     names = [level.name for level in recipe.levels if level.automatic and level.name in LEVELS]
     return tuple(level.name for level in sort_recipe_levels(recipe, names))
 
 
-def _no_conda(message: str) -> RefusedError:
+def _make_no_conda_error(message: str) -> RefusedError:
     return RefusedError(
         message,
         hint="name a Python instead: --python python3.12; "
@@ -274,9 +276,9 @@ def export(session: Session, target: NamedTarget, request: Request, form: Export
     refuse_place(prefix, form)
     if request.wheelhouse is not None:
         refuse_place(request.wheelhouse, form)
-    minor = _minor_of(session, target)
+    minor = _find_minor(session, target)
     refuse_python(minor, form)
-    releases = _releases(session, recipe, request, minor)
+    releases = _find_releases(session, recipe, request, minor)
     interpreter = foreign_python(minor)
     choice = newest_fitting(releases, recipe, interpreter, (), request)
     hazards = find_version_risks(recipe, InstalledStack(directory=None), choice.version, interpreter, elsewhere=True)
@@ -288,9 +290,9 @@ def export(session: Session, target: NamedTarget, request: Request, form: Export
         wish=carried,
         distribution=request.dist_name,
         version=choice.prebuilt.version if choice.prebuilt else _make_label(recipe, carried),
-        sources=_sources(recipe, releases, choice),
+        sources=_list_sources(recipe, releases, choice),
         packages=() if choice.prebuilt or request.with_system_deps else system_packages(recipe, request),
-        wheelhouse=_wheelhouse(request, choice),
+        wheelhouse=_make_wheelhouse(request, choice),
         tool=Tool(requirement=f"{_NAME}=={__version__}", pins=tool_pins(minor)),
         warnings=describe_version_advisories(recipe, choice.version),
     )
@@ -317,21 +319,21 @@ def tool_pins(minor: str) -> tuple[str, ...]:
     return tuple(sorted(found[name] for name in found.keys() - {_NAME}))
 
 
-def _minor_of(session: Session, target: NamedTarget) -> str:
+def _find_minor(session: Session, target: NamedTarget) -> str:
     """The minor version of the target's Python; one that is only named need not be here."""
     if target.python is not None:
         named = _MINOR.fullmatch(target.python.name)
-        return named[1] if named is not None else _minor(observe_interpreter(target.python))
+        return named[1] if named is not None else _get_minor(observe_interpreter(target.python))
     there = target.prefix is not None and target.prefix.is_dir()
     if not there and (target.new or target.prefix or not is_active_elsewhere(session)):
-        return _minor(observe_interpreter(base_python(session)))
+        return _get_minor(observe_interpreter(base_python(session)))
     environment = find(session, NamedTarget(prefix=target.prefix if there else None))
     if environment.kind is EnvironmentKind.CONDA:
         refuse_conda(environment.prefix)
-    return _minor(observe_interpreter(Path(environment.python)))
+    return _get_minor(observe_interpreter(Path(environment.python)))
 
 
-def _minor(interpreter: Interpreter) -> str:
+def _get_minor(interpreter: Interpreter) -> str:
     if interpreter.free_threaded:
         raise RefusedError(
             f"{interpreter.executable} has no global interpreter lock, and images of Python have one",
@@ -340,7 +342,7 @@ def _minor(interpreter: Interpreter) -> str:
     return ".".join(interpreter.version.split(".")[:2])
 
 
-def _releases(session: Session, recipe: Recipe, request: Request, minor: str) -> Releases:
+def _find_releases(session: Session, recipe: Recipe, request: Request, minor: str) -> Releases:
     """What there is; of a wheelhouse the wheels of ours alone, those of the levels that are asked for."""
     python = foreign_python(minor)
     if request.wheelhouse is None:
@@ -374,7 +376,7 @@ def _make_label(recipe: Recipe, request: Request) -> str:
     return make_labelled_version(recipe, request.version or "", [level.name for level in levels], request.dist_name)
 
 
-def _sources(recipe: Recipe, releases: Releases, choice: VersionChoice) -> tuple[Artefact, ...]:
+def _list_sources(recipe: Recipe, releases: Releases, choice: VersionChoice) -> tuple[Artefact, ...]:
     if choice.prebuilt is not None:
         return ()
     statics = choose_statics(recipe, releases, LinkMode.BUNDLE).artefacts.values()
@@ -382,7 +384,7 @@ def _sources(recipe: Recipe, releases: Releases, choice: VersionChoice) -> tuple
     return tuple(each for each in found if each is not None)
 
 
-def _wheelhouse(request: Request, choice: VersionChoice) -> Wheelhouse | None:
+def _make_wheelhouse(request: Request, choice: VersionChoice) -> Wheelhouse | None:
     if request.wheelhouse is None or choice.prebuilt is None:
         return None
     tool = Path(request.wheelhouse) / "tool"

@@ -67,7 +67,7 @@ def plan_hosts(session: Session, request: FleetRequest, wish: Request) -> Fleet:
     hosts, unread = _read(request.hosts)
     limits = Limits(now=session.now().timestamp(), max_age=request.max_age)
     fleet = plan_fleet(hosts, unread, recipe, wish, limits)
-    return replace(fleet, artefacts=tuple(_with_builders(session, request, fleet)))
+    return replace(fleet, artefacts=tuple(_add_builders(session, request, fleet)))
 
 
 def _read(directory: Path) -> tuple[list[FleetHost], list[ExcludedHost]]:
@@ -94,7 +94,7 @@ def _refuse_native(recipe: Recipe, request: Request) -> None:
         )
 
 
-def _with_builders(session: Session, request: FleetRequest, fleet: Fleet) -> Iterator[FleetArtefact]:
+def _add_builders(session: Session, request: FleetRequest, fleet: Fleet) -> Iterator[FleetArtefact]:
     """Each artefact with the interpreter of this machine that it is built with."""
     first = tuple(python for python in (request.python, base_python(session)) if python is not None)
     builders: dict[str, Path | None] = {}
@@ -103,10 +103,10 @@ def _with_builders(session: Session, request: FleetRequest, fleet: Fleet) -> Ite
             found = interpreter_with(artefact.abi, artefact.python, first, session.variables)
             builders[artefact.abi] = Path(found.executable) if found is not None else None
         builder = builders[artefact.abi]
-        yield replace(artefact, builder=builder) if builder is not None else _without_builder(artefact)
+        yield replace(artefact, builder=builder) if builder is not None else _report_missing_builder(artefact)
 
 
-def _without_builder(artefact: FleetArtefact) -> FleetArtefact:
+def _report_missing_builder(artefact: FleetArtefact) -> FleetArtefact:
     name = f"python{artefact.python}{'t' if artefact.abi.endswith('t') else ''}"
     return replace(
         artefact,
@@ -147,7 +147,7 @@ def wheel_there(directory: Path, artefact: FleetArtefact, recipe: Recipe, reques
         return None
     sums = read_sums(directory / SUMS)
     fitting = sorted(
-        _fitting(sums, artefact, recipe, request), key=lambda pair: parse_version_number(pair[0]), reverse=True
+        _list_fitting(sums, artefact, recipe, request), key=lambda pair: parse_version_number(pair[0]), reverse=True
     )
     for _, name in fitting:
         if _is_sound(directory / name, sums[name], request):
@@ -162,7 +162,7 @@ def describe_wheel_file(name: str, sha256: str) -> WheelThere:
     return WheelThere(name=name, sha256=sha256, platforms=tuple(sorted(platforms)))
 
 
-def _fitting(
+def _list_fitting(
     names: "dict[str, str]", artefact: FleetArtefact, recipe: Recipe, request: Request
 ) -> Iterator[tuple[str, str]]:
     """Version and name of each file that is for this Python, with these levels, at the wished version."""
@@ -216,7 +216,7 @@ def build_fleet(session: Session, request: FleetRequest, wish: Request, wheelhou
         return fleet
     recipe = recipe_named(session, wish.recipe)
     require_wheelhouse(session, wheelhouse)
-    with _alone(wheelhouse):
+    with _lock_wheelhouse(wheelhouse):
         pairs = list(_make_artefacts(session, fleet, recipe, wheelhouse))
         needed = {artefact.id: find_oldest_glibc(wheel.platforms) for artefact, wheel in pairs if wheel is not None}
         built = select_reachable_hosts(replace(fleet, artefacts=tuple(artefact for artefact, _ in pairs)), needed)
@@ -233,7 +233,7 @@ def _make_artefacts(
         there = wheel_there(directory, artefact, recipe, fleet.wish)
         if there is not None:
             session.emit(Noted(message=f"{turn}: {there.name} is there already"))
-            yield _with_wheel(artefact, there), there
+            yield _add_wheel(artefact, there), there
         elif artefact.builder is None:
             session.emit(Noted(message=f"{turn}: {artefact.problem}", warning=True))
             yield artefact, None
@@ -254,17 +254,17 @@ def _build_artefact(
         details = f" ({error.details[-1]})" if error.details else ""
         return replace(artefact, problem=f"{error.message}{details}", hint=error.hint or ""), None
     there = describe_wheel_file(result.wheel.name, result.sha256)
-    return _with_wheel(artefact, there), there
+    return _add_wheel(artefact, there), there
 
 
-def _with_wheel(artefact: FleetArtefact, wheel: WheelThere) -> FleetArtefact:
+def _add_wheel(artefact: FleetArtefact, wheel: WheelThere) -> FleetArtefact:
     """What made it says nothing of a wheel that is there, so a machine without that Python writes the same."""
     path = Path(artefact.directory, wheel.name)
     return replace(artefact, wheel=str(path), sha256=wheel.sha256, builder=None, problem="", hint="")
 
 
 @contextmanager
-def _alone(wheelhouse: Path) -> Iterator[None]:
+def _lock_wheelhouse(wheelhouse: Path) -> Iterator[None]:
     """One writer of a wheelhouse at a time."""
     try:
         wheelhouse.mkdir(parents=True, exist_ok=True)

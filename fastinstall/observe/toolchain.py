@@ -360,7 +360,8 @@ def _find_unoptimised(compiled: list[tuple[str, list[str]]]) -> str:
     ]
     if not slow:
         return ""
-    return f"compiled without optimisation ({slow[0][1] or 'no -O flag'}): {_list_some_files([source for source, _ in slow])}"
+    files = _list_some_files([source for source, _ in slow])
+    return f"compiled without optimisation ({slow[0][1] or 'no -O flag'}): {files}"
 
 
 def _explain_missing_flag(flag: str, compiled: list[tuple[str, list[str]]]) -> str:

@@ -233,8 +233,8 @@ def _report_contested(context: CheckContext, say: FindingFactory, clashes: list[
     whose = f"of {first.holder}" if first.holder else "of neither"
     tell = say.warning if is_wrong else say.hint
     return tell(
-        f"{joined(first.claimants)} claim the same files: {_join_names(paths)} {_choose_verb(paths)} {whose}, and removing one "
-        "package takes the other's along",
+        f"{joined(first.claimants)} claim the same files: {_join_names(paths)} {_choose_verb(paths)} {whose}, "
+        "and removing one package takes the other's along",
         evidence=listing(paths),
         expected=right,
         observed=first.holder or "the content of neither",

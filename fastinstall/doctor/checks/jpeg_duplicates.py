@@ -143,7 +143,8 @@ def _report_lucky(context: CheckContext, linkage: Linkage, shared: tuple[Codec, 
     unversioned = any(not binding.version for binding in _select_jpeg_bindings(linkage))
     keeps = "the order of loading alone" if unversioned else "nothing but the versions of their symbols"
     return _SAY.warning(
-        f"{len(shared)} libjpegs come into one process: {' and '.join(map(_name_codec, shared))}; {keeps} keeps them apart",
+        f"{len(shared)} libjpegs come into one process: {' and '.join(map(_name_codec, shared))}; "
+        f"{keeps} keeps them apart",
         evidence=_describe_codecs(context, shared),
         expected="one libjpeg",
         observed=f"{len(shared)} of them",

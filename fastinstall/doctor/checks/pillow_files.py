@@ -137,7 +137,8 @@ def _report_foreign_modules(context: CheckContext) -> Iterator[Finding]:
         yield _report_problem(context, Status.WARNING, message, _make_details(context, stack.foreign_cores))
     modules = tuple(name for name in _list_files_of_another_python(context) if name not in stack.foreign_cores)
     if modules:
-        message = f"extension modules for {_describe_foreign_python(context, modules)}, which this one never loads: {_join_names(modules)}"
+        whose = _describe_foreign_python(context, modules)
+        message = f"extension modules for {whose}, which this one never loads: {_join_names(modules)}"
         yield _report_problem(context, Status.WARNING, message, _make_details(context, modules))
 
 
