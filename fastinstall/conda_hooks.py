@@ -94,7 +94,8 @@ def _notice(record: logging.LogRecord) -> bool:
         warning = _explain_unsolved(text, Path(_get_context().target_prefix))
         if warning is not None and warning not in _told:
             _told.add(warning)
-            hint = f"to have another Pillow: {_format_rollback_command(Path(_get_context().target_prefix))}; then run this again"
+            rollback = _format_rollback_command(Path(_get_context().target_prefix))
+            hint = f"to have another Pillow: {rollback}; then run this again"
             atexit.register(_warn, warning, hint)
     return True
 

@@ -205,7 +205,8 @@ class PackageIndex:
         names = " or ".join(dict.fromkeys((recipe.source.pypi, *recipe.replaces)))
         asked = () if self.offline else tuple(f"asked: {remove_credentials(url)}" for url in self._list_urls() if url)
         return FailedError(
-            f"found neither an sdist of {recipe.source.pypi} nor a wheel of ours ({names}): looked in {self._describe_origin()}",
+            f"found neither an sdist of {recipe.source.pypi} nor a wheel of ours ({names}): "
+            f"looked in {self._describe_origin()}",
             hint=_FILL_HINT if self.offline else "python -m pip config list shows which index is asked",
             details=(*asked, *passed_over),
         )

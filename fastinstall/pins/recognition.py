@@ -120,7 +120,8 @@ def _find_project(directory: Path) -> Project | None:
     if len(candidates) > 1:
         first, second = candidates[:2]
         raise UsageError(
-            f"{directory} is a project of {first.name} and of {second.name}: {_explain_ambiguity(first, second, strongest)}",
+            f"{directory} is a project of {first.name} and of {second.name}: "
+            f"{_explain_ambiguity(first, second, strongest)}",
             hint=f"take away what is left over of one of them in {directory}",
         )
     return _make_project(directory, candidates[0], there) if candidates else None
