@@ -62,8 +62,8 @@ def run(words: Sequence[str]) -> int:
     """
     from fastinstall.cli.main import main  # noqa: PLC0415 (no other hook needs it)
 
-    context = _context()
-    ours, prefix = _without_prefix(words)
+    context = _get_context()
+    ours, prefix = _split_prefix(words)
     if prefix is None and context.target_prefix != context.root_prefix:
         os.environ.setdefault("FASTINSTALL_PREFIX", context.target_prefix)
     try:
@@ -91,15 +91,16 @@ def _notice(record: logging.LogRecord) -> bool:
     with contextlib.suppress(Exception):
         told = record.args[0] if isinstance(record.args, tuple) and record.args else None
         text = f"{type(told).__name__}: {told}" if isinstance(told, Exception) else record.getMessage()
-        warning = _why_unsolved(text, Path(_context().target_prefix))
+        warning = _explain_unsolved(text, Path(_get_context().target_prefix))
         if warning is not None and warning not in _told:
             _told.add(warning)
-            hint = f"to have another Pillow: {_back(Path(_context().target_prefix))}; then run this again"
+            rollback = _format_rollback_command(Path(_get_context().target_prefix))
+            hint = f"to have another Pillow: {rollback}; then run this again"
             atexit.register(_warn, warning, hint)
     return True
 
 
-def _why_unsolved(text: str, prefix: Path) -> str | None:
+def _explain_unsolved(text: str, prefix: Path) -> str | None:
     """Explain how our guard package caused a conda error, or return None if it did not."""
     from fastinstall.model.conda_packages import GUARD  # noqa: PLC0415 (only where a command has failed)
 
@@ -110,7 +111,7 @@ def _why_unsolved(text: str, prefix: Path) -> str | None:
     return f"the package {GUARD} in {prefix} allows no Pillow but one that fastinstall has built: nothing else is found"
 
 
-def _back(prefix: Path) -> str:
+def _format_rollback_command(prefix: Path) -> str:
     from fastinstall.core.messages import quote  # noqa: PLC0415 (likewise)
 
     return f"conda fastinstall rollback --yes --prefix {quote(prefix)}"
@@ -126,7 +127,7 @@ def foresee(unlinked: Iterable[object], linked: Iterable[object]) -> str | None:
     if standing is None:
         return None
 
-    change = CondaChange(linked=tuple(map(_package, linked)), unlinked=tuple(map(_package, unlinked)))
+    change = CondaChange(linked=tuple(map(_make_package, linked)), unlinked=tuple(map(_make_package, unlinked)))
     warning = foreseen(change, tuple(_requested), standing)
     if not warning:
         return None
@@ -145,7 +146,7 @@ def look_back(command: str) -> None:
     """
     if command == "doctor" and not _foreseen:
         return
-    prefix = Path(_context().target_prefix)
+    prefix = Path(_get_context().target_prefix)
     if os.environ.get(_OFF) != "0" and (prefix / TRANSACTIONS).is_dir():
         _tell_interrupted(prefix)
     standing = _observe_stack_status()
@@ -168,7 +169,7 @@ def _tell_interrupted(prefix: Path) -> None:
         )
 
 
-def _without_prefix(words: Sequence[str]) -> tuple[tuple[str, ...], str | None]:
+def _split_prefix(words: Sequence[str]) -> tuple[tuple[str, ...], str | None]:
     """The words without conda's flags for an environment, and the prefix that the last of these means."""
     kept: list[str] = []
     prefix = None
@@ -179,11 +180,11 @@ def _without_prefix(words: Sequence[str]) -> tuple[tuple[str, ...], str | None]:
             kept.append(word)
             continue
         given = value if joined else next(rest, "")
-        prefix = _prefix_named(given) if flag in _NAME else given
+        prefix = _find_prefix(given) if flag in _NAME else given
     return tuple(kept), prefix
 
 
-def _prefix_named(name: str) -> str:
+def _find_prefix(name: str) -> str:
     from conda.base.context import locate_prefix_by_name  # noqa: PLC0415 (with -n only)
 
     return str(locate_prefix_by_name(name))
@@ -191,14 +192,14 @@ def _prefix_named(name: str) -> str:
 
 def _observe_stack_status() -> Any:  # noqa: ANN401 (its type would have to be imported at every command)
     """Read the stack's status in the prefix that conda works on, or return None if there is nothing to watch."""
-    prefix = Path(_context().target_prefix)
+    prefix = Path(_get_context().target_prefix)
     if os.environ.get(_OFF) == "0" or not (prefix / RECEIPT).is_file():
         return None
 
     return read_stack_status(prefix)
 
 
-def _package(record: Any) -> CondaPackage:  # noqa: ANN401 (conda's PackageRecord)
+def _make_package(record: Any) -> CondaPackage:  # noqa: ANN401 (conda's PackageRecord)
     return CondaPackage(
         name=str(record.name),
         version=str(record.version),
@@ -213,7 +214,7 @@ def _is_blocking() -> bool:
     if said is not None:
         return said.lower() in _YES
     # Where conda knows no settings of plugins, nothing is set.
-    return bool(getattr(getattr(_context(), "plugins", None), _SETTING, False))
+    return bool(getattr(getattr(_get_context(), "plugins", None), _SETTING, False))
 
 
 def _warn(sentence: str, hint: str) -> None:
@@ -224,7 +225,7 @@ def _warn(sentence: str, hint: str) -> None:
     sys.stderr.flush()
 
 
-def _context() -> Any:  # noqa: ANN401 (conda's Context)
+def _get_context() -> Any:  # noqa: ANN401 (conda's Context)
     from conda.base.context import context  # noqa: PLC0415 (conda has it by then)
 
     return context
@@ -245,7 +246,7 @@ def examine(prefix: str, *, verbose: bool) -> None:
     try:
         report = _report(prefix)
     except FastinstallError as error:
-        _write(f"{_mark(Status.ERROR)} fastinstall: {error.message}", *_hint(error.hint), "")
+        _write(f"{_mark(Status.ERROR)} fastinstall: {error.message}", *_format_hint(error.hint), "")
         return
     if report is not None:
         _write(*_report_lines(report, verbose=verbose), "")
@@ -291,36 +292,38 @@ def _report(prefix: str) -> EnvironmentReport | None:
 
 def _report_lines(report: EnvironmentReport, *, verbose: bool) -> Iterator[str]:
     grave = [finding for finding in report.findings if finding.status.gravity >= _WARNING]
-    told = f"{len(grave)} of {len(report.findings)} findings are warnings or errors" if grave else _in_place(report)
+    told = (
+        f"{len(grave)} of {len(report.findings)} findings are warnings or errors" if grave else _describe_swap(report)
+    )
     yield f"{_mark(report.status)} fastinstall: {told}"
     for finding in report.findings if verbose else grave:
         yield f"  {finding.status} {finding.check}: {finding.message}"
         if verbose:
-            yield from _evidence(finding)
+            yield from _list_evidence(finding)
         if finding.status.gravity:
-            yield from (f"    {line}" for line in _remedy(finding))
+            yield from (f"    {line}" for line in _describe_remedy(finding))
 
 
-def _evidence(finding: Finding) -> Iterator[str]:
+def _list_evidence(finding: Finding) -> Iterator[str]:
     shown = finding.evidence[:_SHOWN]
     yield from (f"    {line}" for line in shown)
     if len(finding.evidence) > len(shown):
         yield f"    and {len(finding.evidence) - len(shown)} more"
 
 
-def _in_place(report: EnvironmentReport) -> str:
+def _describe_swap(report: EnvironmentReport) -> str:
     return next((finding.message for finding in report.findings if finding.check == "swapped"), "all is well")
 
 
-def _remedy(finding: Finding) -> tuple[str, ...]:
+def _describe_remedy(finding: Finding) -> tuple[str, ...]:
     remedy = finding.remedy or Remedy(text="")
     command = remedy.command or ""
     # The plugin is where conda is; our own command need not be on PATH.
     there = f"conda {command}" if command.startswith("fastinstall ") else command
-    return _hint(": ".join(filter(None, (remedy.text, there))))
+    return _format_hint(": ".join(filter(None, (remedy.text, there))))
 
 
-def _hint(text: str | None) -> tuple[str, ...]:
+def _format_hint(text: str | None) -> tuple[str, ...]:
     return (f"hint: {text}",) if text else ()
 
 
@@ -358,12 +361,12 @@ def read_stack_status(prefix: Path) -> StackStatus | None:
         prefix=prefix,
         name=f"{kind} {receipt.stack_version}",
         packaged=receipt.conda is not None,
-        core=_core(prefix, receipt),
-        records=tuple(_records(prefix)),
+        core=_find_core_status(prefix, receipt),
+        records=tuple(_read_records(prefix)),
     )
 
 
-def _core(prefix: Path, receipt: Receipt) -> CoreStatus:
+def _find_core_status(prefix: Path, receipt: Receipt) -> CoreStatus:
     minor = ".".join(receipt.python_version.split(".")[:2])
     cores = (site / receipt.core.path for site in prefix.glob(f"lib/python{escape(minor)}*/site-packages"))
     core = next((file for file in cores if file.is_file()), None)
@@ -378,7 +381,7 @@ def _core(prefix: Path, receipt: Receipt) -> CoreStatus:
     return CoreStatus.INTACT if sha256(core) == receipt.core.sha256 else CoreStatus.OTHER
 
 
-def _records(prefix: Path) -> list[CondaPackage]:
+def _read_records(prefix: Path) -> list[CondaPackage]:
     """Packages that provide PIL, by the names of their records."""
     found = (file.stem.rsplit("-", 2) for file in (prefix / "conda-meta").glob("*.json"))
     named = (parts for parts in found if parts[0] in PROVIDERS and len(parts) == _PARTS)

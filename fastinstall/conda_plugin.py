@@ -30,38 +30,38 @@ hookimpl: Callable[[_Hook], _Hook] = plugins.hookimpl
 def conda_subcommands() -> Iterable[object]:
     """`conda fastinstall VERB ...`."""
     summary = "Build, prove and guard the fast Python image stack: Pillow with SIMD kernels."
-    return _made("CondaSubcommand", {"name": "fastinstall", "summary": summary, "action": _subcommand})
+    return _make_plugin("CondaSubcommand", {"name": "fastinstall", "summary": summary, "action": _run_subcommand})
 
 
 @hookimpl
 def conda_health_checks() -> Iterable[object]:
     """A part of `conda doctor`, and of `conda doctor --fix` where conda has that."""
-    check = {"name": "fastinstall", "action": _health_check}
+    check = {"name": "fastinstall", "action": _run_health_check}
     fixes = {
-        "fixer": _fixer,
+        "fixer": _run_fix,
         "summary": "Examine the Pillow that fastinstall has set up",
         "fix": "Put back what was set up",
     }
-    return _made("CondaHealthCheck", check, fixes)
+    return _make_plugin("CondaHealthCheck", check, fixes)
 
 
 @hookimpl
 def conda_pre_solves() -> Iterable[object]:
     """Learn what was asked for."""
-    return _made("CondaPreSolve", {"name": "fastinstall", "action": _before_solve})
+    return _make_plugin("CondaPreSolve", {"name": "fastinstall", "action": _remember_solve})
 
 
 @hookimpl
 def conda_post_solves() -> Iterable[object]:
     """Warn before the stack is replaced, or refuse."""
-    return _made("CondaPostSolve", {"name": "fastinstall", "action": _after_solve})
+    return _make_plugin("CondaPostSolve", {"name": "fastinstall", "action": _foresee_solve})
 
 
 @hookimpl
 def conda_post_commands() -> Iterable[object]:
     """Warn after the stack was replaced."""
-    fields = {"name": "fastinstall", "action": _after_command, "run_for": set(_CHANGING)}
-    return _made("CondaPostCommand", fields)
+    fields = {"name": "fastinstall", "action": _look_back_at_command, "run_for": set(_CHANGING)}
+    return _make_plugin("CondaPostCommand", fields)
 
 
 @hookimpl
@@ -76,10 +76,12 @@ def conda_settings() -> Iterable[object]:
         "description": "Refuse what would replace the Pillow that fastinstall has set up.",
         "parameter": PrimitiveParameter(False, element_type=bool),  # noqa: FBT003 (conda's own signature)
     }
-    return _made("CondaSetting", fields)
+    return _make_plugin("CondaSetting", fields)
 
 
-def _made(kind: str, fields: Mapping[str, object], further: Mapping[str, object] | None = None) -> tuple[object, ...]:
+def _make_plugin(
+    kind: str, fields: Mapping[str, object], further: Mapping[str, object] | None = None
+) -> tuple[object, ...]:
     """A plugin of a kind, with the fields that this conda knows; nothing where it does not know the kind."""
     make = getattr(types, kind, None)
     for known in ({**fields, **(further or {})}, fields):
@@ -90,43 +92,43 @@ def _made(kind: str, fields: Mapping[str, object], further: Mapping[str, object]
     return ()
 
 
-def _subcommand(words: tuple[str, ...]) -> int:
+def _run_subcommand(words: tuple[str, ...]) -> int:
     from fastinstall.conda_hooks import run  # noqa: PLC0415 (nothing of ours at each command of conda's)
 
     return run(words)
 
 
-def _health_check(prefix: str, verbose: object) -> None:
+def _run_health_check(prefix: str, verbose: object) -> None:
     # What fails here conda catches, and names.
     from fastinstall.conda_hooks import examine  # noqa: PLC0415 (likewise)
 
     examine(prefix, verbose=bool(verbose))
 
 
-def _fixer(prefix: str, _arguments: Namespace, confirm: Callable[[str], None]) -> int:
+def _run_fix(prefix: str, _arguments: Namespace, confirm: Callable[[str], None]) -> int:
     # What fails here conda catches, and it is told so where a person declines.
     from fastinstall.conda_hooks import fix  # noqa: PLC0415 (likewise)
 
     return fix(prefix, confirm)
 
 
-def _before_solve(coming: Iterable[object], going: Iterable[object]) -> None:
-    _quietly("remember", coming, going)
+def _remember_solve(coming: Iterable[object], going: Iterable[object]) -> None:
+    _run_quietly("remember", coming, going)
 
 
-def _after_solve(_repodata: str, unlinked: Iterable[object], linked: Iterable[object]) -> None:
-    refusal = _quietly("foresee", unlinked, linked)
+def _foresee_solve(_repodata: str, unlinked: Iterable[object], linked: Iterable[object]) -> None:
+    refusal = _run_quietly("foresee", unlinked, linked)
     if refusal is not None:
         from conda.exceptions import CondaError  # noqa: PLC0415 (not needed by most commands)
 
         raise CondaError(str(refusal).replace("%", "%%"))
 
 
-def _after_command(command: str) -> None:
-    _quietly("look_back", command)
+def _look_back_at_command(command: str) -> None:
+    _run_quietly("look_back", command)
 
 
-def _quietly(hook: str, *arguments: object) -> object:
+def _run_quietly(hook: str, *arguments: object) -> object:
     """Run a hook; if it fails, return None and leave the error to `conda -vvv`."""
     try:
         return getattr(importlib.import_module("fastinstall.conda_hooks"), hook)(*arguments)

@@ -32,21 +32,21 @@ def gone(path: str) -> bool:
     except OSError:
         return False
     try:
-        return any(_dropped(descriptor) for _ in range(ATTEMPTS))
+        return any(_drop_pages(descriptor) for _ in range(ATTEMPTS))
     except OSError:
         return False
     finally:
         os.close(descriptor)
 
 
-def _dropped(descriptor: int) -> bool:
+def _drop_pages(descriptor: int) -> bool:
     with contextlib.suppress(OSError):  # on a filesystem that is mounted read-only
         os.fdatasync(descriptor)  # a page that is not yet written cannot be dropped
     os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-    return not _cached(descriptor)
+    return not _is_cached(descriptor)
 
 
-def _cached(descriptor: int) -> bool:
+def _is_cached(descriptor: int) -> bool:
     """Whether a page of the file is in memory.
 
     mincore(2) says so where this user may write the file, and lies elsewhere: there a read that would not wait says it.
@@ -55,11 +55,11 @@ def _cached(descriptor: int) -> bool:
     if status.st_size == 0:
         return False
     if status.st_uid == os.geteuid() or os.access("/proc/self/fd/%d" % descriptor, os.W_OK):
-        return _resident(descriptor, status.st_size)
-    return _at_hand(descriptor, status.st_size // 2)
+        return _is_mapping_resident(descriptor, status.st_size)
+    return _is_page_in_cache(descriptor, status.st_size // 2)
 
 
-def _at_hand(descriptor: int, place: int) -> bool:
+def _is_page_in_cache(descriptor: int, place: int) -> bool:
     """By preadv2(2), which may begin to read what is missing: one page, and that is dropped again."""
     os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_RANDOM)
     try:
@@ -71,7 +71,7 @@ def _at_hand(descriptor: int, place: int) -> bool:
         return True  # nobody can say
 
 
-def _resident(descriptor: int, size: int) -> bool:
+def _is_mapping_resident(descriptor: int, size: int) -> bool:
     """By mincore(2), on a mapping of our own, which brings no page in."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.mmap.restype = ctypes.c_void_p

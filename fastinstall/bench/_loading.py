@@ -81,7 +81,7 @@ class Pipeline:
         self.source = source_of(job)
         self.versions: Dict[str, str] = {}
         self._known: Set[str] = set()
-        self.stages = self._own(values) if job.get("loader") else self._adapted()
+        self.stages = self._load_own_stages(values) if job.get("loader") else self._load_adapter_stages()
         if self.torch:
             self.stages.append(("tensor", values.to_tensor()))
         values.one_thread()
@@ -96,7 +96,7 @@ class Pipeline:
             "images": len(self.source),
         }
 
-    def _own(self, values: Any) -> Stages:
+    def _load_own_stages(self, values: Any) -> Stages:
         loader = sibling("_loader")
         try:
             load = loader.own_loader(self.job["loader"], len(self.job.get("site", [])))
@@ -105,7 +105,7 @@ class Pipeline:
         self.versions = loader.versions()
         return [("decode", load), ("array", values.to_array())]
 
-    def _adapted(self) -> Stages:
+    def _load_adapter_stages(self) -> Stages:
         if getattr(self.source, "decoded", False):  # a store of arrays: nothing is left to be done
             return [("read", self.source.read)]
         file = self.job.get("file")

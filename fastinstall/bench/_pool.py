@@ -55,17 +55,17 @@ class Main:
         os.close(stdout)
         self.requests = os.fdopen(requests, "w", encoding="utf-8")
         self.answers = os.fdopen(answers, "r", encoding="utf-8")
-        self.trouble = self._said(job).get("error", "")
+        self.trouble = self._send_request(job).get("error", "")
 
     def ask(self, request: Dict[str, Any]) -> Dict[str, Any]:
         if self.trouble:
             return {"error": self.trouble}
-        found = self._said(request)
+        found = self._send_request(request)
         if found.get("ended"):
             self.trouble = found["error"]
         return found
 
-    def _said(self, value: Dict[str, Any]) -> Dict[str, Any]:
+    def _send_request(self, value: Dict[str, Any]) -> Dict[str, Any]:
         try:
             self.requests.write(json.dumps(value) + "\n")
             self.requests.flush()

@@ -41,17 +41,17 @@ def peak_bytes() -> int:
     at its height, which was its own. Looked up once, after the counting: a look takes milliseconds.
     """
     workers = [child.pid for child in multiprocessing.active_children()]
-    return sum(_of(pid) for pid in [os.getpid(), *workers])
+    return sum(_read_peak_bytes(pid) for pid in [os.getpid(), *workers])
 
 
-def _of(pid: Any) -> int:
-    status = _fields("/proc/%d/status" % pid)
+def _read_peak_bytes(pid: Any) -> int:
+    status = _read_fields("/proc/%d/status" % pid)
     now = status.get("VmRSS", 0)
-    share = _fields("/proc/%d/smaps_rollup" % pid).get("Pss", now)
+    share = _read_fields("/proc/%d/smaps_rollup" % pid).get("Pss", now)
     return share + max(0, status.get("VmHWM", now) - now)
 
 
-def _fields(path: str) -> Dict[str, int]:
+def _read_fields(path: str) -> Dict[str, int]:
     """The lines "NAME: N kB" of a file, in bytes; none where it cannot be read."""
     try:
         with open(path, encoding="utf-8", errors="replace") as stream:

@@ -79,11 +79,11 @@ class Store:
 
     def read(self, index: int) -> Any:
         """The bytes of an image's file; its array where the store holds what is `decoded`."""
-        return self.reader.read(self._position(index))
+        return self.reader.read(self._find_position(index))
 
     def path(self, index: int) -> str:
         """The file of an image, in a store that has one for each."""
-        found: str = self.reader.path(self._position(index))
+        found: str = self.reader.path(self._find_position(index))
         return found
 
     def kind(self, index: int) -> str:
@@ -97,7 +97,7 @@ class Store:
         self.reader.close()
         return list(self.reader.paths)
 
-    def _position(self, index: int) -> int:
+    def _find_position(self, index: int) -> int:
         if index not in self.positions:
             raise IndexError("this image is not in the store")
         return self.positions[index]

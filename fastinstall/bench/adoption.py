@@ -87,7 +87,12 @@ class AdviceOption:
 
 def ways_of(result: CandidateResult, context: AdviceContext) -> tuple[AdviceOption, ...]:
     """Everything that has to be done to load like this candidate, in that order."""
-    return (*_stack(result, context), *_decoder(result, context), *_store(result, context), *_variables(result))
+    return (
+        *_explain_stack(result, context),
+        *_explain_decoder(result, context),
+        *_store(result, context),
+        *_explain_variables(result),
+    )
 
 
 def disk_need(result: CandidateResult, context: AdviceContext) -> float:
@@ -95,7 +100,7 @@ def disk_need(result: CandidateResult, context: AdviceContext) -> float:
     return (result.stored_ratio or 0.0) * context.workload.files * context.workload.mean_bytes
 
 
-def _stack(result: CandidateResult, context: AdviceContext) -> Iterator[AdviceOption]:
+def _explain_stack(result: CandidateResult, context: AdviceContext) -> Iterator[AdviceOption]:
     stack, place = result.candidate.stack, context.environment
     if stack == "fastinstall" and place.kind is EnvironmentKind.SYSTEM:
         text = "set up the fastinstall build in an environment of its own: this one is the operating system's"
@@ -104,42 +109,44 @@ def _stack(result: CandidateResult, context: AdviceContext) -> Iterator[AdviceOp
         text = "set up the fastinstall build here; `fastinstall rollback` takes it out again"
         yield AdviceOption(text=text, command=f"fastinstall setup --prefix {quote(place.prefix)}")
     elif stack == "official wheel":
-        yield AdviceOption(text="install the newest official Pillow", command=_newest_pillow(context))
+        yield AdviceOption(text="install the newest official Pillow", command=_format_pillow_command(context))
 
 
-def _newest_pillow(context: AdviceContext) -> str:
+def _format_pillow_command(context: AdviceContext) -> str:
     wanted = context.surroundings.pillow
     if context.environment.kind is EnvironmentKind.CONDA:
         verb = "update" if wanted == "pillow" else "install"
         return f"conda {verb} --prefix {quote(context.environment.prefix)} {quote(wanted)}"
-    return _installed(context, "--upgrade", wanted)
+    return _format_install_command(context, "--upgrade", wanted)
 
 
-def _installed(context: AdviceContext, *words: str) -> str:
+def _format_install_command(context: AdviceContext, *words: str) -> str:
     python, named = quote(context.environment.python), " ".join(map(quote, words))
     if context.surroundings.has_pip:
         return f"{python} -m pip install {named}"
     return f"uv pip install --python {python} {named}"
 
 
-def _decoder(result: CandidateResult, context: AdviceContext) -> Iterator[AdviceOption]:
+def _explain_decoder(result: CandidateResult, context: AdviceContext) -> Iterator[AdviceOption]:
     name = result.candidate.adapter
     if name == context.baseline.candidate.adapter or result.candidate.kind is CandidateKind.STORAGE:
         return
-    yield from _requirements(result, name, context)
-    printed = f"fastinstall bench{_options(context.surroundings.pipeline)} --print-code {quote(name)} > loader.py"
+    yield from _explain_requirements(result, name, context)
+    printed = (
+        f"fastinstall bench{_format_options(context.surroundings.pipeline)} --print-code {quote(name)} > loader.py"
+    )
     text = "call `load(path)` of the printed loader.py in your own loader"
     yield AdviceOption(text=text, command=printed, code=context.surroundings.codes.get(name, ""))
 
 
-def _requirements(result: CandidateResult, name: str, context: AdviceContext) -> Iterator[AdviceOption]:
+def _explain_requirements(result: CandidateResult, name: str, context: AdviceContext) -> Iterator[AdviceOption]:
     needed = context.surroundings.requirements.get(name, ())
     if result.candidate.stack == "its own" and needed:
         text = f"install {' and '.join(needed)}, which was fetched for this measurement only"
-        yield AdviceOption(text=text, command=_installed(context, *needed))
+        yield AdviceOption(text=text, command=_format_install_command(context, *needed))
 
 
-def _options(pipeline: ImagePipeline) -> str:
+def _format_options(pipeline: ImagePipeline) -> str:
     """The flags that tell what is done to every image, where that is not what is done by default."""
     usual = ImagePipeline()
     named = (("--size", pipeline.shorter, usual.shorter), ("--crop", pipeline.crop, usual.crop))
@@ -151,17 +158,21 @@ def _store(result: CandidateResult, context: AdviceContext) -> Iterator[AdviceOp
     name, pipeline = result.candidate.storage, context.surroundings.pipeline
     if name == "files":
         return
-    yield from _requirements(result, name, context)
-    printed = f"fastinstall bench{_options(pipeline)} --print-code {quote(name)} > prepare.py"
+    yield from _explain_requirements(result, name, context)
+    printed = f"fastinstall bench{_format_options(pipeline)} --print-code {quote(name)} > prepare.py"
     directory, python = context.workload.directory, quote(context.environment.python)
-    where = "DIR OUT" if context.workload.generated else f"{quote(directory)} {quote(_beside(directory, name))}"
+    where = (
+        "DIR OUT"
+        if context.workload.generated
+        else f"{quote(directory)} {quote(_name_prepared_directory(directory, name))}"
+    )
     caveat = context.surroundings.caveats.get(name, "keep the originals")
-    text = f"prepare the images once and read what was prepared; {caveat}{_space(result, context)}"
+    text = f"prepare the images once and read what was prepared; {caveat}{_describe_space(result, context)}"
     code = context.surroundings.codes.get(name, "")
     yield AdviceOption(text=text, command=f"{printed} && {python} prepare.py {where}", code=code)
 
 
-def _space(result: CandidateResult, context: AdviceContext) -> str:
+def _describe_space(result: CandidateResult, context: AdviceContext) -> str:
     if result.stored_ratio is None:
         return ""
     of_files = f"{result.stored_ratio:.1f} times what the files take"
@@ -170,20 +181,20 @@ def _space(result: CandidateResult, context: AdviceContext) -> str:
     return f"; it takes {size(disk_need(result, context))} for all {context.workload.files:,} files, {of_files}"
 
 
-def _beside(directory: PurePath, name: str) -> str:
+def _name_prepared_directory(directory: PurePath, name: str) -> str:
     """Where the prepared images go: below the working directory, so that it may be another disk."""
     return f"./{directory.name or 'images'}-{name}"
 
 
-def _variables(result: CandidateResult) -> Iterator[AdviceOption]:
+def _explain_variables(result: CandidateResult) -> Iterator[AdviceOption]:
     variables = result.candidate.variables
     if variables:
         assigned = " ".join(f"{name}={quote(value)}" for name, value in sorted(variables.items()))
-        text = f"set it in the shell that starts the training{_cost(variables)}"
+        text = f"set it in the shell that starts the training{_describe_memory_cost(variables)}"
         yield AdviceOption(text=text, command=f"export {assigned}", code=f"{assigned} python train.py")
 
 
-def _cost(variables: Mapping[str, str]) -> str:
+def _describe_memory_cost(variables: Mapping[str, str]) -> str:
     if any("hugetlb" in value for value in variables.values()):
         return "; large blocks are rounded up to whole huge pages, so it costs some memory"
     if any("THRESHOLD" in name for name in variables):
@@ -260,7 +271,7 @@ def render_code(name: str, pipeline: ImagePipeline) -> str:
     """
     adapter = next((each for each in all_adapters() if each.name == name), None)
     if adapter is not None:
-        return _loader(adapter, pipeline)
+        return _write_loader(adapter, pipeline)
 
     stores = [each.name for each in all_kinds()]
     if name in stores:
@@ -269,10 +280,10 @@ def render_code(name: str, pipeline: ImagePipeline) -> str:
     raise UsageError(f"no candidate called {name!r} is code", hint=f"there are: {known}")
 
 
-def _loader(adapter: Adapter, pipeline: ImagePipeline) -> str:
+def _write_loader(adapter: Adapter, pipeline: ImagePipeline) -> str:
     return f'''"""{adapter.title}: load(path) gives the picture in RGB, resized and cut.
 
-It needs: python -m pip install {" ".join(_needs(adapter))}
+It needs: python -m pip install {" ".join(_list_requirements(adapter))}
 To measure it: fastinstall bench DIR --loader FILE
 """
 
@@ -284,7 +295,7 @@ FILTER = "{pipeline.filter}"  # "bilinear", "bicubic" or "lanczos"
 '''
 
 
-def _needs(adapter: Adapter) -> tuple[str, ...]:
+def _list_requirements(adapter: Adapter) -> tuple[str, ...]:
     """Requirements of the code, for a shell."""
     pillow = ("pillow",) if "PIL" in adapter.modules else ()
     return tuple(quote(each) for each in dict.fromkeys((*adapter.brings, *pillow, "numpy")))
@@ -310,11 +321,11 @@ def render_script(name: str, pipeline: ImagePipeline) -> str:
         UsageError: there is no such store.
     """
     kind = kind_named(name)
-    parts = [_Part(each) for each in _files(kind.file)]
+    parts = [_Part(each) for each in _list_files(kind.file)]
     ending = 'if __name__ == "__main__":\n    main(make, WANTED)\n'
-    wanted = f"WANTED = {json.dumps(_wanted(kind, pipeline))}"
+    wanted = f"WANTED = {json.dumps(_make_job_request(kind, pipeline))}"
     docstring = f'"""{parts[-1].docstring}"""'
-    start = f"{docstring}\n\n{_imports(parts)}\n\n{wanted}"
+    start = f"{docstring}\n\n{_merge_imports(parts)}\n\n{wanted}"
     return "\n\n\n".join((start, *(part.body for part in parts), ending))
 
 
@@ -327,10 +338,10 @@ class _Part:
         self.docstring = ast.get_docstring(tree, clean=False) or ""
         imports = [each for each in tree.body if isinstance(each, ast.Import | ast.ImportFrom)]
         self.imports = [each for each in imports if not getattr(each, "level", 0)]
-        self.body = _remove_statements(text, [*tree.body[:1], *imports, *_about(tree)])
+        self.body = _remove_statements(text, [*tree.body[:1], *imports, *_find_metadata(tree)])
 
 
-def _imports(parts: list[_Part]) -> str:
+def _merge_imports(parts: list[_Part]) -> str:
     """List the names of all parts, each once."""
     whole: set[str] = set()
     named: dict[str, set[str]] = {}
@@ -343,16 +354,16 @@ def _imports(parts: list[_Part]) -> str:
     return "\n".join((*(f"import {each}" for each in sorted(whole)), *froms))
 
 
-def _files(file: Path) -> list[Path]:
+def _list_files(file: Path) -> list[Path]:
     """A file after all that it imports from beside it."""
     found: list[Path] = []
     for each in ast.parse(file.read_text(encoding="utf-8")).body:
         if isinstance(each, ast.ImportFrom) and each.level:
-            found.extend(path for path in _files(file.with_name(f"{each.module}.py")) if path not in found)
+            found.extend(path for path in _list_files(file.with_name(f"{each.module}.py")) if path not in found)
     return [*found, file]
 
 
-def _about(tree: ast.Module) -> Iterator[ast.stmt]:
+def _find_metadata(tree: ast.Module) -> Iterator[ast.stmt]:
     for each in tree.body:
         if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name) and each.targets[0].id in _ABOUT:
             yield each
@@ -367,5 +378,5 @@ def _remove_statements(text: str, statements: list[ast.stmt]) -> str:
     return re.sub(r"\n{4,}", "\n\n\n", "\n".join(kept)).strip()
 
 
-def _wanted(kind: StoreKind, pipeline: ImagePipeline) -> dict[str, object]:
+def _make_job_request(kind: StoreKind, pipeline: ImagePipeline) -> dict[str, object]:
     return {"kind": kind.name, **{name: getattr(pipeline, name) for name in kind.settings}}

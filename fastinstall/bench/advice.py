@@ -57,12 +57,12 @@ def advice_for(  # noqa: PLR0913, PLR0917 (what a workload's result is made of, 
         return ()
     measured = [each for each in candidates if each.outcome is CandidateOutcome.MEASURED and each.gain is not None]
     if verdict.bound is LoadingLimit.FAST_ENOUGH:
-        return (_fast_enough(measured, verdict), *list_pointers(context, verdict))
-    gains = [_advice(each, gain, context) for each, gain in _worthwhile(measured)]
-    ranked = sorted((*gains, *advice_on_workers(context)), key=_ratio, reverse=True)
+        return (_advise_to_leave_fast_loading(measured, verdict), *list_pointers(context, verdict))
+    gains = [_make_advice(each, gain, context) for each, gain in _select_worthwhile(measured)]
+    ranked = sorted((*gains, *advice_on_workers(context)), key=_get_ratio, reverse=True)
     return (
-        *_left_alone(measured, context),
-        *_with_recommendation(ranked, measured, verdict, context),
+        *_advise_to_leave_pictures(measured, context),
+        *_mark_recommendation(ranked, measured, verdict, context),
         *list_pointers(context, verdict),
     )
 
@@ -72,17 +72,17 @@ def is_worthwhile(gain: Gain) -> bool:
     return gain.ratio >= words.WORTHWHILE and gain.low > _BEYOND_NOISE
 
 
-def _worthwhile(measured: Sequence[CandidateResult]) -> Iterator[tuple[CandidateResult, Gain]]:
+def _select_worthwhile(measured: Sequence[CandidateResult]) -> Iterator[tuple[CandidateResult, Gain]]:
     for each in measured:
         if each.gain is not None and is_worthwhile(each.gain):
             yield each, each.gain
 
 
-def _ratio(advice: SpeedAdvice) -> float:
+def _get_ratio(advice: SpeedAdvice) -> float:
     return advice.gain.ratio if advice.gain is not None else 0.0
 
 
-def _advice(result: CandidateResult, gain: Gain, context: AdviceContext) -> SpeedAdvice:
+def _make_advice(result: CandidateResult, gain: Gain, context: AdviceContext) -> SpeedAdvice:
     """The gain stands beside the message, and is not said in it."""
     ways = ways_of(result, context)
     remedy = Remedy(
@@ -98,7 +98,7 @@ def _advice(result: CandidateResult, gain: Gain, context: AdviceContext) -> Spee
     )
 
 
-def _with_recommendation(
+def _mark_recommendation(
     ranked: Sequence[SpeedAdvice],
     measured: Sequence[CandidateResult],
     verdict: BottleneckVerdict,
@@ -108,10 +108,10 @@ def _with_recommendation(
     flawless = {each.candidate.name: each for each in measured if not flaws_of(each, context)}
     best = next((each for each in ranked if each.candidate in flawless), None)
     for each in ranked:
-        yield each if each is not best else _recommended(each, flawless[each.candidate], verdict)
+        yield each if each is not best else _recommend(each, flawless[each.candidate], verdict)
 
 
-def _recommended(advice: SpeedAdvice, result: CandidateResult, verdict: BottleneckVerdict) -> SpeedAdvice:
+def _recommend(advice: SpeedAdvice, result: CandidateResult, verdict: BottleneckVerdict) -> SpeedAdvice:
     reached, target, message = rate_with(result, verdict), verdict.target_rate, advice.finding.message
     if target is not None and reached >= target:
         alone = f"this alone brings about {words.rate(reached)} images/s, and {words.rate(target)} are wanted"
@@ -119,30 +119,30 @@ def _recommended(advice: SpeedAdvice, result: CandidateResult, verdict: Bottlene
     return replace(advice, recommended=True, finding=replace(advice.finding, message=message))
 
 
-def _fast_enough(measured: Sequence[CandidateResult], verdict: BottleneckVerdict) -> SpeedAdvice:
+def _advise_to_leave_fast_loading(measured: Sequence[CandidateResult], verdict: BottleneckVerdict) -> SpeedAdvice:
     reached, target = words.rate(verdict.reached_rate), words.rate(verdict.target_rate or 0.0)
     message = f"leave it alone: {reached} images/s are loaded, and {target} are wanted"
-    return SpeedAdvice(candidate="", gain=None, finding=words.SAY.ok(message, evidence=_best_of(measured)))
+    return SpeedAdvice(candidate="", gain=None, finding=words.SAY.ok(message, evidence=_describe_best_gain(measured)))
 
 
-def _left_alone(measured: Sequence[CandidateResult], context: AdviceContext) -> Iterator[SpeedAdvice]:
+def _advise_to_leave_pictures(measured: Sequence[CandidateResult], context: AdviceContext) -> Iterator[SpeedAdvice]:
     """Where nothing helps that leaves the pictures as they are."""
     alike = [each for each in measured if not flaws_of(each, context)]
     if not measured or any(is_worthwhile(each.gain) for each in alike if each.gain is not None):
         return
     others = "" if len(alike) == len(measured) else "with every picture as it is, "
-    message = f"leave it alone: {others}{_at_most(alike)}"
-    yield SpeedAdvice(candidate="", gain=None, finding=words.SAY.ok(message, evidence=_best_of(alike)))
+    message = f"leave it alone: {others}{_describe_highest_gain(alike)}"
+    yield SpeedAdvice(candidate="", gain=None, finding=words.SAY.ok(message, evidence=_describe_best_gain(alike)))
 
 
-def _at_most(measured: Sequence[CandidateResult]) -> str:
+def _describe_highest_gain(measured: Sequence[CandidateResult]) -> str:
     highest = max((each.gain.ratio for each in measured if each.gain is not None), default=0.0)
     if highest >= words.WORTHWHILE:
         return "no gain is more than the noise of the measurement"
     return f"you would gain {words.percent(highest - 1)} at most" if highest > 1 else "nothing else is faster"
 
 
-def _best_of(measured: Sequence[CandidateResult]) -> tuple[str, ...]:
+def _describe_best_gain(measured: Sequence[CandidateResult]) -> tuple[str, ...]:
     gains = [(each.gain, each.candidate.title) for each in measured if each.gain is not None]
     if not gains:
         return ()
@@ -164,9 +164,9 @@ def flaws_of(result: CandidateResult, context: AdviceContext) -> tuple[str, ...]
             None,
             (
                 words.describe_picture_difference(result),
-                _left_out(result),
-                *_finished(result, context),
-                *_too_large(result, context),
+                _report_failed_images(result),
+                *_report_finished_images(result, context),
+                *_report_lack_of_space(result, context),
             ),
         )
     )
@@ -174,10 +174,10 @@ def flaws_of(result: CandidateResult, context: AdviceContext) -> tuple[str, ...]
 
 def evidence_of(result: CandidateResult, context: AdviceContext) -> Iterator[str]:
     """The figures behind an advice."""
-    yield from _with_workers(result, context)
+    yield from _compare_worker_rates(result, context)
     yield from _from_disk(result, context)
-    yield from _pictures(result)
-    yield from _memory(result, context)
+    yield from _compare_pictures(result)
+    yield from _compare_memory(result, context)
     if result.candidate.stack == "fastinstall" and _share_of_png(context) > _MOSTLY:
         yield "it brings zlib-ng, which unpacks PNG 1.2 times as fast (measured 2026-11-21)"
     if result.versions:
@@ -191,16 +191,16 @@ def rate_with(result: CandidateResult, verdict: BottleneckVerdict) -> float:
     return promised if measured is None else min(promised, measured.images_per_second)
 
 
-def _left_out(result: CandidateResult) -> str:
+def _report_failed_images(result: CandidateResult) -> str:
     return f"{result.left_out} of the images cannot be loaded like this" if result.left_out else ""
 
 
-def _finished(result: CandidateResult, context: AdviceContext) -> Iterator[str]:
+def _report_finished_images(result: CandidateResult, context: AdviceContext) -> Iterator[str]:
     if result.candidate.storage in context.surroundings.finished:
         yield "only where every epoch may see the same cut of every image"
 
 
-def _too_large(result: CandidateResult, context: AdviceContext) -> Iterator[str]:
+def _report_lack_of_space(result: CandidateResult, context: AdviceContext) -> Iterator[str]:
     need, place = disk_need(result, context), context.workload.filesystem
     if place is not None and place.free_bytes and need > place.free_bytes * _PLACE_LEFT:
         yield f"needs {words.size(need)}, and {words.size(place.free_bytes)} are free"
@@ -210,7 +210,7 @@ def _too_large(result: CandidateResult, context: AdviceContext) -> Iterator[str]
         yield f"{words.size(need)} would not stay in memory, where the files do: it was measured in memory"
 
 
-def _with_workers(result: CandidateResult, context: AdviceContext) -> Iterator[str]:
+def _compare_worker_rates(result: CandidateResult, context: AdviceContext) -> Iterator[str]:
     here, there = find_best_rate(result.rates), find_best_rate(context.baseline.rates)
     if here is not None and there is not None:
         yield f"{words.describe_worker_rate(here)}; as it is, {words.describe_worker_rate(there)}"
@@ -228,14 +228,14 @@ def _from_disk(result: CandidateResult, context: AdviceContext) -> Iterator[str]
         yield f"measured with the files in memory; from disk, where they will come from, about {left:.2f} times as fast"
 
 
-def _pictures(result: CandidateResult) -> Iterator[str]:
+def _compare_pictures(result: CandidateResult) -> Iterator[str]:
     difference = result.difference
     if difference is not None and difference.same_shape:
         far = f"mean difference {difference.mean:.2f} levels, {difference.highest} at most"
         yield f"{far if difference.highest else 'the same pictures to the last bit'}, on {difference.images} images"
 
 
-def _memory(result: CandidateResult, context: AdviceContext) -> Iterator[str]:
+def _compare_memory(result: CandidateResult, context: AdviceContext) -> Iterator[str]:
     here, there = result.timing, context.baseline.timing
     if here is not None and there is not None and here.peak_bytes and there.peak_bytes:
         yield f"peak memory of one process: {words.size(here.peak_bytes)}; as it is, {words.size(there.peak_bytes)}"
@@ -253,14 +253,14 @@ _SLOW_START = 1.0
 
 def advice_on_workers(context: AdviceContext) -> Iterator[SpeedAdvice]:
     """The number of workers that pays, against loading in the process itself; nothing where none does."""
-    alone, best = _alone(context), fewest_that_pay(context)
+    alone, best = _find_single_process_rate(context), fewest_that_pay(context)
     if best is None or not alone or best.images_per_second < alone * words.WORTHWHILE:
         return
     ratio = best.images_per_second / alone
     gain = Gain(ratio=ratio, low=ratio, high=ratio, rounds=1)
-    message = f"num_workers={best.workers}, compared with num_workers=0{_no_more(best, context)}"
+    message = f"num_workers={best.workers}, compared with num_workers=0{_explain_worker_limit(best, context)}"
     remedy = Remedy(text="give your DataLoader this number of workers; each has the memory of one process more")
-    finding = words.SAY.hint(message, evidence=tuple(_rates(context)), remedy=remedy)
+    finding = words.SAY.hint(message, evidence=tuple(_list_rates(context)), remedy=remedy)
     yield SpeedAdvice(candidate="", gain=gain, finding=finding, code=f"num_workers={best.workers}")
 
 
@@ -282,22 +282,22 @@ def find_slow_worker_starts(context: AdviceContext) -> tuple[LoadingRate, ...]:
 
 def _list_worker_rates(context: AdviceContext) -> list[LoadingRate]:
     """With workers, and from disk where the files will come from there."""
-    return [rate for rate in _as_in_training(context) if rate.workers]
+    return [rate for rate in _select_training_rates(context) if rate.workers]
 
 
-def _as_in_training(context: AdviceContext) -> list[LoadingRate]:
+def _select_training_rates(context: AdviceContext) -> list[LoadingRate]:
     rates, is_cold = context.baseline.rates, reads_from_disk(context.workload, context.machine)
     return [rate for rate in rates if rate.cold == is_cold] or [rate for rate in rates if not rate.cold]
 
 
-def _alone(context: AdviceContext) -> float:
+def _find_single_process_rate(context: AdviceContext) -> float:
     """Images per second without workers."""
     timing = context.baseline.timing
-    rates = [rate.images_per_second for rate in _as_in_training(context) if not rate.workers]
+    rates = [rate.images_per_second for rate in _select_training_rates(context) if not rate.workers]
     return max(rates) if rates else timing.images_per_second if timing is not None else 0.0
 
 
-def _no_more(best: LoadingRate, context: AdviceContext) -> str:
+def _explain_worker_limit(best: LoadingRate, context: AdviceContext) -> str:
     """Why not more of them, where more were tried or there are no CPUs for them."""
     if any(rate.workers > best.workers for rate in _list_worker_rates(context)):
         return "; more of them load no faster"
@@ -305,7 +305,7 @@ def _no_more(best: LoadingRate, context: AdviceContext) -> str:
     return f"; no more than {usable} can compute at a time" if best.workers >= usable else ""
 
 
-def _rates(context: AdviceContext) -> Iterator[str]:
+def _list_rates(context: AdviceContext) -> Iterator[str]:
     for rate in context.baseline.rates:
         cache = ", files not in the page cache" if rate.cold else ""
         start = f" ({rate.start}{cache})" if rate.workers or cache else ""
@@ -348,10 +348,10 @@ _PER_TRAINING = (
 
 def list_pointers(context: AdviceContext, verdict: BottleneckVerdict) -> Iterator[SpeedAdvice]:
     """Everything that is worth a look here."""
-    yield from _persistent(context)
+    yield from _advise_persistent_workers(context)
     if has_torch(context) and context.surroundings.has_gpu:
-        for message, code, page in (*_per_loader(verdict), *_per_training(verdict)):
-            yield _pointer(message, code, page)
+        for message, code, page in (*_list_loader_pointers(verdict), *_list_training_pointers(verdict)):
+            yield _make_pointer(message, code, page)
 
 
 def has_torch(context: AdviceContext) -> bool:
@@ -361,17 +361,17 @@ def has_torch(context: AdviceContext) -> bool:
     return makes_tensors or any(rate.engine is LoadingEngine.TORCH for rate in context.baseline.rates)
 
 
-def _per_loader(verdict: BottleneckVerdict) -> tuple[tuple[str, str, str], ...]:
+def _list_loader_pointers(verdict: BottleneckVerdict) -> tuple[tuple[str, str, str], ...]:
     return () if verdict.bound is LoadingLimit.FAST_ENOUGH else _PER_LOADER
 
 
-def _per_training(verdict: BottleneckVerdict) -> tuple[tuple[str, str, str], ...]:
+def _list_training_pointers(verdict: BottleneckVerdict) -> tuple[tuple[str, str, str], ...]:
     """A training that waits for its images gains nothing by computing faster."""
     waits = verdict.target_rate is not None and verdict.bound is not LoadingLimit.FAST_ENOUGH
     return () if waits else _PER_TRAINING
 
 
-def _persistent(context: AdviceContext) -> Iterator[SpeedAdvice]:
+def _advise_persistent_workers(context: AdviceContext) -> Iterator[SpeedAdvice]:
     slow = find_slow_worker_starts(context)
     if not slow:
         return
@@ -380,14 +380,14 @@ def _persistent(context: AdviceContext) -> Iterator[SpeedAdvice]:
     workers = f"{first.workers} worker{'s' if first.workers > 1 else ''} started by {first.start}"
     message = f"the first batch of {workers} takes {first.first_batch_seconds:.1f} s, in every epoch"
     text = "keep them from epoch to epoch; they keep their memory too"
-    yield _pointer(message, "persistent_workers=True", text, started)
+    yield _make_pointer(message, "persistent_workers=True", text, started)
     quick = {rate.start for rate in context.baseline.rates} - {rate.start for rate in slow}
     if WorkerStart.FORK in quick:
         text = "only where neither CUDA nor threads were started before them"
-        yield _pointer("workers that are forked start sooner here", 'multiprocessing_context="fork"', text)
+        yield _make_pointer("workers that are forked start sooner here", 'multiprocessing_context="fork"', text)
 
 
-def _pointer(message: str, code: str, text: str, evidence: tuple[str, ...] = ()) -> SpeedAdvice:
+def _make_pointer(message: str, code: str, text: str, evidence: tuple[str, ...] = ()) -> SpeedAdvice:
     """The evidence is of what was measured; that it helps was not."""
     finding = words.SAY.hint(message, evidence=evidence, remedy=Remedy(text=text))
     return SpeedAdvice(candidate="", gain=None, finding=finding, code=code)

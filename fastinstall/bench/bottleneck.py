@@ -59,7 +59,7 @@ def verdict_of(
     return BottleneckVerdict(
         bound=_find_limit(seen, target_rate),
         sentence=_describe_bottleneck(seen, target_rate),
-        evidence=(*_shares(seen), *_handing_over(seen), *_cache(seen, workload, machine)),
+        evidence=(*_describe_shares(seen), *_describe_handover(seen), *_cache(seen, workload, machine)),
         target_rate=target_rate,
         reached_rate=seen.best.images_per_second,
     )
@@ -110,18 +110,18 @@ class _VerdictBasis:
 
 def _collect_basis(baseline: CandidateResult, timing: Timing, *, is_cold: bool) -> _VerdictBasis:
     measured_cold = find_best_rate(baseline.rates, is_cold=True)
-    warm = find_best_rate(baseline.rates) or _alone(timing)
-    lost = _lost_by_a_worker(baseline, timing)
+    warm = find_best_rate(baseline.rates) or _make_single_process_rate(timing)
+    lost = _measure_worker_overhead(baseline, timing)
     return _VerdictBasis(
-        groups=_groups(timing, lost or 0.0, is_cold=is_cold),
+        groups=_group_stages(timing, lost or 0.0, is_cold=is_cold),
         handing_over=lost,
-        best=(measured_cold or _as_if_cold(warm, timing)) if is_cold else warm,
+        best=(measured_cold or _estimate_cold_rate(warm, timing)) if is_cold else warm,
         is_cold=is_cold,
         was_cold=measured_cold is not None or timing.cold_read_ms is not None,
     )
 
 
-def _alone(timing: Timing) -> LoadingRate:
+def _make_single_process_rate(timing: Timing) -> LoadingRate:
     """The process itself, where no workers were tried."""
     return LoadingRate(
         workers=0,
@@ -133,7 +133,7 @@ def _alone(timing: Timing) -> LoadingRate:
     )
 
 
-def _as_if_cold(warm: LoadingRate, timing: Timing) -> LoadingRate:
+def _estimate_cold_rate(warm: LoadingRate, timing: Timing) -> LoadingRate:
     """A warm rate with the time that a cold read takes longer, each worker waiting for its own."""
     longer = max(0.0, (timing.cold_read_ms or 0.0) - _read_ms(timing))
     processes = max(1, warm.workers)
@@ -145,25 +145,25 @@ def _read_ms(timing: Timing) -> float:
     return sum(each.ms for each in timing.stages if each.stage is Stage.READ)
 
 
-def _lost_by_a_worker(baseline: CandidateResult, timing: Timing) -> float | None:
+def _measure_worker_overhead(baseline: CandidateResult, timing: Timing) -> float | None:
     """Return one worker's overhead in milliseconds per image, or None if not measured.
 
     The two are compared as a loader has them, one after the other: collecting a batch is no handing over, and a machine
     whose speed drifts had another one when the stages were timed.
     """
-    by_one, alone = (_warm_rate(baseline, workers) for workers in (1, 0))
+    by_one, alone = (_find_warm_rate(baseline, workers) for workers in (1, 0))
     if not by_one:
         return None
     return max(0.0, 1000 / by_one - (1000 / alone if alone else timing.ms))
 
 
-def _warm_rate(baseline: CandidateResult, workers: int) -> float:
+def _find_warm_rate(baseline: CandidateResult, workers: int) -> float:
     """Images per second with so many workers; 0 where that was not measured."""
     rates = (each for each in baseline.rates if each.workers == workers and not each.cold)
     return max((each.images_per_second for each in rates), default=0.0)
 
 
-def _groups(timing: Timing, lost: float, *, is_cold: bool) -> dict[LoadingLimit, float]:
+def _group_stages(timing: Timing, lost: float, *, is_cold: bool) -> dict[LoadingLimit, float]:
     """Nothing for a loader of one piece, which reads, decodes and resizes in the one stage that it has."""
     if not any(each.stage is Stage.READ for each in timing.stages):
         return {}
@@ -192,12 +192,12 @@ def _describe_bottleneck(seen: _VerdictBasis, target_rate: float | None) -> str:
     return f"{words.percent(seen.share(bound))} of the time goes into {_WORK[bound]}; {reached}"
 
 
-def _shares(seen: _VerdictBasis) -> Iterator[str]:
+def _describe_shares(seen: _VerdictBasis) -> Iterator[str]:
     for group in sorted(seen.groups, key=lambda each: -seen.groups[each]):
         yield f"{_WORK[group]}: {seen.groups[group]:.2f} ms an image, {words.percent(seen.share(group))}"
 
 
-def _handing_over(seen: _VerdictBasis) -> Iterator[str]:
+def _describe_handover(seen: _VerdictBasis) -> Iterator[str]:
     if seen.groups and seen.handing_over:
         yield f"of the copying, {seen.handing_over:.2f} ms go into handing an image over from a worker process"
 

@@ -141,7 +141,7 @@ class Materials:
 
 def make_candidate_runs(materials: Materials) -> tuple[CandidateRun, ...]:
     """Everything that can be compared on this machine, in the order of what it promises."""
-    found = (*_stacks(materials), *_decoders(materials), *_settings(materials), *_stores(materials))
+    found = (*_list_stacks(materials), *_list_decoders(materials), *_list_settings(materials), *_list_stores(materials))
     return tuple(found)
 
 
@@ -188,7 +188,7 @@ def select_candidate_runs(found: Sequence[CandidateRun], names: Sequence[str]) -
     return tuple(each for each in found if each.name in names or (joined and each.can_be_joined))
 
 
-def _stacks(materials: Materials) -> Iterator[CandidateRun]:
+def _list_stacks(materials: Materials) -> Iterator[CandidateRun]:
     adapter = OWN_LOADER if materials.own_loader else _PLAIN
     named = (
         (FASTINSTALL, "fastinstall", materials.fastinstall, 20),
@@ -206,7 +206,7 @@ def _stacks(materials: Materials) -> Iterator[CandidateRun]:
             )
 
 
-def _decoders(materials: Materials) -> Iterator[CandidateRun]:
+def _list_decoders(materials: Materials) -> Iterator[CandidateRun]:
     for adapter in materials.adapters:
         if adapter.name == _PLAIN and not materials.own_loader:
             continue
@@ -230,22 +230,22 @@ def _decoders(materials: Materials) -> Iterator[CandidateRun]:
         )
 
 
-def _settings(materials: Materials) -> Iterator[CandidateRun]:
+def _list_settings(materials: Materials) -> Iterator[CandidateRun]:
     adapter = OWN_LOADER if materials.own_loader else _PLAIN
     for setting in materials.settings:
         found = variables_of(setting, materials.machine, materials.variables)
         if found:
-            yield _with_variables(setting, found, adapter)
+            yield _make_setting_run(setting, found, adapter)
 
 
-def _with_variables(setting: ProcessVariables, variables: dict[str, str], adapter: str) -> CandidateRun:
+def _make_setting_run(setting: ProcessVariables, variables: dict[str, str], adapter: str) -> CandidateRun:
     candidate = Candidate(
         name=setting.name, title=setting.title, kind=CandidateKind.SETTING, adapter=adapter, variables=variables
     )
     return CandidateRun(candidate=candidate, priority=setting.priority)
 
 
-def _stores(materials: Materials) -> Iterator[CandidateRun]:
+def _list_stores(materials: Materials) -> Iterator[CandidateRun]:
     for kind in materials.stores:
         library = materials.libraries.get(kind.name, DecoderPackages())
         own = materials.own_loader and kind.in_files

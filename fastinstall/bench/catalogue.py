@@ -79,7 +79,7 @@ class StoreKind:
 @cache
 def all_kinds() -> tuple[StoreKind, ...]:
     """Every kind there is, in the order in which they are measured."""
-    return tuple(sorted(map(_kind, _store_modules()), key=lambda each: (each.priority, each.name)))
+    return tuple(sorted(map(_make_store_kind, _store_modules()), key=lambda each: (each.priority, each.name)))
 
 
 def kind_named(name: str) -> StoreKind:
@@ -103,7 +103,7 @@ def _store_modules() -> Iterator[ModuleType]:
             yield module
 
 
-def _kind(module: ModuleType) -> StoreKind:
+def _make_store_kind(module: ModuleType) -> StoreKind:
     folder = 'torchvision.datasets.ImageFolder("OUT", transform)'
     reader = 'images = prepare.Reader("OUT")  # images.read(index), images.name(index)'
     return StoreKind(
@@ -116,13 +116,13 @@ def _kind(module: ModuleType) -> StoreKind:
         decoded=module.DECODED,
         settings=tuple(module.SETTINGS),
         priority=getattr(module, "PRIORITY", USUAL_PRIORITY),
-        most_bytes=getattr(module, "most_bytes", _as_it_is),
+        most_bytes=getattr(module, "most_bytes", _get_file_size),
         code=folder if module.IN_FILES else reader,
         file=Path(str(module.__file__)),
     )
 
 
-def _as_it_is(image: SizedImage, _wanted: Mapping[str, Any]) -> int:
+def _get_file_size(image: SizedImage, _wanted: Mapping[str, Any]) -> int:
     """The bytes of the file."""
     return image.size_bytes
 
@@ -199,7 +199,9 @@ def variables_of(setting: ProcessVariables, machine: LoaderLimits, variables: Ma
         machine: where.
         variables: the environment as it is.
     """
-    if not machine.libc_version or _numbers(machine.libc_version) < _numbers(setting.libc_version):
+    if not machine.libc_version or _parse_minor_version(machine.libc_version) < _parse_minor_version(
+        setting.libc_version
+    ):
         return {}
     if setting.huge_pages and machine.huge_pages in ("", "never"):
         return {}
@@ -216,7 +218,7 @@ def _join_lists(before: str, added: str) -> str:
     return before if added in before.split(":") else ":".join(each for each in (before, added) if each)
 
 
-def _numbers(version: str) -> tuple[int, ...]:
+def _parse_minor_version(version: str) -> tuple[int, ...]:
     return tuple(int(each) for each in version.split(".")[:2] if each.isdigit())
 
 
@@ -261,13 +263,13 @@ class Adapter:
 
 def all_adapters() -> tuple[Adapter, ...]:
     """Every adapter there is: Pillow's own first, the others by name, those of other distributions last."""
-    return (*_own_adapters(), *(each for each in _foreign_adapters() if isinstance(each, Adapter)))
+    return (*_load_own_adapters(), *(each for each in _load_foreign_adapters() if isinstance(each, Adapter)))
 
 
 def adapter_problems() -> tuple[str, ...]:
     """Why adapters of other distributions are left out, one sentence each."""
-    _, ignored = choose(find_installed_extensions(ADAPTERS), _own_names())
-    broken = (each for each in _foreign_adapters() if isinstance(each, str))
+    _, ignored = choose(find_installed_extensions(ADAPTERS), _list_own_names())
+    broken = (each for each in _load_foreign_adapters() if isinstance(each, str))
     return (*(f"the adapter {each}" for each in ignored), *broken)
 
 
@@ -285,33 +287,35 @@ def adapter_named(name: str) -> Adapter:
 
 
 @cache
-def _own_adapters() -> tuple[Adapter, ...]:
-    found = sorted(map(_adapter, _modules()), key=lambda each: (not each.name.startswith("pillow"), each.name))
+def _load_own_adapters() -> tuple[Adapter, ...]:
+    found = sorted(
+        map(_make_adapter, _import_modules()), key=lambda each: (not each.name.startswith("pillow"), each.name)
+    )
     return tuple(found)
 
 
-def _own_names() -> frozenset[str]:
+def _list_own_names() -> frozenset[str]:
     """What can be compared by its name already."""
-    decoders = frozenset(each.name for each in _own_adapters())
+    decoders = frozenset(each.name for each in _load_own_adapters())
     return decoders | {each.name for each in all_kinds()} | {each.name for each in SETTINGS}
 
 
-def _foreign_adapters() -> Iterator[Adapter | str]:
+def _load_foreign_adapters() -> Iterator[Adapter | str]:
     """Each adapter of another distribution, or what is wrong with it."""
-    for extension in choose(find_installed_extensions(ADAPTERS), _own_names())[0]:
+    for extension in choose(find_installed_extensions(ADAPTERS), _list_own_names())[0]:
         try:
-            yield replace(_adapter(extension.load()), name=extension.name, distribution=extension.distribution)
+            yield replace(_make_adapter(extension.load()), name=extension.name, distribution=extension.distribution)
         except (ImportError, AttributeError, TypeError) as error:
             yield f"the adapter {extension.name!r} of {extension.distribution} is left out: {error}"
 
 
-def _modules() -> Iterator[ModuleType]:
+def _import_modules() -> Iterator[ModuleType]:
     for each in pkgutil.iter_modules(adapters.__path__):
         if not each.name.startswith("_"):
             yield importlib.import_module(f"{adapters.__name__}.{each.name}")
 
 
-def _adapter(module: ModuleType) -> Adapter:
+def _make_adapter(module: ModuleType) -> Adapter:
     return Adapter(
         name=module.NAME,
         title=module.TITLE,

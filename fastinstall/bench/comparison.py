@@ -75,7 +75,7 @@ def take_turns(
     theirs: list[LoadingMeasurement] = []
     for _ in range(schedule.rounds):
         ours.append(measure_baseline(baseline, common, schedule))
-        theirs.append(_sound(other.measure(schedule.seconds, indexes=common, timeout=schedule.patience)))
+        theirs.append(_require_complete(other.measure(schedule.seconds, indexes=common, timeout=schedule.patience)))
     return RoundTimings(baseline=tuple(ours), other=tuple(theirs), indexes=tuple(common))
 
 
@@ -86,7 +86,7 @@ def measure_baseline(baseline: LoadingProcess, indexes: Sequence[int], schedule:
         FailedError: it died, hung, or can load them no longer.
     """
     try:
-        return _sound(baseline.measure(schedule.seconds, indexes=indexes, timeout=schedule.patience))
+        return _require_complete(baseline.measure(schedule.seconds, indexes=indexes, timeout=schedule.patience))
     except NotLoadedError as error:
         raise explain_lost_baseline(error) from error
 
@@ -150,7 +150,7 @@ def compute_drift(turns: RoundTimings, baseline: Sequence[LoadingMeasurement]) -
     return alone / beside
 
 
-def _sound(measured: LoadingMeasurement) -> LoadingMeasurement:
+def _require_complete(measured: LoadingMeasurement) -> LoadingMeasurement:
     """What failed after it had been loaded once is no measurement of the same images."""
     if measured.failed:
         reason = next(iter(measured.failed.values()))
@@ -175,28 +175,28 @@ def compare_pictures(reference: Sequence[Picture], other: Sequence[Picture]) -> 
     """
     total = highest = values = 0
     for one, another in zip(reference, other, strict=True):
-        if not _comparable(one, another):
+        if not _has_same_shape(one, another):
             return Difference(mean=0.0, highest=0, images=len(reference), same_shape=False)
         values += len(one.data)
-        for steps in _steps(one.data, another.data):
+        for steps in _compute_differences(one.data, another.data):
             total += sum(steps)
             highest = max(highest, max(steps))  # noqa: PLW3301 (unpacking them would cost more than all the rest)
     return Difference(mean=total / values if values else 0.0, highest=highest, images=len(reference))
 
 
-def _comparable(one: Picture, other: Picture) -> bool:
+def _has_same_shape(one: Picture, other: Picture) -> bool:
     return one.shape == other.shape and len(one.data) == len(other.data)
 
 
-def _steps(one: bytes, other: bytes) -> Iterator[bytes]:
+def _compute_differences(one: bytes, other: bytes) -> Iterator[bytes]:
     """Absolute differences, a chunk at a time; chunks that are equal are left out."""
     for start in range(0, len(one), _CHUNK):
         left, right = one[start : start + _CHUNK], other[start : start + _CHUNK]
         if left != right:
-            yield _absolute(left, right)
+            yield _compute_absolute_differences(left, right)
 
 
-def _absolute(left: bytes, right: bytes) -> bytes:
+def _compute_absolute_differences(left: bytes, right: bytes) -> bytes:
     """All differences of a chunk by a few operations on large integers, in which each byte has 16 bits to itself.
 
     Adding 256 keeps a subtraction from borrowing of its neighbour, and tells by its ninth bit which one is larger.
@@ -354,8 +354,8 @@ class BaselineComparison:
         try:
             with start_loading(job, self.schedule.start_patience) as other:
                 turns = take_turns(self.loading, other, indexes, self.schedule)
-                difference, versions = self._difference(other, turns.indexes), other.ready.versions
-            turns = self._again(job, turns)
+                difference, versions = self._measure_difference(other, turns.indexes), other.ready.versions
+            turns = self._repeat_turns(job, turns)
         except NotLoadedError as error:
             return make_unmeasured(candidate_run.candidate, error.outcome, error.reason)
         return CandidateResult(
@@ -368,33 +368,33 @@ class BaselineComparison:
             left_out=len(self.indexes) - len(turns.indexes),
         )
 
-    def _again(self, job: Job, turns: RoundTimings) -> RoundTimings:
+    def _repeat_turns(self, job: Job, turns: RoundTimings) -> RoundTimings:
         """More turns, with other processes of the same candidate."""
         for _ in range(self.schedule.starts - 1):
             with start_loading(job, self.schedule.start_patience) as other:
                 turns = turns.and_then(take_turns(self.loading, other, turns.indexes, self.schedule))
         return turns
 
-    def _difference(self, other: LoadingProcess, indexes: Sequence[int]) -> Difference | None:
-        wanted = self._few(indexes)
+    def _measure_difference(self, other: LoadingProcess, indexes: Sequence[int]) -> Difference | None:
+        wanted = self._load_reference_pictures(indexes)
         if not wanted:
             return None
         theirs = other.pictures(tuple(wanted), self.schedule.patience)
         return compare_pictures(tuple(wanted.values()), theirs)
 
-    def _few(self, indexes: Sequence[int]) -> dict[int, Picture]:
+    def _load_reference_pictures(self, indexes: Sequence[int]) -> dict[int, Picture]:
         """The baseline's pictures of some images, of less where they are large; none where it gives no arrays."""
         few: dict[int, Picture] = {}
         for index in indexes[:_COMPARED]:
             if sum(len(each.data) for each in few.values()) >= _COMPARED_BYTES:
                 break
-            picture = self._picture(index)
+            picture = self._load_reference_picture(index)
             if picture is None:
                 return {}
             few[index] = picture
         return few
 
-    def _picture(self, index: int) -> Picture | None:
+    def _load_reference_picture(self, index: int) -> Picture | None:
         if index not in self._reference:
             try:
                 self._reference[index] = self.loading.pictures([index], self.schedule.patience)[0]

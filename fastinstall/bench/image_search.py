@@ -104,8 +104,8 @@ class _Search:
             directory = pending.pop()
             if not self._is_first(directory):
                 continue
-            for entry in self._entries(directory):
-                if not self._may_go_on():
+            for entry in self._scan_entries(directory):
+                if not self._has_time_left():
                     self.complete = False
                     return
                 if _is_directory(entry):
@@ -125,19 +125,19 @@ class _Search:
         self._seen.add(place)
         return first
 
-    def _entries(self, directory: str) -> Iterator["os.DirEntry[str]"]:
+    def _scan_entries(self, directory: str) -> Iterator["os.DirEntry[str]"]:
         try:
             with os.scandir(directory) as entries:
                 yield from entries
         except OSError:
             self.unreadable.append(Path(directory))
 
-    def _may_go_on(self) -> bool:
+    def _has_time_left(self) -> bool:
         self._left -= 1
         return self._left >= 0 and time.monotonic() < self._end
 
     def _count(self, entry: "os.DirEntry[str]") -> None:
-        if _is_file(entry) and _looks_like_image(entry):
+        if _is_file(entry) and _is_image(entry):
             self.images.add(Path(entry.path))
         else:
             self.others += 1
@@ -157,7 +157,7 @@ def _is_file(entry: "os.DirEntry[str]") -> bool:
         return False
 
 
-def _looks_like_image(entry: "os.DirEntry[str]") -> bool:
+def _is_image(entry: "os.DirEntry[str]") -> bool:
     extension = os.path.splitext(entry.name)[1].lower()  # noqa: PTH122 (as above)
     return extension in EXTENSIONS if extension else _has_magic(entry.path)
 
@@ -208,15 +208,15 @@ def read_dimensions(path: Path) -> Dimensions | None:
                 return _make_dimensions("PNG", *struct.unpack(">II", start[16:24]))
             if start[:2] == b"\xff\xd8":
                 stream.seek(2)
-                return _jpeg(stream)
+                return _read_jpeg_dimensions(stream)
     except (OSError, struct.error):
         return None
     return None
 
 
-def _jpeg(stream: BinaryIO) -> Dimensions | None:
+def _read_jpeg_dimensions(stream: BinaryIO) -> Dimensions | None:
     for _ in range(_SEGMENTS):
-        marker = _marker(stream)
+        marker = _read_marker(stream)
         if marker is None:
             return None
         if marker in _ALONE:
@@ -229,7 +229,7 @@ def _jpeg(stream: BinaryIO) -> Dimensions | None:
     return None
 
 
-def _marker(stream: BinaryIO) -> int | None:
+def _read_marker(stream: BinaryIO) -> int | None:
     if stream.read(1) != b"\xff":
         return None
     code = stream.read(1)
@@ -269,14 +269,14 @@ def filesystem_of(path: Path, root: Path = Path("/")) -> Filesystem:
     Source: proc_pid_mountinfo(5); Documentation/ABI/stable/sysfs-block, `queue/rotational`.
     """
     real = path.resolve() if root == Path("/") else path
-    mount = mount_of(real, _text(root / "proc/self/mountinfo"))
+    mount = mount_of(real, _read_text_if_readable(root / "proc/self/mountinfo"))
     return Filesystem(
         mount=mount.point,
         type=mount.type,
         network=mount.type in _NETWORK,
         memory=mount.type in _MEMORY,
-        rotational=_rotational(root, mount),
-        free_bytes=_free_bytes(real) if root == Path("/") else 0,
+        rotational=_is_rotational(root, mount),
+        free_bytes=_measure_free_bytes(real) if root == Path("/") else 0,
     )
 
 
@@ -305,59 +305,67 @@ def mount_of(path: PurePath, mountinfo: str) -> Mount:
         mountinfo: the text of /proc/self/mountinfo.
     """
     nowhere = Mount(point=PurePath("/"), type="", source="", device="")
-    found = [mount for mount in _mounts(mountinfo) if path.is_relative_to(mount.point)]
+    found = [mount for mount in _parse_mounts(mountinfo) if path.is_relative_to(mount.point)]
     longest = max((len(mount.point.parts) for mount in found), default=0)
     return next((mount for mount in reversed(found) if len(mount.point.parts) == longest), nowhere)
 
 
-def _mounts(mountinfo: str) -> Iterator[Mount]:
+def _parse_mounts(mountinfo: str) -> Iterator[Mount]:
     for line in mountinfo.splitlines():
         first, dash, second = line.partition(" - ")
         fields, rest = first.split(" "), second.split(" ")
         if dash and len(fields) > 4 and len(rest) > 1:  # noqa: PLR2004 (the mount point is the fifth)
-            point = PurePath(_plain(fields[4]))
-            yield Mount(point=point, type=_type(rest[0], rest[-1]), source=_plain(rest[1]), device=fields[2])
+            point = PurePath(_unescape_octal(fields[4]))
+            yield Mount(
+                point=point,
+                type=_name_filesystem_type(rest[0], rest[-1]),
+                source=_unescape_octal(rest[1]),
+                device=fields[2],
+            )
 
 
-def _type(name: str, options: str) -> str:
+def _name_filesystem_type(name: str, options: str) -> str:
     """The type; "drvfs" for the drives of Windows, which Linux on Windows mounts by 9p."""
     return "drvfs" if name == "9p" and "aname=drvfs" in options else name
 
 
-def _plain(text: str) -> str:
+def _unescape_octal(text: str) -> str:
     """Without the octal escapes for space, tab, newline and backslash."""
     return _ESCAPED.sub(lambda found: chr(int(found[1], 8)), text)
 
 
-def _rotational(root: Path, mount: Mount) -> bool | None:
+def _is_rotational(root: Path, mount: Mount) -> bool | None:
     """Tell whether the disk rotates, or return None if that is unknown.
 
     A filesystem over several devices (btrfs) has a number of its own, and is looked up by its source. The disk of a
     virtual machine says 1 unless its host told it otherwise, so it says nothing.
     """
-    for entry in (root / "sys/dev/block" / mount.device, root / "sys/class/block" / _device_name(root, mount.source)):
+    for entry in (
+        root / "sys/dev/block" / mount.device,
+        root / "sys/class/block" / _resolve_device_name(root, mount.source),
+    ):
         disk = entry.resolve()
         for place in (disk, disk.parent):
-            said = _text(place / "queue/rotational").strip()
+            said = _read_text_if_readable(place / "queue/rotational").strip()
             if said:
                 return None if _VIRTUAL.fullmatch(place.name) else said == "1"
     return None
 
 
-def _device_name(root: Path, source: str) -> str:
+def _resolve_device_name(root: Path, source: str) -> str:
     """The kernel's name of a device: "dm-0" for "/dev/mapper/vg-data"."""
     if not source.startswith("/dev/"):
         return "-"
     return (root / source.lstrip("/")).resolve().name
 
 
-def _free_bytes(path: Path) -> int:
+def _measure_free_bytes(path: Path) -> int:
     there = next(each for each in (path, *path.parents) if each.exists())
     found = os.statvfs(there)
     return found.f_bavail * found.f_frsize
 
 
-def _text(path: Path) -> str:
+def _read_text_if_readable(path: Path) -> str:
     try:
         return foreign.read_text(path, errors="replace")
     except OSError:

@@ -201,18 +201,18 @@ def start_loading(job: Job, patience: float = START_SECONDS) -> Iterator[Loading
     variables = {**job.variables, "FASTINSTALL_GUARD": "0"}
     try:
         with process.conversation(words, environment=variables) as talk:
-            answer = json.loads(talk.ask(json.dumps(_job(job)), patience))
+            answer = json.loads(talk.ask(json.dumps(_encode_job(job)), patience))
             yield LoadingProcess(talk, _parse_ready(answer))
     except process.CommandError as error:
         raise explain_end(error) from error
 
 
-def _job(job: Job) -> dict[str, Any]:
+def _encode_job(job: Job) -> dict[str, Any]:
     pipeline = job.pipeline
     return {
         "site": [str(each) for each in job.site],
         "adapter": job.adapter,
-        "file": _foreign_file(job.adapter),
+        "file": _find_foreign_adapter_file(job.adapter),
         "loader": job.loader,
         "images": [str(each) for each in job.images],
         "store": {"kind": job.store.kind, "path": str(job.store.path)} if job.store else None,
@@ -225,7 +225,7 @@ def _job(job: Job) -> dict[str, Any]:
     }
 
 
-def _foreign_file(adapter: str) -> str:
+def _find_foreign_adapter_file(adapter: str) -> str:
     """The file of an adapter of another distribution, which the target does not have; empty for one of ours."""
     return next((str(each.file) for each in all_adapters() if each.distribution and each.name == adapter), "")
 
@@ -306,7 +306,7 @@ def measure_rates(
         load: what they load.
         remark: is told why a pool was left out, in a sentence.
     """
-    return tuple(_rates(loading, pools, load, remark or _unheard))
+    return tuple(_measure_rates(loading, pools, load, remark or _ignore_remark))
 
 
 def choose_pool_requests(machine: LoaderLimits, *, quick: bool, workers: Sequence[int] = ()) -> tuple[PoolRequest, ...]:
@@ -320,13 +320,13 @@ def choose_pool_requests(machine: LoaderLimits, *, quick: bool, workers: Sequenc
         quick: whether to try few.
         workers: the numbers to try instead.
     """
-    numbers = tuple(dict.fromkeys(workers)) or _numbers(machine.usable_cpus, quick=quick)
-    found = tuple(_pool_request(number) for number in numbers)
+    numbers = tuple(dict.fromkeys(workers)) or _choose_worker_counts(machine.usable_cpus, quick=quick)
+    found = tuple(_make_pool_request(number) for number in numbers)
     most = max(numbers)
     if quick:
         return found
     spawned = (PoolRequest(workers=most, start=WorkerStart.SPAWN),) if most else ()
-    return (*found, *spawned, _pool_request(most, cold=True))
+    return (*found, *spawned, _make_pool_request(most, cold=True))
 
 
 def batch_size(load: PoolWorkload) -> int:
@@ -336,33 +336,33 @@ def batch_size(load: PoolWorkload) -> int:
     return max(1, min(_LARGEST_BATCH, int(1000 * load.seconds / load.ms / _BATCHES)))
 
 
-def _numbers(cpus: int, *, quick: bool) -> tuple[int, ...]:
+def _choose_worker_counts(cpus: int, *, quick: bool) -> tuple[int, ...]:
     if quick:
         return (0, cpus)
     powers = [1 << exponent for exponent in range(cpus.bit_length()) if 1 << exponent < cpus]
     return (0, *powers, cpus)
 
 
-def _pool_request(workers: int, *, cold: bool = False) -> PoolRequest:
+def _make_pool_request(workers: int, *, cold: bool = False) -> PoolRequest:
     return PoolRequest(workers=workers, start=WorkerStart.FORK if workers else WorkerStart.NONE, cold=cold)
 
 
-def _rates(
+def _measure_rates(
     loading: LoadingProcess, pools: Sequence[PoolRequest], load: PoolWorkload, remark: Callable[[str], None]
 ) -> Iterator[LoadingRate]:
     for number, pool in enumerate(pools, 1):
         try:
-            request = {**_request(pool, load), "last": number == len(pools)}
-            answer = loading.ask(request, START_SECONDS + _limit(load))
+            request = {**_encode_pool_request(pool, load), "last": number == len(pools)}
+            answer = loading.ask(request, START_SECONDS + _compute_limit(load))
         except NotLoadedError as error:
-            remark(f"{_title(pool)}: not measured: {error.reason}")
+            remark(f"{_format_pool_title(pool)}: not measured: {error.reason}")
             if error.outcome is not CandidateOutcome.FAILED:
                 return  # there is nobody left to ask
             continue
-        yield _rate(pool, answer)
+        yield _decode_rate(pool, answer)
 
 
-def _request(pool: PoolRequest, load: PoolWorkload) -> dict[str, Any]:
+def _encode_pool_request(pool: PoolRequest, load: PoolWorkload) -> dict[str, Any]:
     return {
         "do": "pool",
         "workers": pool.workers,
@@ -372,16 +372,16 @@ def _request(pool: PoolRequest, load: PoolWorkload) -> dict[str, Any]:
         "batch": batch_size(load),
         "images": list(load.images),
         "pin_memory": load.pinned,
-        "limit": _limit(load),
+        "limit": _compute_limit(load),
     }
 
 
-def _limit(load: PoolWorkload) -> float:
+def _compute_limit(load: PoolWorkload) -> float:
     """Seconds until a rate is given up."""
     return load.patience + 4 * load.seconds
 
 
-def _rate(pool: PoolRequest, answer: dict[str, Any]) -> LoadingRate:
+def _decode_rate(pool: PoolRequest, answer: dict[str, Any]) -> LoadingRate:
     return LoadingRate(
         workers=pool.workers,
         start=pool.start,
@@ -393,10 +393,10 @@ def _rate(pool: PoolRequest, answer: dict[str, Any]) -> LoadingRate:
     )
 
 
-def _title(pool: PoolRequest) -> str:
+def _format_pool_title(pool: PoolRequest) -> str:
     count = f"{pool.workers} workers by {pool.start.value}" if pool.workers else "no workers"
     return f"{count}, cold" if pool.cold else count
 
 
-def _unheard(_sentence: str) -> None:
+def _ignore_remark(_sentence: str) -> None:
     """Nobody asked for remarks."""

@@ -98,7 +98,7 @@ def materials_for(context: BenchContext, stacks: ComparableStacks) -> Materials:
         own_loader=bool(context.wish.loader),
         official=stacks.official,
         fastinstall=stacks.ours,
-        libraries=dict(_libraries(context)),
+        libraries=dict(_find_libraries(context)),
         settings=(*SETTINGS, *find_preloads()),
     )
 
@@ -116,10 +116,10 @@ def choose_candidate_runs(context: BenchContext, materials: Materials) -> tuple[
         raise UsageError(f"no candidate is called {unknown[0]!r}", hint=f"there are: {', '.join(known)}")
     found = select_candidate_runs(make_candidate_runs(materials), names)
     there = {TOGETHER, *(each.name for each in found)}
-    return (*found, *(_not_here(known[name]) for name in names if name not in there))
+    return (*found, *(_make_absent_run(known[name]) for name in names if name not in there))
 
 
-def _not_here(known: PossibleCandidate) -> CandidateRun:
+def _make_absent_run(known: PossibleCandidate) -> CandidateRun:
     """What was asked for, and is no candidate on this machine."""
     reason = (
         "it is what is in place"
@@ -141,7 +141,7 @@ class _CandidateNeeds:
     by_hand: str = ""
 
 
-def _needs() -> dict[str, _CandidateNeeds]:
+def _list_candidate_needs() -> dict[str, _CandidateNeeds]:
     """By name; what needs nothing but Pillow is left out."""
     adapters = {
         each.name: _CandidateNeeds(
@@ -155,8 +155,8 @@ def _needs() -> dict[str, _CandidateNeeds]:
     return {name: need for name, need in {**adapters, **stores}.items() if set(need.modules) - {"PIL"}}
 
 
-def _libraries(context: BenchContext) -> Iterator[tuple[str, DecoderPackages]]:
-    needs = _needs()
+def _find_libraries(context: BenchContext) -> Iterator[tuple[str, DecoderPackages]]:
+    needs = _list_candidate_needs()
     wanted = _list_fetched_modules(context, needs)
     names = [module for each in needs.values() for module in each.modules]
     there = find_modules(names, context.python, context.session.variables)
@@ -165,7 +165,7 @@ def _libraries(context: BenchContext) -> Iterator[tuple[str, DecoderPackages]]:
         if name in wanted:
             yield name, _fetch_decoder_packages(context, name, need)
         elif lacking:
-            yield name, DecoderPackages(absent=_absent(name, need, lacking[0]))
+            yield name, DecoderPackages(absent=_explain_absence(name, need, lacking[0]))
 
 
 def _list_fetched_modules(context: BenchContext, needs: Mapping[str, _CandidateNeeds]) -> frozenset[str]:
@@ -195,14 +195,16 @@ def _fetch_decoder_packages(context: BenchContext, name: str, need: _CandidateNe
     except NotLoadedError as error:
         return DecoderPackages(absent=error.reason)
     except RefusedError:
-        return DecoderPackages(absent=f"its packages are not in our cache, and --quick fetches nothing; {_how(name)}")
+        return DecoderPackages(
+            absent=f"its packages are not in our cache, and --quick fetches nothing; {_explain_fetching(name)}"
+        )
 
 
-def _absent(name: str, need: _CandidateNeeds, module: str) -> str:
-    return f"{module} is not installed; {need.by_hand or _how(name)}"
+def _explain_absence(name: str, need: _CandidateNeeds, module: str) -> str:
+    return f"{module} is not installed; {need.by_hand or _explain_fetching(name)}"
 
 
-def _how(name: str) -> str:
+def _explain_fetching(name: str) -> str:
     return f"to measure it all the same: fastinstall bench --with {name}"
 
 
@@ -313,16 +315,18 @@ def _fetch(name: str, requirements: Sequence[str], fetching: PackageFetching, pl
         fresh = space / "site"
         environment = {**pip_environment(fetching.variables), "TMPDIR": str(space)}
         try:
-            argv = (*argv_for(fetching.interpreter), *_words(fetching), "--target", str(fresh), *requirements)
+            argv = (*argv_for(fetching.interpreter), *_make_pip_words(fetching), "--target", str(fresh), *requirements)
             run(argv, environment=environment, timeout=_SECONDS)
         except CommandError as error:
-            raise NotLoadedError(CandidateOutcome.MISSING, f"{name} could not be fetched: {_reason(error)}") from error
+            raise NotLoadedError(
+                CandidateOutcome.MISSING, f"{name} could not be fetched: {_summarize_pip_error(error)}"
+            ) from error
         except RefusedError as error:
             raise NotLoadedError(CandidateOutcome.MISSING, f"{name} could not be fetched: {error.message}") from error
         files.publish(fresh, place, space / "aside")
 
 
-def _words(fetching: PackageFetching) -> tuple[str, ...]:
+def _make_pip_words(fetching: PackageFetching) -> tuple[str, ...]:
     """What pip does: wheels alone, but for what has none and compiles nothing."""
     links = ("--find-links", str(fetching.wheelhouse)) if fetching.wheelhouse is not None else ()
     offline = ("--no-index",) if fetching.offline else ()
@@ -331,7 +335,7 @@ def _words(fetching: PackageFetching) -> tuple[str, ...]:
     return ("install", "--quiet", "--progress-bar", "off", "--no-compile", *wheels, *offline, *links)
 
 
-def _reason(error: CommandError) -> str:
+def _summarize_pip_error(error: CommandError) -> str:
     """The last thing that pip complained of."""
     if error.timed_out:
         return f"pip needs more than {_SECONDS:g} s"

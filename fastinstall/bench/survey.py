@@ -75,7 +75,9 @@ def judge_images(
         with _survey(words, environment) as talk:
             reason = _judge(images, found, talk, patience)
         if reason:
-            found.append(SurveyedImage(path=images[len(found)], size_bytes=_size(images[len(found)]), reason=reason))
+            found.append(
+                SurveyedImage(path=images[len(found)], size_bytes=_measure_size(images[len(found)]), reason=reason)
+            )
             patience = max(min(patience, _LEAST_PATIENCE), patience / 2) if reason == _SLOW else patience
     return tuple(found)
 
@@ -107,7 +109,7 @@ def _judge(images: Sequence[Path], found: list[SurveyedImage], talk: process.Con
     return ""
 
 
-def _size(path: Path) -> int:
+def _measure_size(path: Path) -> int:
     try:
         return path.stat().st_size
     except OSError:

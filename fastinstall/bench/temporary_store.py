@@ -201,15 +201,19 @@ def make_store(kind: StoreKind, images: Sequence[SizedImage], maker: Maker) -> M
     except OSError as error:
         raise NotLoadedError(CandidateOutcome.FAILED, f"nothing can be written there: {error}") from error
     try:
-        estimate = _with_room(kind, images, maker.pipeline, bounds)
+        estimate = _require_room(kind, images, maker.pipeline, bounds)
         _tell(kind, len(images), estimate, maker)
-        return _make_store_result(out, images, estimate, _answer(_job(kind, images, estimate, maker, out), maker))
+        return _make_store_result(
+            out, images, estimate, _run_job(_encode_job(kind, images, estimate, maker, out), maker)
+        )
     except BaseException:
         files.discard(out)
         raise
 
 
-def _with_room(kind: StoreKind, images: Sequence[SizedImage], pipeline: ImagePipeline, bounds: StoreBounds) -> Estimate:
+def _require_room(
+    kind: StoreKind, images: Sequence[SizedImage], pipeline: ImagePipeline, bounds: StoreBounds
+) -> Estimate:
     if "crop" in kind.settings and not pipeline.crop:
         raise NotLoadedError(CandidateOutcome.UNSUITED, "arrays of one size need a crop: --crop PIXELS")
     estimate = estimate_store(kind, images, pipeline, bounds)
@@ -227,7 +231,9 @@ def _tell(kind: StoreKind, count: int, estimate: Estimate, maker: Maker) -> None
     maker.emit(Noted(message=message))
 
 
-def _job(kind: StoreKind, images: Sequence[SizedImage], estimate: Estimate, maker: Maker, out: Path) -> dict[str, Any]:
+def _encode_job(
+    kind: StoreKind, images: Sequence[SizedImage], estimate: Estimate, maker: Maker, out: Path
+) -> dict[str, Any]:
     wanted = maker.pipeline
     return {
         "kind": kind.name,
@@ -245,7 +251,7 @@ def _job(kind: StoreKind, images: Sequence[SizedImage], estimate: Estimate, make
     }
 
 
-def _answer(job: dict[str, Any], maker: Maker) -> dict[str, Any]:
+def _run_job(job: dict[str, Any], maker: Maker) -> dict[str, Any]:
     words = (maker.python, "-I", "-B", _PROGRAM)
     variables = {**maker.variables, "FASTINSTALL_GUARD": "0"}
     try:

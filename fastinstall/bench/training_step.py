@@ -44,7 +44,7 @@ def rate_of_step(python: Path, step: str, variables: Mapping[str, str], span: Sp
     span = span or Span()
     file, function = parts_of(step)
     if not file.is_file():
-        raise UsageError(f"--step {step}: there is no file {file}", hint=_hint(file))
+        raise UsageError(f"--step {step}: there is no file {file}", hint=_format_hint(file))
     try:
         completed = process.run(
             (python, "-B", _PROGRAM, file.absolute(), function, str(span.seconds)),
@@ -52,10 +52,10 @@ def rate_of_step(python: Path, step: str, variables: Mapping[str, str], span: Sp
             timeout=span.limit,
         )
     except process.CommandError as error:
-        raise _died(step, error, span) from error
+        raise _explain_death(step, error, span) from error
     answer = json.loads(completed.stdout)
     if "error" in answer:
-        raise _trouble(step, answer, completed)
+        raise _explain_failed_step(step, answer, completed)
     return float(answer["images_per_second"])
 
 
@@ -67,7 +67,7 @@ def parts_of(step: str) -> tuple[Path, str]:
     return Path(step), _FUNCTION
 
 
-def _died(step: str, error: process.CommandError, span: Span) -> FailedError:
+def _explain_death(step: str, error: process.CommandError, span: Span) -> FailedError:
     if error.timed_out:
         hint = "give the rate itself: --target-rate IMAGES_PER_SECOND"
         return FailedError(f"--step {step}: no rate within {span.limit:g} s", hint=hint, details=error.details)
@@ -76,12 +76,12 @@ def _died(step: str, error: process.CommandError, span: Span) -> FailedError:
     return FailedError(f"--step {step}: it {how}", details=error.details)
 
 
-def _trouble(step: str, answer: dict[str, str], completed: process.Completed) -> Exception:
+def _explain_failed_step(step: str, answer: dict[str, str], completed: process.Completed) -> Exception:
     file, function = parts_of(step)
     text = answer["text"]
     said = tuple(f"stderr: {line}" for line in completed.stderr.rstrip().splitlines()[-12:])
     if answer["error"] == "function":
-        return UsageError(f"--step {step}: {file} has no function {function}()", hint=_hint(file))
+        return UsageError(f"--step {step}: {file} has no function {function}()", hint=_format_hint(file))
     if answer["error"] == "file":
         return FailedError(f"--step {step}: {file} cannot be imported: {text}", details=said)
     if answer["error"] == "number":
@@ -90,5 +90,5 @@ def _trouble(step: str, answer: dict[str, str], completed: process.Completed) ->
     return FailedError(f"--step {step}: {function}() raises {text}", details=said)
 
 
-def _hint(file: Path) -> str:
+def _format_hint(file: Path) -> str:
     return f"name a function that does one training step and returns how many images it took: --step {file}:FUNCTION"

@@ -69,7 +69,7 @@ class WorkloadComparison:
             candidate=baseline_of(self.title, is_own_loader=bool(context.wish.loader)),
             outcome=CandidateOutcome.MEASURED,
             versions=run.loading.ready.versions,
-            timing=replace(timing, cold_read_ms=self._cold_read_ms()),
+            timing=replace(timing, cold_read_ms=self._measure_cold_read_ms()),
         )
 
     @property
@@ -79,14 +79,16 @@ class WorkloadComparison:
 
     def baseline_rates(self, baseline: CandidateResult) -> tuple[LoadingRate, ...]:
         """With workers: all numbers of them, however they start, and with a cold page cache."""
-        return self._rates(self.run.template.baseline_job(), self.wishes, baseline)
+        return self._measure_rates(self.run.template.baseline_job(), self.wishes, baseline)
 
     def rates_of(self, candidate_run: CandidateRun, result: CandidateResult) -> tuple[LoadingRate, ...]:
         """With workers that were forked, as most are."""
         warm = [each for each in self.wishes if not each.cold and each.start is not WorkerStart.SPAWN]
-        return self._rates(self.run.template.job_of(candidate_run), warm, result)
+        return self._measure_rates(self.run.template.job_of(candidate_run), warm, result)
 
-    def _rates(self, job: Job, wishes: Sequence[PoolRequest], result: CandidateResult) -> tuple[LoadingRate, ...]:
+    def _measure_rates(
+        self, job: Job, wishes: Sequence[PoolRequest], result: CandidateResult
+    ) -> tuple[LoadingRate, ...]:
         """In a process of their own, once the comparison is over: workers take memory, and may hang."""
         title, emit = result.candidate.title, self.context.session.emit
         emit(Started(stage="workers", message=f"{title}, with workers"))
@@ -110,9 +112,9 @@ class WorkloadComparison:
         self.context.session.emit(Started(stage="measure", message=candidate_run.candidate.title))
         if candidate_run.store is None:
             return self.run.measure_candidate(candidate_run)
-        return self._stored(candidate_run, candidate_run.store)
+        return self._measure_stored(candidate_run, candidate_run.store)
 
-    def _stored(self, candidate_run: CandidateRun, kind: StoreKind) -> CandidateResult:
+    def _measure_stored(self, candidate_run: CandidateRun, kind: StoreKind) -> CandidateResult:
         template = self.run.template
         maker = Maker(
             python=template.python,
@@ -141,15 +143,15 @@ class WorkloadComparison:
         needed = seconds_for(self.run.schedule, self.pass_seconds, self.start_seconds)
         few = measured is not None and measured < self.context.effort.least_candidates
         left = self.context.left() if few else self.end - time.monotonic()
-        return needed + self._rates_seconds() < left
+        return needed + self._estimate_rating_seconds() < left
 
-    def _rates_seconds(self) -> float:
+    def _estimate_rating_seconds(self) -> float:
         """What is kept for workers."""
         loaders = 1 if self.context.wish.quick else 1 + RATED
         each = self.context.effort.rate_seconds + _RATE_START_SECONDS + self.pass_seconds
         return loaders * (2 * self.start_seconds + len(self.wishes) * each)
 
-    def _cold_read_ms(self) -> float | None:
+    def _measure_cold_read_ms(self) -> float | None:
         """Of a file that is not in the page cache; where files lie in memory there is no such thing.
 
         Raises:
@@ -201,19 +203,21 @@ def compare_candidates(
         workload = comparison.choose_workload()
         baseline = comparison.baseline()
         scalable = min(workload.width, workload.height) >= 2 * context.wish.pipeline.shorter
-        results = list(_results(comparison, sort_by_promise(candidate_runs, scalable=scalable)))
+        results = list(_measure_candidates(comparison, sort_by_promise(candidate_runs, scalable=scalable)))
         joined = _combine_best_runs(comparison, candidate_runs, results)
         results += map(comparison.measure_candidate, joined)
     return ComparedCandidates(
         workload=workload,
         baseline=replace(baseline, rates=comparison.baseline_rates(baseline)),
         candidates=tuple(
-            _with_rates(comparison, sorted(results, key=_ratio, reverse=True), (*candidate_runs, *joined))
+            _add_rates(comparison, sorted(results, key=_get_gain_ratio, reverse=True), (*candidate_runs, *joined))
         ),
     )
 
 
-def _results(comparison: WorkloadComparison, candidate_runs: Sequence[CandidateRun]) -> Iterator[CandidateResult]:
+def _measure_candidates(
+    comparison: WorkloadComparison, candidate_runs: Sequence[CandidateRun]
+) -> Iterator[CandidateResult]:
     """Each candidate that there is time for; those that were named are all measured."""
     dropped: list[str] = []
     measured = 0
@@ -234,26 +238,26 @@ def _combine_best_runs(
     comparison: WorkloadComparison, candidate_runs: Sequence[CandidateRun], results: Sequence[CandidateResult]
 ) -> tuple[CandidateRun, ...]:
     """The best stack, decoder and setting that each help and leave the pictures as they are, at the same time."""
-    parts = [part for kind in _PARTS if (part := _best(kind, candidate_runs, results)) is not None]
+    parts = [part for kind in _PARTS if (part := _find_best_of_kind(kind, candidate_runs, results)) is not None]
     if len(parts) < 2 or (comparison.context.wish.quick and not comparison.has_time()):  # noqa: PLR2004 (one alone is measured)
         return ()
     return (join_candidate_runs(parts),)
 
 
-def _with_rates(
+def _add_rates(
     comparison: WorkloadComparison, results: Sequence[CandidateResult], candidate_runs: Sequence[CandidateRun]
 ) -> Iterator[CandidateResult]:
     """The same, the best few and those that were named with workers too.
 
     A rate of fewer images than the baseline's could not be laid beside it.
     """
-    wish = comparison.context.wish
+    request = comparison.context.wish
     by_name = {each.name: each for each in candidate_runs}
-    able = [each.candidate.name for each in results if _can_be_rated(each)]
-    few = [each.candidate.name for each in results if _can_be_rated(each) and not describe_picture_difference(each)][
+    able = [each.candidate.name for each in results if _is_ratable(each)]
+    few = [each.candidate.name for each in results if _is_ratable(each) and not describe_picture_difference(each)][
         :RATED
     ]
-    wanted = able if wish.workers else [*wish.candidates, *(() if wish.quick else few)]
+    wanted = able if request.workers else [*request.candidates, *(() if request.quick else few)]
     for result in results:
         name = result.candidate.name
         if name in able and name in wanted:
@@ -262,11 +266,11 @@ def _with_rates(
             yield result
 
 
-def _can_be_rated(result: CandidateResult) -> bool:
+def _is_ratable(result: CandidateResult) -> bool:
     return result.outcome is CandidateOutcome.MEASURED and not result.left_out and result.candidate.storage == "files"
 
 
-def _best(
+def _find_best_of_kind(
     kind: CandidateKind, candidate_runs: Sequence[CandidateRun], results: Sequence[CandidateResult]
 ) -> CandidateRun | None:
     """The one of a kind that helps most, if its pictures are the baseline's and it can be joined with others."""
@@ -277,9 +281,9 @@ def _best(
         if each.candidate.kind is kind and each.gain is not None and is_worthwhile(each.gain)
         if by_name[each.candidate.name].can_be_joined and not each.left_out and not describe_picture_difference(each)
     ]
-    best = max(able, key=_ratio, default=None)
+    best = max(able, key=_get_gain_ratio, default=None)
     return by_name[best.candidate.name] if best is not None else None
 
 
-def _ratio(result: CandidateResult) -> float:
+def _get_gain_ratio(result: CandidateResult) -> float:
     return result.gain.ratio if result.gain is not None else 0.0

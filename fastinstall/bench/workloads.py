@@ -78,11 +78,11 @@ def choose_sample(context: BenchContext) -> ImageSample:
         FailedError: they cannot be looked at.
     """
     places = [Path(each) for each in context.wish.paths]
-    context.session.emit(Started(stage="search", message=f"looking for images in {_names(places)}"))
+    context.session.emit(Started(stage="search", message=f"looking for images in {_format_places(places)}"))
     found = find_images(places)
     if not found.images:
         raise UndeterminedError(
-            f"no images in {_names(places)}: {_describe_counts(found)}",
+            f"no images in {_format_places(places)}: {_describe_counts(found)}",
             hint="fastinstall bench DIR, with images in DIR",
         )
     if not found.complete:
@@ -92,12 +92,12 @@ def choose_sample(context: BenchContext) -> ImageSample:
     chosen, refused = _choose_images(context, spread_evenly(found.images))
     if not chosen:
         raise UndeterminedError(
-            f"none of the images in {_names(places)} can be measured: {_reasons(refused)}",
+            f"none of the images in {_format_places(places)} can be measured: {_describe_refusals(refused)}",
             hint="fastinstall bench DIR, with whole images in DIR",
         )
     return ImageSample(
-        name=f"images of {_names(places)}",
-        directory=_common(places),
+        name=f"images of {_format_places(places)}",
+        directory=_find_common_directory(places),
         files=len(found.images),
         chosen=chosen,
         refused=refused,
@@ -129,7 +129,7 @@ def _judge_images(context: BenchContext, paths: Sequence[Path]) -> tuple[Surveye
         raise FailedError(f"the images cannot be looked at: {error.reason}", hint="fastinstall doctor") from error
 
 
-def _reasons(refused: Sequence[SurveyedImage]) -> str:
+def _describe_refusals(refused: Sequence[SurveyedImage]) -> str:
     counted = Counter(each.reason for each in refused).most_common()
     return f"of {len(refused)} looked at, " + listing(f"{count} {reason}" for reason, count in counted)
 
@@ -140,12 +140,12 @@ def _describe_counts(found: ImageSearch) -> str:
     return others + unreadable
 
 
-def _names(places: Sequence[Path]) -> str:
+def _format_places(places: Sequence[Path]) -> str:
     few = [str(each) for each in places[:_NAMED]]
     return listing(few) if len(places) <= _NAMED else f"{', '.join(few)} and {len(places) - _NAMED} more"
 
 
-def _common(places: Sequence[Path]) -> Path:
+def _find_common_directory(places: Sequence[Path]) -> Path:
     common = Path(os.path.commonpath([each.absolute() for each in places]))
     return common if common.is_dir() else common.parent
 
@@ -218,7 +218,7 @@ def task_of(context: BenchContext, name: str) -> WorkloadTask:
         loader=context.wish.loader,
         tensor=not context.wish.quick,
     )
-    return WorkloadTask(workload=_workload(sample), template=template, images=images)
+    return WorkloadTask(workload=_make_workload(sample), template=template, images=images)
 
 
 def narrow_workload(task: WorkloadTask, indexes: Sequence[int], failed: Mapping[str, str]) -> Workload:
@@ -233,10 +233,10 @@ def narrow_workload(task: WorkloadTask, indexes: Sequence[int], failed: Mapping[
     whose = "your loader fails: " if task.template.loader else ""
     refused = [replace(task.images[int(index)], reason=f"{whose}{reason}") for index, reason in failed.items()]
     unmeasured = (*task.workload.unmeasured, *_group_unmeasured(refused))
-    return replace(task.workload, unmeasured=unmeasured, **_figures(chosen))
+    return replace(task.workload, unmeasured=unmeasured, **_compute_figures(chosen))
 
 
-def _workload(sample: ImageSample) -> Workload:
+def _make_workload(sample: ImageSample) -> Workload:
     return Workload(
         name=sample.name,
         directory=sample.directory,
@@ -244,11 +244,11 @@ def _workload(sample: ImageSample) -> Workload:
         generated=sample.is_generated,
         unmeasured=tuple(_group_unmeasured(sample.refused)),
         filesystem=filesystem_of(sample.directory),
-        **_figures(sample.chosen),
+        **_compute_figures(sample.chosen),
     )
 
 
-def _figures(chosen: Sequence[SurveyedImage]) -> "_Figures":
+def _compute_figures(chosen: Sequence[SurveyedImage]) -> "_Figures":
     return {
         "images": len(chosen),
         "formats": dict(Counter(each.format for each in chosen).most_common()),

@@ -33,7 +33,9 @@ def target_of(arguments: Namespace) -> NamedTarget:
         raise UsageError(
             "--new-env and --prefix exclude each other", hint="--new-env makes an environment, --prefix names one"
         )
-    return NamedTarget(prefix=_path(arguments.prefix), python=_interpreter(arguments.python), new=_path(new))
+    return NamedTarget(
+        prefix=_parse_path(arguments.prefix), python=_find_interpreter(arguments.python), new=_parse_path(new)
+    )
 
 
 def look_at(session: Session, arguments: Namespace, context: Context) -> Environment:
@@ -77,10 +79,10 @@ def refuse_together(arguments: Namespace, flag: str, others: Iterable[str]) -> N
     Raises:
         UsageError: one of them was given too.
     """
-    if not getattr(arguments, _field(flag)):
+    if not getattr(arguments, _parse_field(flag)):
         return
     for other in others:
-        if getattr(arguments, _field(other)):
+        if getattr(arguments, _parse_field(other)):
             raise UsageError(f"{flag} and {other} exclude each other", hint=f"give one of the two, {flag} or {other}")
 
 
@@ -120,18 +122,18 @@ def _log(context: Context, event: "Event", *, shown: bool = False) -> None:
             return
 
 
-def _interpreter(text: str | None) -> Path | None:
+def _find_interpreter(text: str | None) -> Path | None:
     """A name without a slash is looked up on PATH, as a shell does."""
     if not text or "/" in text:
-        return _path(text)
+        return _parse_path(text)
     import shutil  # noqa: PLC0415 (only for a bare name)
 
     return Path(shutil.which(text) or text)
 
 
-def _field(flag: str) -> str:
+def _parse_field(flag: str) -> str:
     return flag.removeprefix("--").replace("-", "_")
 
 
-def _path(text: str | None) -> Path | None:
+def _parse_path(text: str | None) -> Path | None:
     return Path(text).expanduser() if text else None

@@ -106,16 +106,21 @@ def render_bash(verbs: tuple[Verb, ...]) -> str:
     names = quote(" ".join((*(verb.name for verb in verbs), "--help", "--version")))
     functions = (
         f"_fastinstall_verbs={names}",
-        *_bash_function("flags", '$1: verb; sets "words"', "$1", _flags(verbs), "*) words=--help"),
-        *_bash_function("value", '$1: verb, $2: flag; sets "kind" and "words", or fails', "$1 $2", _values(verbs)),
-        *_bash_function(
-            "argument", "$1: verb, $2: how many before, $3: the first; likewise", "$1 $2 $3", _bash_arguments(verbs)
+        *_write_bash_function("flags", '$1: verb; sets "words"', "$1", _write_bash_flags(verbs), "*) words=--help"),
+        *_write_bash_function(
+            "value", '$1: verb, $2: flag; sets "kind" and "words", or fails', "$1 $2", _write_bash_values(verbs)
+        ),
+        *_write_bash_function(
+            "argument",
+            "$1: verb, $2: how many before, $3: the first; likewise",
+            "$1 $2 $3",
+            _write_bash_arguments(verbs),
         ),
     )
     return _BASH_HEAD + "\n".join(functions) + "\n" + _BASH_BODY
 
 
-def _bash_function(
+def _write_bash_function(
     name: str, says: str, subject: str, cases: Iterator[str], other: str = "*) return 1"
 ) -> Iterator[str]:
     yield from ("", f"_fastinstall_{name}() {{ # {says}", f'    case "{subject}" in')
@@ -123,13 +128,13 @@ def _bash_function(
     yield from ("    esac", "}")
 
 
-def _flags(verbs: tuple[Verb, ...]) -> Iterator[str]:
+def _write_bash_flags(verbs: tuple[Verb, ...]) -> Iterator[str]:
     for verb in verbs:
         names = " ".join(flag.names[-1] for flag in verb.flags)
         yield f"{verb.name}) words={quote(names)}"
 
 
-def _values(verbs: tuple[Verb, ...]) -> Iterator[str]:
+def _write_bash_values(verbs: tuple[Verb, ...]) -> Iterator[str]:
     """A case for each value, with all the flags that take it."""
     places: dict[str, list[str]] = {}
     for verb in verbs:
@@ -139,7 +144,7 @@ def _values(verbs: tuple[Verb, ...]) -> Iterator[str]:
     yield from (f"{' | '.join(found)}) {does}" for does, found in places.items())
 
 
-def _bash_arguments(verbs: tuple[Verb, ...]) -> Iterator[str]:
+def _write_bash_arguments(verbs: tuple[Verb, ...]) -> Iterator[str]:
     for verb in verbs:
         if verb.first is not None:
             yield f'"{verb.name} 0 ") {_set(verb.first)}'
@@ -187,14 +192,14 @@ complete -c fastinstall -n __fastinstall_no_verb -l version -d 'which fastinstal
 def render_fish(verbs: tuple[Verb, ...]) -> str:
     """The script."""
     lines = (
-        *(_word("__fastinstall_no_verb", verb.name, verb.says) for verb in verbs),
-        *(_fish_flag(flag, names) for flag, names in _shared(verbs)),
-        *(line for verb in verbs for line in _fish_arguments(verb)),
+        *(_write_fish_word("__fastinstall_no_verb", verb.name, verb.says) for verb in verbs),
+        *(_write_fish_flag(flag, names) for flag, names in _group_shared_flags(verbs)),
+        *(line for verb in verbs for line in _write_fish_arguments(verb)),
     )
     return _FISH_HEAD + "\n".join(lines) + "\n"
 
 
-def _shared(verbs: tuple[Verb, ...]) -> list[tuple[Flag, list[str]]]:
+def _group_shared_flags(verbs: tuple[Verb, ...]) -> list[tuple[Flag, list[str]]]:
     """Each flag once, with the verbs that have it in the same words."""
     found: list[tuple[Flag, list[str]]] = []
     for verb in verbs:
@@ -207,7 +212,7 @@ def _shared(verbs: tuple[Verb, ...]) -> list[tuple[Flag, list[str]]]:
     return found
 
 
-def _fish_flag(flag: Flag, verbs: list[str]) -> str:
+def _write_fish_flag(flag: Flag, verbs: list[str]) -> str:
     spelled = " ".join(f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in flag.names)
     value = "" if flag.value is None or flag.optional else " " + _complete_flag_value(flag.value)
     return f"{_start('__fastinstall_verb ' + ' '.join(verbs))} {spelled}{value} -d {_quote_text(flag.says)}"
@@ -230,24 +235,24 @@ def _complete_flag_value(value: Value) -> str:
             return "-x"
 
 
-def _fish_arguments(verb: Verb) -> Iterator[str]:
+def _write_fish_arguments(verb: Verb) -> Iterator[str]:
     is_verb = f"__fastinstall_verb {verb.name}"
     if verb.first is not None:
         once = "" if "" in verb.following else f"; and not __fish_seen_subcommand_from {' '.join(verb.first.words)}"
-        yield from _argument(is_verb + (once if verb.first.words else ""), verb.first)
+        yield from _write_fish_argument(is_verb + (once if verb.first.words else ""), verb.first)
     for word, value in verb.following.items():
         if word:
-            yield from _argument(f"{is_verb}; and __fish_seen_subcommand_from {word}", value)
+            yield from _write_fish_argument(f"{is_verb}; and __fish_seen_subcommand_from {word}", value)
 
 
-def _argument(condition: str, value: Value) -> Iterator[str]:
+def _write_fish_argument(condition: str, value: Value) -> Iterator[str]:
     if value.kind is CompletionKind.FILES:
         yield f"{_start(condition)} -F"
     for word, says in value.words.items():
-        yield _word(condition, word, says)
+        yield _write_fish_word(condition, word, says)
 
 
-def _word(condition: str, word: str, says: str) -> str:
+def _write_fish_word(condition: str, word: str, says: str) -> str:
     described = f" -d {_quote_text(says)}" if says else ""
     return f"{_start(condition)} -a {_quote_text(word)}{described}"
 
@@ -312,28 +317,28 @@ _PATHS = {
 def render_zsh(verbs: tuple[Verb, ...]) -> str:
     """The script."""
     names = {verb.name: verb.says for verb in verbs}
-    described = {_zsh_function(value): value for verb in verbs for value in _describe_verb(verb)}
+    described = {_name_zsh_function(value): value for verb in verbs for value in _describe_verb(verb)}
     parts = (
-        *_words("verbs", "verb", names),
-        *(line for name, value in described.items() for line in _words(name, value.name, value.words)),
-        *(line for verb in verbs for line in _verb(verb)),
+        *_write_zsh_words("verbs", "verb", names),
+        *(line for name, value in described.items() for line in _write_zsh_words(name, value.name, value.words)),
+        *(line for verb in verbs for line in _write_zsh_verb(verb)),
     )
     return _ZSH_HEAD + _TOLD + "\n".join(parts) + "\n" + _ZSH_BODY
 
 
-def _words(name: str, what: str, words: Mapping[str, str]) -> Iterator[str]:
+def _write_zsh_words(name: str, what: str, words: Mapping[str, str]) -> Iterator[str]:
     yield from ("", f"_fastinstall_{name}() {{", f"    _fastinstall_told {quote(what)} \\")
     told = [quote(f"{word}:{says}" if says else word) for word, says in words.items()]
     yield from (f"        {word} \\" for word in told[:-1])
     yield from (f"        {told[-1]}", "}")
 
 
-def _verb(verb: Verb) -> Iterator[str]:
+def _write_zsh_verb(verb: Verb) -> Iterator[str]:
     yield from ("", f"_fastinstall_verb_{verb.name}() {{")
     for word, value in verb.following.items():
         if word:
             yield f"    [[ ${{words[(r){word}]-}} == {word} ]] && local -a following=({quote('*' + _place(value))})"
-    specs = [spec for flag in verb.flags for spec in _zsh_flag(flag)]
+    specs = [spec for flag in verb.flags for spec in _write_zsh_flag(flag)]
     if verb.first is not None:
         repeated = "" in verb.following
         specs.append(quote(("*" if repeated else "1") + _place(verb.first)))
@@ -344,7 +349,7 @@ def _verb(verb: Verb) -> Iterator[str]:
     yield "}"
 
 
-def _zsh_flag(flag: Flag) -> Iterator[str]:
+def _write_zsh_flag(flag: Flag) -> Iterator[str]:
     """Of each spelling; those of one flag exclude each other."""
     excluded = "*" if flag.repeatable else f"({' '.join(flag.names)})"
     if not flag.value:
@@ -358,17 +363,17 @@ def _zsh_flag(flag: Flag) -> Iterator[str]:
 
 def _place(value: Value) -> str:
     """What `_arguments` is told of a value: its name, and how it is completed."""
-    return f":{_escape_text(value.name)}:{_action(value)}"
+    return f":{_escape_text(value.name)}:{_make_zsh_action(value)}"
 
 
-def _action(value: Value) -> str:
+def _make_zsh_action(value: Value) -> str:
     words = " ".join(value.words)
     if value.kind is CompletionKind.LIST:
         return f"_sequence compadd - {words}"
     if value.kind is not CompletionKind.WORDS:
         return _PATHS[value.kind]
     if any(value.words.values()):
-        return f"_fastinstall_{_zsh_function(value)}"
+        return f"_fastinstall_{_name_zsh_function(value)}"
     return f"compadd -S '' - {words}" if words.endswith("=") else f"({words})"
 
 
@@ -377,7 +382,7 @@ def _describe_verb(verb: Verb) -> Iterator[Value]:
     return (each for each in values if each and each.kind is CompletionKind.WORDS and any(each.words.values()))
 
 
-def _zsh_function(value: Value) -> str:
+def _name_zsh_function(value: Value) -> str:
     first = next(iter(value.words))
     return re.sub(r"[^a-z0-9]+", "_", f"{value.name}_{len(value.words)}_{first}".lower())
 

@@ -36,38 +36,38 @@ def vocabulary(recipes: Iterable[Recipe]) -> Vocabulary:
     """
     known = tuple(recipes)
     names = {recipe.name: recipe.summary for recipe in known}
-    levels = _bare(level.name for recipe in known for level in recipe.levels if level.name != _NATIVE)
+    levels = _make_bare_words(level.name for recipe in known for level in recipe.levels if level.name != _NATIVE)
     return {
         "wish_recipe": names,
         "prove": names,
         "checks": {name: load_check(name).SUMMARY for name in check_names(foreign=True)},
-        "wish_level": {**_bare(("auto",)), **levels, **_bare((_NATIVE,))},
+        "wish_level": {**_make_bare_words(("auto",)), **levels, **_make_bare_words((_NATIVE,))},
         "wish_levels": levels,
-        "wish_require": _bare(library for recipe in known for library in recipe.libraries),
-        "wish_link": _bare(LinkMode),
-        "wish_toolchain": _bare(ToolchainSource),
-        "wish_engine": _bare(CondaInstaller),
-        "wish_dist_name": _bare(DIST_NAMES),
-        "wish_allow": _bare(Risk),
-        **_of_bench(),
+        "wish_require": _make_bare_words(library for recipe in known for library in recipe.libraries),
+        "wish_link": _make_bare_words(LinkMode),
+        "wish_toolchain": _make_bare_words(ToolchainSource),
+        "wish_engine": _make_bare_words(CondaInstaller),
+        "wish_dist_name": _make_bare_words(DIST_NAMES),
+        "wish_allow": _make_bare_words(Risk),
+        **_list_bench_vocabulary(),
     }
 
 
-def _of_bench() -> Vocabulary:
+def _list_bench_vocabulary() -> Vocabulary:
     decoders = {each.name: each.title for each in all_adapters()}
     stores = {each.name: each.title for each in all_kinds()}
     settings = {each.name: each.title for each in SETTINGS}
-    stacks = _bare((FASTINSTALL, OFFICIAL_WHEEL))
+    stacks = _make_bare_words((FASTINSTALL, OFFICIAL_WHEEL))
     return {
         "workload": WORKLOADS,
-        "candidates": {**stacks, **decoders, **settings, **stores, **_bare((TOGETHER,))},
-        "bring": {**_bare(("all",)), **decoders, **stores},
+        "candidates": {**stacks, **decoders, **settings, **stores, **_make_bare_words((TOGETHER,))},
+        "bring": {**_make_bare_words(("all",)), **decoders, **stores},
         "print_code": {**decoders, **stores},
-        "export": _bare(f"{name}=" for name in EXPORTS),
+        "export": _make_bare_words(f"{name}=" for name in EXPORTS),
     }
 
 
-def _bare(words: Iterable[str]) -> dict[str, str]:
+def _make_bare_words(words: Iterable[str]) -> dict[str, str]:
     return dict.fromkeys(map(str, words), "")
 
 
@@ -147,36 +147,36 @@ def verbs(vocabulary: Vocabulary) -> tuple[Verb, ...]:
     Args:
         vocabulary: the words that the parser itself does not know.
     """
-    return tuple(_verb(parser, vocabulary) for parser in verbs_of(build_parser()))
+    return tuple(_describe_verb(parser, vocabulary) for parser in verbs_of(build_parser()))
 
 
-def _verb(parser: argparse.ArgumentParser, vocabulary: Vocabulary) -> Verb:
+def _describe_verb(parser: argparse.ArgumentParser, vocabulary: Vocabulary) -> Verb:
     name = verb_of(parser)
     actions = [action for _, actions in groups_of(parser) for action in actions]
     positional = [action for action in actions if not action.option_strings]
-    first = _value(positional[0], name, vocabulary) if positional else None
+    first = _describe_value(positional[0], name, vocabulary) if positional else None
     return Verb(
         name=name,
         says=(parser.description or "").removesuffix("."),
-        flags=(*_flags(actions, name, vocabulary), *_HELP),
+        flags=(*_describe_flags(actions, name, vocabulary), *_HELP),
         first=first,
-        following=_following(name, positional, first, vocabulary),
+        following=_describe_following(name, positional, first, vocabulary),
     )
 
 
-def _flags(actions: list[argparse.Action], verb: str, vocabulary: Vocabulary) -> Iterator[Flag]:
+def _describe_flags(actions: list[argparse.Action], verb: str, vocabulary: Vocabulary) -> Iterator[Flag]:
     for action in actions:
         if action.option_strings:
             yield Flag(
                 names=tuple(action.option_strings),
                 says=action.help or "",
-                value=None if action.nargs == 0 else _value(action, verb, vocabulary),
+                value=None if action.nargs == 0 else _describe_value(action, verb, vocabulary),
                 optional=action.nargs == "?",
                 repeatable=isinstance(action.default, list),
             )
 
 
-def _value(action: argparse.Action, verb: str, vocabulary: Vocabulary) -> Value:
+def _describe_value(action: argparse.Action, verb: str, vocabulary: Vocabulary) -> Value:
     name = str(action.metavar or action.dest).rstrip(".").rstrip(",")
     if action.choices:
         return Value(kind=CompletionKind.WORDS, name=action.dest, words=dict.fromkeys(map(str, action.choices), ""))
@@ -191,7 +191,7 @@ def _value(action: argparse.Action, verb: str, vocabulary: Vocabulary) -> Value:
     return Value(kind=kinds[-1] if kinds else CompletionKind.FREE, name=name)
 
 
-def _following(
+def _describe_following(
     verb: str, positional: list[argparse.Action], first: Value | None, vocabulary: Vocabulary
 ) -> dict[str, Value]:
     """What stands behind the first argument: the files of `guard check`, one more check of `doctor`."""

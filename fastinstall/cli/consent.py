@@ -62,12 +62,12 @@ def refuse_unaccepted(plan: "Plan") -> None:
     Raises:
         RefusedError: names each.
     """
-    risks = _unaccepted(plan)
+    risks = _list_unaccepted_risks(plan)
     if risks:
         raise RefusedError(
             "; ".join(hazard.summary for hazard in risks),
             hint=consent_hint(risks, plan.wish.allow),
-            details=_first(tuple(item for hazard in risks for item in hazard.items)),
+            details=_shorten_items(tuple(item for hazard in risks for item in hazard.items)),
         )
 
 
@@ -86,12 +86,12 @@ def with_risks_accepted(plan: "Plan", asker: Asker) -> "Plan | None":
 
     What is accepted goes into the wish too, so that the equivalent flags name it.
     """
-    risks = _unaccepted(plan)
+    risks = _list_unaccepted_risks(plan)
     for hazard in risks:
         if not asker.confirmed(f"Accept the risk {hazard.risk}?", default=False):
             return None
-    wish = replace(plan.wish, allow=(*plan.wish.allow, *(hazard.risk for hazard in risks)))
-    return replace(plan, wish=wish, hazards=tuple(replace(hazard, allowed=True) for hazard in plan.hazards))
+    request = replace(plan.wish, allow=(*plan.wish.allow, *(hazard.risk for hazard in risks)))
+    return replace(plan, wish=request, hazards=tuple(replace(hazard, allowed=True) for hazard in plan.hazards))
 
 
 def equivalent_command(plan: "Plan", *, yes: bool = True) -> str:
@@ -107,10 +107,10 @@ def equivalent_command(plan: "Plan", *, yes: bool = True) -> str:
     return " ".join(quote(word) for word in words)
 
 
-def _first(items: tuple[str, ...]) -> tuple[str, ...]:
+def _shorten_items(items: tuple[str, ...]) -> tuple[str, ...]:
     more = (f"... and {len(items) - _SHOWN} more: fastinstall plan --json",) if len(items) > _SHOWN + 1 else ()
     return (*items[:_SHOWN], *more) if more else items
 
 
-def _unaccepted(plan: "Plan") -> tuple[PlanRisk, ...]:
+def _list_unaccepted_risks(plan: "Plan") -> tuple[PlanRisk, ...]:
     return tuple(hazard for hazard in plan.hazards if not hazard.allowed)

@@ -89,9 +89,9 @@ def write_lines(stream: TextIO, text: str) -> None:
         _write(stream, text if text.endswith("\n") else text + "\n")
         stream.flush()
     except BrokenPipeError:
-        _lead_nowhere(stream)
+        _redirect_to_null(stream)
     except OSError:
-        _lead_nowhere(stream)
+        _redirect_to_null(stream)
         raise
 
 
@@ -107,7 +107,7 @@ def _write(stream: TextIO, line: str) -> None:
         stream.write(line.encode(encoding, _ESCAPED).decode(encoding))
 
 
-def _lead_nowhere(stream: TextIO) -> None:
+def _redirect_to_null(stream: TextIO) -> None:
     """So that what is still to be written, by us and by the interpreter as it ends, is written somewhere.
 
     Source: Python's documentation of the signal module, "Note on SIGPIPE".
@@ -164,7 +164,7 @@ class Page:
             style: of every line, without what stands before it.
         """
         room, text = self.width, text.replace("\n", "\\n")  # what is foreign begins no line of its own
-        broken = [text] if room is None else _broken(text, max(room - len(first), 20), max(room - len(rest), 20))
+        broken = [text] if room is None else _wrap_text(text, max(room - len(first), 20), max(room - len(rest), 20))
         for number, line in enumerate(broken):
             yield (rest if number else first) + self.paint(line, style)
 
@@ -205,7 +205,7 @@ def join_lines(lines: Iterable[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _broken(text: str, first: int, rest: int) -> list[str]:
+def _wrap_text(text: str, first: int, rest: int) -> list[str]:
     """Lines of at most `first` and then `rest` columns."""
     import textwrap  # noqa: PLC0415 (only for a terminal)
 
@@ -291,7 +291,7 @@ def page_for(stream: TextIO, variables: Mapping[str, str], *, colourless: bool, 
         verbose: whether --verbose was.
     """
     return Page(
-        width=_width(stream, variables),
+        width=_find_width(stream, variables),
         colour=wants_colour(variables, refused=colourless, stream=stream),
         verbose=verbose,
     )
@@ -320,7 +320,7 @@ def can_ask(variables: Mapping[str, str], stdin: TextIO | None, stderr: TextIO) 
     return stdin is not None and stdin.isatty() and stderr.isatty() and not variables.get("CI")
 
 
-def _width(stream: TextIO, variables: Mapping[str, str]) -> int | None:
+def _find_width(stream: TextIO, variables: Mapping[str, str]) -> int | None:
     if not stream.isatty():
         return None
     told = variables.get("COLUMNS", "")

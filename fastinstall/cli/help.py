@@ -114,69 +114,69 @@ class Example:
     says: str
 
 
-def _pairs(*pairs: tuple[str, str]) -> tuple[Example, ...]:
+def _make_examples(*pairs: tuple[str, str]) -> tuple[Example, ...]:
     return tuple(Example(command=f"fastinstall {words}", says=says) for words, says in pairs)
 
 
 EXAMPLES: dict[str, tuple[Example, ...]] = {
-    "": _pairs(
+    "": _make_examples(
         ("setup", "a wizard: plan, build, prove, swap"),
         ("setup --yes --new-env ./fast", "in a script, in a new environment"),
         ("doctor", "is it fast, whole and still ours?"),
         ("rollback", "the state before, to the byte"),
     ),
-    "setup": _pairs(
+    "setup": _make_examples(
         ("setup", "the wizard"),
         ("setup --yes --new-env ./fast", "in a new environment"),
         ("setup --yes --wheelhouse DIR --offline", "from what build made"),
     ),
-    "plan": _pairs(
+    "plan": _make_examples(
         ("plan -o plan.json", "save it, for: apply plan.json"),
         ("plan --format dockerfile", "the same as an image's file"),
         ("plan --hosts FACTS", "which wheels serve all these machines"),
     ),
-    "apply": _pairs(
+    "apply": _make_examples(
         ("apply plan.json", "show the plan, and ask"),
         ("apply --yes plan.json", "without a question"),
     ),
-    "doctor": _pairs(
+    "doctor": _make_examples(
         ("doctor", "every check"),
         ("doctor swapped simd-active", "two checks"),
         ("doctor --quick --quiet --all", "one line for each environment"),
         ("doctor --fix", "repair what it finds, after asking"),
     ),
-    "rollback": _pairs(
+    "rollback": _make_examples(
         ("rollback --list", "what can be undone"),
         ("rollback", "undo the last setup"),
         ("rollback --to ID --yes", "undo everything since that one"),
     ),
-    "guard": _pairs(
+    "guard": _make_examples(
         ("guard status", "what it costs, and what it has told"),
         ("guard install --pin", "hold pip, uv or conda to this build too"),
         ("guard check uv.lock", "would this bring stock Pillow back?"),
         ("guard accept", "keep what has replaced the stack"),
     ),
-    "build": _pairs(
+    "build": _make_examples(
         ("build -o wheels", "then: setup --wheelhouse wheels"),
         ("build -o channel --format conda", "conda packages"),
         ("build -o wheels --hosts FACTS", "what these machines need"),
     ),
-    "bench": _pairs(
+    "bench": _make_examples(
         ("bench --quick", "an answer within 20 seconds"),
         ("bench ~/images", "measured on your images"),
         ("bench --print-code NAME", "that way of loading, as code"),
     ),
-    "inspect": _pairs(
+    "inspect": _make_examples(
         ("inspect", "what fastinstall sees"),
         ("inspect --redact", "the same, for a bug report"),
         ("inspect --json > facts.json", "for: plan --hosts"),
     ),
-    "recipes": _pairs(
+    "recipes": _make_examples(
         ("recipes list", "what can be built"),
         ("recipes show pillow-merged", "one of them, with its advisories"),
         ("recipes check mine.toml", "is this a recipe?"),
     ),
-    "completion": _pairs(
+    "completion": _make_examples(
         ("completion bash > fastinstall.bash", "then: source fastinstall.bash"),
         ("completion zsh > _fastinstall", "in a directory of fpath"),
         ("completion fish > fastinstall.fish", "in ~/.config/fish/completions"),
@@ -200,15 +200,23 @@ class _ArgumentRow:
 def screen(parser: argparse.ArgumentParser) -> str:
     """The short help of a verb, or of the program."""
     verb = verb_of(parser)
-    body = _flags(parser, verb) if verb else _verbs(parser)
-    lines = (usage(parser), "", parser.description or "", "", *body, *_examples(EXAMPLES[verb]), *_more(parser, verb))
+    body = _render_flags(parser, verb) if verb else _render_verbs(parser)
+    lines = (
+        usage(parser),
+        "",
+        parser.description or "",
+        "",
+        *body,
+        *_render_examples(EXAMPLES[verb]),
+        *_render_pointers(parser, verb),
+    )
     return "\n".join(lines) + "\n"
 
 
 def everything(parser: argparse.ArgumentParser) -> str:
     """The long help: every flag in full words, laid out by argparse for the width of the terminal."""
     parser.usage = usage(parser).removeprefix("usage: ").replace("%", "%%")
-    parser.epilog = "\n".join(_examples(EXAMPLES[verb_of(parser)]))
+    parser.epilog = "\n".join(_render_examples(EXAMPLES[verb_of(parser)]))
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     return argparse.ArgumentParser.format_help(parser)
 
@@ -253,7 +261,7 @@ def is_help(action: argparse.Action) -> bool:
     return bool(action.default == argparse.SUPPRESS)
 
 
-def _verbs(parser: argparse.ArgumentParser) -> Iterator[str]:
+def _render_verbs(parser: argparse.ArgumentParser) -> Iterator[str]:
     found = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))  # noqa: SLF001
     rows = [(each.dest, each.help or "") for action in found for each in action._choices_actions]  # noqa: SLF001
     width = max(len(name) for name, _ in rows)
@@ -261,13 +269,13 @@ def _verbs(parser: argparse.ArgumentParser) -> Iterator[str]:
     yield ""
 
 
-def _flags(parser: argparse.ArgumentParser, verb: str) -> Iterator[str]:
+def _render_flags(parser: argparse.ArgumentParser, verb: str) -> Iterator[str]:
     words = SCREENS.get(verb)
     for title, actions in groups_of(parser):
         rows = list(_make_rows(actions, words))
         if rows and not title.startswith(("positional", "options")):
             yield f"{title.partition(' (')[0]}:"
-        yield from (_line(row) for row in rows)
+        yield from (_format_flag_row(row) for row in rows)
 
 
 def _make_rows(actions: Sequence[argparse.Action], words: Mapping[str, str | None] | None) -> Iterator[_ArgumentRow]:
@@ -279,20 +287,20 @@ def _make_rows(actions: Sequence[argparse.Action], words: Mapping[str, str | Non
                 yield _ArgumentRow(action=action, says=says)
 
 
-def _line(row: _ArgumentRow) -> str:
+def _format_flag_row(row: _ArgumentRow) -> str:
     argument = f"  {format_argument(row.action)}"
     gap = max(_COLUMN - len(argument), 2)
     return f"{argument}{' ' * gap}{row.says}"
 
 
-def _examples(examples: Sequence[Example]) -> Iterator[str]:
+def _render_examples(examples: Sequence[Example]) -> Iterator[str]:
     width = max(len(example.command) for example in examples)
     yield "examples:"
     for example in examples:
         yield f"  {example.command:<{width}}  {example.says}"
 
 
-def _more(parser: argparse.ArgumentParser, verb: str) -> Iterator[str]:
+def _render_pointers(parser: argparse.ArgumentParser, verb: str) -> Iterator[str]:
     if not verb:
         yield from ("", "flags and examples of a verb: fastinstall VERB --help; which version: --version")
     elif verb in SCREENS:

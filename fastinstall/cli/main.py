@@ -138,17 +138,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if argv is None else list(argv)
     with interruptible():
         try:
-            return _main(words, dict(os.environ))
+            return _parse_and_run(words, dict(os.environ))
         except KeyboardInterrupt:
-            return _report_interruption(_console(_flags_seen(words), os.environ))
+            return _report_interruption(_make_console(_find_output_flags(words), os.environ))
 
 
-def _main(words: Sequence[str], variables: Mapping[str, str]) -> int:
+def _parse_and_run(words: Sequence[str], variables: Mapping[str, str]) -> int:
     candidates = (Path("fastinstall.toml"), user_directories(variables).config / "fastinstall.toml")
     try:
         arguments, sources = parse(words, variables, candidates)
     except FastinstallError as error:
-        return _explain(error, _console(_flags_seen(words), variables))
+        return _explain(error, _make_console(_find_output_flags(words), variables))
     if arguments.verb is None:
         build_parser().print_help(sys.stderr)
         return ExitCode.USAGE
@@ -157,7 +157,7 @@ def _main(words: Sequence[str], variables: Mapping[str, str]) -> int:
 
 def _run(arguments: Namespace, words: Sequence[str], sources: Sources) -> int:
     variables = sources.variables
-    console = _console(arguments, variables)
+    console = _make_console(arguments, variables)
     log = open_log(variables, words)
     context = Context(variables=variables, sources=sources, console=console, log=log, closing=ExitStack())
     outcome = _run_command(arguments, context)
@@ -186,28 +186,28 @@ def _report_outcome(outcome: int | BaseException, arguments: Namespace, context:
             return int(outcome)
         case FastinstallError():
             log.write(f"error: {outcome.message}")
-            return int(_explain(_in_full(outcome, context), console))
+            return int(_explain(_complete_error(outcome, context), console))
         case InterruptedAfterCompletion():
             console.complain(outcome.message)
             return int(ExitCode.OK)  # what was asked for is done
         case KeyboardInterrupt():
             return int(_report_interruption(console))
         case UnwrittenError():
-            return int(_unwritten(outcome, arguments, console))
+            return int(_report_unwritten_result(outcome, arguments, console))
         case _:
-            return int(_bug(outcome, console, log))
+            return int(_report_bug(outcome, console, log))
 
 
-def _in_full(error: FastinstallError, context: Context) -> FastinstallError:
+def _complete_error(error: FastinstallError, context: Context) -> FastinstallError:
     """An error with what the code that raised it does not know: a settings file, and what was changed before."""
     settings = context.sources.settings
     if isinstance(error, UsageError) and not isinstance(error, DocumentError) and settings.values:
         told = f"what no flag and no variable says comes from {settings.file}"
         return UsageError(error.message, hint=error.hint, details=(*error.details, told))
-    return _behind(error, context)
+    return _mention_changes(error, context)
 
 
-def _behind(error: FastinstallError, context: Context) -> FastinstallError:
+def _mention_changes(error: FastinstallError, context: Context) -> FastinstallError:
     """A refusal or a failure says that nothing was changed; behind changes that hold it says these, by exit 7."""
     if not context.changes or error.exit_code not in (ExitCode.REFUSED, ExitCode.FAILED_UNCHANGED):
         return error
@@ -215,7 +215,7 @@ def _behind(error: FastinstallError, context: Context) -> FastinstallError:
     return EnvironmentDamagedError(error.message, hint=error.hint, details=(*done, *error.details))
 
 
-def _console(arguments: Namespace, variables: Mapping[str, str]) -> Console:
+def _make_console(arguments: Namespace, variables: Mapping[str, str]) -> Console:
     colourless, verbose = arguments.no_color, arguments.verbose
     return Console(
         json=arguments.json,
@@ -228,7 +228,7 @@ def _console(arguments: Namespace, variables: Mapping[str, str]) -> Console:
     )
 
 
-def _flags_seen(words: Sequence[str]) -> Namespace:
+def _find_output_flags(words: Sequence[str]) -> Namespace:
     """The flags of the output, of a command line that cannot be read."""
     return Namespace(
         json="--json" in words,
@@ -263,7 +263,7 @@ def _report_interruption(console: Console) -> int:
     return ExitCode.INTERRUPTED
 
 
-def _unwritten(error: UnwrittenError, arguments: Namespace, console: Console) -> int:
+def _report_unwritten_result(error: UnwrittenError, arguments: Namespace, console: Console) -> int:
     """A result comes last: what was asked for has happened, and only a script would never know."""
     console.complain(f"error: {error}")
     if arguments.verb in _CHANGING or getattr(arguments, "fix", False):
@@ -272,7 +272,7 @@ def _unwritten(error: UnwrittenError, arguments: Namespace, console: Console) ->
     return ExitCode.FAILED_UNCHANGED
 
 
-def _bug(error: BaseException, console: Console, log: RunLog) -> int:
+def _report_bug(error: BaseException, console: Console, log: RunLog) -> int:
     import traceback  # noqa: PLC0415 (for our own bugs)
 
     trace = "".join(traceback.format_exception(error))

@@ -186,7 +186,7 @@ def one_of(members: type[Enum]) -> Reader:
         try:
             return members(value)
         except ValueError:
-            raise ValueError(_not_among(value, [str(member.value) for member in members])) from None
+            raise ValueError(_explain_unknown_value(value, [str(member.value) for member in members])) from None
 
     return read
 
@@ -196,7 +196,7 @@ def word_of(words: Collection[str]) -> Reader:
 
     def read(value: object) -> str:
         if value not in words:
-            raise ValueError(_not_among(value, words))
+            raise ValueError(_explain_unknown_value(value, words))
         return text(value)
 
     return read
@@ -208,7 +208,7 @@ def risks(value: object) -> tuple[Enum, ...]:
     return tuple(read(name) for name in names(value))
 
 
-def _not_among(value: object, known: Collection[str]) -> str:
+def _explain_unknown_value(value: object, known: Collection[str]) -> str:
     return f"{value!r} is not one of {', '.join(known)}"
 
 
@@ -392,15 +392,15 @@ def read_allowed(arguments: argparse.Namespace, sources: Sources) -> tuple[Risk,
     return tuple(risk for risks in _read_given_value(option, arguments, sources) for risk in risks)
 
 
-def format_flags(wish: Request) -> tuple[str, ...]:
+def format_flags(request: Request) -> tuple[str, ...]:
     """The flags that ask for the same, to be printed at the end of a wizard."""
     usual = Request()
     words: list[str] = []
     for option in REQUEST_OPTIONS:
-        value = getattr(wish, option.field)
+        value = getattr(request, option.field)
         if value == getattr(usual, option.field):
             continue
-        words += [option.flag] if not option.metavar else [option.flag, _flag_text(value)]
+        words += [option.flag] if not option.metavar else [option.flag, _format_flag_value(value)]
     return tuple(words)
 
 
@@ -412,7 +412,7 @@ def _read_given_value(option: Option, arguments: argparse.Namespace, sources: So
     return (not value if option.negated else value,)
 
 
-def _flag_text(value: object) -> str:
+def _format_flag_value(value: object) -> str:
     if isinstance(value, tuple):
         return ",".join(str(part) for part in value)
     return str(value)

@@ -71,13 +71,13 @@ def parse(
         DocumentError: a malformed settings file.
     """
     wanted = () if _HELP & set(words) else candidates
-    settings = load_settings(wanted, _keys)
+    settings = load_settings(wanted, _list_keys)
     if settings.file is not None:
         refuse_planted(settings.file, variables, "run from another directory, or remove that file")
-    sources = Sources(variables=variables, settings=settings, overruled=_overruled(words))
+    sources = Sources(variables=variables, settings=settings, overruled=_list_overruled_keys(words))
     parser = build_parser(words[0] if words and words[0] in VERBS else None)
     for verb in verbs_of(parser):
-        _defaults_from(sources, verb)
+        _set_defaults(sources, verb)
     return parser.parse_args(words), sources
 
 
@@ -110,7 +110,7 @@ def verbs_of(parser: argparse.ArgumentParser) -> list[argparse.ArgumentParser]:
     return [verb for action in found for verb in action.choices.values()]
 
 
-def _settable(verb: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.Action]]:
+def _list_settable_flags(verb: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.Action]]:
     """The flags that are no wishes, with their actions."""
     for action in verb._actions:  # noqa: SLF001 (argparse has no other way to list them)
         flag = next((name for name in action.option_strings if name.startswith("--")), None)
@@ -118,22 +118,24 @@ def _settable(verb: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.Act
             yield flag, action
 
 
-def _keys() -> set[str]:
+def _list_keys() -> set[str]:
     verbs = verbs_of(build_parser())
-    return {option.field for option in REQUEST_OPTIONS} | {_key(flag) for verb in verbs for flag, _ in _settable(verb)}
+    return {option.field for option in REQUEST_OPTIONS} | {
+        _make_key(flag) for verb in verbs for flag, _ in _list_settable_flags(verb)
+    }
 
 
-def _key(flag: str) -> str:
+def _make_key(flag: str) -> str:
     return flag.removeprefix("--").replace("-", "_")
 
 
-def _defaults_from(sources: Sources, verb: argparse.ArgumentParser) -> None:
-    for flag, action in _settable(verb):
-        for value in sources.find(_key(flag), variable_of(flag), _reader(action)):
+def _set_defaults(sources: Sources, verb: argparse.ArgumentParser) -> None:
+    for flag, action in _list_settable_flags(verb):
+        for value in sources.find(_make_key(flag), variable_of(flag), _choose_reader(action)):
             action.default, action.required = value, False
 
 
-def _reader(action: argparse.Action) -> Reader:
+def _choose_reader(action: argparse.Action) -> Reader:
     if action.nargs == 0:
         return options.switch
     if isinstance(action.default, list):
@@ -143,7 +145,7 @@ def _reader(action: argparse.Action) -> Reader:
     return options.word_of([str(choice) for choice in action.choices]) if action.choices else options.text
 
 
-def _overruled(words: Sequence[str]) -> frozenset[str]:
+def _list_overruled_keys(words: Sequence[str]) -> frozenset[str]:
     """A flag that names the target or a level overrules variables and settings that would name another one."""
     flags = {word.partition("=")[0] for word in words}
     return frozenset(key for flag, keys in _OVERRULES.items() if flag in flags for key in keys)
@@ -182,33 +184,33 @@ class _Everything(argparse.Action):
         parser.exit()
 
 
-def _setup(parser: argparse.ArgumentParser) -> None:
-    _target(parser, creates=True)
+def _add_setup_flags(parser: argparse.ArgumentParser) -> None:
+    _add_target_flags(parser, creates=True)
     add_request_options(parser)
-    _consent(parser, dry=True)
+    _add_consent_flags(parser, dry=True)
 
 
 def _plan(parser: argparse.ArgumentParser) -> None:
-    _target(parser, creates=True)
+    _add_target_flags(parser, creates=True)
     add_request_options(parser)
     parser.add_argument("-o", "--output", metavar="FILE", help="save the plan as JSON, for apply")
     formats = "how to print it; sh, dockerfile: as a script or an image's file that does the same elsewhere"
     parser.add_argument("--format", choices=("text", "json", "sh", "dockerfile"), default=None, help=formats)
     hosts = "plan for many machines: a directory with the `inspect --json` of each; which few wheels serve all of them"
     parser.add_argument("--hosts", metavar="DIR", help=hosts)
-    _max_age(parser, "30", "--hosts: leave out hosts whose facts are older; any: none (default: 30)")
+    _add_max_age(parser, "30", "--hosts: leave out hosts whose facts are older; any: none (default: 30)")
 
 
 def _apply(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="made by: fastinstall plan -o FILE")
     allow = "accept a risk by its name; the plan itself grants none"
     parser.add_argument("--allow", dest="wish_allow", metavar="RISK,...", help=allow)
-    _consent(parser)
+    _add_consent_flags(parser)
 
 
-def _doctor(parser: argparse.ArgumentParser) -> None:
+def _add_doctor_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("checks", metavar="CHECK", nargs="*", help="only these checks")
-    _target(parser)
+    _add_target_flags(parser)
     parser.add_argument("--list", action="store_true", help="name the checks")
     parser.add_argument("--all", action="store_true", help="every environment that a receipt or a registry knows")
     process = "a process that runs already: what it has loaded, in the environment that it runs in"
@@ -227,12 +229,12 @@ def _doctor(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--collect", metavar="DIR", help=collect)
     expected = "--collect: hosts that should have a report: their facts files, or a fleet.json"
     parser.add_argument("--hosts", metavar="DIR|FILE", help=expected)
-    _max_age(parser, "7", "--collect: reports that are older count as none; any: all count (default: 7)")
-    _consent(parser)
+    _add_max_age(parser, "7", "--collect: reports that are older count as none; any: all count (default: 7)")
+    _add_consent_flags(parser)
 
 
-def _rollback(parser: argparse.ArgumentParser) -> None:
-    _target(parser)
+def _add_rollback_flags(parser: argparse.ArgumentParser) -> None:
+    _add_target_flags(parser)
     parser.add_argument("--list", action="store_true", help="list what can be undone")
     to = "undo everything back to before this transaction; the beginning of its name is enough"
     parser.add_argument("--to", metavar="ID", help=to)
@@ -240,7 +242,7 @@ def _rollback(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--forget", metavar="ID", nargs="?", const=EVERYTHING, help=forget)
     allow_help = "force-remove: move aside what has replaced it"
     parser.add_argument("--allow", dest="wish_allow", metavar="RISK,...", help=allow_help)
-    _consent(parser)
+    _add_consent_flags(parser)
 
 
 def _guard(parser: argparse.ArgumentParser) -> None:
@@ -251,12 +253,12 @@ def _guard(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pin", action="store_true", help=pin)
     project = "install --pin, remove: the project whose lock is pinned (default: the one that the environment lies in)"
     parser.add_argument("--project", metavar="DIR", help=project)
-    _target(parser)
-    _consent(parser)
+    _add_target_flags(parser)
+    _add_consent_flags(parser)
 
 
 def _build(parser: argparse.ArgumentParser) -> None:
-    _target(parser)
+    _add_target_flags(parser)
     add_request_options(parser)
     parser.add_argument("-o", "--output", metavar="DIR", required=True, help="where the wheel, or the channel, goes")
     conda = "conda: make DIR a channel with its conda packages; what lies there already stays"
@@ -264,44 +266,44 @@ def _build(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--explain", action="store_true", help="tell item by item what was merged, and from where")
     hosts = "build what these machines need: a directory with the `inspect --json` of each (see plan --hosts)"
     parser.add_argument("--hosts", metavar="DIR", help=hosts)
-    _max_age(parser, "30", "--hosts: leave out hosts whose facts are older; any: none (default: 30)")
+    _add_max_age(parser, "30", "--hosts: leave out hosts whose facts are older; any: none (default: 30)")
     tool = "put fastinstall itself and all that it needs into DIR/tool, for machines without an index"
     parser.add_argument("--with-tool", action="store_true", help=tool)
     variants = "experimental (PEP 825 is a draft): a labelled wheel for each level beside the one that carries all"
     parser.add_argument("--experimental-variants", action="store_true", help=variants)
 
 
-def _bench(parser: argparse.ArgumentParser) -> None:
+def _add_bench_flags(parser: argparse.ArgumentParser) -> None:
     from fastinstall.cli.bench.bench_flags import add_bench, add_images  # noqa: PLC0415 (no other verb pays for them)
 
     add_images(parser)
-    _target(parser)
+    _add_target_flags(parser)
     add_bench(parser)
 
 
 def _inspect(parser: argparse.ArgumentParser) -> None:
-    _target(parser)
+    _add_target_flags(parser)
     parser.add_argument("--redact", action="store_true", help="without home directory, user, machine and secrets")
 
 
-def _recipes(parser: argparse.ArgumentParser) -> None:
+def _add_recipes_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=("list", "show", "check"))
     parser.add_argument("names", metavar="NAME|FILE", nargs="*", help="a recipe, or a file to check")
     prove = "check: build what this recipe makes, and prove it in every way; takes minutes, installs nothing"
     parser.add_argument("--prove", metavar="NAME", help=prove)
-    _target(parser)
+    _add_target_flags(parser)
     add_request_options(parser)
 
 
-def _max_age(parser: argparse.ArgumentParser, usual: str, summary: str) -> None:
-    parser.add_argument("--max-age", metavar="DAYS", type=_days, default=usual, help=summary)
+def _add_max_age(parser: argparse.ArgumentParser, usual: str, summary: str) -> None:
+    parser.add_argument("--max-age", metavar="DAYS", type=_parse_days, default=usual, help=summary)
 
 
-def _completion(parser: argparse.ArgumentParser) -> None:
+def _add_completion_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="for which shell")
 
 
-def _target(parser: argparse.ArgumentParser, *, creates: bool = False) -> None:
+def _add_target_flags(parser: argparse.ArgumentParser, *, creates: bool = False) -> None:
     group = parser.add_argument_group("target (default: the active environment)")
     group.add_argument("--prefix", metavar="DIR", help="the environment")
     group.add_argument("--python", metavar="EXE", help="the environment of this interpreter")
@@ -309,14 +311,14 @@ def _target(parser: argparse.ArgumentParser, *, creates: bool = False) -> None:
         group.add_argument("--new-env", metavar="DIR", help="make a virtual environment there, with --python if given")
 
 
-def _consent(parser: argparse.ArgumentParser, *, dry: bool = False) -> None:
+def _add_consent_flags(parser: argparse.ArgumentParser, *, dry: bool = False) -> None:
     group = parser.add_argument_group("consent")
     group.add_argument("-y", "--yes", action="store_true", help="accept the plan (grants no risk)")
     if dry:
         group.add_argument("--dry-run", action="store_true", help="show the plan and stop")
 
 
-def _days(text: str) -> float | None:
+def _parse_days(text: str) -> float | None:
     """A number of days; None for "any"."""
     if text == "any":
         return None
@@ -330,16 +332,16 @@ def _days(text: str) -> float | None:
 
 
 VERBS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
-    "setup": ("plan, build, prove and swap in the fast stack", _setup),
+    "setup": ("plan, build, prove and swap in the fast stack", _add_setup_flags),
     "plan": ("show or save what setup would do", _plan),
     "apply": ("carry out a saved plan, unless the facts have changed", _apply),
-    "doctor": ("check an environment", _doctor),
-    "rollback": ("the state before a setup, offline, to the byte", _rollback),
+    "doctor": ("check an environment", _add_doctor_flags),
+    "rollback": ("the state before a setup, offline, to the byte", _add_rollback_flags),
     "guard": ("what notices that the stack was swapped, or keeps it from that", _guard),
     "build": ("the wheel alone", _build),
-    "bench": ("is the loader the bottleneck, and what would help?", _bench),
+    "bench": ("is the loader the bottleneck, and what would help?", _add_bench_flags),
     "inspect": ("the facts, for a bug report", _inspect),
-    "recipes": ("what can be built", _recipes),
-    "completion": ("a script that completes command lines, for a shell", _completion),
+    "recipes": ("what can be built", _add_recipes_flags),
+    "completion": ("a script that completes command lines, for a shell", _add_completion_arguments),
 }
 """Each verb with what it does, and what gives it its flags."""

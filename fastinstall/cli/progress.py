@@ -143,7 +143,7 @@ class ProgressBar(ProgressLines):
         page = self._console.err
         terminal = RichConsole(stderr=True, no_color=not page.colour, width=page.width, highlight=False)
         self._live = Live(
-            get_renderable=self._line,
+            get_renderable=self._render_line,
             console=terminal,
             transient=True,
             refresh_per_second=_FRAMES,
@@ -152,7 +152,7 @@ class ProgressBar(ProgressLines):
         )
         self._live.start(refresh=True)
 
-    def _line(self) -> "Text":
+    def _render_line(self) -> "Text":
         from rich.text import Text  # noqa: PLC0415
 
         width = (self._console.err.width or 80) - 1
@@ -210,7 +210,7 @@ class ProgressState:
 
 def advance_state(state: ProgressState, event: Event, now: float) -> ProgressState:
     """The state after an event."""
-    if _says_nothing_goes_on(event):
+    if _is_end_of_work(event):
         return ProgressState()
     match event:
         case Started():
@@ -268,7 +268,7 @@ def about(seconds: float) -> str:
     return f"about {rough} s"
 
 
-def _says_nothing_goes_on(event: Event) -> bool:
+def _is_end_of_work(event: Event) -> bool:
     return (isinstance(event, RemainingTime) and event.seconds == 0) or (
         isinstance(event, Started) and event.stage in _BEFORE
     )

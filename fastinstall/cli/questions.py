@@ -68,8 +68,8 @@ class Menus:
         """Ask yes or no."""
         import questionary  # noqa: PLC0415 (only for a person)
 
-        asked = self._asked(question, len("(Y/n) Yes"))
-        return bool(_answer(questionary.confirm(asked, default=default, **self._terminal())))
+        asked = self._wrap_question(question, len("(Y/n) Yes"))
+        return bool(_ask_unless_interrupted(questionary.confirm(asked, default=default, **self._make_terminal())))
 
     def chosen(
         self,
@@ -86,23 +86,23 @@ class Menus:
             self._console.talk("\n".join(_explain_answers(answers, meanings, self._console.err)))
         labels = {value: shorten_label(self._fit(label), self._width - _POINTER) for value, label in answers.items()}
         asked = questionary.select(
-            self._asked(question, max(map(len, (_WAYS, *labels.values())))),
+            self._wrap_question(question, max(map(len, (_WAYS, *labels.values())))),
             choices=[questionary.Choice(title=label, value=value) for value, label in labels.items()],
             default=default if default in answers else None,
             pointer=">",
             instruction=_WAYS,
-            **self._terminal(),
+            **self._make_terminal(),
         )
-        return str(_answer(asked))
+        return str(_ask_unless_interrupted(asked))
 
     def typed(self, question: str, *, default: str = "") -> str:
         """Ask for a line of text."""
         import questionary  # noqa: PLC0415
 
-        asked = self._asked(question, max(_TYPED, len(default)))
-        return str(_answer(questionary.text(asked, default=default, **self._terminal()))).strip()
+        asked = self._wrap_question(question, max(_TYPED, len(default)))
+        return str(_ask_unless_interrupted(questionary.text(asked, default=default, **self._make_terminal()))).strip()
 
-    def _asked(self, question: str, room: int) -> str:
+    def _wrap_question(self, question: str, room: int) -> str:
         """The question; where its line has no room for the answer too, the answer gets the next one."""
         text = self._fit(question)
         if len(f"{_MARK}{text} ") + room <= self._width:
@@ -117,7 +117,7 @@ class Menus:
     def _fit(self, text: str) -> str:
         return fit(text, self._console.known)
 
-    def _terminal(self) -> dict[str, Any]:
+    def _make_terminal(self) -> dict[str, Any]:
         from prompt_toolkit.output import ColorDepth, create_output  # noqa: PLC0415
 
         depth = None if self._console.err.colour else ColorDepth.MONOCHROME
@@ -139,7 +139,7 @@ class Lines:
     def confirmed(self, question: str, *, default: bool = True) -> bool:
         """Ask yes or no."""
         words = {"": default, "y": True, "yes": True, "n": False, "no": False}
-        while (answer := self._line(question, f"({'Y/n' if default else 'y/N'})").lower()) not in words:
+        while (answer := self._ask_line(question, f"({'Y/n' if default else 'y/N'})").lower()) not in words:
             self._say("Answer y or n.\n")
         return words[answer]
 
@@ -160,16 +160,16 @@ class Lines:
             first = f"  {number:>{len(str(len(values)))}}) "
             self._say("".join(f"{line}\n" for line in self._page.lines(text, first=first, rest=" " * len(first))))
         while True:
-            answer = self._line(question, f"(1 to {len(values)}, Enter for {usual})") or str(usual)
+            answer = self._ask_line(question, f"(1 to {len(values)}, Enter for {usual})") or str(usual)
             if answer.isdecimal() and 1 <= int(answer) <= len(values):
                 return values[int(answer) - 1]
             self._say(f"Answer with a number from 1 to {len(values)}.\n")
 
     def typed(self, question: str, *, default: str = "") -> str:
         """Ask for a line of text."""
-        return self._line(question, f"(Enter for {default})" if default else "") or default
+        return self._ask_line(question, f"(Enter for {default})" if default else "") or default
 
-    def _line(self, question: str, ways: str) -> str:
+    def _ask_line(self, question: str, ways: str) -> str:
         """What is answered; where a line is too narrow for the question and its ways, these get the next one."""
         asked = f"{question} {ways}".rstrip()
         if self._page.width is not None and len(asked) + _SHORT > self._page.width:
@@ -211,7 +211,7 @@ def _explain_answers(answers: Mapping[str, str], meanings: Mapping[str, str], pa
             yield from page.lines(meaning, first=f"  {label:<{width}}  ", rest=" " * (width + 4))
 
 
-def _answer(question: "Question") -> object:
+def _ask_unless_interrupted(question: "Question") -> object:
     try:
         return question.unsafe_ask()
     except EOFError:

@@ -129,31 +129,31 @@ With `--json`, stdout bears one document and stderr everything else; `schema` sa
 
 def render_cli() -> str:
     """Give the text of docs/reference/cli.md."""
-    verbs = _verbs()
-    links = ((f"[`{name}`](#fastinstall-{name})", _summary(verb)) for name, verb in verbs.items())
+    verbs = _list_verbs()
+    links = ((f"[`{name}`](#fastinstall-{name})", _summarize_verb(verb)) for name, verb in verbs.items())
     codes = ((str(int(code)), EXIT_CODES[code]) for code in ExitCode)
     variables = ((f"`{name}`", meaning) for name, meaning in VARIABLES.items())
     parts = (
         *(_HEAD, table(("verb", "does"), links)),
-        *(_TARGET, _flags(_group(verbs["setup"], "target"))),
-        *("The output, for every verb:", _flags(_group(verbs["setup"], "output"))),
+        *(_TARGET, _render_flags(_group(verbs["setup"], "target"))),
+        *("The output, for every verb:", _render_flags(_group(verbs["setup"], "output"))),
         *(
             _REQUEST_FLAGS,
             table(("flag", "variable", "key", "means", "default"), map(_describe_request_flag, REQUEST_OPTIONS)),
         ),
-        *(_verb(name, verb) for name, verb in verbs.items()),
+        *(_render_verb(name, verb) for name, verb in verbs.items()),
         *(_SETTINGS, table(("variable", "means"), variables)),
         *("## Exit codes", table(("code", "means"), codes)),
-        *(_JSON, table(("schema", "printed by", "JSON Schema"), map(_document, DOCUMENTS))),
+        *(_JSON, table(("schema", "printed by", "JSON Schema"), map(_make_document_row, DOCUMENTS))),
     )
     return "\n\n".join(parts) + "\n"
 
 
-def _verbs() -> dict[str, argparse.ArgumentParser]:
+def _list_verbs() -> dict[str, argparse.ArgumentParser]:
     return {verb_of(verb): verb for verb in verbs_of(build_parser())}
 
 
-def _summary(verb: argparse.ArgumentParser) -> str:
+def _summarize_verb(verb: argparse.ArgumentParser) -> str:
     text = verb.description or ""
     return text[:1].lower() + text[1:].removesuffix(".")
 
@@ -163,17 +163,24 @@ def _group(verb: argparse.ArgumentParser, start: str) -> list[argparse.Action]:
     return [action for title, actions in groups_of(verb) if title.startswith(start) for action in actions]
 
 
-def _verb(name: str, verb: argparse.ArgumentParser) -> str:
+def _render_verb(name: str, verb: argparse.ArgumentParser) -> str:
     groups = list(groups_of(verb))
     own = [action for title, actions in groups if not title.startswith(_SHARED) for action in actions]
     shared = [start for start in _SHARED[:-1] if _group(verb, start)]
     also = f"Also the flags of the {' and the '.join(shared)}." if shared else ""
     call = _block("text", (usage(verb).removeprefix("usage: "),))
-    parts = (f"## fastinstall {name}", call, verb.description or "", _flags(own), also, _examples(EXAMPLES[name]))
+    parts = (
+        f"## fastinstall {name}",
+        call,
+        verb.description or "",
+        _render_flags(own),
+        also,
+        _render_examples(EXAMPLES[name]),
+    )
     return "\n\n".join(part for part in parts if part)
 
 
-def _examples(examples: Sequence[Example]) -> str:
+def _render_examples(examples: Sequence[Example]) -> str:
     width = max(len(example.command) for example in examples)
     return _block("text", (f"{example.command:<{width}}   # {example.says}" for example in examples))
 
@@ -182,31 +189,33 @@ def _block(language: str, lines: Iterable[str]) -> str:
     return "\n".join((f"```{language}", *lines, "```"))
 
 
-def _flags(actions: Iterable[argparse.Action]) -> str:
+def _render_flags(actions: Iterable[argparse.Action]) -> str:
     rows = [
-        (f"`{format_argument(action)}`", _meaning(action)) for action in actions if action.help or action.option_strings
+        (f"`{format_argument(action)}`", _describe_action(action))
+        for action in actions
+        if action.help or action.option_strings
     ]
     return table(("flag", "means"), rows) if rows else ""
 
 
-def _meaning(action: argparse.Action) -> str:
+def _describe_action(action: argparse.Action) -> str:
     default = action.default if isinstance(action.default, str) and "default" not in (action.help or "") else ""
     return f"{action.help}; default: `{default}`" if default else str(action.help)
 
 
 def _describe_request_flag(option: Option) -> tuple[str, ...]:
     flag = f"`{option.flag} {option.metavar}`" if option.metavar else f"`{option.flag}`"
-    return (flag, f"`{option.variable}`", f"`{option.field}`", option.help, _default(option))
+    return (flag, f"`{option.variable}`", f"`{option.field}`", option.help, _format_default(option))
 
 
-def _default(option: Option) -> str:
+def _format_default(option: Option) -> str:
     value = encode(getattr(Request(), option.field))
     if value in (None, []):
         return ""
     return f"`{str(value).lower() if isinstance(value, bool) else value}`"
 
 
-def _document(name: str) -> tuple[str, ...]:
+def _make_document_row(name: str) -> tuple[str, ...]:
     schema = f"[{name}.json](schemas/{name}.json)" if name in SCHEMAS else ""
     return (f"`fastinstall.{name}/1`", DOCUMENTS[name], schema)
 
@@ -271,32 +280,33 @@ def render_settings() -> str:
     further = ((f"`{name}`", meaning) for name, meaning in VARIABLES.items())
     head = ("variable", "key", "flag", "means")
     parts = (
-        *(_SETTINGS_HEAD, table(head, wishes), _FLAGS, table((*head[:3], "of"), _others())),
+        *(_SETTINGS_HEAD, table(head, wishes), _FLAGS, table((*head[:3], "of"), _list_other_flags())),
         *(_FURTHER, table(("variable", "means"), further)),
     )
     return "\n\n".join(parts) + "\n"
 
 
-def _others() -> list[tuple[str, ...]]:
+def _list_other_flags() -> list[tuple[str, ...]]:
     """Every flag that is no wish, with the verbs that have it, by its name."""
     found: dict[str, list[str]] = {}
     wishes = {each.flag for each in REQUEST_OPTIONS}
     for verb in verbs_of(build_parser()):
-        for flag in _long_flags(verb):
+        for flag in _list_long_flags(verb):
             if flag not in wishes:
                 found.setdefault(flag, []).append(verb_of(verb))
     return [
-        (f"`{variable_of(flag)}`", f"`{_key(flag)}`", f"`{flag}`", ", ".join(found[flag])) for flag in sorted(found)
+        (f"`{variable_of(flag)}`", f"`{_make_key(flag)}`", f"`{flag}`", ", ".join(found[flag]))
+        for flag in sorted(found)
     ]
 
 
-def _long_flags(verb: argparse.ArgumentParser) -> Iterator[str]:
+def _list_long_flags(verb: argparse.ArgumentParser) -> Iterator[str]:
     for _, actions in groups_of(verb):
         for action in actions:
             yield from [flag for flag in action.option_strings if flag.startswith("--")][:1]
 
 
-def _key(flag: str) -> str:
+def _make_key(flag: str) -> str:
     return flag.removeprefix("--").replace("-", "_")
 
 
@@ -330,62 +340,65 @@ def render_man() -> str:
     verbs = verbs_of(parser)
     lines = (
         f'.TH FASTINSTALL 1 "" "fastinstall {__version__}" "User Commands"',
-        *_section("NAME", ("fastinstall \\- build, prove and guard the fast Python image stack",)),
-        *_section("SYNOPSIS", (".B fastinstall", ".I VERB", "[\\,\\fIFLAG\\/\\fR...]")),
-        *_section("DESCRIPTION", (_text(_DESCRIPTION), ".PP", _text(_ENVIRONMENT))),
-        *_section("VERBS", (line for verb in verbs for line in _render_man_verb(verb))),
-        *(line for title in _SHARED for line in _shared(title, verbs[0])),
-        *_section("ENVIRONMENT", (_text(_VARIABLES), *_items((f"`{name}`", says) for name, says in VARIABLES.items()))),
-        *_section("FILES", _items((f"`{name}`", says) for name, says in _FILES)),
-        *_section("EXIT STATUS", _items((f"`{int(code)}`", EXIT_CODES[code]) for code in ExitCode)),
-        *_section("EXAMPLES", _render_man_examples(EXAMPLES[""])),
-        *_section("SEE ALSO", (".BR pip (1),", ".BR conda (1)")),
+        *_render_section("NAME", ("fastinstall \\- build, prove and guard the fast Python image stack",)),
+        *_render_section("SYNOPSIS", (".B fastinstall", ".I VERB", "[\\,\\fIFLAG\\/\\fR...]")),
+        *_render_section("DESCRIPTION", (_render_paragraph(_DESCRIPTION), ".PP", _render_paragraph(_ENVIRONMENT))),
+        *_render_section("VERBS", (line for verb in verbs for line in _render_man_verb(verb))),
+        *(line for title in _SHARED for line in _render_shared_flags(title, verbs[0])),
+        *_render_section(
+            "ENVIRONMENT",
+            (_render_paragraph(_VARIABLES), *_render_items((f"`{name}`", says) for name, says in VARIABLES.items())),
+        ),
+        *_render_section("FILES", _render_items((f"`{name}`", says) for name, says in _FILES)),
+        *_render_section("EXIT STATUS", _render_items((f"`{int(code)}`", EXIT_CODES[code]) for code in ExitCode)),
+        *_render_section("EXAMPLES", _render_man_examples(EXAMPLES[""])),
+        *_render_section("SEE ALSO", (".BR pip (1),", ".BR conda (1)")),
     )
     return "\n".join(lines) + "\n"
 
 
-def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
+def _render_section(title: str, lines: Iterable[str]) -> Iterator[str]:
     yield f'.SH "{title}"' if " " in title else f".SH {title}"
     yield from lines
 
 
 def _render_man_verb(verb: argparse.ArgumentParser) -> Iterator[str]:
-    yield f".SS {_tag(usage(verb).removeprefix('usage: '))}"
-    yield _text(verb.description or "")
+    yield f".SS {_render_tag(usage(verb).removeprefix('usage: '))}"
+    yield _render_paragraph(verb.description or "")
     groups = list(groups_of(verb))
     own = (action for title, actions in groups if not title.startswith(_SHARED) for action in actions)
-    yield from _items((f"`{format_argument(action)}`", action.help or "") for action in own if action.help)
+    yield from _render_items((f"`{format_argument(action)}`", action.help or "") for action in own if action.help)
     shared = [start for start in _SHARED if any(title.startswith(start) for title, _ in groups)]
     yield from (".PP", f"Also the flags of {listing(f'the {title}' for title in shared)}.")
     yield from (".PP", "Examples:", *_render_man_examples(EXAMPLES[verb_of(verb)]))
 
 
-def _shared(start: str, verb: argparse.ArgumentParser) -> Iterator[str]:
+def _render_shared_flags(start: str, verb: argparse.ArgumentParser) -> Iterator[str]:
     actions = (action for title, found in groups_of(verb) if title.startswith(start) for action in found)
-    items = _items((f"`{format_argument(action)}`", action.help or "") for action in actions)
-    yield from _section(f"FLAGS OF THE {start.upper()}", items)
+    items = _render_items((f"`{format_argument(action)}`", action.help or "") for action in actions)
+    yield from _render_section(f"FLAGS OF THE {start.upper()}", items)
 
 
-def _items(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
+def _render_items(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
     for name, says in rows:
-        yield from (".TP", _tag(name), _text(says))
+        yield from (".TP", _render_tag(name), _render_paragraph(says))
 
 
 def _render_man_examples(examples: Iterable[Example]) -> Iterator[str]:
-    yield from _items((f"`{example.command}`", example.says) for example in examples)
+    yield from _render_items((f"`{example.command}`", example.says) for example in examples)
 
 
-def _text(markdown: str) -> str:
+def _render_paragraph(markdown: str) -> str:
     """Roff of one paragraph: `code` in bold, and nothing that roff takes for a request."""
-    lines = textwrap.wrap(_bold(markdown), width=_WIDTH, break_long_words=False, break_on_hyphens=False)
+    lines = textwrap.wrap(_render_bold(markdown), width=_WIDTH, break_long_words=False, break_on_hyphens=False)
     return "\n".join(f"\\&{line}" if line.startswith((".", "'")) else line for line in lines)
 
 
-def _tag(markdown: str) -> str:
+def _render_tag(markdown: str) -> str:
     """The same in one line, however long."""
-    return _text(markdown).replace("\n", " ")
+    return _render_paragraph(markdown).replace("\n", " ")
 
 
-def _bold(markdown: str) -> str:
+def _render_bold(markdown: str) -> str:
     escaped = "".join(_ESCAPES.get(character, character) for character in markdown)
     return re.sub(r"`([^`]*)`", r"\\fB\1\\fR", escaped)

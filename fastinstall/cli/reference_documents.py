@@ -40,7 +40,7 @@ def render_recipes() -> str:
     found: dict[type, None] = {}
     for cls in (Recipe, AdvisoryList):
         _collect(cls, found)
-    return "\n".join((_HEAD, *(_section(cls) for cls in found)))
+    return "\n".join((_HEAD, *(_render_class_section(cls) for cls in found)))
 
 
 def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
@@ -63,43 +63,48 @@ def _collect(cls: type, found: dict[type, None]) -> None:
         return
     found[cls] = None
     for hint in typing.get_type_hints(cls).values():
-        for inner in _inner(hint):
+        for inner in _list_inner_types(hint):
             if dataclasses.is_dataclass(inner):
                 _collect(typing.cast("type", inner), found)
 
 
-def _inner(hint: object) -> Iterator[object]:
+def _list_inner_types(hint: object) -> Iterator[object]:
     arguments = typing.get_args(hint)
-    yield from (part for argument in arguments for part in _inner(argument)) if arguments else (hint,)
+    yield from (part for argument in arguments for part in _list_inner_types(argument)) if arguments else (hint,)
 
 
-def _section(cls: type) -> str:
+def _render_class_section(cls: type) -> str:
     hints, told = typing.get_type_hints(cls), meanings(cls)
     rows = (
-        (f"`{field.name}`", _type(hints[field.name]), _default(field), told[field.name].removesuffix("."))
+        (
+            f"`{field.name}`",
+            _describe_type(hints[field.name]),
+            _format_default(field),
+            told[field.name].removesuffix("."),
+        )
         for field in dataclasses.fields(cls)
     )
     summary = inspect.cleandoc(cls.__doc__ or "").partition("\n\n")[0]
-    return f"## {_title(cls)}\n\n{summary}\n\n{table(('key', 'value', 'default', 'means'), rows)}\n"
+    return f"## {_format_class_title(cls)}\n\n{summary}\n\n{table(('key', 'value', 'default', 'means'), rows)}\n"
 
 
-def _type(hint: object) -> str:
+def _describe_type(hint: object) -> str:
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (types.UnionType, typing.Union):
-        return _type(arguments[0])
+        return _describe_type(arguments[0])
     if origin is tuple:
-        return f"list of {_type(arguments[0])}"
+        return f"list of {_describe_type(arguments[0])}"
     if origin is dict:
-        return f"table: name to {_type(arguments[1])}"
+        return f"table: name to {_describe_type(arguments[1])}"
     if isinstance(hint, type) and issubclass(hint, Enum):
         return ", ".join(f"`{member.value}`" for member in hint)
     if dataclasses.is_dataclass(hint):
-        title = _title(typing.cast("type", hint))
+        title = _format_class_title(typing.cast("type", hint))
         return f"[{title}](#{title.lower().replace(' ', '-')})"
     return _TYPES[hint]
 
 
-def _default(field: "dataclasses.Field[object]") -> str:
+def _format_default(field: "dataclasses.Field[object]") -> str:
     if field.default is dataclasses.MISSING:
         return "required"
     value = encode(field.default)
@@ -108,7 +113,7 @@ def _default(field: "dataclasses.Field[object]") -> str:
     return f"`{str(value).lower() if isinstance(value, bool) else value}`"
 
 
-def _title(cls: type) -> str:
+def _format_class_title(cls: type) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", " ", published_name(cls)).capitalize()
 
 
@@ -136,21 +141,23 @@ def render_documents(printed_by: Mapping[str, str]) -> str:
     Args:
         printed_by: each document that is printed, by its name, with the commands that do.
     """
-    listed = ((f"`fastinstall.{name}/1`", _linked(name), commands) for name, commands in printed_by.items())
+    listed = (
+        (f"`fastinstall.{name}/1`", _format_document_link(name), commands) for name, commands in printed_by.items()
+    )
     overview = table(("schema", "keys", "printed by"), listed)
     sections = (_render_document_section(name, make) for name, make in SCHEMAS.items() if name in printed_by)
     return "\n\n".join((_DOCUMENTS_HEAD, overview, *sections)) + "\n"
 
 
-def _linked(name: str) -> str:
+def _format_document_link(name: str) -> str:
     return f"[below](#{name})" if name in SCHEMAS else "few, and told by their names"
 
 
 def _render_document_section(name: str, make: Callable[[], object]) -> str:
-    cls = _class(make)
+    cls = _get_class(make)
     hints, told = typing.get_type_hints(cls), meanings(cls)
     rows = (
-        (f"`{field.name}`", _kind(hints[field.name]), told.get(field.name, "").removesuffix("."))
+        (f"`{field.name}`", _name_value_type(hints[field.name]), told.get(field.name, "").removesuffix("."))
         for field in dataclasses.fields(cls)
     )
     summary = (cls.__doc__ or "").strip().partition("\n\n")[0]
@@ -159,19 +166,19 @@ def _render_document_section(name: str, make: Callable[[], object]) -> str:
     )
 
 
-def _class(make: Callable[[], object]) -> type:
+def _get_class(make: Callable[[], object]) -> type:
     """The dataclass that a schema is made of."""
     assert isinstance(make, partial)  # noqa: S101 (SCHEMAS are partials of json_schema)
     return typing.cast("type", make.args[0])
 
 
-def _kind(hint: object) -> str:
+def _name_value_type(hint: object) -> str:
     """A value's type in words."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (types.UnionType, typing.Union):
-        return " or ".join(dict.fromkeys(_kind(each) for each in arguments))
+        return " or ".join(dict.fromkeys(_name_value_type(each) for each in arguments))
     if origin is tuple:
-        return f"list of {_kind(arguments[0])}"
+        return f"list of {_name_value_type(arguments[0])}"
     if arguments:
         return "object"
     if isinstance(hint, type) and issubclass(hint, Enum):
@@ -212,7 +219,7 @@ def check_page(name: str, example: str) -> str:
         example: a finding of it, as doctor prints it.
     """
     check = load_check(name)
-    found, parts = _parts(check)
+    found, parts = _split_docstring(check)
     sections = {
         "What it checks": f"{check.SUMMARY}\n{_EXECUTES if check.NEEDS_RUNTIME else _READS}\n\n{found}",
         "Why it matters": parts.get("Why it matters", ""),
@@ -223,7 +230,7 @@ def check_page(name: str, example: str) -> str:
     return "\n".join((f"# {name}\n", *bodies, "[All checks](../checks.md)\n"))
 
 
-def _parts(check: Check) -> tuple[str, dict[str, str]]:
+def _split_docstring(check: Check) -> tuple[str, dict[str, str]]:
     """What the check finds, and the other parts of its docstring by their headings."""
     _title, _, body = inspect.cleandoc(cast("str", check.__doc__)).partition("\n\n")
     found, *others = _PARTS.split(body)

@@ -44,7 +44,7 @@ def merge_canonical(
     Raises:
         ConflictError: the changes exclude each other in that form too.
     """
-    base, upstream, kernels = (node.rewrite(_without_hints) for node in (base, upstream, kernels))
+    base, upstream, kernels = (node.rewrite(_remove_hints) for node in (base, upstream, kernels))
     base, upstream, kernels = with_counters_outside(base, upstream, kernels)
     upstream = inline_locals(upstream, base, frozenset(name for names in macros.values() for name in names))
     old, ours, theirs = (_split(node) for node in (base, upstream, kernels))
@@ -53,7 +53,7 @@ def merge_canonical(
         settled=(old.plain & ours.plain & theirs.plain) | (ours.plain - old.plain) | (theirs.plain - old.plain),
         known=old.plain | ours.plain | theirs.plain,
     )
-    function = _with_declarations(merged, choice, macros)
+    function = _add_declarations(merged, choice, macros)
     require_same_scopes(base, upstream, kernels, function, macros)
     return function
 
@@ -96,7 +96,7 @@ class _Choice:
         return options[0]
 
 
-def _without_hints(node: SyntaxNode) -> SyntaxNode:
+def _remove_hints(node: SyntaxNode) -> SyntaxNode:
     kept = tuple(child for child in node.children or () if not _is_hint(child, node))
     return node if len(kept) == len(node.children or ()) else SyntaxNode(node.type, None, kept)
 
@@ -116,27 +116,27 @@ def _split(function: SyntaxNode) -> _Split:
     rest: list[SyntaxNode] = []
     for statement in body.children or ():
         if statement.type == "declaration" and not any(below.type in _OWN_MEANING for below in statement.walk()):
-            plain.update(map(_plain, list_declared_names(statement)))
+            plain.update(map(_make_plain, list_declared_names(statement)))
         else:
             rest.append(statement)
     return _Split(SyntaxNode(function.type, None, (*head, SyntaxNode(body.type, None, tuple(rest)))), frozenset(plain))
 
 
-def _plain(declared: Declared) -> _Plain:
+def _make_plain(declared: Declared) -> _Plain:
     return _Plain(" ".join(declared.type), " ".join(declared.declarator.signature), declared.name)
 
 
-def _with_declarations(function: SyntaxNode, choice: _Choice, macros: Mapping[str, frozenset[str]]) -> SyntaxNode:
+def _add_declarations(function: SyntaxNode, choice: _Choice, macros: Mapping[str, frozenset[str]]) -> SyntaxNode:
     *head, body = function.children or (function,)
     brace, *statements = body.children or ()
-    names = _needed(SyntaxNode(body.type, None, tuple(statements)), macros)
+    names = _find_needed_names(SyntaxNode(body.type, None, tuple(statements)), macros)
     chosen = sorted(choice.named(name) for name in {plain.name for plain in choice.known} & names)
     return SyntaxNode(
         function.type, None, (*head, SyntaxNode(body.type, None, (brace, *_declare(chosen), *statements)))
     )
 
 
-def _needed(body: SyntaxNode, macros: Mapping[str, frozenset[str]]) -> set[str]:
+def _find_needed_names(body: SyntaxNode, macros: Mapping[str, frozenset[str]]) -> set[str]:
     names = find_free_names(body)
     return names.union(*(macros[name] for name in names & macros.keys()))
 
@@ -150,13 +150,13 @@ def with_counters_outside(
 ) -> tuple[SyntaxNode, SyntaxNode, SyntaxNode]:
     """The three function definitions with their counters declared alike."""
     versions = (base, upstream, kernels)
-    outside = frozenset(one.name for version in versions for one in _plain_counters(version))
-    limits = Counter(name for loop in _loops(base) for name in _counted(loop))
+    outside = frozenset(one.name for version in versions for one in _list_plain_counters(version))
+    limits = Counter(name for loop in _list_loops(base) for name in _list_counters(loop))
     one, two, three = (_hoist(version, outside, limits) for version in versions)
     return one, two, three
 
 
-def _plain_counters(function: SyntaxNode) -> Iterator[Declared]:
+def _list_plain_counters(function: SyntaxNode) -> Iterator[Declared]:
     """Integers that the body declares without a value."""
     for statement in (function.children or (function,))[-1].children or ():
         for declared in list_declared_names(statement) if statement.type == "declaration" else ():
@@ -164,11 +164,11 @@ def _plain_counters(function: SyntaxNode) -> Iterator[Declared]:
                 yield declared
 
 
-def _loops(function: SyntaxNode) -> Iterator[SyntaxNode]:
+def _list_loops(function: SyntaxNode) -> Iterator[SyntaxNode]:
     return (node for node in function.walk() if node.type == "for_statement")
 
 
-def _counted(loop: SyntaxNode) -> list[str]:
+def _list_counters(loop: SyntaxNode) -> list[str]:
     """Names that a loop gives their first value."""
     start = (loop.children or ())[2]
     if start.type == "declaration":
@@ -181,7 +181,7 @@ def _hoist(function: SyntaxNode, outside: frozenset[str], limits: Counter[str]) 
     names = [name for name in sorted(outside) if _is_counter_only(function, name, limits[name])]
     if not names:
         return function
-    hoisted = function.rewrite(lambda node: _with_assignment(node, frozenset(names)))
+    hoisted = function.rewrite(lambda node: _replace_loop_declaration(node, frozenset(names)))
     if hoisted is function:
         return function
     declared = tuple(parse_items(f"int {name};").items[0].node for name in names)
@@ -191,16 +191,20 @@ def _hoist(function: SyntaxNode, outside: frozenset[str], limits: Counter[str]) 
 
 
 def _is_counter_only(function: SyntaxNode, name: str, limit: int) -> bool:
-    loops = [loop for loop in _loops(function) if _declares(loop, name)]
+    loops = [loop for loop in _list_loops(function) if _is_declaring(loop, name)]
     if not loops or len(loops) > limit:
         return False
     declarations = sum(declared.name == name for declared in declarations_in(function))
-    nested = any(_declares(inner, name) for loop in loops for inner in _loops(loop) if inner is not loop)
-    everywhere = _occurrences(function, name)
-    return declarations == len(loops) and not nested and everywhere == sum(_occurrences(loop, name) for loop in loops)
+    nested = any(_is_declaring(inner, name) for loop in loops for inner in _list_loops(loop) if inner is not loop)
+    everywhere = _count_occurrences(function, name)
+    return (
+        declarations == len(loops)
+        and not nested
+        and everywhere == sum(_count_occurrences(loop, name) for loop in loops)
+    )
 
 
-def _declares(loop: SyntaxNode, name: str) -> bool:
+def _is_declaring(loop: SyntaxNode, name: str) -> bool:
     return name in [declared.name for declared in _start(loop)]
 
 
@@ -209,24 +213,24 @@ def _start(loop: SyntaxNode) -> Sequence[Declared]:
     return list_declared_names(start) if start.type == "declaration" else ()
 
 
-def _occurrences(node: SyntaxNode, name: str) -> int:
+def _count_occurrences(node: SyntaxNode, name: str) -> int:
     return sum(below.text == name for below in node.walk() if below.type in ("identifier", "type_identifier"))
 
 
-def _with_assignment(loop: SyntaxNode, names: frozenset[str]) -> SyntaxNode:
+def _replace_loop_declaration(loop: SyntaxNode, names: frozenset[str]) -> SyntaxNode:
     if loop.type != "for_statement" or not loop.children:
         return loop
     declared = _start(loop)
     plain = all(one.type == ("int",) and one.initial and one.declarator.type == "identifier" for one in declared)
     if not declared or not plain or not names.issuperset(one.name for one in declared):
         return loop
-    *assignments, start = (_assignment(one) for one in declared)
+    *assignments, start = (_make_assignment(one) for one in declared)
     for assignment in reversed(assignments):
         start = SyntaxNode("comma_expression", None, (assignment, SyntaxNode(",", ","), start))
     return SyntaxNode(loop.type, None, (*loop.children[:2], start, SyntaxNode(";", ";"), *loop.children[3:]))
 
 
-def _assignment(declared: Declared) -> SyntaxNode:
+def _make_assignment(declared: Declared) -> SyntaxNode:
     if declared.initial is None:
         raise ValueError(declared.name)
     name = SyntaxNode("identifier", declared.name)
@@ -263,29 +267,31 @@ def inline_locals(upstream: SyntaxNode, base: SyntaxNode, opaque: frozenset[str]
     Returns:
         `upstream` itself where not all of its statements become either what they were or what the base has.
     """
-    before = {(declared.name, _initial(declared)) for declared in declarations_in(base)}
+    before = {(declared.name, _get_initial_signature(declared)) for declared in declarations_in(base)}
     names = frozenset(
-        declared.name for declared in declarations_in(upstream) if (declared.name, _initial(declared)) not in before
+        declared.name
+        for declared in declarations_in(upstream)
+        if (declared.name, _get_initial_signature(declared)) not in before
     )
-    known = {leaf.loose: leaf for leaf in _leaves(base)}
+    known = {leaf.loose: leaf for leaf in _list_leaves(base)}
     read_as = upstream.rewrite(_Inliner(names - opaque, _cast_value).inline)
-    as_written = upstream.rewrite(_Inliner(names - opaque, _plain_value).inline)
+    as_written = upstream.rewrite(_Inliner(names - opaque, _get_plain_value).inline)
     inlined = _restore(read_as, as_written, known)
-    accepted = known.keys() | {leaf.loose for leaf in _leaves(upstream)}
-    return inlined if all(leaf.loose in accepted for leaf in _leaves(inlined)) else upstream
+    accepted = known.keys() | {leaf.loose for leaf in _list_leaves(upstream)}
+    return inlined if all(leaf.loose in accepted for leaf in _list_leaves(inlined)) else upstream
 
 
-def _initial(declared: Declared) -> tuple[str, ...]:
+def _get_initial_signature(declared: Declared) -> tuple[str, ...]:
     return declared.initial.signature if declared.initial else ()
 
 
-def _leaves(node: SyntaxNode) -> Iterator[SyntaxNode]:
+def _list_leaves(node: SyntaxNode) -> Iterator[SyntaxNode]:
     """Statements and conditions that a merge does not take apart."""
     if node.type not in STRUCTURES:
         yield node
         return
     for child in node.children or ():
-        yield from _leaves(child)
+        yield from _list_leaves(child)
 
 
 def _restore(read_as: SyntaxNode, as_written: SyntaxNode, known: dict[tuple[str, ...], SyntaxNode]) -> SyntaxNode:
@@ -346,7 +352,7 @@ def _is_int_or_pointer(declared: Declared) -> bool:
     return declared.declarator.signature == ("*", declared.name)
 
 
-def _plain_value(declared: Declared) -> SyntaxNode:
+def _get_plain_value(declared: Declared) -> SyntaxNode:
     """The expression as it stands."""
     if declared.initial is None:
         raise ValueError(declared.name)
@@ -357,7 +363,7 @@ def _plain_value(declared: Declared) -> SyntaxNode:
 
 def _cast_value(declared: Declared) -> SyntaxNode:
     """The expression cast to the pointer that it is kept in, for `(UINT8)p[i]` of the base may be `name[i]` now."""
-    value = _plain_value(declared)
+    value = _get_plain_value(declared)
     if declared.declarator.type == "identifier" or value.bare.type == "cast_expression":
         return value
     kind = tuple(SyntaxNode("type_identifier", word) for word in declared.type if word != "const")

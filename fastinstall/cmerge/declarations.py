@@ -47,7 +47,7 @@ def list_declared_names(declaration: SyntaxNode) -> tuple[Declared, ...]:
     children = declaration.children or ()
     first = next((index for index, child in enumerate(children) if child.type in _DECLARATORS), len(children))
     kind = tuple(token for child in children[:first] for token in child.signature)
-    return tuple(_declared(kind, child) for child in children[first:] if child.type in _DECLARATORS)
+    return tuple(_make_declared(kind, child) for child in children[first:] if child.type in _DECLARATORS)
 
 
 def declarations_in(node: SyntaxNode) -> Iterator[Declared]:
@@ -72,7 +72,7 @@ def writes(nodes: Iterable[SyntaxNode]) -> set[str]:
     Written is what is assigned, counted up or down, declared again, what gives its address away, and what stands alone
     as an argument of a macro: capitals tell that it may be one.
     """
-    return {place for node in nodes for below in node.walk() for place in _written(below)} - {""}
+    return {place for node in nodes for below in node.walk() for place in _list_written_names(below)} - {""}
 
 
 def find_free_names(node: SyntaxNode, bound: frozenset[str] = frozenset()) -> set[str]:
@@ -84,23 +84,23 @@ def find_free_names(node: SyntaxNode, bound: frozenset[str] = frozenset()) -> se
         return {node.text or ""} - bound if is_name else set()
     found: set[str] = set()
     for child in node.children:
-        bound |= _introduced(child)
+        bound |= _list_introduced_names(child)
         if node.type == "function_definition":
             bound |= {declared.name for declared in declarations_in(child) if child.type.endswith("declarator")}
         found |= find_free_names(child, bound)
     return found
 
 
-def _introduced(node: SyntaxNode) -> set[str]:
+def _list_introduced_names(node: SyntaxNode) -> set[str]:
     """Names that are declared from here on: what stands under `#if` or behind a label stands in no scope of its own."""
     if node.type == "declaration":
         return {declared.name for declared in list_declared_names(node)}
     if node.type not in _TRANSPARENT:
         return set()
-    return {name for child in node.children or () for name in _introduced(child)}
+    return {name for child in node.children or () for name in _list_introduced_names(child)}
 
 
-def _declared(kind: tuple[str, ...], node: SyntaxNode) -> Declared:
+def _make_declared(kind: tuple[str, ...], node: SyntaxNode) -> Declared:
     declarator, initial = node, None
     if node.type == "init_declarator" and node.children:
         declarator, initial = node.children[0], node.children[-1]
@@ -108,7 +108,7 @@ def _declared(kind: tuple[str, ...], node: SyntaxNode) -> Declared:
     return Declared(next(names, None) or "", kind, declarator, initial)
 
 
-def _written(node: SyntaxNode) -> Iterator[str]:
+def _list_written_names(node: SyntaxNode) -> Iterator[str]:
     children = node.children or ()
     match node.type:
         case "assignment_expression":
@@ -155,7 +155,7 @@ _NAMES = ("identifier", "type_identifier")
 def list_item_definitions(item: Item) -> frozenset[str]:
     """Names that an item brings to a file or, by `#undef`, takes away: those that a second copy must not have."""
     named = {item.key.name} if item.key.kind in ("function", "declaration", "define", "type") else set()
-    return frozenset((*named, *_defined(item.node)))
+    return frozenset((*named, *_list_defined_names(item.node)))
 
 
 def find_used_names(text: str) -> frozenset[str]:
@@ -185,7 +185,7 @@ def rename(text: str, names: AbstractSet[str], suffix: str, *, limit: int | None
 
 def cut_before_body(text: str) -> str:
     """A function's text before its body."""
-    blanked = _WORD.sub(_same_length(lambda match: match["name"] is not None), text)
+    blanked = _WORD.sub(_blank_matches(lambda match: match["name"] is not None), text)
     return text[: blanked.index("{")].rstrip()
 
 
@@ -200,7 +200,7 @@ def function_definitions(node: SyntaxNode) -> Iterator[SyntaxNode]:
 
 def function_name(node: SyntaxNode) -> str:
     """The name of a function, from its definition; empty if it has none."""
-    return next(_declarators(node), "")
+    return next(_list_declared_names(node), "")
 
 
 def find_declared_name(node: SyntaxNode) -> SyntaxNode | None:
@@ -216,27 +216,27 @@ def is_declarator(node: SyntaxNode) -> bool:
     return node.type in _NAMES or node.type.endswith("declarator")
 
 
-def _same_length(kept: Callable[[re.Match[str]], bool]) -> Callable[[re.Match[str]], str]:
+def _blank_matches(kept: Callable[[re.Match[str]], bool]) -> Callable[[re.Match[str]], str]:
     return lambda match: match.group() if kept(match) else " " * len(match.group())
 
 
-def _defined(node: SyntaxNode) -> Iterator[str]:
+def _list_defined_names(node: SyntaxNode) -> Iterator[str]:
     if node.type == DIRECTIVE:
         yield from _MACRO.findall(node.text or "")
     elif node.type == "function_definition":
-        yield from _declarators(node)
+        yield from _list_declared_names(node)
     elif node.type in _DECLARING:
-        yield from _declarators(node)
+        yield from _list_declared_names(node)
         for child in node.children or ():
-            yield from _defined(child)
+            yield from _list_defined_names(child)
     elif node.type in _TYPES:
-        yield from _type_names(node)
+        yield from _list_type_names(node)
     elif node.type in BLOCKS:
         for child in node.children or ():
-            yield from _defined(child)
+            yield from _list_defined_names(child)
 
 
-def _declarators(node: SyntaxNode) -> Iterator[str]:
+def _list_declared_names(node: SyntaxNode) -> Iterator[str]:
     """Names declared by a definition or a declaration; its type comes first, and is none of them."""
     typed = False
     for child in node.children or ():
@@ -249,7 +249,7 @@ def _is_type(node: SyntaxNode) -> bool:
     return node.type in ("primitive_type", "type_identifier", "sized_type_specifier", *_TYPES)
 
 
-def _type_names(node: SyntaxNode) -> Iterator[str]:
+def _list_type_names(node: SyntaxNode) -> Iterator[str]:
     """The tag of a struct, union or enum that is defined here, and the names of an enum's values."""
     children = node.children or ()
     if not any(child.type in _BODIES for child in children):

@@ -71,7 +71,7 @@ class _Run:
         """The state behind a node, from that before it."""
         match node.type:
             case "return_statement":
-                self.left |= self._calls(node, state)
+                self.left |= self._count_calls(node, state)
                 return _NOWHERE
             case "break_statement":
                 if self.broken:
@@ -80,17 +80,17 @@ class _Run:
             case "continue_statement":
                 return _NOWHERE
             case "goto_statement":
-                self.jumps.setdefault(_word(node, 1), set()).update(state)
+                self.jumps.setdefault(_get_child_text(node, 1), set()).update(state)
                 return _NOWHERE
             case "labeled_statement":
-                state |= frozenset(self.jumps.get(_word(node, 0), ()))
-        return self._compound(node, state)
+                state |= frozenset(self.jumps.get(_get_child_text(node, 0), ()))
+        return self._run_compound(node, state)
 
-    def _compound(self, node: SyntaxNode, state: _State) -> _State:
+    def _run_compound(self, node: SyntaxNode, state: _State) -> _State:
         if node.type == "if_statement":
-            return self._branches(node, state)
+            return self._run_branches(node, state)
         if node.type in _LOOPS:
-            return self._loop(node, state)
+            return self._run_loop(node, state)
         if node.type == "switch_statement":
             return self._switch(node, state)
         if node.type in _SEQUENCES:
@@ -98,17 +98,17 @@ class _Run:
                 state = self.through(child, state)
             return state
         if node.type in BLOCKS:
-            return self._conditional(node, state)
-        return self._calls(node, state)
+            return self._run_conditional(node, state)
+        return self._count_calls(node, state)
 
-    def _branches(self, node: SyntaxNode, state: _State) -> _State:
+    def _run_branches(self, node: SyntaxNode, state: _State) -> _State:
         """`if (...) ... else ...`: either, and where there is no else, neither."""
         _, condition, taken, *other = node.children or ()
-        state = self._calls(condition, state)
+        state = self._count_calls(condition, state)
         without = self.through(other[-1], state) if other else state
         return self.through(taken, state) | without
 
-    def _loop(self, node: SyntaxNode, state: _State) -> _State:
+    def _run_loop(self, node: SyntaxNode, state: _State) -> _State:
         self.broken.append(set())
         for _ in range(2):
             inside = state
@@ -128,7 +128,7 @@ class _Run:
                 inside = self.through(child, inside)
         return inside | frozenset(self.broken.pop()) | (_NOWHERE if default else state)
 
-    def _conditional(self, node: SyntaxNode, state: _State) -> _State:
+    def _run_conditional(self, node: SyntaxNode, state: _State) -> _State:
         """`#if`: its lines, or those of `#else`, or none."""
         inside, alternative = state, state
         for child in node.children or ():
@@ -138,7 +138,7 @@ class _Run:
                 inside = self.through(child, inside)
         return inside | alternative
 
-    def _calls(self, node: SyntaxNode, state: _State) -> _State:
+    def _count_calls(self, node: SyntaxNode, state: _State) -> _State:
         change = node.signature.count(self.opens) - node.signature.count(self.closes)
         if change:
             state = frozenset(max(-_MOST, min(_MOST, number + change)) for number in state)
@@ -146,7 +146,7 @@ class _Run:
         return state
 
 
-def _word(node: SyntaxNode, index: int) -> str:
+def _get_child_text(node: SyntaxNode, index: int) -> str:
     return (node.children or ())[index].text or ""
 
 
@@ -173,12 +173,14 @@ def check_pairs(upstream: str, merged: str, file: str) -> tuple[str, ...]:
     """
     if upstream == merged:
         return ()
-    known = _functions(upstream)
+    known = _list_functions(upstream)
     problems = ["holds a conflict marker"] if _MARKER.search(merged) else []
-    for name, function in _functions(merged).items():
-        counterpart = known.get(name) or known.get(_plain_name(name))
+    for name, function in _list_functions(merged).items():
+        counterpart = known.get(name) or known.get(_strip_suffix(name))
         if f"{name}{KERNEL_SUFFIX}" not in function.signature:
-            problems += [f"{_shown(name)}: {problem}" for problem in _function_problems(counterpart, function)]
+            problems += [
+                f"{_strip_number(name)}: {problem}" for problem in _find_function_problems(counterpart, function)
+            ]
     return tuple(f"{file}: {problem}" for problem in problems)
 
 
@@ -193,13 +195,13 @@ def check_tree(upstream: Path, merged: Path, files: Sequence[str]) -> tuple[str,
     Returns:
         As `check_pairs`, and calls of functions that the merge lost.
     """
-    every = dict.fromkeys((*files, *_brought(upstream, merged, files)))
+    every = dict.fromkeys((*files, *_list_fork_sources(upstream, merged, files)))
     texts = {file: (_read(upstream / file), _read(merged / file)) for file in every}
     problems = [problem for file, (ours, theirs) in texts.items() for problem in check_pairs(ours, theirs, file)]
     return (*problems, *find_lost_functions(merged, texts))
 
 
-def _brought(upstream: Path, merged: Path, files: Sequence[str]) -> Iterator[str]:
+def _list_fork_sources(upstream: Path, merged: Path, files: Sequence[str]) -> Iterator[str]:
     """Sources that the fork brought, in the directories of some files."""
     for directory in sorted({(merged / file).parent for file in files}):
         for path in sorted(directory.glob("*.[ch]")):
@@ -208,18 +210,18 @@ def _brought(upstream: Path, merged: Path, files: Sequence[str]) -> Iterator[str
                 yield name
 
 
-def _function_problems(upstream: SyntaxNode | None, merged: SyntaxNode) -> Iterator[str]:
+def _find_function_problems(upstream: SyntaxNode | None, merged: SyntaxNode) -> Iterator[str]:
     for opens, closes in PAIRS:
-        after = _counts(merged, opens, closes)
-        before = _counts(upstream, opens, closes) if upstream else after
+        after = _count_calls_of_pair(merged, opens, closes)
+        before = _count_calls_of_pair(upstream, opens, closes) if upstream else after
         if before != after:
             yield f"{opens} {after[0]} times (upstream {before[0]}), {closes} {after[1]} times (upstream {before[1]})"
         elif any(after):
             allowed = openings(upstream, opens, closes) if upstream else ScopeOpenings(left=frozenset((0,)), lowest=0)
-            yield from _path_problems(openings(merged, opens, closes), allowed, opens)
+            yield from _find_path_problems(openings(merged, opens, closes), allowed, opens)
 
 
-def _path_problems(found: ScopeOpenings, allowed: ScopeOpenings, opens: str) -> Iterator[str]:
+def _find_path_problems(found: ScopeOpenings, allowed: ScopeOpenings, opens: str) -> Iterator[str]:
     if found.lowest < allowed.lowest:
         yield f"{opens} comes after its counterpart on a path on which it does not in upstream's"
     elif strange := found.left - allowed.left:
@@ -227,21 +229,21 @@ def _path_problems(found: ScopeOpenings, allowed: ScopeOpenings, opens: str) -> 
         yield f"{opens} {much} on a path on which it is not in upstream's"
 
 
-def _counts(function: SyntaxNode, opens: str, closes: str) -> tuple[int, int]:
+def _count_calls_of_pair(function: SyntaxNode, opens: str, closes: str) -> tuple[int, int]:
     return function.signature.count(opens), function.signature.count(closes)
 
 
-def _functions(source: str) -> dict[str, SyntaxNode]:
+def _list_functions(source: str) -> dict[str, SyntaxNode]:
     """Functions by name, also those inside `#if`; a second one of a name gets its number."""
     found: dict[str, SyntaxNode] = {}
     numbers: Counter[str] = Counter()
-    for name, node in _named_functions(source):
+    for name, node in _list_named_functions(source):
         numbers[name] += 1
         found[name if numbers[name] == 1 else f"{name}#{numbers[name]}"] = node
     return found
 
 
-def _named_functions(source: str) -> Iterator[tuple[str, SyntaxNode]]:
+def _list_named_functions(source: str) -> Iterator[tuple[str, SyntaxNode]]:
     for item in parse_items(source).items:
         if item.node.type == ATOMIC:
             yield item.key.name, item.node
@@ -249,11 +251,11 @@ def _named_functions(source: str) -> Iterator[tuple[str, SyntaxNode]]:
             yield function_name(node), node
 
 
-def _plain_name(name: str) -> str:
+def _strip_suffix(name: str) -> str:
     return re.sub(rf"({KERNEL_SUFFIX}|{SUFFIX})(?=#|$)", "", name)
 
 
-def _shown(name: str) -> str:
+def _strip_number(name: str) -> str:
     return name.partition("#")[0]
 
 
@@ -278,33 +280,37 @@ def find_lost_functions(merged: Path, texts: Texts) -> tuple[str, ...]:
     Returns:
         One sentence for each function and file that calls it; empty if nothing is lost.
     """
-    gone = {file: _callables(ours) - _callables(theirs) for file, (ours, theirs) in texts.items()}
-    return (*_lost_at_home(merged, texts, gone), *_lost_elsewhere(merged, gone), *_lost_copies(texts))
+    gone = {file: _list_callables(ours) - _list_callables(theirs) for file, (ours, theirs) in texts.items()}
+    return (
+        *_find_lost_calls_at_home(merged, texts, gone),
+        *_find_lost_calls_elsewhere(merged, gone),
+        *_find_lost_copies(texts),
+    )
 
 
-def _lost_at_home(merged: Path, texts: Texts, gone: Mapping[str, set[str]]) -> Iterator[str]:
+def _find_lost_calls_at_home(merged: Path, texts: Texts, gone: Mapping[str, set[str]]) -> Iterator[str]:
     """Calls from the file that had the function: nothing that it includes has it, and no other file shares it."""
     for file, names in gone.items():
-        called = names & _called(texts[file][1])
+        called = names & _list_called_names(texts[file][1])
         if called:
-            shared = {name for _, text in texts.values() for name in _callables(text, shared_only=True)}
-            for name in sorted(called - shared - _included(merged / file, set())):
+            shared = {name for _, text in texts.values() for name in _list_callables(text, shared_only=True)}
+            for name in sorted(called - shared - _list_included_definitions(merged / file, set())):
                 yield f"{file}: calls {name}, which is lost: upstream defines it there"
 
 
-def _lost_elsewhere(merged: Path, gone: Mapping[str, set[str]]) -> Iterator[str]:
+def _find_lost_calls_elsewhere(merged: Path, gone: Mapping[str, set[str]]) -> Iterator[str]:
     """Calls from other files of functions that are defined nowhere any more."""
     homes = {name: file for file, names in gone.items() for name in sorted(names)}
-    sources = dict(_mentioning(merged, homes)) if homes else {}
-    present = {name for text in sources.values() for name in _callables(text, shared_only=True)}
+    sources = dict(_list_mentioning_sources(merged, homes)) if homes else {}
+    present = {name for text in sources.values() for name in _list_callables(text, shared_only=True)}
     for file, text in sources.items():
         here = merged / file
-        for name in sorted(_called(text) & set(homes) - present):
-            if homes[name] != file and name not in _included(here, set()):
+        for name in sorted(_list_called_names(text) & set(homes) - present):
+            if homes[name] != file and name not in _list_included_definitions(here, set()):
                 yield f"{file}: calls {name}, which is lost: upstream defines it in {homes[name]}"
 
 
-def _mentioning(merged: Path, names: Iterable[str]) -> Iterator[tuple[str, str]]:
+def _list_mentioning_sources(merged: Path, names: Iterable[str]) -> Iterator[tuple[str, str]]:
     """The sources of a tree that mention one of some names as if they called it, with their texts."""
     suspects = re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\s*\(")
     for path in sorted(path for pattern in _SOURCES for path in merged.rglob(pattern)):
@@ -313,39 +319,39 @@ def _mentioning(merged: Path, names: Iterable[str]) -> Iterator[tuple[str, str]]
             yield path.relative_to(merged).as_posix(), text
 
 
-def _lost_copies(texts: Texts) -> Iterator[str]:
+def _find_lost_copies(texts: Texts) -> Iterator[str]:
     """Second forms of functions, which a dispatcher or each other call, that are not there."""
     for file, (_, text) in texts.items():
-        copies = {name for name in _called(text) if name.endswith((SUFFIX, KERNEL_SUFFIX))}
-        for name in sorted(copies - _callables(text)):
+        copies = {name for name in _list_called_names(text) if name.endswith((SUFFIX, KERNEL_SUFFIX))}
+        for name in sorted(copies - _list_callables(text)):
             yield f"{file}: calls {name}, which is lost: a guard needs it"
 
 
-def _included(file: Path, seen: set[Path]) -> set[str]:
+def _list_included_definitions(file: Path, seen: set[Path]) -> set[str]:
     """What a file and those that it includes from beside it define."""
     if file in seen or not file.is_file():
         return set()
     seen.add(file)
     text = _read_definitions(file)
-    further = (_included(file.parent / name, seen) for name in _INCLUDED.findall(text))
-    return _callables(text).union(*further)
+    further = (_list_included_definitions(file.parent / name, seen) for name in _INCLUDED.findall(text))
+    return _list_callables(text).union(*further)
 
 
 def _read_definitions(file: Path) -> str:
     return file.read_text(encoding="utf-8", errors="surrogateescape")
 
 
-def _callables(source: str, *, shared_only: bool = False) -> set[str]:
+def _list_callables(source: str, *, shared_only: bool = False) -> set[str]:
     """Functions and macros with parameters that a source defines.
 
     Args:
         source: C.
         shared_only: only what another file can call without including this one.
     """
-    return {name for item in parse_items(source).items for name in _defined(item, shared_only=shared_only)}
+    return {name for item in parse_items(source).items for name in _list_item_callables(item, shared_only=shared_only)}
 
 
-def _defined(item: Item, *, shared_only: bool) -> Iterator[str]:
+def _list_item_callables(item: Item, *, shared_only: bool) -> Iterator[str]:
     if item.node.type == ATOMIC and item.key.kind == "function":
         yield item.key.name
     for function in function_definitions(item.node):
@@ -357,20 +363,20 @@ def _defined(item: Item, *, shared_only: bool) -> Iterator[str]:
                 yield from _MACRO.findall(node.text or "")
 
 
-def _called(source: str) -> set[str]:
+def _list_called_names(source: str) -> set[str]:
     """Names that are called, in functions and in macros."""
-    return {name for item in parse_items(source).items for name in _calls(item)}
+    return {name for item in parse_items(source).items for name in _list_item_calls(item)}
 
 
-def _calls(item: Item) -> Iterator[str]:
+def _list_item_calls(item: Item) -> Iterator[str]:
     if item.node.type == ATOMIC:
-        yield from _before_parentheses(item.signature)
+        yield from _list_names_before_parentheses(item.signature)
     for node in item.node.walk():
         if node.type == "call_expression" and node.children:
             yield node.children[0].text or ""
         elif node.type == DIRECTIVE:
-            yield from _before_parentheses(tokens(node.text or "")[2:])
+            yield from _list_names_before_parentheses(tokens(node.text or "")[2:])
 
 
-def _before_parentheses(words: tuple[str, ...]) -> Iterator[str]:
+def _list_names_before_parentheses(words: tuple[str, ...]) -> Iterator[str]:
     return (before for before, after in pairwise(words) if after == "(")

@@ -203,9 +203,9 @@ def condition_problem(condition: str) -> str:
     found = [match.group() for match in _TOKEN.finditer(condition)]
     if "".join(found) != condition or any(step in condition for step in _STEPS):
         return f"{condition!r} is more than a C expression that compares parameters"
-    if not _balanced(found):
+    if not _is_balanced(found):
         return f"{condition!r} has a bracket without its counterpart"
-    if _calls(found):
+    if _is_calling(found):
         return f"{condition!r} calls a function"
     return ""
 
@@ -222,9 +222,11 @@ def macro_problem(macro: str) -> str:
     found = [each.group() for each in _TOKEN.finditer(match["text"].replace(",", "+"))]
     if "".join(found) != match["text"].replace(",", "+") or any(step in match["text"] for step in _STEPS):
         return f"{macro!r} is more than a C expression that computes"
-    if not _balanced(found):
+    if not _is_balanced(found):
         return f"{macro!r} has a bracket without its counterpart"
-    if any(after == "(" and before in (*parameters, *_PAIRS) for before, after in pairwise(_words(match["text"]))):
+    if any(
+        after == "(" and before in (*parameters, *_PAIRS) for before, after in pairwise(_split_tokens(match["text"]))
+    ):
         return f"{macro!r} calls what it is given"
     names = {each for each in found if _NAME.fullmatch(each)} - set(parameters)
     foreign = sorted((names | {match["name"]}) - _MATHEMATICAL)
@@ -237,7 +239,7 @@ def macro_problem(macro: str) -> str:
 
 def read_names(condition: str) -> tuple[str, ...]:
     """The names that a condition reads, each once, in order; no members (`image->mode`), no `IMAGING_*` constants."""
-    found = _words(condition)
+    found = _split_tokens(condition)
     names = (
         name
         for before, name in zip(("", *found), found, strict=False)
@@ -246,11 +248,11 @@ def read_names(condition: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def _words(condition: str) -> list[str]:
+def _split_tokens(condition: str) -> list[str]:
     return [match.group() for match in _TOKEN.finditer(condition) if not match.group().isspace()]
 
 
-def _balanced(found: list[str]) -> bool:
+def _is_balanced(found: list[str]) -> bool:
     opened: list[str] = []
     for token in found:
         if token in _PAIRS.values():
@@ -260,6 +262,6 @@ def _balanced(found: list[str]) -> bool:
     return not opened
 
 
-def _calls(found: list[str]) -> bool:
+def _is_calling(found: list[str]) -> bool:
     solid = [token for token in found if not token.isspace()]
     return any(after == "(" and (_NAME.fullmatch(before) or before in _PAIRS) for before, after in pairwise(solid))

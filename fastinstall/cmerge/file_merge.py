@@ -74,32 +74,32 @@ def decide(versions: Versions, macros: Macros, *, kept: bool) -> ItemDecision:
         macros: as `merge_canonical` takes them.
         kept: whether a rule says that upstream's stays.
     """
-    base, upstream, kernels = map(_signature, (versions.base, versions.upstream, versions.kernels))
+    base, upstream, kernels = map(_get_signature, (versions.base, versions.upstream, versions.kernels))
     if kernels in (base, upstream):
-        return _upstream(versions, TextOrigin.UPSTREAM, "the fork did not change it, or as upstream did")
+        return _choose_upstream(versions, TextOrigin.UPSTREAM, "the fork did not change it, or as upstream did")
     if kept:
-        return _upstream(versions, TextOrigin.KEPT, "a rule keeps upstream's")
+        return _choose_upstream(versions, TextOrigin.KEPT, "a rule keeps upstream's")
     if upstream == base:
-        return _taken(versions)
+        return _choose_fork(versions)
     if None in (base, upstream, kernels):
-        return conflict(versions, _one_is_missing(versions))
+        return conflict(versions, _explain_missing_version(versions))
     return _merge(versions, macros)
 
 
 def conflict(versions: Versions, reason: str) -> ItemDecision:
     """Upstream's item, because the fork's change cannot be merged into it."""
-    return _upstream(versions, TextOrigin.CONFLICT, reason)
+    return _choose_upstream(versions, TextOrigin.CONFLICT, reason)
 
 
-def _signature(item: Item | None) -> tuple[str, ...] | None:
+def _get_signature(item: Item | None) -> tuple[str, ...] | None:
     return item.signature if item else None
 
 
-def _upstream(versions: Versions, origin: TextOrigin, reason: str) -> ItemDecision:
+def _choose_upstream(versions: Versions, origin: TextOrigin, reason: str) -> ItemDecision:
     return ItemDecision(text=versions.upstream.text if versions.upstream else None, origin=origin, reason=reason)
 
 
-def _taken(versions: Versions) -> ItemDecision:
+def _choose_fork(versions: Versions) -> ItemDecision:
     if versions.kernels is None:
         return ItemDecision(
             text=None, origin=TextOrigin.KERNELS, reason="the fork removed it, and upstream left it unchanged"
@@ -108,7 +108,7 @@ def _taken(versions: Versions) -> ItemDecision:
     return ItemDecision(text=versions.kernels.text, origin=TextOrigin.KERNELS, reason=f"the fork {done}")
 
 
-def _one_is_missing(versions: Versions) -> str:
+def _explain_missing_version(versions: Versions) -> str:
     if versions.base is None:
         return "upstream and the fork added it, each in its own way"
     return "the fork removed what upstream changed" if versions.upstream else "upstream removed what the fork changed"
@@ -202,7 +202,7 @@ def _merge_texts(base: str, upstream: str, kernels: str, keep: frozenset[str]) -
     sides = _Sides.of(old, ours, theirs)
     decisions = _decide_all(sides, keep)
     outcomes = tuple(
-        _outcome(sides.versions(key), decision)
+        _make_outcome(sides.versions(key), decision)
         for key, decision in decisions.items()
         if decision.origin is not TextOrigin.UPSTREAM
     )
@@ -257,7 +257,7 @@ def _decide_all(sides: _Sides, keep: Collection[str]) -> dict[ItemKey, ItemDecis
     return decisions
 
 
-def _outcome(versions: Versions, decision: ItemDecision) -> ItemOutcome:
+def _make_outcome(versions: Versions, decision: ItemDecision) -> ItemOutcome:
     item = versions.upstream or versions.kernels or versions.base
     if item is None:
         raise ValueError(decision.reason)
@@ -272,11 +272,11 @@ def _assemble(sides: _Sides, decisions: Mapping[ItemKey, ItemDecision]) -> str:
         if body is None:
             text += _LF
             continue
-        text += _separator(text, item.lead) + item.lead + body
-    return text + _separator(text, sides.tail) + sides.tail
+        text += _choose_separator(text, item.lead) + item.lead + body
+    return text + _choose_separator(text, sides.tail) + sides.tail
 
 
-def _separator(text: str, following: str) -> str:
+def _choose_separator(text: str, following: str) -> str:
     """A line end where two items would share a line."""
     return "" if not text or text.endswith(_LF) or following.startswith(_LF) else _LF
 
@@ -312,22 +312,22 @@ def misunderstood(items: Iterable[Versions]) -> dict[ItemKey, str]:
     helpers = {each.base.key.name for each in every if each.base and _is_helper(each.base) and _is_changed(each)}
     before, after = Counter[str](), Counter[str]()
     for versions in every:
-        before.update(_uses(versions.base, helpers))
-        after.update(_uses(versions.upstream, helpers))
+        before.update(_count_uses(versions.base, helpers))
+        after.update(_count_uses(versions.upstream, helpers))
     more = {name for name in helpers if after[name] > before[name]}
     return {
         versions.upstream.key: min(gained)
         for versions in every
-        if versions.upstream and (gained := (_uses(versions.upstream, more) - _uses(versions.base, more)))
+        if versions.upstream and (gained := (_count_uses(versions.upstream, more) - _count_uses(versions.base, more)))
     }
 
 
 def _is_changed(versions: Versions) -> bool:
-    return _tokens(versions.kernels) not in (_tokens(versions.base), _tokens(versions.upstream))
+    return _get_tokens(versions.kernels) not in (_get_tokens(versions.base), _get_tokens(versions.upstream))
 
 
-def _uses(item: Item | None, names: set[str]) -> Counter[str]:
-    return Counter(token for token in _tokens(item) if token in names and item and token != item.key.name)
+def _count_uses(item: Item | None, names: set[str]) -> Counter[str]:
+    return Counter(token for token in _get_tokens(item) if token in names and item and token != item.key.name)
 
 
 def _is_helper(item: Item) -> bool:
@@ -336,7 +336,7 @@ def _is_helper(item: Item) -> bool:
     return item.key.kind in ("function", "declaration") and "static" in item.signature[:2]
 
 
-def _tokens(item: Item | None) -> tuple[str, ...]:
+def _get_tokens(item: Item | None) -> tuple[str, ...]:
     return item.signature if item else ()
 
 
@@ -359,7 +359,7 @@ _NEWLINE = "\n"
 def emit(node: SyntaxNode) -> str:
     """The source of one item, ending in a newline."""
     lines: list[list[str]] = [[]]
-    for piece in _pieces(node):
+    for piece in _list_pieces(node):
         if piece != _NEWLINE:
             lines[-1].append(piece)
         elif lines[-1]:
@@ -376,10 +376,10 @@ def emit(node: SyntaxNode) -> str:
 def reads_back(node: SyntaxNode, text: str) -> bool:
     """Whether a text is parsed to the very tree that it was made from: that nothing binds otherwise than meant."""
     items = parse_items(text).items
-    return len(items) == 1 and _shape(items[0].node) == _shape(node)
+    return len(items) == 1 and _describe_shape(items[0].node) == _describe_shape(node)
 
 
-def _pieces(node: SyntaxNode) -> Iterator[str]:
+def _list_pieces(node: SyntaxNode) -> Iterator[str]:
     """Tokens and line ends."""
     if node.type == DIRECTIVE:
         yield from (_NEWLINE, node.text or "", _NEWLINE)
@@ -388,7 +388,7 @@ def _pieces(node: SyntaxNode) -> Iterator[str]:
         if node.text == "{":
             yield _NEWLINE
     for child in node.children or ():
-        yield from _pieces(child)
+        yield from _list_pieces(child)
         if child.type in _LINES and not (node.type == "for_statement" and child.type == "declaration"):
             yield _NEWLINE
 
@@ -400,5 +400,5 @@ def _join(line: list[str]) -> str:
     return text
 
 
-def _shape(node: SyntaxNode) -> list[tuple[str, str | None, int]]:
+def _describe_shape(node: SyntaxNode) -> list[tuple[str, str | None, int]]:
     return [(below.type, below.text, len(below.children or ())) for below in node.walk()]

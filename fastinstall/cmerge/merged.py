@@ -56,10 +56,13 @@ def read_sources(base: Path, upstream: Path, kernels: Path) -> tuple[ForkFile, .
     """
     return tuple(
         ForkFile(
-            name=name, base=_text(base / name), upstream=_text(upstream / name), kernels=_text(kernels / name) or ""
+            name=name,
+            base=_read_text(base / name),
+            upstream=_read_text(upstream / name),
+            kernels=_read_text(kernels / name) or "",
         )
-        for name in _names(kernels)
-        if _content(base / name) != _content(kernels / name)
+        for name in _list_names(kernels)
+        if _read_content(base / name) != _read_content(kernels / name)
     )
 
 
@@ -70,25 +73,25 @@ def write_source(tree: Path, name: str, text: str) -> None:
 
 def label(tree: Path) -> str:
     """Name and version of an unpacked sdist ("pillow 13.0.0"), or the directory's name where it does not say."""
-    information = _text(tree / "PKG-INFO")
+    information = _read_text(tree / "PKG-INFO")
     found = dict(_HEADER.findall((information or "").partition("\n\n")[0]))
     if "Name" in found and "Version" in found:
         return f"{found['Name'].lower()} {found['Version']}"
     return tree.name
 
 
-def _names(tree: Path) -> Iterator[str]:
+def _list_names(tree: Path) -> Iterator[str]:
     for path in sorted((tree / _DIRECTORY).rglob("*")):
         if path.suffix in _SUFFIXES and path.is_file() and ".egg-info" not in str(path.relative_to(tree)):
             yield path.relative_to(tree).as_posix()
 
 
-def _content(path: Path) -> bytes | None:
+def _read_content(path: Path) -> bytes | None:
     return path.read_bytes() if path.is_file() else None
 
 
-def _text(path: Path) -> str | None:
-    content = _content(path)
+def _read_text(path: Path) -> str | None:
+    content = _read_content(path)
     return None if content is None else content.decode("utf-8", "surrogateescape")
 
 
@@ -140,9 +143,9 @@ def merge_file(source: ForkFile, guards: Sequence[GuardedFunction], keep: Collec
         keep: names of items that stay upstream's.
     """
     if source.base is None:
-        return _added(source)
+        return _add_file(source)
     if source.upstream is None:
-        return _in_trouble(source, "upstream has no such file any more")
+        return _report_problem(source, "upstream has no such file any more")
     merged = merge_texts(source.base, source.upstream, source.kernels, keep)
     troubles = tuple(
         MergeProblem(file=source.name, item=outcome.name, reason=f"{outcome.name}: {outcome.reason}")
@@ -170,16 +173,16 @@ def keep_upstream_file(source: ForkFile, merged: MergedFile, reason: str) -> Mer
     return MergedFile(text=source.upstream, outcomes=outcomes)
 
 
-def _added(source: ForkFile) -> MergedFile:
+def _add_file(source: ForkFile) -> MergedFile:
     if source.upstream is not None and tokens(source.upstream) != tokens(source.kernels):
-        return _in_trouble(source, "upstream and the fork brought it, each in its own way")
+        return _report_problem(source, "upstream and the fork brought it, each in its own way")
     if source.upstream is not None:
         return MergedFile(text=source.upstream)
     outcome = ItemOutcome(kind="file", name=source.basename, origin=TextOrigin.KERNELS, reason="only the fork has it")
     return MergedFile(text=source.kernels, outcomes=(outcome,))
 
 
-def _in_trouble(source: ForkFile, reason: str) -> MergedFile:
+def _report_problem(source: ForkFile, reason: str) -> MergedFile:
     outcome = ItemOutcome(kind="file", name=source.basename, origin=TextOrigin.CONFLICT, reason=reason)
     trouble = MergeProblem(file=source.name, reason=reason)
     return MergedFile(text=source.upstream, outcomes=(outcome,), troubles=(trouble,))
@@ -190,12 +193,12 @@ def _guard(source: ForkFile, upstream: str, merged: MergedFile, rules: Sequence[
     known = parse_items(upstream)
     missing = [rule.function for rule in rules if not has_function(known, rule.function)]
     if missing and merged.is_taken:
-        return _unguarded(source, merged, f"upstream has no {', '.join(missing)} that could be guarded")
+        return _report_unguarded(source, merged, f"upstream has no {', '.join(missing)} that could be guarded")
     present = [rule for rule in rules if rule.function not in missing]
     try:
         guarded = apply_guards(upstream, merged.text or "", present)
     except RefusedError as error:
-        return _unguarded(source, merged, error.message)
+        return _report_unguarded(source, merged, error.message)
     return MergedFile(
         text=guarded.text,
         outcomes=merged.outcomes,
@@ -204,7 +207,7 @@ def _guard(source: ForkFile, upstream: str, merged: MergedFile, rules: Sequence[
     )
 
 
-def _unguarded(source: ForkFile, merged: MergedFile, reason: str) -> MergedFile:
+def _report_unguarded(source: ForkFile, merged: MergedFile, reason: str) -> MergedFile:
     trouble = MergeProblem(file=source.name, reason=reason)
     return MergedFile(text=merged.text, outcomes=merged.outcomes, troubles=(trouble,))
 

@@ -49,22 +49,22 @@ def read_signature(item: Item) -> FunctionSignature | None:
     """Read a function's signature, or return None if the item is no function or cannot be parsed."""
     if item.node.type == ATOMIC and "{" in item.text:  # the body may be what could not be read
         item = next(iter(parse_items(cut_before_body(item.text) + " {}").items), item)
-    declarator = _declarator(item.node)
+    declarator = _find_declarator(item.node)
     if declarator is None:
         return None
-    declared = _parameters(declarator)
-    named = [find_declared_name(each) for each in map(_inner, declared) if each is not None]
+    declared = _list_parameters(declarator)
+    named = [find_declared_name(each) for each in map(_find_inner_declarator, declared) if each is not None]
     names = tuple(leaf.text for leaf in named if leaf is not None and leaf.text)
     return FunctionSignature(
         text=cut_before_body(item.text),
         parameters=names,
-        kinds=_kinds(item, {leaf for leaf in named if leaf is not None}),
-        gives=_gives(item.node),
+        kinds=_list_signature_tokens(item, {leaf for leaf in named if leaf is not None}),
+        gives=_is_returning_value(item.node),
         callable=len(names) == len(declared) and "..." not in declarator.signature,
     )
 
 
-def _declarator(node: SyntaxNode) -> SyntaxNode | None:
+def _find_declarator(node: SyntaxNode) -> SyntaxNode | None:
     """The innermost function declarator that the name of a definition stands in."""
     found = None
     outer = next((child for child in node.children or () if _has_function(child)), None)
@@ -78,28 +78,28 @@ def _has_function(node: SyntaxNode) -> bool:
     return node.type.endswith("declarator") and any(each.type == "function_declarator" for each in node.walk())
 
 
-def _parameters(declarator: SyntaxNode) -> list[SyntaxNode]:
+def _list_parameters(declarator: SyntaxNode) -> list[SyntaxNode]:
     """The declarations of parameters; none for `(void)`."""
     listed = next((child for child in declarator.children or () if child.type == "parameter_list"), None)
     found = [child for child in (listed.children if listed else None) or () if child.type == "parameter_declaration"]
     return [] if len(found) == 1 and found[0].signature == ("void",) else found
 
 
-def _inner(parameter: SyntaxNode) -> SyntaxNode | None:
+def _find_inner_declarator(parameter: SyntaxNode) -> SyntaxNode | None:
     """The part of a parameter's declaration that holds its name: the last declarator; types stand before it."""
     children = parameter.children or ()
     found = [child for child in children[1:] if is_declarator(child) and not child.type.startswith("abstract")]
     return found[-1] if found else None
 
 
-def _kinds(item: Item, names: set[SyntaxNode]) -> tuple[str, ...]:
+def _list_signature_tokens(item: Item, names: set[SyntaxNode]) -> tuple[str, ...]:
     """Tokens before the body, without the parameters' names, the function's own, and qualifiers."""
     leaves = (leaf for child in (item.node.children or ())[:-1] for leaf in child.walk() if leaf.children is None)
     kept = (leaf.text for leaf in leaves if leaf not in names and leaf.text not in (item.key.name, *_QUALIFIERS))
     return tuple(text for text in kept if text)
 
 
-def _gives(node: SyntaxNode) -> bool:
+def _is_returning_value(node: SyntaxNode) -> bool:
     """Anything but plain `void`."""
     children = node.children or ()
     void = any(child.type == "primitive_type" and child.text == "void" for child in children)
@@ -138,9 +138,9 @@ class Upstream:
         self._items = upstream.items
         self._defined = [list_item_definitions(item) for item in upstream.items]
         self._used = [find_used_names(item.text) for item in upstream.items]
-        self._places = _places(self._defined)
-        changed = _changed(upstream.items, merged)
-        self._concerned = self._reaching(changed)
+        self._places = _index_definitions(self._defined)
+        changed = _list_changed_items(upstream.items, merged)
+        self._concerned = self._find_dependants(changed)
         self.unclear = tuple(
             self._items[index].key.name for index in sorted(changed) if _is_unclear(self._items[index])
         )
@@ -151,22 +151,22 @@ class Upstream:
 
     def retain(self, functions: Iterable[str]) -> Retained:
         """What must stay for functions to run as upstream wrote them."""
-        needed = self._closure(functions)
+        needed = self._find_closure(functions)
         names = frozenset(name for index in needed for name in self._defined[index])
         copies = {self._items[index].key: rename(self._items[index].text, names, SUFFIX) for index in sorted(needed)}
         return Retained(names=names, copies=copies)
 
-    def _reaching(self, changed: AbstractSet[int]) -> set[int]:
+    def _find_dependants(self, changed: AbstractSet[int]) -> set[int]:
         """The changed items, those of the same names, and all that use them."""
-        found = self._with_namesakes(changed)
+        found = self._add_namesakes(changed)
         while True:
             names = {name for index in found for name in self._defined[index]}
-            more = self._with_namesakes({index for index, used in enumerate(self._used) if used & names}) | found
+            more = self._add_namesakes({index for index, used in enumerate(self._used) if used & names}) | found
             if more == found:
                 return found
             found = more
 
-    def _closure(self, functions: Iterable[str]) -> set[int]:
+    def _find_closure(self, functions: Iterable[str]) -> set[int]:
         found = {index for name in functions for index in self._places.get(name, ())}
         while True:
             names = {name for index in found for name in (*self._used[index], *self._defined[index])}
@@ -175,7 +175,7 @@ class Upstream:
                 return found
             found = more
 
-    def _with_namesakes(self, indexes: AbstractSet[int]) -> set[int]:
+    def _add_namesakes(self, indexes: AbstractSet[int]) -> set[int]:
         """A function and its declaration, a macro and its `#undef`: renamed together or not at all."""
         return {other for index in indexes for name in self._defined[index] for other in self._places[name]} | set(
             indexes
@@ -189,7 +189,7 @@ def _is_unclear(item: Item) -> bool:
     return item.node.type == ATOMIC and item.key.kind in ("conditional", "struct")
 
 
-def _places(defined: list[frozenset[str]]) -> dict[str, set[int]]:
+def _index_definitions(defined: list[frozenset[str]]) -> dict[str, set[int]]:
     places: dict[str, set[int]] = {}
     for index, names in enumerate(defined):
         for name in names:
@@ -197,7 +197,7 @@ def _places(defined: list[frozenset[str]]) -> dict[str, set[int]]:
     return places
 
 
-def _changed(items: tuple[Item, ...], merged: ParsedFile) -> set[int]:
+def _list_changed_items(items: tuple[Item, ...], merged: ParsedFile) -> set[int]:
     present = merged.by_key
     return {
         index
@@ -255,10 +255,10 @@ def apply_guards(upstream: str, merged: str, rules: Sequence[GuardedFunction]) -
     _require_clear(retained, ours, theirs, list(used.values()))
     for guard in used.values():
         if reach.unclear:
-            raise _refused(guard.rule, f"the merge changed what cannot be read: {', '.join(reach.unclear)}")
+            raise _make_refusal(guard.rule, f"the merge changed what cannot be read: {', '.join(reach.unclear)}")
         _require_same_call(guard, theirs, retained)
     return GuardedText(
-        text=_assembled(ours, theirs, retained, used) if used else merged,
+        text=_assemble(ours, theirs, retained, used) if used else merged,
         applied=tuple(key.name for key in used),
         unused=tuple(guard.item.key.name for guard in guards if guard.item.key not in used),
     )
@@ -266,23 +266,23 @@ def apply_guards(upstream: str, merged: str, rules: Sequence[GuardedFunction]) -
 
 def _resolve_rule(rule: GuardedFunction, upstream: ParsedFile) -> _Guard:
     """The function that a rule means, once its condition is found right."""
-    item = _function(rule.function, upstream)
+    item = _find_function(rule.function, upstream)
     if item is None:
-        raise _refused(rule, "upstream's file has no such function")
+        raise _make_refusal(rule, "upstream's file has no such function")
     signature = read_signature(item)
     if signature is None or not signature.callable:
-        raise _refused(rule, "its parameters cannot be passed on")
+        raise _make_refusal(rule, "its parameters cannot be passed on")
     problem = condition_problem(rule.condition)
     strange = [name for name in read_names(rule.condition) if name not in signature.parameters]
     if strange:
         known = ", ".join(signature.parameters) or "none"
         problem = problem or f"reads {', '.join(strange)}, and the function's parameters are: {known}"
     if problem:
-        raise _refused(rule, problem)
+        raise _make_refusal(rule, problem)
     return _Guard(rule=rule, item=item, signature=signature)
 
 
-def _function(name: str, file: ParsedFile) -> Item | None:
+def _find_function(name: str, file: ParsedFile) -> Item | None:
     """A function by its name, else by that with a leading underscore more or less."""
     items = file.by_key
     wanted = (name, f"_{name}", name.removeprefix("_"))
@@ -292,11 +292,11 @@ def _function(name: str, file: ParsedFile) -> Item | None:
 def _require_same_call(guard: _Guard, merged: ParsedFile, retained: Retained) -> None:
     doubled = retained.names & set(guard.signature.kinds)
     if doubled:
-        raise _refused(guard.rule, f"the merge changed {', '.join(sorted(doubled))}, which it takes or gives")
+        raise _make_refusal(guard.rule, f"the merge changed {', '.join(sorted(doubled))}, which it takes or gives")
     counterpart = merged.by_key.get(guard.item.key)
     signature = read_signature(counterpart) if counterpart else None
     if signature is None or signature.kinds != guard.signature.kinds:
-        raise _refused(guard.rule, "the merge changed how the function is called")
+        raise _make_refusal(guard.rule, "the merge changed how the function is called")
 
 
 def _require_clear(retained: Retained, upstream: ParsedFile, merged: ParsedFile, guards: list[_Guard]) -> None:
@@ -305,22 +305,24 @@ def _require_clear(retained: Retained, upstream: ParsedFile, merged: ParsedFile,
     brought = {name for item in merged.items for name in list_item_definitions(item)} - known
     met = sorted(brought & {name for text in retained.copies.values() for name in find_used_names(text)})
     if met:
-        raise _refused(guards[0].rule, f"upstream's code uses {', '.join(met)}, which the merge defines anew")
+        raise _make_refusal(guards[0].rule, f"upstream's code uses {', '.join(met)}, which the merge defines anew")
 
 
-def _assembled(upstream: ParsedFile, merged: ParsedFile, retained: Retained, guards: dict[ItemKey, _Guard]) -> str:
+def _assemble(upstream: ParsedFile, merged: ParsedFile, retained: Retained, guards: dict[ItemKey, _Guard]) -> str:
     """The merged file; each copy of upstream's stands before what came of it, so that it sees what it saw."""
-    before, last = _placed(upstream, merged, retained)
+    before, last = _place_copies(upstream, merged, retained)
     parts: list[str] = []
     for item in merged.items:
         parts += [f"\n{copy.rstrip()}\n" for copy in before.get(item.key, ())]
         guard = guards.get(item.key)
-        parts.append(item.lead + (item.text if guard is None else _choosing(item, guard)))
+        parts.append(item.lead + (item.text if guard is None else _write_dispatcher(item, guard)))
     parts += [f"\n{copy.rstrip()}\n" for copy in last]
     return "".join((*parts, merged.tail))
 
 
-def _placed(upstream: ParsedFile, merged: ParsedFile, retained: Retained) -> tuple[dict[ItemKey, list[str]], list[str]]:
+def _place_copies(
+    upstream: ParsedFile, merged: ParsedFile, retained: Retained
+) -> tuple[dict[ItemKey, list[str]], list[str]]:
     present = merged.by_key
     before: dict[ItemKey, list[str]] = {}
     waiting: list[str] = []
@@ -346,7 +348,7 @@ def _forward(upstream: ParsedFile, retained: Retained) -> Iterator[tuple[ItemKey
                 yield item.key, rename(signature.text, retained.names, SUFFIX) + ";\n"
 
 
-def _choosing(merged: Item, guard: _Guard) -> str:
+def _write_dispatcher(merged: Item, guard: _Guard) -> str:
     """The merged function under its other name, and the dispatcher."""
     name, signature = merged.key.name, guard.signature
     arguments = f"({', '.join(signature.parameters)});"
@@ -359,7 +361,7 @@ def _choosing(merged: Item, guard: _Guard) -> str:
     )
 
 
-def _refused(rule: GuardedFunction, problem: str) -> RefusedError:
+def _make_refusal(rule: GuardedFunction, problem: str) -> RefusedError:
     return RefusedError(
         f"{rule.file}: {rule.function}: the guard cannot be put there: {problem}",
         hint=_HINT,

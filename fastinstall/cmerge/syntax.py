@@ -60,7 +60,7 @@ def tokens(text: str) -> tuple[str, ...]:
                 inside, fresh = False, True
                 continue
             case "directive" if fresh:
-                found.extend(_directive(match))
+                found.extend(_make_directive_key(match))
                 inside = True
             case "directive":
                 found.extend(("#", *match.group().lstrip("#").split()))
@@ -70,7 +70,7 @@ def tokens(text: str) -> tuple[str, ...]:
     return (*found, "\n") if inside else tuple(found)
 
 
-def _directive(match: re.Match[str]) -> tuple[str, ...]:
+def _make_directive_key(match: re.Match[str]) -> tuple[str, ...]:
     if match["macro"]:
         return ("#define()", match["macro"])
     return ("#" + match["word"],)
@@ -115,7 +115,7 @@ class SyntaxNode:
         """Its tokens: two nodes with the same ones mean the same."""
         if self._signature is None:
             inner = chain.from_iterable([child.signature for child in self.children or ()])
-            self._signature = self._own_tokens() or tuple(inner)
+            self._signature = self._list_own_tokens() or tuple(inner)
         return self._signature
 
     @property
@@ -157,7 +157,7 @@ class SyntaxNode:
             node = node.children[1]
         return node
 
-    def _own_tokens(self) -> tuple[str, ...]:
+    def _list_own_tokens(self) -> tuple[str, ...]:
         if self.children is not None or self.text is None:
             return ()
         return tokens(self.text) if self.type == DIRECTIVE else (self.text,)
@@ -169,17 +169,17 @@ class SyntaxNode:
             return self.bare.loose
         children = self.children
         prefix: tuple[str, ...] = ()
-        if self.type == "subscript_expression" and (cast := _byte_pointer(children[0])):
+        if self.type == "subscript_expression" and (cast := _parse_byte_pointer(children[0])):
             prefix, children = ("(", "(", *cast[0], ")"), (cast[1], *children[1:])
         if self.type == "argument_list":
-            children = tuple(map(_address, children))
+            children = tuple(map(_simplify_address, children))
         inner = tuple(token for child in children for token in child.loose)
         if prefix:
             return (*prefix, *inner, ")")
         return ("(", *inner, ")") if self.type in _COMPOUND else inner
 
 
-def _byte_pointer(node: SyntaxNode) -> tuple[tuple[str, ...], SyntaxNode] | None:
+def _parse_byte_pointer(node: SyntaxNode) -> tuple[tuple[str, ...], SyntaxNode] | None:
     """The kind of byte, and the pointer, of a cast to a pointer to bytes."""
     cast = node.bare
     if cast.type != "cast_expression" or not cast.children:
@@ -190,12 +190,12 @@ def _byte_pointer(node: SyntaxNode) -> tuple[tuple[str, ...], SyntaxNode] | None
     return kind[:-1], cast.children[-1].bare
 
 
-def _address(argument: SyntaxNode) -> SyntaxNode:
+def _simplify_address(argument: SyntaxNode) -> SyntaxNode:
     """An argument `(UINT8 *)p + i` as `p + i`."""
     total = argument.bare
     if total.type != "binary_expression" or not total.children or total.children[1].text != "+":
         return argument
-    cast = _byte_pointer(total.children[0])
+    cast = _parse_byte_pointer(total.children[0])
     return SyntaxNode(total.type, None, (cast[1], *total.children[1:])) if cast else argument
 
 
@@ -288,11 +288,11 @@ def parse_items(source: str) -> ParsedFile:
         source: the text; bytes that are no UTF-8 as `surrogateescape` leaves them.
     """
     reader = _Reader(source.encode("utf-8", "surrogateescape"))
-    root = tree_sitter.Parser(_language()).parse(reader.source).root_node
+    root = tree_sitter.Parser(_load_language()).parse(reader.source).root_node
     occurrences: Counter[tuple[str, str]] = Counter()
     items: list[Item] = []
     end = 0
-    for first, last in _spans(root.children):
+    for first, last in _list_spans(root.children):
         kind, name = _KINDS.get(first.type, "other"), reader.name(first)
         key = ItemKey(kind, name, occurrences[kind, name])
         occurrences[kind, name] += 1
@@ -303,11 +303,11 @@ def parse_items(source: str) -> ParsedFile:
 
 
 @lru_cache(maxsize=1)
-def _language() -> tree_sitter.Language:
+def _load_language() -> tree_sitter.Language:
     return tree_sitter.Language(tree_sitter_c.language())
 
 
-def _spans(children: list[tree_sitter.Node]) -> list[tuple[tree_sitter.Node, tree_sitter.Node]]:
+def _list_spans(children: list[tree_sitter.Node]) -> list[tuple[tree_sitter.Node, tree_sitter.Node]]:
     """First and last node of each item: a semicolon belongs to what it ends."""
     spans: list[tuple[tree_sitter.Node, tree_sitter.Node]] = []
     for child in children:
@@ -334,22 +334,22 @@ class _Reader:
 
     def name(self, node: tree_sitter.Node) -> str:
         if node.type in BLOCKS:
-            return _plain(_header(self.of(node)))
+            return _simplify_directive(_find_header(self.of(node)))
         if node.type in ("function_definition", "declaration", "type_definition"):
-            return self._declared(node)
+            return self._find_declared_name(node)
         named = node.child_by_field_name("name")
         if named is not None and node.type not in _LINES - {"preproc_def", "preproc_function_def"}:
             return self.of(named)
-        return _plain(self.of(node))[: None if node.type == "preproc_include" else 60]
+        return _simplify_directive(self.of(node))[: None if node.type == "preproc_include" else 60]
 
-    def _declared(self, node: tree_sitter.Node) -> str:
+    def _find_declared_name(self, node: tree_sitter.Node) -> str:
         inner: tree_sitter.Node | None = node
         while inner is not None:
             node = inner
             inner = node.child_by_field_name("declarator")
             if node.type == "parenthesized_declarator":
                 inner = next((child for child in node.named_children if child.type.endswith("declarator")), None)
-        return _plain(self.of(node))[:60]
+        return _simplify_directive(self.of(node))[:60]
 
     def item_node(self, first: tree_sitter.Node, last: tree_sitter.Node, text: str) -> SyntaxNode:
         """The syntax of an item, made once for all versions of a file that have the item word for word."""
@@ -357,10 +357,10 @@ class _Reader:
         if known not in _MADE:
             if len(_MADE) >= _MOST_MADE:
                 _MADE.clear()
-            _MADE[known] = self._parsed(first, last) or _atomic(text)
+            _MADE[known] = self._parse_span(first, last) or _make_atomic(text)
         return _MADE[known]
 
-    def _parsed(self, first: tree_sitter.Node, last: tree_sitter.Node) -> SyntaxNode | None:
+    def _parse_span(self, first: tree_sitter.Node, last: tree_sitter.Node) -> SyntaxNode | None:
         if first.has_error or last.has_error:
             return None
         try:
@@ -376,7 +376,7 @@ class _Reader:
         if depth > _DEEPEST:
             raise _TooDeepError
         if node.type in _LINES:
-            return SyntaxNode(DIRECTIVE, _plain(self.of(node)))
+            return SyntaxNode(DIRECTIVE, _simplify_directive(self.of(node)))
         if node.type in BLOCKS:
             return self._block(node, depth)
         children = () if node.type in _LEAVES else node.children
@@ -388,9 +388,9 @@ class _Reader:
 
     def _block(self, node: tree_sitter.Node, depth: int) -> SyntaxNode:
         """`#if` and its like: the line, what is between, and `#endif` where it is its own."""
-        header = _header(self.of(node))
+        header = _find_header(self.of(node))
         begin = node.start_byte + len(header.encode("utf-8", "surrogateescape"))
-        children = [SyntaxNode(DIRECTIVE, _plain(header))]
+        children = [SyntaxNode(DIRECTIVE, _simplify_directive(header))]
         for child in node.children:
             if child.type == "#endif":
                 children.append(SyntaxNode(DIRECTIVE, "#endif"))
@@ -399,16 +399,16 @@ class _Reader:
         return SyntaxNode(node.type, None, tuple(children))
 
 
-def _atomic(text: str) -> SyntaxNode:
+def _make_atomic(text: str) -> SyntaxNode:
     return SyntaxNode(ATOMIC, None, tuple(SyntaxNode("token", token) for token in tokens(text)))
 
 
-def _header(text: str) -> str:
+def _find_header(text: str) -> str:
     """The first line, with those that continue it."""
     match = _HEADER.match(text)
     return match.group() if match else ""
 
 
-def _plain(text: str) -> str:
+def _simplify_directive(text: str) -> str:
     """A preprocessor line without comments and continuations, one blank where there was white space."""
     return _LITERAL_OR_BLANK.sub(lambda match: match[1] or " ", text).strip()

@@ -68,11 +68,11 @@ def _check_types(base: SyntaxNode, upstream: SyntaxNode, kernels: SyntaxNode) ->
     """A type that one side changed is not put on names of the other, nor an exclusive pointer on another's address."""
     if base.type == "init_declarator" and RESTRICT & {*upstream.signature, *kernels.signature}:
         raise ConflictError(f"one side made {_show(base)} exclusive, and the other changed it")
-    if base.type == "declaration" and len({_type_of(node) for node in (base, upstream, kernels)}) > 1:
+    if base.type == "declaration" and len({_list_type_tokens(node) for node in (base, upstream, kernels)}) > 1:
         raise ConflictError(f"one side changed the type in {_show(base)}, and the other something else")
 
 
-def _type_of(declaration: SyntaxNode) -> tuple[str, ...]:
+def _list_type_tokens(declaration: SyntaxNode) -> tuple[str, ...]:
     children = declaration.children or ()
     return tuple(token for child in children if child.type in _TYPES for token in child.signature)
 
@@ -139,7 +139,7 @@ def _check_deletion(child: SyntaxNode, remaining: SyntaxNode | None) -> None:
 def _fill(gap: _Gap, parent: SyntaxNode) -> Sequence[SyntaxNode]:
     """What stands between two common children in the end."""
     ours, theirs = gap.upstream, gap.kernels
-    if _signatures(ours) == _signatures(theirs):
+    if _list_signatures(ours) == _list_signatures(theirs):
         return ours
     if ours and theirs and not gap.upstream_deleted and (locked := _lock(ours, theirs)):
         return locked
@@ -151,37 +151,37 @@ def _fill(gap: _Gap, parent: SyntaxNode) -> Sequence[SyntaxNode]:
 
 def _lock(ours: list[SyntaxNode], theirs: list[SyntaxNode]) -> Sequence[SyntaxNode]:
     """A lock that upstream put goes before what the kernels put, its release behind; empty if it is about neither."""
-    if _leaves(theirs):
+    if _has_exit(theirs):
         return ()
-    if all(_calls(node, _LOCK) for node in ours):
+    if all(_is_call(node, _LOCK) for node in ours):
         declared = [node for node in theirs if _is_plain_declaration(node)]
         return (*declared, *ours, *(node for node in theirs if node not in declared))
-    return (*theirs, *ours) if all(_calls(node, _UNLOCK) for node in ours) else ()
+    return (*theirs, *ours) if all(_is_call(node, _UNLOCK) for node in ours) else ()
 
 
 def _concatenate(ours: list[SyntaxNode], theirs: list[SyntaxNode], parent: SyntaxNode) -> Sequence[SyntaxNode]:
     """Both sides put something at one place: right only where the order says nothing."""
     declared = all(node.type == "declaration" for node in ours + theirs)
-    if declared and not _identifiers(ours) & _identifiers(theirs):
+    if declared and not _list_identifiers(ours) & _list_identifiers(theirs):
         return [*ours, *theirs]
     if parent.type == "initializer_list" and all(map(_is_named_entry, ours + theirs)):
         return [*ours, *theirs]
     raise ConflictError(f"upstream put {_show(*ours)} where the kernels put {_show(*theirs)}")
 
 
-def _signatures(nodes: Collection[SyntaxNode]) -> list[tuple[str, ...]]:
+def _list_signatures(nodes: Collection[SyntaxNode]) -> list[tuple[str, ...]]:
     return [node.signature for node in nodes]
 
 
 def _is_lock(node: SyntaxNode) -> bool:
-    return _calls(node, _LOCK) or _calls(node, _UNLOCK)
+    return _is_call(node, _LOCK) or _is_call(node, _UNLOCK)
 
 
-def _calls(node: SyntaxNode, function: str) -> bool:
+def _is_call(node: SyntaxNode, function: str) -> bool:
     return node.type == "expression_statement" and node.signature[:1] == (function,)
 
 
-def _leaves(nodes: Collection[SyntaxNode]) -> bool:
+def _has_exit(nodes: Collection[SyntaxNode]) -> bool:
     """Whether control can leave the place in the middle of it."""
     return any(below.type in _LEAVING for node in nodes for below in node.walk())
 
@@ -190,7 +190,7 @@ def _is_plain_declaration(node: SyntaxNode) -> bool:
     return node.type == "declaration" and not any(child.type == "init_declarator" for child in node.children or ())
 
 
-def _identifiers(nodes: Collection[SyntaxNode]) -> set[str]:
+def _list_identifiers(nodes: Collection[SyntaxNode]) -> set[str]:
     return {below.text for node in nodes for below in node.walk() if below.type == "identifier" and below.text}
 
 
@@ -250,11 +250,11 @@ def _align_types(left: Sequence[SyntaxNode], right: Sequence[SyntaxNode]) -> dic
     types = [node.type for node in left]
     if types == [node.type for node in right]:
         return {index: index for index in range(len(left))}
-    pairs = _align_by(lambda node: node.type, _no_counterparts, left, right)
-    return {one: other for one, other in pairs.items() if _alike(left[one], right[other])}
+    pairs = _align_by(lambda node: node.type, _find_no_counterparts, left, right)
+    return {one: other for one, other in pairs.items() if _is_similar(left[one], right[other])}
 
 
-def _no_counterparts(_left: Sequence[SyntaxNode], _right: Sequence[SyntaxNode]) -> dict[int, int]:
+def _find_no_counterparts(_left: Sequence[SyntaxNode], _right: Sequence[SyntaxNode]) -> dict[int, int]:
     return {}
 
 
@@ -277,7 +277,7 @@ def _align_by(
     return pairs
 
 
-def _alike(left: SyntaxNode, right: SyntaxNode) -> bool:
+def _is_similar(left: SyntaxNode, right: SyntaxNode) -> bool:
     if left.type not in STRUCTURES or not left.children or not right.children:
         return False
     return similarity(left, right) > _ENOUGH
@@ -291,14 +291,14 @@ def _label(node: SyntaxNode) -> Hashable:
     return (node.type, *name(node.children)) if name else (node.type,)
 
 
-def _updated(expression: SyntaxNode) -> tuple[Hashable, ...]:
+def _make_update_key(expression: SyntaxNode) -> tuple[Hashable, ...]:
     if expression.type in ("assignment_expression", "call_expression") and expression.children:
         return (expression.type, expression.children[0].signature)
     return (expression.type,)
 
 
 _NAMES: dict[str, Callable[[Sequence[SyntaxNode]], tuple[Hashable, ...]]] = {
-    "expression_statement": lambda children: _updated(children[0]),
+    "expression_statement": lambda children: _make_update_key(children[0]),
     "declaration": lambda children: children[-2].signature[:2] if len(children) > 1 else (),
     "if_statement": lambda children: children[1].signature,
     "while_statement": lambda children: children[1].signature,
@@ -319,7 +319,7 @@ def index_by_base_key(base: Sequence[Item], version: Sequence[Item], *, added: s
         version: items of one side.
         added: a word that tells an item that this side added to several of one name from what the other side added.
     """
-    before, after = _groups(base), _groups(version)
+    before, after = _group_by_name(base), _group_by_name(version)
     keys: dict[ItemKey, ItemKey] = {}
     for name, items in after.items():
         old = before.get(name, [])
@@ -335,14 +335,14 @@ def find_renamed_functions(base: Iterable[Item], version: Iterable[Item]) -> dic
     arrived = [item for key, item in after.items() if key not in before]
     renamed: dict[ItemKey, ItemKey] = {}
     for gone in (item for key, item in before.items() if key not in after):
-        best = max(arrived, key=lambda item: (_like_name(gone, item), _like_tokens(gone, item)), default=None)
-        if best and _like_name(gone, best) > _LIKE_NAME and _like_tokens(gone, best) > _LIKE_TOKENS:
+        best = max(arrived, key=lambda item: (_compare_names(gone, item), _compare_tokens(gone, item)), default=None)
+        if best and _compare_names(gone, best) > _LIKE_NAME and _compare_tokens(gone, best) > _LIKE_TOKENS:
             renamed[best.key] = gone.key
             arrived.remove(best)
     return renamed
 
 
-def _groups(items: Iterable[Item]) -> dict[tuple[str, str], list[Item]]:
+def _group_by_name(items: Iterable[Item]) -> dict[tuple[str, str], list[Item]]:
     groups: dict[tuple[str, str], list[Item]] = defaultdict(list)
     for item in items:
         groups[item.key.kind, item.key.name].append(item)
@@ -352,18 +352,18 @@ def _groups(items: Iterable[Item]) -> dict[tuple[str, str], list[Item]]:
 def _align_functions(old: Sequence[Item], items: Sequence[Item], added: str) -> dict[ItemKey, ItemKey]:
     pairs = align([item.node for item in old], [item.node for item in items])
     keys = {items[other].key: old[one].key for one, other in pairs.items()}
-    return {item.key: keys.get(item.key) or _fresh(item.key, added) for item in items}
+    return {item.key: keys.get(item.key) or _make_key(item.key, added) for item in items}
 
 
-def _fresh(key: ItemKey, added: str) -> ItemKey:
+def _make_key(key: ItemKey, added: str) -> ItemKey:
     return ItemKey(key.kind, f"{key.name} ({added})", key.occurrence)
 
 
-def _like_name(one: Item, other: Item) -> float:
+def _compare_names(one: Item, other: Item) -> float:
     return SequenceMatcher(None, one.key.name, other.key.name).ratio()
 
 
-def _like_tokens(one: Item, other: Item) -> float:
+def _compare_tokens(one: Item, other: Item) -> float:
     return SequenceMatcher(None, one.signature, other.signature, autojunk=False).quick_ratio()
 
 

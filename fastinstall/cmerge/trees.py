@@ -62,7 +62,7 @@ class ExcludedItems:
 
     def leave(self, trouble: MergeProblem) -> None:
         """Leave out what a trouble is in: its part if there is one, else its file."""
-        parts = [part for part in self.parts if _holds(part, trouble) and part.name not in self.named]
+        parts = [part for part in self.parts if _is_of_part(part, trouble) and part.name not in self.named]
         for part in parts:
             self.leave_part(part, trouble.reason)
         if not parts and trouble.file not in self.files:
@@ -90,34 +90,36 @@ def dependants(
         merged: what is made of them.
         left: what is left out.
     """
-    lost = {name: source.name for source in sources if source.name in left.files for name in _exported(source)}
+    lost = {
+        name: source.name for source in sources if source.name in left.files for name in _list_exported_names(source)
+    }
     brought = {source.basename: source.kernels for source in sources if source.base is None}
     for source in sources:
         file = merged[source.name]
         if source.name in left.files or source.base is None or not file.is_taken:
             continue
-        missing = sorted(_used(source, file, brought) & lost.keys())
+        missing = sorted(_list_used_names(source, file, brought) & lost.keys())
         if missing:
             name = missing[0]
             yield MergeProblem(file=source.name, reason=f"it uses {name} of {lost[name]}, which is left out")
 
 
-def _holds(part: Part, trouble: MergeProblem) -> bool:
+def _is_of_part(part: Part, trouble: MergeProblem) -> bool:
     return trouble.file in part.files or f"{trouble.file}: {trouble.item}" in part.items
 
 
-def _exported(source: ForkFile) -> Iterator[str]:
+def _list_exported_names(source: ForkFile) -> Iterator[str]:
     """Names that other files may take from the fork's version of a file, and that upstream's has not, or otherwise."""
     if source.upstream is None:
         yield source.basename
-    known = {item.key: _face(item) for item in parse_items(source.upstream or "").items}
+    known = {item.key: _get_visible_tokens(item) for item in parse_items(source.upstream or "").items}
     header = source.name.endswith(".h")
     for item in parse_items(source.kernels).items:
-        if known.get(item.key) != _face(item) and (header or _is_public(item)):
+        if known.get(item.key) != _get_visible_tokens(item) and (header or _is_public(item)):
             yield from list_item_definitions(item)
 
 
-def _face(item: Item) -> tuple[str, ...]:
+def _get_visible_tokens(item: Item) -> tuple[str, ...]:
     """What users of an item see: of a function all but its body."""
     if item.key.kind != "function" or not item.node.children:
         return item.signature
@@ -125,23 +127,23 @@ def _face(item: Item) -> tuple[str, ...]:
 
 
 def _is_public(item: Item) -> bool:
-    return item.key.kind in ("function", "declaration") and "static" not in _face(item)
+    return item.key.kind in ("function", "declaration") and "static" not in _get_visible_tokens(item)
 
 
-def _used(source: ForkFile, merged: MergedFile, brought: Mapping[str, str]) -> set[str]:
+def _list_used_names(source: ForkFile, merged: MergedFile, brought: Mapping[str, str]) -> set[str]:
     """Names in the items that something of the fork is in, and in the files of the fork that it includes."""
     taken = {(outcome.kind, outcome.name) for outcome in merged.outcomes if outcome.is_taken}
     items = parse_items(merged.text or "").items
     text = "\n".join(item.text for item in items if (item.key.kind, item.key.name) in taken)
-    included = _included(merged.text or "", brought, {source.basename})
+    included = _list_included_files(merged.text or "", brought, {source.basename})
     return set(find_used_names("\n".join((text, *(brought[name] for name in included))))) | included
 
 
-def _included(text: str, brought: Mapping[str, str], seen: set[str]) -> set[str]:
+def _list_included_files(text: str, brought: Mapping[str, str], seen: set[str]) -> set[str]:
     found: set[str] = set()
     for name in _INCLUDE.findall(text):
         if name in brought and name not in seen:
-            found |= {name} | _included(brought[name], brought, seen | found | {name})
+            found |= {name} | _list_included_files(brought[name], brought, seen | found | {name})
     return found
 
 
@@ -174,7 +176,7 @@ def merge_trees(trees: Trees, rules: Kernels, *, without: Collection[str] = ()) 
     """
     left = ExcludedItems(rules.parts)
     for name in without:
-        left.leave_part(_part(rules, name), "left out on request")
+        left.leave_part(_find_part(rules, name), "left out on request")
     sources = read_sources(trees.base, trees.target, trees.kernels)
     merged = _merge_until_stable(sources, rules, left)
     for source in sources:
@@ -185,7 +187,7 @@ def merge_trees(trees: Trees, rules: Kernels, *, without: Collection[str] = ()) 
     return make_report(labels, merged, sources, rules, left)
 
 
-def _part(rules: Kernels, name: str) -> Part:
+def _find_part(rules: Kernels, name: str) -> Part:
     for part in rules.parts:
         if part.name == name:
             return part
@@ -239,17 +241,19 @@ def make_report(
         upstream=labels.upstream,
         kernels=labels.kernels,
         items=tuple(
-            _item(source.name, outcome, rules, left) for source in sources for outcome in merged[source.name].outcomes
+            _make_item(source.name, outcome, rules, left)
+            for source in sources
+            for outcome in merged[source.name].outcomes
         ),
         files=tuple(source.name for source in changed if source.upstream is not None),
         new_files=tuple(source.name for source in changed if source.upstream is None),
         guards=tuple(f"{source.name}: {name}" for source in sources for name in merged[source.name].guards),
         not_accelerated=tuple(NotAccelerated(what=what, reason=reason) for what, reason in left.named.items()),
-        unused_rules=tuple(_unused(merged, sources, rules, left)),
+        unused_rules=tuple(_find_unused_rules(merged, sources, rules, left)),
     )
 
 
-def _item(file: str, outcome: ItemOutcome, rules: Kernels, left: ExcludedItems) -> MergedItem:
+def _make_item(file: str, outcome: ItemOutcome, rules: Kernels, left: ExcludedItems) -> MergedItem:
     origin, reason = outcome.origin, outcome.reason
     if origin is TextOrigin.KEPT:
         reasons = [kept.reason for kept in rules.keep if kept.file == file and outcome.name in kept.items]
@@ -259,12 +263,12 @@ def _item(file: str, outcome: ItemOutcome, rules: Kernels, left: ExcludedItems) 
     return MergedItem(file=file, kind=outcome.kind, name=outcome.name, origin=origin, reason=reason)
 
 
-def _unused(
+def _find_unused_rules(
     merged: Mapping[str, MergedFile], sources: Sequence[ForkFile], rules: Kernels, left: ExcludedItems
 ) -> Iterator[str]:
     known = {source.name: source for source in sources}
     for kept in rules.keep:
-        applied = {outcome.name for outcome in _outcomes(merged, kept.file) if outcome.origin is TextOrigin.KEPT}
+        applied = {outcome.name for outcome in _get_outcomes(merged, kept.file) if outcome.origin is TextOrigin.KEPT}
         for name in kept.items:
             if name not in applied:
                 yield f"keep {kept.file}: {name}: the fork does not change it, or upstream has it no more"
@@ -276,11 +280,11 @@ def _unused(
         elif _is_unused(guard.function, merged[guard.file].unused):
             yield f"guard {guard.file}: {guard.function}: the merge does not touch it"
     for part in rules.parts:
-        for what in (*(file for file in part.files if file not in known), *_missing(part.items, known)):
+        for what in (*(file for file in part.files if file not in known), *_list_missing_items(part.items, known)):
             yield f"part {part.name}: {what}: the fork does not change it, or has it no more"
 
 
-def _outcomes(merged: Mapping[str, MergedFile], file: str) -> Sequence[ItemOutcome]:
+def _get_outcomes(merged: Mapping[str, MergedFile], file: str) -> Sequence[ItemOutcome]:
     return merged[file].outcomes if file in merged else ()
 
 
@@ -288,7 +292,7 @@ def _is_unused(function: str, unused: Sequence[str]) -> bool:
     return not {function, f"_{function}", function.removeprefix("_")}.isdisjoint(unused)
 
 
-def _missing(items: Sequence[str], known: Mapping[str, ForkFile]) -> Iterator[str]:
+def _list_missing_items(items: Sequence[str], known: Mapping[str, ForkFile]) -> Iterator[str]:
     for item in items:
         file, _, name = item.partition(": ")
         source = known.get(file)
@@ -316,34 +320,34 @@ def explain(report: MergeReport) -> tuple[str, ...]:
     Returns:
         Lines without ends; those of a section are indented below its heading.
     """
-    return tuple(_lines(report))
+    return tuple(_render_report(report))
 
 
-def _lines(report: MergeReport) -> Iterator[str]:
+def _render_report(report: MergeReport) -> Iterator[str]:
     yield f"{report.kernels} merged onto {report.upstream}; both come from {report.base}"
     inside = [item for item in report.items if item.file not in report.new_files]
-    yield _totals(inside, report.files)
+    yield _describe_totals(inside, report.files)
     for file, items in groupby(sorted(inside, key=lambda item: item.file), key=lambda item: item.file):
         yield file
-        yield from _table(list(items))
-    yield from _section("files of the fork's own", report.new_files)
-    yield from _section("chosen at run time, by a condition of the recipe", report.guards)
+        yield from _render_table(list(items))
+    yield from _render_section("files of the fork's own", report.new_files)
+    yield from _render_section("chosen at run time, by a condition of the recipe", report.guards)
     left_out = tuple(f"{each.what}: {each.reason}" for each in report.not_accelerated)
-    yield from _section("not accelerated", left_out)
-    yield from _section("rules that found nothing to act on", report.unused_rules)
+    yield from _render_section("not accelerated", left_out)
+    yield from _render_section("rules that found nothing to act on", report.unused_rules)
 
 
-def _totals(items: list[MergedItem], files: tuple[str, ...]) -> str:
+def _describe_totals(items: list[MergedItem], files: tuple[str, ...]) -> str:
     counts = [(sum(item.origin is origin for item in items), name) for origin, name in _ORIGINS.items()]
     parts = ", ".join(f"{count} {name}" for count, name in counts if count)
-    return f"{_counted(len(items), 'definition')} in {_counted(len(files), 'file')}: {parts or 'none'}"
+    return f"{_format_count(len(items), 'definition')} in {_format_count(len(files), 'file')}: {parts or 'none'}"
 
 
-def _counted(number: int, thing: str) -> str:
+def _format_count(number: int, thing: str) -> str:
     return f"{number} {thing}" + ("" if number == 1 else "s")
 
 
-def _table(items: list[MergedItem]) -> Iterator[str]:
+def _render_table(items: list[MergedItem]) -> Iterator[str]:
     names = max(len(f"{item.kind} {item.name}") for item in items)
     origins = max(len(_ORIGINS[item.origin]) for item in items)
     for item in items:
@@ -351,7 +355,7 @@ def _table(items: list[MergedItem]) -> Iterator[str]:
         yield f"  {named:<{names}}  {_ORIGINS[item.origin]:<{origins}}  {item.reason}".rstrip()
 
 
-def _section(heading: str, entries: tuple[str, ...]) -> Iterator[str]:
+def _render_section(heading: str, entries: tuple[str, ...]) -> Iterator[str]:
     if entries:
         yield f"{heading}:"
         yield from (f"  {entry}" for entry in entries)

@@ -106,13 +106,15 @@ def explain_archive_objection(members: Iterable[ArchiveMember], archive_bytes: i
     names, total, count = _Names(), 0, 0
     for member in members:
         count, total = count + 1, total + member.size
-        reason = _of_name(member.name) or _of_kind(member) or names.clash(member) or _of_size(member)
+        reason = (
+            _object_to_name(member.name) or _object_to_kind(member) or names.clash(member) or _object_to_size(member)
+        )
         if reason:
             return Objection(member=member.name, reason=reason)
         if count > MOST_MEMBERS:
             return Objection(reason=f"has more than {MOST_MEMBERS} members")
         if total > _compute_size_limit(archive_bytes):
-            return Objection(member=member.name, reason=_bomb(total, archive_bytes))
+            return Objection(member=member.name, reason=_explain_bomb(total, archive_bytes))
     return None
 
 
@@ -125,11 +127,11 @@ def _compute_size_limit(archive_bytes: int) -> int:
     return min(MOST_BYTES, max(ALWAYS_BYTES, MOST_RATIO * archive_bytes))
 
 
-def _bomb(total: int, archive_bytes: int) -> str:
+def _explain_bomb(total: int, archive_bytes: int) -> str:
     return f"brings what comes out to {total} bytes and more, out of {archive_bytes}: this is how a zip bomb looks"
 
 
-def _of_name(name: str) -> str:
+def _object_to_name(name: str) -> str:
     bare = simplify_member_name(name)
     if name.startswith("/") or ".." in PurePosixPath(name).parts:
         return "would leave the directory that it is unpacked to"
@@ -145,7 +147,7 @@ def _of_name(name: str) -> str:
     return ""
 
 
-def _of_kind(member: ArchiveMember) -> str:
+def _object_to_kind(member: ArchiveMember) -> str:
     if member.kind is MemberKind.FILE and member.mode & 0o7000:
         return f"has the mode {member.mode:04o}: it would run with its owner's rights, or stay for good"
     if member.kind in (MemberKind.FILE, MemberKind.DIRECTORY):
@@ -153,7 +155,7 @@ def _of_kind(member: ArchiveMember) -> str:
     return f"is {member.kind}{f' to {member.target!r}' if member.target else ''}, where files are expected"
 
 
-def _of_size(member: ArchiveMember) -> str:
+def _object_to_size(member: ArchiveMember) -> str:
     if member.size > MOST_BYTES_OF_ONE:
         return f"declares {member.size} bytes; {MOST_BYTES_OF_ONE} are more than any source or wheel needs in one file"
     return ""
@@ -176,9 +178,9 @@ class _Names:
         below = next((parent for parent in parents if parent in self._files), "")
         if below:
             return f"lies below {below!r}, which is a file"
-        return self._note(name, parents, is_file=is_file)
+        return self._note_top(name, parents, is_file=is_file)
 
-    def _note(self, name: str, parents: list[str], *, is_file: bool) -> str:
+    def _note_top(self, name: str, parents: list[str], *, is_file: bool) -> str:
         for path in (*reversed(parents), name):
             other = self._spelled.setdefault(_fold_path(path), path)
             if other != path:
@@ -233,7 +235,7 @@ class Unpacking:
         if name and name not in self._made:
             self.directory(name.rpartition("/")[0])
             (self._root / name).mkdir(0o755)
-            self._note(name)
+            self._note_top(name)
             self._made.add(name)
 
     def file(self, name: str, content: Iterable[bytes], *, executable: bool, mtime: int | None = None) -> None:
@@ -250,7 +252,7 @@ class Unpacking:
         """
         self.directory(name.rpartition("/")[0])
         descriptor = os.open(self._root / name, _NO_FOLLOWING, 0o755 if executable else 0o644)
-        self._note(name)
+        self._note_top(name)
         with os.fdopen(descriptor, "wb") as stream:
             stream.writelines(content)
         if mtime is not None:
@@ -272,5 +274,5 @@ class Unpacking:
         if self._outermost is not None:
             files.discard(self._outermost)
 
-    def _note(self, name: str) -> None:
+    def _note_top(self, name: str) -> None:
         self._tops.add(name.partition("/")[0])

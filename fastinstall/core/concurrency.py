@@ -106,23 +106,23 @@ def _fork_worker(work: Callable[[T], R], share: Sequence[T]) -> tuple[int, int]:
     process = os.fork()
     if process == 0:
         os.close(reading)
-        _work(work, share, writing)
+        _run_worker(work, share, writing)
     os.close(writing)
     return process, reading
 
 
-def _work(work: Callable[[T], R], share: Sequence[T], writing: int) -> NoReturn:
+def _run_worker(work: Callable[[T], R], share: Sequence[T], writing: int) -> NoReturn:
     """What the fork does instead of all that this process would have done."""
     code = 1
     try:
         with os.fdopen(writing, "wb") as pipe:
-            pickle.dump(_outcome(work, share), pipe, protocol=pickle.HIGHEST_PROTOCOL)
+            pickle.dump(_compute_outcome(work, share), pipe, protocol=pickle.HIGHEST_PROTOCOL)
         code = 0
     finally:
         os._exit(code)
 
 
-def _outcome(work: Callable[[T], R], share: Sequence[T]) -> tuple[list[R], str]:
+def _compute_outcome(work: Callable[[T], R], share: Sequence[T]) -> tuple[list[R], str]:
     """The results, and what went wrong; empty if nothing did."""
     try:
         return [work(item) for item in share], ""

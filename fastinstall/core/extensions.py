@@ -81,7 +81,7 @@ class Ignored:
 
 def find_installed_extensions(group: str) -> tuple[Extension, ...]:
     """The extensions of a group that are installed beside fastinstall, by distribution and name."""
-    return _installed(group, tuple(sys.path))
+    return _find_installed(group, tuple(sys.path))
 
 
 def choose(found: Iterable[Extension], own: Collection[str]) -> tuple[tuple[Extension, ...], tuple[Ignored, ...]]:
@@ -106,14 +106,14 @@ def choose(found: Iterable[Extension], own: Collection[str]) -> tuple[tuple[Exte
 
 
 @cache
-def _installed(group: str, path: tuple[str, ...]) -> tuple[Extension, ...]:
-    if not any(f"[{group}]".encode() in text for text in _entry_points(path)):
+def _find_installed(group: str, path: tuple[str, ...]) -> tuple[Extension, ...]:
+    if not any(f"[{group}]".encode() in text for text in _load_entry_points(path)):
         return ()
-    return tuple(sorted(_declared(group), key=lambda each: (each.distribution, each.name)))
+    return tuple(sorted(_list_declared(group), key=lambda each: (each.distribution, each.name)))
 
 
 @cache
-def _entry_points(path: tuple[str, ...]) -> tuple[bytes, ...]:
+def _load_entry_points(path: tuple[str, ...]) -> tuple[bytes, ...]:
     """Every entry_points.txt of the path: a few milliseconds, where importlib.metadata takes forty to be imported."""
     return tuple(_read_entry_points(path))
 
@@ -127,7 +127,7 @@ def _read_entry_points(path: tuple[str, ...]) -> Iterator[bytes]:
                         yield file.read()
 
 
-def _declared(group: str) -> Iterator[Extension]:
+def _list_declared(group: str) -> Iterator[Extension]:
     from importlib.metadata import entry_points  # noqa: PLC0415 (slow to import, needed by few)
 
     for point in entry_points(group=group):

@@ -139,7 +139,7 @@ def rename(source: Path, target: Path) -> None:
         OSError: as the kernel says (EXDEV across filesystems).
     """
     try:
-        _renameat2(source, target, _RENAME_NOREPLACE)
+        _call_renameat2(source, target, _RENAME_NOREPLACE)
     except OSError as error:
         if error.errno not in (errno.ENOSYS, errno.EINVAL):
             raise
@@ -155,7 +155,7 @@ def exchange(one: Path, other: Path) -> bool:
         False where kernel or filesystem cannot; then nothing has changed. Source: renameat2(2).
     """
     try:
-        _renameat2(one, other, _RENAME_EXCHANGE)
+        _call_renameat2(one, other, _RENAME_EXCHANGE)
     except OSError as error:
         if error.errno in (errno.ENOSYS, errno.EINVAL):
             return False
@@ -269,10 +269,10 @@ def _copy_content(reader: int, writer: int) -> None:
                 content = content[os.write(writer, content) :]
 
 
-def _renameat2(source: Path, target: Path, flags: int) -> None:
+def _call_renameat2(source: Path, target: Path, flags: int) -> None:
     import ctypes  # noqa: PLC0415 (like `write_bytes`)
 
-    function = _libc_renameat2()
+    function = _find_renameat2()
     if function is None:
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
     if function(_AT_FDCWD, os.fsencode(source), _AT_FDCWD, os.fsencode(target), flags) != 0:
@@ -280,7 +280,7 @@ def _renameat2(source: Path, target: Path, flags: int) -> None:
         raise OSError(number, os.strerror(number), str(source), None, str(target))
 
 
-def _libc_renameat2() -> Callable[..., int] | None:
+def _find_renameat2() -> Callable[..., int] | None:
     import ctypes  # noqa: PLC0415 (like `write_bytes`)
 
     try:
@@ -322,10 +322,10 @@ def advice(error: OSError, place: Path) -> str:
         error: the kernel's.
         place: there, and on the filesystem in question where the error names no path.
     """
-    return _LOOK.get(error.errno or 0, _OTHERWISE).format(place=quote(_nearest(error.filename, place)))
+    return _LOOK.get(error.errno or 0, _OTHERWISE).format(place=quote(_find_nearest(error.filename, place)))
 
 
-def _nearest(named: object, place: Path) -> Path:
+def _find_nearest(named: object, place: Path) -> Path:
     """The named path, or what is there on the way to it."""
     path = Path(named) if isinstance(named, str) else place
     return next((each for each in (path, *path.parents) if path.is_absolute() and os.access(each, os.F_OK)), place)

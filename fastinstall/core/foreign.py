@@ -86,7 +86,7 @@ def bytes_if_there(path: Path, *, limit: int = LISTING) -> bytes | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise _unreadable(path, error) from None
+        raise _make_unreadable_error(path, error) from None
 
 
 def text_if_there(path: Path, *, limit: int = LISTING) -> str:
@@ -104,7 +104,7 @@ def read_json(path: Path, *, limit: int = DOCUMENT) -> Any:  # noqa: ANN401 (JSO
     Raises:
         DocumentError: it cannot be read, or is not JSON; names the file.
     """
-    return parse_json(_document(path, limit), file=path)
+    return parse_json(_read_document_text(path, limit), file=path)
 
 
 def read_toml(path: Path, *, limit: int = DOCUMENT) -> dict[str, Any]:
@@ -113,19 +113,19 @@ def read_toml(path: Path, *, limit: int = DOCUMENT) -> dict[str, Any]:
     Raises:
         DocumentError: it cannot be read, or is not TOML; names the file.
     """
-    return parse_toml(_document(path, limit), file=path)
+    return parse_toml(_read_document_text(path, limit), file=path)
 
 
-def _document(path: Path, limit: int) -> str:
+def _read_document_text(path: Path, limit: int) -> str:
     try:
         return read_text(path, limit=limit)
     except OSError as error:
-        raise _unreadable(path, error) from None
+        raise _make_unreadable_error(path, error) from None
     except UnicodeDecodeError as error:
         raise DocumentError(path, "", f"cannot be read: not UTF-8 at byte {error.start}") from None
 
 
-def _unreadable(path: Path, error: OSError) -> DocumentError:
+def _make_unreadable_error(path: Path, error: OSError) -> DocumentError:
     return DocumentError(
         path, "", f"cannot be read: {error.strerror or error}", hint=f"see what it is: ls -ld {quote(path)}"
     )

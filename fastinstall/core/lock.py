@@ -68,12 +68,12 @@ def holder(locks: str, *, device: int, inode: int) -> int | None:
     """
     rows = [words for words in map(str.split, locks.splitlines()) if words[1:2] == ["FLOCK"] and int(words[4]) > 0]
     candidates = [words for words in rows if int(words[5].rpartition(":")[2]) == inode]
-    exact = [words for words in candidates if _device(words[5]) == device]
+    exact = [words for words in candidates if _parse_device(words[5]) == device]
     chosen = exact or candidates
     return int(chosen[0][4]) if len(chosen) == 1 else None
 
 
-def _device(column: str) -> int:
+def _parse_device(column: str) -> int:
     major, minor, _ = column.split(":")
     return os.makedev(int(major, 16), int(minor, 16))
 
@@ -112,7 +112,7 @@ def _wait(descriptor: int, on_wait: Callable[[int | None], None]) -> None:
         if error.errno not in _HELD:
             raise
         status = os.fstat(descriptor)
-        on_wait(holder(_kernel_locks(), device=status.st_dev, inode=status.st_ino))
+        on_wait(holder(_read_kernel_locks(), device=status.st_dev, inode=status.st_ino))
         fcntl.flock(descriptor, fcntl.LOCK_EX)
 
 
@@ -123,13 +123,13 @@ def _substitute(prefix: Path) -> int:
 
 
 def _make_lock_refusal(prefix: Path, status: os.stat_result) -> RefusedError:
-    process = holder(_kernel_locks(), device=status.st_dev, inode=status.st_ino)
+    process = holder(_read_kernel_locks(), device=status.st_dev, inode=status.st_ino)
     who = f"process {process}" if process else "another process"
     hint = f"wait for it to end; see what it is: ps -fp {process}" if process else "wait for it to end"
     return RefusedError(f"{prefix}: {who} works on this environment", hint=hint)
 
 
-def _kernel_locks() -> str:
+def _read_kernel_locks() -> str:
     try:
         return Path("/proc/locks").read_text(encoding="ascii", errors="replace")
     except OSError:

@@ -95,17 +95,17 @@ def unwrap_command(words: Sequence[str]) -> tuple[str, tuple[str, ...]]:
         return "", ()
     name = PurePath(words[0]).name
     if _PYTHON.fullmatch(name) is None:
-        return _plain(name), tuple(words[1:])
+        return _strip_version_suffix(name), tuple(words[1:])
     place = 1
     while place < len(words) and words[place].startswith("-"):
         if _MODULE.fullmatch(words[place]):
-            return _plain("".join(words[place + 1 : place + 2])), tuple(words[place + 2 :])
+            return _strip_version_suffix("".join(words[place + 1 : place + 2])), tuple(words[place + 2 :])
         if words[place] == "-" or _COMMAND.fullmatch(words[place]):
             return "", ()
         place += 2 if words[place] in _VALUED else 1
     if place >= len(words):
         return "", ()
-    return _plain(_script(PurePath(words[place]))), tuple(words[place + 1 :])
+    return _strip_version_suffix(_name_script(PurePath(words[place]))), tuple(words[place + 1 :])
 
 
 def script_of(words: Sequence[str]) -> PurePath | None:
@@ -145,11 +145,11 @@ def is_on(arguments: Sequence[str], *flags: str) -> bool:
     return any(flag in arguments for flag in flags)
 
 
-def _script(path: PurePath) -> str:
+def _name_script(path: PurePath) -> str:
     return path.parent.name if path.name in _ENTRANCES else path.name
 
 
-def _plain(name: str) -> str:
+def _strip_version_suffix(name: str) -> str:
     name = name.removesuffix(".pyz")
     numbered = _NUMBERED.fullmatch(name)
     return numbered[1] if numbered is not None else name
@@ -216,7 +216,7 @@ _Found = Mapping[str, tuple[PurePath | str, ...]]
 """The fields of `Change` that tell where."""
 
 
-def _pip(program: RunningProgram, arguments: tuple[str, ...]) -> _Found | None:
+def _recognise_pip(program: RunningProgram, arguments: tuple[str, ...]) -> _Found | None:
     """Source: pip's documentation, and its way to another interpreter by `--python`."""
     verb, rest = positional(arguments, _PIP_VALUED)
     if verb not in ("install", "uninstall") or is_on(rest, "--dry-run", "--user", "--help", "-h"):
@@ -231,15 +231,15 @@ def _pip(program: RunningProgram, arguments: tuple[str, ...]) -> _Found | None:
     return {"places": (other,) if other else (program.interpreter,)}
 
 
-def _uv(program: RunningProgram, arguments: tuple[str, ...]) -> _Found | None:
+def _recognise_uv(program: RunningProgram, arguments: tuple[str, ...]) -> _Found | None:
     command, rest = positional(arguments, _UV_VALUED)
     if is_on(rest, "--dry-run", "--help", "-h", "--check"):
         return None
     match command:
         case "pip":
-            return _uv_pip(program, rest, arguments)
+            return _recognise_uv_pip(program, rest, arguments)
         case "sync" | "add" | "remove" | "run":
-            return _uv_project(program, rest, arguments)
+            return _recognise_uv_project(program, rest, arguments)
         case "venv":
             path, _ = positional(rest, ("-p", "--python", "--prompt"))
             return {"places": (path or ".venv",)}
@@ -247,7 +247,7 @@ def _uv(program: RunningProgram, arguments: tuple[str, ...]) -> _Found | None:
             return None
 
 
-def _uv_pip(program: RunningProgram, words: tuple[str, ...], arguments: tuple[str, ...]) -> _Found | None:
+def _recognise_uv_pip(program: RunningProgram, words: tuple[str, ...], arguments: tuple[str, ...]) -> _Found | None:
     verb, rest = positional(words, _UV_VALUED)
     if verb not in ("install", "sync", "uninstall"):
         return None
@@ -259,10 +259,10 @@ def _uv_pip(program: RunningProgram, words: tuple[str, ...], arguments: tuple[st
     if is_on(rest, "--system") or told.get("UV_SYSTEM_PYTHON", "").lower() not in _OFF:
         return {"places": tuple(PurePath(each).parent for each in told.get("PATH", "").split(":") if each)}
     active = told.get("VIRTUAL_ENV") or told.get("CONDA_PREFIX")
-    return {"places": (active,) if active else _upwards(option(arguments, "--directory"), program, ".venv")}
+    return {"places": (active,) if active else _list_upwards(option(arguments, "--directory"), program, ".venv")}
 
 
-def _uv_project(program: RunningProgram, rest: tuple[str, ...], arguments: tuple[str, ...]) -> _Found | None:
+def _recognise_uv_project(program: RunningProgram, rest: tuple[str, ...], arguments: tuple[str, ...]) -> _Found | None:
     told = program.variables
     if is_on(rest, "--no-sync", "--no-project", "--isolated", "--script", "-s"):
         return None
@@ -271,10 +271,10 @@ def _uv_project(program: RunningProgram, rest: tuple[str, ...], arguments: tuple
     if is_on(rest, "--active") and told.get("VIRTUAL_ENV"):
         return {"places": (told["VIRTUAL_ENV"],)}
     start = option(arguments, "--project") or option(arguments, "--directory")
-    return {"places": _upwards(start, program, told.get("UV_PROJECT_ENVIRONMENT") or ".venv")}
+    return {"places": _list_upwards(start, program, told.get("UV_PROJECT_ENVIRONMENT") or ".venv")}
 
 
-def _conda(program: RunningProgram, arguments: tuple[str, ...]) -> _Found | None:
+def _recognise_conda(program: RunningProgram, arguments: tuple[str, ...]) -> _Found | None:
     verb, rest = positional(arguments, _CONDA_VALUED)
     if verb == "env":
         verb, rest = positional(rest, _CONDA_VALUED)
@@ -286,48 +286,48 @@ def _conda(program: RunningProgram, arguments: tuple[str, ...]) -> _Found | None
     prefix, name, told = option(arguments, "--prefix", "-p"), option(arguments, "--name", "-n"), program.variables
     if prefix:
         return {"places": (prefix,)}
-    root = _conda_root(program, arguments)
+    root = _find_conda_root(program, arguments)
     if name and name not in ("base", "root"):
         return {"names": (name,)} if "/" not in name else {"places": (name,)}
     active = told.get("CONDA_PREFIX") if not name else None
     return {"places": (active or root,)}
 
 
-def _conda_root(program: RunningProgram, arguments: tuple[str, ...]) -> str:
+def _find_conda_root(program: RunningProgram, arguments: tuple[str, ...]) -> str:
     """Where the base environment is: told, or where the script or program lies (`ROOT/bin/conda`)."""
     told = option(arguments, "--root-prefix", "-r") or program.variables.get("MAMBA_ROOT_PREFIX")
     script = script_of(program.words) or program.interpreter
     return told or str(script.parent.parent)
 
 
-def _poetry(program: RunningProgram, arguments: tuple[str, ...]) -> _Found | None:
+def _recognise_poetry(program: RunningProgram, arguments: tuple[str, ...]) -> _Found | None:
     verb, rest = positional(arguments, _PROJECT_VALUED)
     if verb not in _POETRY_VERBS or is_on(rest, "--dry-run", "--no-sync", "--lock", "--help", "-h"):
         return None
     start = option(arguments, "--project", "-P", "-p") or option(arguments, "--directory", "-C")
     active = tuple(filter(None, (program.variables.get("VIRTUAL_ENV"), program.variables.get("CONDA_PREFIX"))))
-    projects = _upwards(start, program, ".")
+    projects = _list_upwards(start, program, ".")
     return {
-        "places": (*active, *_upwards(start, program, ".venv")),
-        "names": tuple(f"*-{_poetry_digest(project)}-py*" for project in projects),
+        "places": (*active, *_list_upwards(start, program, ".venv")),
+        "names": tuple(f"*-{_compute_poetry_digest(project)}-py*" for project in projects),
     }
 
 
-def _poetry_digest(project: PurePath) -> str:
+def _compute_poetry_digest(project: PurePath) -> str:
     """What stands in the name of an environment of poetry's own; source: `EnvManager.generate_env_name` of poetry."""
     return urlsafe_b64encode(hashlib.sha256(str(project).encode("utf-8", "surrogateescape")).digest()).decode()[:8]
 
 
-def _pixi(program: RunningProgram, arguments: tuple[str, ...]) -> _Found | None:
+def _recognise_pixi(program: RunningProgram, arguments: tuple[str, ...]) -> _Found | None:
     verb, rest = positional(arguments, _PROJECT_VALUED)
     if verb not in (*_PIXI_VERBS, *_RUNNING) or is_on(rest, "--no-install", "--dry-run", "-n", "--help", "-h"):
         return None
     manifest = option(arguments, "--manifest-path", "-m")
     start = str(PurePath(manifest).parent) if manifest and manifest.endswith(".toml") else manifest
-    return {"holders": _upwards(start, program, ".pixi/envs")}
+    return {"holders": _list_upwards(start, program, ".pixi/envs")}
 
 
-def _worker(_program: RunningProgram, arguments: tuple[str, ...]) -> _Found | None:
+def _recognise_own_worker(_program: RunningProgram, arguments: tuple[str, ...]) -> _Found | None:
     """Ours: its orders are a document in JSON."""
     for word in arguments:
         try:
@@ -339,29 +339,29 @@ def _worker(_program: RunningProgram, arguments: tuple[str, ...]) -> _Found | No
     return None
 
 
-def _upwards(start: str | None, program: RunningProgram, name: str) -> tuple[PurePath, ...]:
+def _list_upwards(start: str | None, program: RunningProgram, name: str) -> tuple[PurePath, ...]:
     """A name in a directory and in all those above it, which is how projects are looked for."""
     first = program.directory / (start or ".")
     return tuple(directory / name for directory in (first, *first.parents))
 
 
-def _venv(_program: RunningProgram, arguments: tuple[str, ...]) -> _Found | None:
+def _recognise_venv(_program: RunningProgram, arguments: tuple[str, ...]) -> _Found | None:
     path, _ = positional(arguments, ("--prompt",))
     return {"places": (path,)} if path and not is_on(arguments, "--help", "-h") else None
 
 
-def _ensurepip(program: RunningProgram, arguments: tuple[str, ...]) -> _Found | None:
+def _recognise_ensurepip(program: RunningProgram, arguments: tuple[str, ...]) -> _Found | None:
     return None if is_on(arguments, "--version", "--help", "-h") else {"places": (program.interpreter,)}
 
 
 _TOOLS: Mapping[str, Callable[[RunningProgram, tuple[str, ...]], _Found | None]] = {
-    "pip": _pip,
-    "uv": _uv,
-    **dict.fromkeys(CONDA, _conda),
-    "poetry": _poetry,
-    "pdm": _poetry,
-    "pixi": _pixi,
-    "venv": _venv,
-    "ensurepip": _ensurepip,
-    WORKER: _worker,
+    "pip": _recognise_pip,
+    "uv": _recognise_uv,
+    **dict.fromkeys(CONDA, _recognise_conda),
+    "poetry": _recognise_poetry,
+    "pdm": _recognise_poetry,
+    "pixi": _recognise_pixi,
+    "venv": _recognise_venv,
+    "ensurepip": _recognise_ensurepip,
+    WORKER: _recognise_own_worker,
 }

@@ -112,32 +112,32 @@ def _refuse_characters(text: str) -> None:
 def _refuse_depth(data: object) -> None:
     level = [data]
     for _ in range(DEEPEST):
-        level = [inner for outer in level for inner in _inside(outer)]
+        level = [inner for outer in level for inner in _list_containers(outer)]
         if not level:
             return
     raise ValueError(_WORDS[RecursionError])
 
 
-def _inside(data: object) -> list[Any]:
+def _list_containers(data: object) -> list[Any]:
     values = data.values() if isinstance(data, dict) else data if isinstance(data, list) else ()
     return [value for value in values if isinstance(value, dict | list)]
 
 
-def _no_number(name: str) -> float:
+def _refuse_constant(name: str) -> float:
     raise ValueError(f"{name} is no number")
 
 
-def _finite(text: str) -> float:
+def _parse_float(text: str) -> float:
     number = float(text)
     if number in (float("inf"), float("-inf")):
         raise ValueError(f"the number {text[:_DIGITS]} is too large")
     return number
 
 
-def _whole(text: str) -> int:
+def _parse_int(text: str) -> int:
     if len(text) > _DIGITS:
         raise ValueError(f"the number {text[:_DIGITS]}... is too large")
     return int(text)
 
 
-_JSON = json.JSONDecoder(parse_constant=_no_number, parse_float=_finite, parse_int=_whole)
+_JSON = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_parse_float, parse_int=_parse_int)

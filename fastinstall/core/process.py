@@ -59,7 +59,7 @@ class CommandError(FailedError):
     tag = "Command"
 
     def __init__(self, message: str, completed: Completed, *, hint: str | None = None, timed_out: bool = False) -> None:
-        super().__init__(redact_text(message), hint=hint, details=_tail(completed))
+        super().__init__(redact_text(message), hint=hint, details=_list_last_lines(completed))
         self.completed = completed
         self.timed_out = timed_out
 
@@ -124,7 +124,7 @@ def run(  # noqa: PLR0913 (one door: its parameters are those of a process)
     words = tuple(os.fspath(word) for word in argv)
     with (
         _start_process(words, environment, directory, joined=on_line is not None) as child,
-        _killed_after(child, timeout) as expired,
+        _kill_after(child, timeout) as expired,
         (leash or ProcessGroup()).holding(child),
     ):
         completed = _collect(words, child, stdin, on_line)
@@ -170,15 +170,15 @@ class Conversation:
         Raises:
             CommandError: it ended instead, or did not answer in time.
         """
-        with _killed_after(self._child, timeout) as expired:
+        with _kill_after(self._child, timeout) as expired:
             line = self._child.stdout.readline() if self._child.stdout is not None else ""
         if line.endswith("\n"):
             return line
-        completed = Completed(argv=self._words, exit_code=self._child.wait(), stdout=line, stderr=self._said())
+        completed = Completed(argv=self._words, exit_code=self._child.wait(), stdout=line, stderr=self._read_errors())
         ending = f"no answer within {timeout:g} s" if expired.is_set() else _describe_exit(completed)
         raise CommandError(f"{shlex.join(self._words)}: {ending}", completed, timed_out=expired.is_set())
 
-    def _said(self) -> str:
+    def _read_errors(self) -> str:
         end = self._errors.seek(0, os.SEEK_END)
         self._errors.seek(max(0, end - _LAST_BYTES))
         return self._errors.read().decode("utf-8", "replace")
@@ -243,7 +243,7 @@ def _end(child: "subprocess.Popen[str]") -> None:
 
 
 @contextmanager
-def _killed_after(child: "subprocess.Popen[str]", timeout: float | None) -> Iterator[threading.Event]:
+def _kill_after(child: "subprocess.Popen[str]", timeout: float | None) -> Iterator[threading.Event]:
     expired = threading.Event()
     if timeout is None:
         yield expired
@@ -309,7 +309,7 @@ def _describe_exit(completed: Completed) -> str:
     return f"exit code {completed.exit_code}"
 
 
-def _tail(completed: Completed) -> tuple[str, ...]:
+def _list_last_lines(completed: Completed) -> tuple[str, ...]:
     streams = (("stdout", completed.stdout), ("stderr", completed.stderr))
     return tuple(
         f"{name}: {redact_text(line)}"
@@ -354,7 +354,7 @@ def words_of(file: str) -> tuple[str, ...]:
 def parents(number: int, processes: Path = PROCESSES) -> Iterator[int]:
     """The process that started one, that one's, and so on. Source: proc_pid_stat(5)."""
     seen = {number}
-    while (number := _parent(number, processes)) not in seen and number > 0:
+    while (number := _read_parent(number, processes)) not in seen and number > 0:
         seen.add(number)
         yield number
 
@@ -367,7 +367,7 @@ def has_children(number: int, processes: Path = PROCESSES) -> bool:
         return True
 
 
-def _parent(number: int, processes: Path) -> int:
+def _read_parent(number: int, processes: Path) -> int:
     try:
         text = (processes / str(number) / "stat").read_text("utf-8", "replace")
         return int(text.rpartition(")")[2].split()[1])  # a program's name may have blanks and parentheses
@@ -390,7 +390,7 @@ class RunningProbe(Generic[T]):
         self._errors: list[BaseException] = []
         self._under_way = threading.Lock()  # an interruption splits `Thread.join`, but not a wait for this
         self._under_way.acquire()
-        self._thread = threading.Thread(target=self._work)
+        self._thread = threading.Thread(target=self._run_probe)
         self._thread.start()
 
     def result(self) -> T:
@@ -401,7 +401,7 @@ class RunningProbe(Generic[T]):
             raise self._errors[0]
         return self._results[0]
 
-    def _work(self) -> None:
+    def _run_probe(self) -> None:
         try:
             self._results.append(self._probe())
         except BaseException as error:  # noqa: BLE001 (raised again where the result is asked for)

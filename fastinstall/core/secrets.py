@@ -40,7 +40,7 @@ def redact_text(text: str, known: Collection[str] = ()) -> str:
 
 def find_secret_values(variables: Mapping[str, str]) -> tuple[str, ...]:
     """Values of environment variables that are secret, as they are, percent-encoded and in base64; longest first."""
-    found = dict.fromkeys(form for value in _secret_values(variables) for form in _forms(value))
+    found = dict.fromkeys(form for value in _list_secret_values(variables) for form in _list_forms(value))
     return tuple(sorted(found, key=len, reverse=True))
 
 
@@ -120,15 +120,15 @@ _RULES: tuple[tuple[tuple[str, ...], str, str], ...] = (
 """What a text holds, in lower case, where the pattern is worth a look; the pattern; what is put there."""
 
 
-def _secret_values(variables: Mapping[str, str]) -> Iterator[str]:
+def _list_secret_values(variables: Mapping[str, str]) -> Iterator[str]:
     for name, value in variables.items():
         if is_secret_name(name) and not value.startswith("/"):  # the path of a file with credentials tells nothing
             yield value
         for word in value.split() if "@" in value and "://" in value else ():
-            yield from _userinfo(word)
+            yield from _list_userinfo(word)
 
 
-def _userinfo(url: str) -> Iterator[str]:
+def _list_userinfo(url: str) -> Iterator[str]:
     """The password of an address, both parts with their colon, and a token that stands alone."""
     from urllib.parse import urlsplit  # noqa: PLC0415 (only where a variable has credentials)
 
@@ -141,7 +141,7 @@ def _userinfo(url: str) -> Iterator[str]:
     yield told
 
 
-def _forms(value: str) -> Iterator[str]:
+def _list_forms(value: str) -> Iterator[str]:
     from base64 import b64encode  # noqa: PLC0415 (only where a variable is secret)
     from urllib.parse import quote, unquote  # noqa: PLC0415 (likewise)
 

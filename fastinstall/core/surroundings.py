@@ -132,7 +132,7 @@ def restrict_surroundings() -> Iterator[None]:
     before, path = os.umask(0o022), os.environ.get("PATH")
     os.umask(restrict_umask(before))
     if path is not None:
-        os.environ["PATH"] = keep_trusted_path_entries(path, _modes(path))
+        os.environ["PATH"] = keep_trusted_path_entries(path, _read_modes(path))
     try:
         yield
     finally:
@@ -167,7 +167,7 @@ def refuse_planted(file: Path, variables: Mapping[str, str], hint: str) -> None:
     Raises:
         RefusedError: names the file, its directory, and whose they are.
     """
-    person = _person(variables)
+    person = _find_person(variables)
     for path in dict.fromkeys((file.absolute(), Path(os.path.realpath(file)))):
         with suppress(OSError):
             place, directory = _place(path), _place(path.parent)
@@ -181,7 +181,7 @@ def stranger_in(prefix: Path) -> str:
         A name as `sudo -u` takes it.
     """
     person = Person(user=os.geteuid())
-    owner = find_foreign_owner(_code_of(prefix), person) if person.user == 0 else None
+    owner = find_foreign_owner(_list_code_paths(prefix), person) if person.user == 0 else None
     return "" if owner is None else _name(owner) or f"#{owner}"
 
 
@@ -214,7 +214,7 @@ def make_own_cache(cache: Path, variables: Mapping[str, str]) -> Path:
         place, parent = _place(real), _place(real.parent)
     except OSError:  # whoever writes there says so
         return cache
-    person = _person(variables)
+    person = _find_person(variables)
     _refuse(place, parent, explain_cache_distrust(place, parent, person), _cache_hint(place, person))
     refuse_planted(cache, variables, _cache_hint(place, person))  # where it is a link
     return cache
@@ -233,7 +233,7 @@ def _refuse(place: TrustedPath, directory: TrustedPath, objection: str, hint: st
         raise RefusedError(f"{describe_place(place, _name(place.owner))}, {where}: {objection}", hint=hint)
 
 
-def _modes(path: str) -> dict[str, int]:
+def _read_modes(path: str) -> dict[str, int]:
     found = {}
     for entry in path.split(":"):
         with suppress(OSError, ValueError):
@@ -241,19 +241,19 @@ def _modes(path: str) -> dict[str, int]:
     return found
 
 
-def _code_of(prefix: Path) -> Iterator[TrustedPath]:
+def _list_code_paths(prefix: Path) -> Iterator[TrustedPath]:
     """What decides about the code that an environment's interpreter runs, apart from that which runs this program."""
     python = prefix / "bin/python"
     real = Path(os.path.realpath(python))
     base = () if real == Path(os.path.realpath(sys.executable)) else (real, real.parent)
     sites = sorted(prefix.glob("lib*/p*/site-packages"))
-    entries = (entry for site in sites for entry in _entries(site))
+    entries = (entry for site in sites for entry in _list_entries(site))
     for path in (prefix, prefix / "pyvenv.cfg", python.parent, python, *base, *sites, *entries):
         with suppress(OSError):
             yield _place(path)
 
 
-def _entries(directory: Path) -> list[Path]:
+def _list_entries(directory: Path) -> list[Path]:
     try:
         return list(directory.iterdir())
     except OSError:
@@ -267,7 +267,7 @@ def _place(path: Path) -> TrustedPath:
     return TrustedPath(path=path, mode=mode, owner=status.st_uid)
 
 
-def _person(variables: Mapping[str, str]) -> Person:
+def _find_person(variables: Mapping[str, str]) -> Person:
     before = variables.get("SUDO_UID", "")
     return Person(user=os.geteuid(), before=int(before) if before.isdecimal() else None)
 
@@ -306,13 +306,13 @@ def user_directories(environment: Mapping[str, str]) -> Directories:
     """
     cache = environment.get("FASTINSTALL_CACHE_DIR")
     return Directories(
-        cache=Path(cache).absolute() if cache else _directory(environment, "XDG_CACHE_HOME", ".cache"),
-        state=_directory(environment, "XDG_STATE_HOME", ".local/state"),
-        config=_directory(environment, "XDG_CONFIG_HOME", ".config"),
+        cache=Path(cache).absolute() if cache else _find_directory(environment, "XDG_CACHE_HOME", ".cache"),
+        state=_find_directory(environment, "XDG_STATE_HOME", ".local/state"),
+        config=_find_directory(environment, "XDG_CONFIG_HOME", ".config"),
     )
 
 
-def _directory(environment: Mapping[str, str], variable: str, default: str) -> Path:
+def _find_directory(environment: Mapping[str, str], variable: str, default: str) -> Path:
     named = environment.get(variable, "")
     home = Path(environment.get("HOME") or Path.home())
     return (Path(named) if named.startswith("/") else home / default) / _NAME

@@ -97,7 +97,7 @@ def open_document(cls: type[T], name: str, data: object, *, file: PurePath | str
 def json_schema(cls: type, *, name: str | None = None) -> dict[str, Any]:
     """The JSON Schema (2020-12) of a dataclass; with `name`, of its document."""
     definitions: dict[str, Any] = {}
-    reference = _schema(cls, definitions)
+    reference = _make_schema(cls, definitions)
     if name is not None:
         own = definitions[published_name(cls)]
         own["properties"] = {"schema": {"const": f"fastinstall.{name}/1"}, **own["properties"]}
@@ -180,20 +180,20 @@ def _decode_union(members: tuple[Any, ...], data: object, place: _Place) -> obje
 
 def _decode_tuple(item: Any, data: object, place: _Place) -> tuple[object, ...]:  # noqa: ANN401
     if not isinstance(data, list | tuple):
-        raise place.wrong(f"expected a list, found {_kind(data)}")
+        raise place.wrong(f"expected a list, found {_name_kind(data)}")
     return tuple(_decode(item, entry, place.below(index)) for index, entry in enumerate(data))
 
 
 def _decode_dict(item: Any, data: object, place: _Place) -> dict[str, object]:  # noqa: ANN401
     if not isinstance(data, dict):
-        raise place.wrong(f"expected a table, found {_kind(data)}")
+        raise place.wrong(f"expected a table, found {_name_kind(data)}")
     return {str(key): _decode(item, entry, place.below(key)) for key, entry in data.items()}
 
 
 def _decode_dataclass(cls: type, data: object, place: _Place) -> object:
     if not isinstance(data, dict):
-        raise place.wrong(f"expected a table, found {_kind(data)}")
-    hints = _hints(cls)
+        raise place.wrong(f"expected a table, found {_name_kind(data)}")
+    hints = _get_hints(cls)
     for key in data:
         if place.strict and key not in hints:
             raise place.below(key).wrong(f"unknown key; known here: {', '.join(hints)}")
@@ -223,7 +223,7 @@ def _decode_scalar(annotation: Any, data: object, place: _Place) -> object:  # n
         return _decode_date(data, place)
     expected = annotation if isinstance(annotation, type) else object
     if not isinstance(data, expected) or (annotation is int and isinstance(data, bool)):
-        raise place.wrong(f"expected {_NAMES.get(expected, expected.__name__)}, found {_kind(data)}")
+        raise place.wrong(f"expected {_NAMES.get(expected, expected.__name__)}, found {_name_kind(data)}")
     return data
 
 
@@ -246,12 +246,12 @@ _NAMES: dict[type, str] = {
 }
 
 
-def _kind(data: object) -> str:
+def _name_kind(data: object) -> str:
     return _NAMES.get(type(data), type(data).__name__)
 
 
 @cache
-def _hints(cls: type) -> dict[str, Any]:
+def _get_hints(cls: type) -> dict[str, Any]:
     hints = typing.get_type_hints(cls)
     return {field.name: hints[field.name] for field in dataclasses.fields(cls)}
 
@@ -260,38 +260,38 @@ def _is_required(field: "dataclasses.Field[Any]") -> bool:
     return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
-def _schema(annotation: Any, definitions: dict[str, Any]) -> dict[str, Any]:  # noqa: ANN401
+def _make_schema(annotation: Any, definitions: dict[str, Any]) -> dict[str, Any]:  # noqa: ANN401
     origin = typing.get_origin(annotation)
     arguments = typing.get_args(annotation)
     if origin in (types.UnionType, typing.Union):
-        return {"anyOf": [_member_schema(member, arguments, definitions) for member in arguments]}
+        return {"anyOf": [_make_member_schema(member, arguments, definitions) for member in arguments]}
     if origin is tuple:
-        return {"type": "array", "items": _schema(arguments[0], definitions)}
+        return {"type": "array", "items": _make_schema(arguments[0], definitions)}
     if origin is dict:
-        return {"type": "object", "additionalProperties": _schema(arguments[1], definitions)}
+        return {"type": "object", "additionalProperties": _make_schema(arguments[1], definitions)}
     if dataclasses.is_dataclass(annotation):
-        return _dataclass_schema(typing.cast("type", annotation), definitions)
+        return _make_dataclass_schema(typing.cast("type", annotation), definitions)
     if isinstance(annotation, type) and issubclass(annotation, Enum):
         return {"enum": [member.value for member in annotation]}
     return dict(_SCALARS[annotation])
 
 
-def _member_schema(member: Any, members: tuple[Any, ...], definitions: dict[str, Any]) -> dict[str, Any]:  # noqa: ANN401
+def _make_member_schema(member: Any, members: tuple[Any, ...], definitions: dict[str, Any]) -> dict[str, Any]:  # noqa: ANN401
     if member is type(None):
         return {"type": "null"}
     tagged = len([other for other in members if other is not type(None)]) > 1
-    schema = _schema(member, definitions)
+    schema = _make_schema(member, definitions)
     if tagged:
         return {"allOf": [schema], "properties": {"kind": {"const": kind_of(member)}}, "required": ["kind"]}
     return schema
 
 
-def _dataclass_schema(cls: type, definitions: dict[str, Any]) -> dict[str, Any]:
+def _make_dataclass_schema(cls: type, definitions: dict[str, Any]) -> dict[str, Any]:
     name = published_name(cls)
     if name not in definitions:
         definitions[name] = {}
         tagged = _is_tagged(cls)
-        properties = {key: _schema(hint, definitions) for key, hint in _hints(cls).items()}
+        properties = {key: _make_schema(hint, definitions) for key, hint in _get_hints(cls).items()}
         definitions[name] = {
             "type": "object",
             "description": (cls.__doc__ or "").partition("\n")[0],
@@ -357,13 +357,13 @@ def published_as(name: str) -> Callable[[type[T]], type[T]]:
 def _init(self: Any, **given: object) -> None:  # noqa: ANN401 (of any such class, like all that follow)
     known: dict[str, Field[Any]] = self.__dataclass_fields__
     for name, each in known.items():
-        _assign(self, name, given[name] if name in given else _default(self, each))
+        _assign(self, name, given[name] if name in given else _make_default(self, each))
     if not given.keys() <= known.keys():
         unknown = ", ".join(name for name in given if name not in known)
         raise TypeError(f"{type(self).__qualname__} has no field {unknown}")
 
 
-def _default(self: Any, each: "Field[Any]") -> object:  # noqa: ANN401
+def _make_default(self: Any, each: "Field[Any]") -> object:  # noqa: ANN401
     if each.default is not MISSING:
         return each.default
     if each.default_factory is not MISSING:

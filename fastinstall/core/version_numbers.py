@@ -68,7 +68,7 @@ def contains(specifier: str, version: str) -> bool:
     """
     if is_plain(version) and _PLAIN_RANGE.fullmatch(specifier):
         return all(
-            _COMPARISONS[comparison](_release(version), _release(bound))
+            _COMPARISONS[comparison](_parse_release(version), _parse_release(bound))
             for comparison, bound in _PARTS.findall(specifier)
         )
     from packaging.specifiers import SpecifierSet  # noqa: PLC0415 (slow to import; only for what is not plain)
@@ -109,7 +109,7 @@ def is_plain(version: str) -> bool:
     return _PLAIN_VERSION.fullmatch(version) is not None
 
 
-def _release(version: str) -> Release:
+def _parse_release(version: str) -> Release:
     """A release that compares: trailing zeros say nothing."""
     numbers = [int(number) for number in version.split(".")]
     while numbers and not numbers[-1]:

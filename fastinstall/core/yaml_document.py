@@ -111,19 +111,19 @@ class _Composer:
 
         for event in events:
             if isinstance(event, yaml.ScalarEvent):
-                self._add(_scalar(event), event.anchor)
+                self._add(_make_scalar(event), event.anchor)
             elif isinstance(event, yaml.AliasEvent):
                 found = self._anchors.get(event.anchor or "")
-                self._limit(event, found is None, f"*{event.anchor} has no anchor before it")
+                self._require_limit(event, found is None, f"*{event.anchor} has no anchor before it")
                 self._add(cast("YamlNode", found), None)
             elif isinstance(event, yaml.CollectionStartEvent):
                 self._open.append((event, []))
-                self._limit(event, len(self._open) > _DEPTH, f"nested deeper than {_DEPTH} levels")
+                self._require_limit(event, len(self._open) > _DEPTH, f"nested deeper than {_DEPTH} levels")
             elif isinstance(event, yaml.CollectionEndEvent):
                 start, parts = self._open.pop()
-                self._add(_collection(start, parts, event), start.anchor)
+                self._add(_make_collection(start, parts, event), start.anchor)
             elif isinstance(event, yaml.DocumentStartEvent):
-                self._limit(event, bool(self._roots), "a second document begins, and one was expected")
+                self._require_limit(event, bool(self._roots), "a second document begins, and one was expected")
         return self._roots[0] if self._roots else None
 
     def _add(self, node: YamlNode, anchor: str | None) -> None:
@@ -133,12 +133,12 @@ class _Composer:
             raise DocumentError(self._file, f"line {node.line}", "its aliases repeat more than can be read")
         (self._open[-1][1] if self._open else self._roots).append(node)
 
-    def _limit(self, event: "yaml.Event", beyond: bool, problem: str) -> None:  # noqa: FBT001 (a condition, and its words)
+    def _require_limit(self, event: "yaml.Event", beyond: bool, problem: str) -> None:  # noqa: FBT001 (a condition, and its words)
         if beyond:
             raise DocumentError(self._file, f"line {_place(event.start_mark)[0]}", problem)
 
 
-def _scalar(event: "yaml.ScalarEvent") -> YamlNode:
+def _make_scalar(event: "yaml.ScalarEvent") -> YamlNode:
     line, _ = _place(event.start_mark)
     last, column = _place(event.end_mark)
     block = column == 0 and last > line  # such a scalar ends where the next line begins
@@ -152,7 +152,9 @@ def _scalar(event: "yaml.ScalarEvent") -> YamlNode:
     )
 
 
-def _collection(start: "yaml.CollectionStartEvent", parts: list[YamlNode], end: "yaml.CollectionEndEvent") -> YamlNode:
+def _make_collection(
+    start: "yaml.CollectionStartEvent", parts: list[YamlNode], end: "yaml.CollectionEndEvent"
+) -> YamlNode:
     """One in block style has no end of its own: the next thing begins where it is over."""
     mapping = type(start).__name__ == "MappingStartEvent"
     line, _ = _place(start.start_mark)

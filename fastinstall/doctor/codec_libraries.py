@@ -55,12 +55,12 @@ def codec_in_use(context: CheckContext, kind: str) -> Codec | None:
     """Give the library of a kind that PIL's own code is bound to: the core before the other modules."""
     linkage, codecs = simulation(context), codecs_of(context, kind)
     modules = linkage.modules if linkage is not None else ()
-    return _used_by(code_files(context), codecs) or _used_by(modules, codecs)
+    return _find_used_codec(code_files(context), codecs) or _find_used_codec(modules, codecs)
 
 
 def core_codec(context: CheckContext, kind: str) -> Codec | None:
     """Give the library of a kind that the core is bound to, or has inside."""
-    return _used_by(code_files(context), codecs_of(context, kind))
+    return _find_used_codec(code_files(context), codecs_of(context, kind))
 
 
 def reason_for(context: CheckContext, path: PurePath | None) -> str:
@@ -83,12 +83,12 @@ def name_library(library: LoadedLibrary) -> str:
     return f"{name} {library.version}".rstrip()
 
 
-def _used_by(files: Iterable[PurePath], codecs: Iterable[Codec]) -> Codec | None:
+def _find_used_codec(files: Iterable[PurePath], codecs: Iterable[Codec]) -> Codec | None:
     mine = frozenset(files)
-    return next((codec for codec in codecs if mine & {*codec.users, *_holder(codec)}), None)
+    return next((codec for codec in codecs if mine & {*codec.users, *_list_holder(codec)}), None)
 
 
-def _holder(codec: Codec) -> tuple[PurePath, ...]:
+def _list_holder(codec: Codec) -> tuple[PurePath, ...]:
     return (codec.library.path,) if codec.inside and codec.library.path is not None else ()
 
 
@@ -118,18 +118,18 @@ def place_of(context: CheckContext, path: PurePath) -> OwnedDirectory:
         return OwnedDirectory.ENVIRONMENT
     if any(path.is_relative_to(directory) for directory in _SYSTEM):
         return OwnedDirectory.SYSTEM
-    return OwnedDirectory.OTHER_ENVIRONMENT if _looks_like_an_environment(path) else OwnedDirectory.ELSEWHERE
+    return OwnedDirectory.OTHER_ENVIRONMENT if _is_environment_path(path) else OwnedDirectory.ELSEWHERE
 
 
 def describe_file_owner(context: CheckContext, path: PurePath) -> str:
     """Say whose a file is: "pillow.libs of pillow 13.0.0", "this conda environment's jpeg-9e-h166bdaf_2"."""
     place = place_of(context, path)
     if place is OwnedDirectory.PACKAGES:
-        return _package(context, path)
+        return _describe_package(context, path)
     if place is OwnedDirectory.ENVIRONMENT and _is_of_the_base(context, path):
         return "the base interpreter's"
     if place is OwnedDirectory.ENVIRONMENT:
-        return _of_environment(context, path)
+        return _describe_environment_path(context, path)
     return {
         OwnedDirectory.SYSTEM: "the operating system's",
         OwnedDirectory.OTHER_ENVIRONMENT: "another environment's",
@@ -137,7 +137,7 @@ def describe_file_owner(context: CheckContext, path: PurePath) -> str:
     }[place]
 
 
-def _of_environment(context: CheckContext, path: PurePath) -> str:
+def _describe_environment_path(context: CheckContext, path: PurePath) -> str:
     """With the package of conda's, as far as it is known."""
     conda = "conda " if context.facts.environment.kind is EnvironmentKind.CONDA else ""
     package = package_of(context, path)
@@ -150,7 +150,7 @@ def _is_of_the_base(context: CheckContext, path: PurePath) -> bool:
     return path.is_relative_to(facts.interpreter.base_prefix) and not path.is_relative_to(facts.environment.prefix)
 
 
-def _package(context: CheckContext, path: PurePath) -> str:
+def _describe_package(context: CheckContext, path: PurePath) -> str:
     """The top-level name in site-packages, with the distribution where it is known."""
     facts = context.facts
     top = path.relative_to(facts.interpreter.site_packages).parts[0]
@@ -166,7 +166,7 @@ def _is_same_environment(path: PurePath, prefix: PurePath) -> bool:
     return any(directory.parts[-2:] == end for directory in path.parents if len(directory.parts) > len(end))
 
 
-def _looks_like_an_environment(path: PurePath) -> bool:
+def _is_environment_path(path: PurePath) -> bool:
     return any(part in _MARKS or part.rstrip("0123456789").lower() in _CONDAS for part in path.parts)
 
 
@@ -254,10 +254,10 @@ def displacement(context: CheckContext, linkage: Linkage, file: LoadedFile) -> D
         where = f"below {facts.interpreter.site_packages}"
         return Displacement(message="was bundled with the wheel, and is taken from elsewhere", expected=where)
     if place is OwnedDirectory.OTHER_ENVIRONMENT:
-        return Displacement(message="comes out of another environment", expected=_inside(context))
+        return Displacement(message="comes out of another environment", expected=_describe_inside(context))
     outside = place in {OwnedDirectory.SYSTEM, OwnedDirectory.ELSEWHERE} and not _is_left_to_the_system(linkage, file)
     if facts.environment.kind is EnvironmentKind.CONDA and outside:
-        return Displacement(message="comes from outside this conda environment", expected=_inside(context))
+        return Displacement(message="comes from outside this conda environment", expected=_describe_inside(context))
     return None
 
 
@@ -267,12 +267,16 @@ def is_of_the_interpreter(context: CheckContext, name: str, path: PurePath | Non
     The interpreter's modules have brought it by then: its `zlib` module loads conda's libz before PIL's core asks for
     one. Without them the loader would take the system's; either will do.
     """
-    return path is not None and _stem(name) in _PROMISED and place_of(context, path) is OwnedDirectory.ENVIRONMENT
+    return (
+        path is not None
+        and _strip_library_name(name) in _PROMISED
+        and place_of(context, path) is OwnedDirectory.ENVIRONMENT
+    )
 
 
 def is_bundled(name: str) -> bool:
     """Whether a library's name is as auditwheel gives it to what it puts into a wheel: "libjpeg-0d45d2bd.so.62"."""
-    stem, dash, digest = _stem(name).rpartition("-")
+    stem, dash, digest = _strip_library_name(name).rpartition("-")
     return bool(stem and dash) and len(digest) >= _DIGEST and set(digest) <= set("0123456789abcdef")
 
 
@@ -281,23 +285,23 @@ def is_by_variable(file: LoadedFile) -> bool:
     return file.reason.startswith(("LD_LIBRARY_PATH", "LD_PRELOAD"))
 
 
-def _inside(context: CheckContext) -> str:
+def _describe_inside(context: CheckContext) -> str:
     return f"below {context.facts.environment.prefix}"
 
 
 def _is_given(linkage: Linkage, file: LoadedFile) -> bool:
     name = file.name.rpartition("/")[2]
-    is_runtime = name.startswith(("ld-linux", "ld-musl", "libc.musl")) or _stem(name) in _RUNTIMES
+    is_runtime = name.startswith(("ld-linux", "ld-musl", "libc.musl")) or _strip_library_name(name) in _RUNTIMES
     return file.path in linkage.modules or is_runtime or not _is_of_modules(linkage, file)
 
 
 def _is_left_to_the_system(linkage: Linkage, file: LoadedFile) -> bool:
     """Whether a wheel that brings its other libraries along takes this one from wherever it runs."""
     is_wheel = any(is_bundled(known.path.name) for known in linkage.files)
-    return is_wheel and _stem(file.name.rpartition("/")[2]) in _PROMISED
+    return is_wheel and _strip_library_name(file.name.rpartition("/")[2]) in _PROMISED
 
 
-def _stem(name: str) -> str:
+def _strip_library_name(name: str) -> str:
     """The name alone: "jpeg" of "libjpeg.so.62"."""
     return name.partition(".so")[0].removeprefix("lib")
 
@@ -319,7 +323,7 @@ def bring(context: CheckContext, name: str) -> Remedy:
     One that was bundled comes with the stack. Of others the recipe knows packages; a package brings the version
     that is current there, which may be another soname: then only a build here helps.
     """
-    receipt, requirement = context.receipt, _requirement(context, name)
+    receipt, requirement = context.receipt, _find_requirement(context, name)
     bundled = receipt is not None and receipt.link is LinkMode.BUNDLE
     if requirement is None or bundled or is_bundled(name):
         return repair(context)
@@ -327,7 +331,9 @@ def bring(context: CheckContext, name: str) -> Remedy:
         prefix = str(context.facts.environment.prefix)
         command = shlex.join(("conda", "install", "--prefix", prefix, *requirement.conda))
         return Remedy(text="install the package that brings it", command=command)
-    return Remedy(text=f"install the package that brings it ({_named(requirement)}), or build the stack again here")
+    return Remedy(
+        text=f"install the package that brings it ({_name_packages(requirement)}), or build the stack again here"
+    )
 
 
 def unset_variables() -> Remedy:
@@ -337,25 +343,25 @@ def unset_variables() -> Remedy:
 
 def packages_with(context: CheckContext, name: str) -> tuple[str, ...]:
     """Name the packages that have a library, as evidence; empty for a wheel's own, and for those of no recipe."""
-    requirement = None if is_bundled(name) else _requirement(context, name)
-    return (f"packages that bring it: {_named(requirement)}",) if requirement is not None else ()
+    requirement = None if is_bundled(name) else _find_requirement(context, name)
+    return (f"packages that bring it: {_name_packages(requirement)}",) if requirement is not None else ()
 
 
 def absent_packages(context: CheckContext, name: str) -> tuple[str, ...]:
     """Name conda's packages that would bring a library and are not installed in this conda environment, as evidence."""
-    conda, requirement = context.facts.conda, _requirement(context, name)
+    conda, requirement = context.facts.conda, _find_requirement(context, name)
     if conda is None or requirement is None:
         return ()
     absent = [package for package in requirement.conda if conda.named(package) is None]
     return tuple(f"conda's {package} is not installed: a build finds the system's instead" for package in absent)
 
 
-def _requirement(context: CheckContext, name: str) -> NativeRequirement | None:
+def _find_requirement(context: CheckContext, name: str) -> NativeRequirement | None:
     libraries = context.recipe.libraries.values()
     return next((each for each in libraries if re.match(rf"lib{re.escape(each.link)}(-[0-9a-f]+)?\.so\b", name)), None)
 
 
-def _named(requirement: NativeRequirement) -> str:
+def _name_packages(requirement: NativeRequirement) -> str:
     managers = {"apt": requirement.apt, "dnf": requirement.dnf, "conda": requirement.conda}
     return ", ".join(f"{' '.join(packages)} of {manager}" for manager, packages in managers.items() if packages)
 

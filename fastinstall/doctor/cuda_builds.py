@@ -46,7 +46,7 @@ _NODES = (PurePath("/dev/nvidiactl"), PurePath("/dev/nvidia0"))
 def describe_gpu(gpu: Gpu) -> tuple[str, ...]:
     """Driver, GPUs, and what nobody told of them."""
     driver = (f"driver {gpu.driver}{_offer(gpu)}",) if gpu.driver else ()
-    devices = tuple(_device(device.name, device.capability, device.memory_bytes) for device in gpu.devices)
+    devices = tuple(_describe_device(device.name, device.capability, device.memory_bytes) for device in gpu.devices)
     return (*driver, *devices, *((gpu.problem,) if gpu.problem else ()))
 
 
@@ -92,7 +92,7 @@ def _offer(gpu: Gpu) -> str:
     return f"{' (of Windows)' if gpu.wsl else ''}{offered}"
 
 
-def _device(name: str, capability: str, memory: int | None) -> str:
+def _describe_device(name: str, capability: str, memory: int | None) -> str:
     known = f", compute capability {capability}" if capability else ""
     size = f", {memory / (1 << 30):.0f} GiB" if memory else ""
     return f"{name or 'a GPU'}{known}{size}"
@@ -106,7 +106,7 @@ def judge_builds(say: FindingFactory, context: CheckContext, gpu: Gpu) -> Iterat
     """Each framework against driver and GPUs."""
     for build in gpu.frameworks:
         if build.name != "torchvision" and build.known:
-            yield from _judged(say, context, gpu, build)
+            yield from _judge_build(say, context, gpu, build)
 
 
 def uses_cuda(context: CheckContext, build: FrameworkBuild) -> bool:
@@ -114,17 +114,19 @@ def uses_cuda(context: CheckContext, build: FrameworkBuild) -> bool:
     return build.cuda is not None and (not build.name.startswith("tensorflow") or _has_libraries(context))
 
 
-def _judged(say: FindingFactory, context: CheckContext, gpu: Gpu, build: FrameworkBuild) -> Iterator[Finding]:
+def _judge_build(say: FindingFactory, context: CheckContext, gpu: Gpu, build: FrameworkBuild) -> Iterator[Finding]:
     if build.cuda is None:
-        yield from _for_others(say, context, gpu, build)
+        yield from _report_build_for_others(say, context, gpu, build)
     elif not gpu.present:
-        yield from _for_nothing(say, context, build)
+        yield from _report_useless_build(say, context, build)
     elif uses_cuda(context, build):
-        found = (*_too_old_a_driver(say, context, gpu, build), *_no_code(say, context, gpu, build))
+        found = (*_report_old_driver(say, context, gpu, build), *_report_missing_code(say, context, gpu, build))
         yield from found[:1]
 
 
-def _for_others(say: FindingFactory, context: CheckContext, gpu: Gpu, build: FrameworkBuild) -> Iterator[Finding]:
+def _report_build_for_others(
+    say: FindingFactory, context: CheckContext, gpu: Gpu, build: FrameworkBuild
+) -> Iterator[Finding]:
     """A build that leaves a GPU alone that it could have; by the label of its version somebody chose that."""
     if not gpu.usable:
         return
@@ -135,18 +137,18 @@ def _for_others(say: FindingFactory, context: CheckContext, gpu: Gpu, build: Fra
         evidence=describe_gpu(gpu),
         expected="a build for CUDA",
         observed=build.version,
-        remedy=_for_gpu(context, gpu, build),
+        remedy=_make_gpu_remedy(context, gpu, build),
         verify=show_driver(build.source),
     )
 
 
-def _for_nothing(say: FindingFactory, context: CheckContext, build: FrameworkBuild) -> Iterator[Finding]:
+def _report_useless_build(say: FindingFactory, context: CheckContext, build: FrameworkBuild) -> Iterator[Finding]:
     if build.name != "torch" or not _has_libraries(context):
         return
     yield say.hint(
         f"{name_cuda_build(build)} was built for CUDA {build.cuda}, and there is no GPU of NVIDIA's "
         f"here: gigabytes for nothing",
-        evidence=_libraries(context),
+        evidence=_list_cuda_libraries(context),
         remedy=torch_without_cuda(
             context, "on a machine that never has one, install the build for the CPU", build.version
         ),
@@ -154,35 +156,40 @@ def _for_nothing(say: FindingFactory, context: CheckContext, build: FrameworkBui
     )
 
 
-def _too_old_a_driver(say: FindingFactory, context: CheckContext, gpu: Gpu, build: FrameworkBuild) -> Iterator[Finding]:
+def _report_old_driver(
+    say: FindingFactory, context: CheckContext, gpu: Gpu, build: FrameworkBuild
+) -> Iterator[Finding]:
     if build.cuda is None or serves(gpu, build.cuda) is not False:
         return
     required = find_required_driver(build.cuda)
     yield say.error(
-        f"{name_cuda_build(build)} was built for CUDA {build.cuda}, which needs a driver >= {_branch(gpu, required)}; "
+        f"{name_cuda_build(build)} was built for CUDA {build.cuda}, "
+        f"which needs a driver >= {_name_driver_branch(gpu, required)}; "
         f"this machine has {gpu.driver}",
         evidence=(*describe_gpu(gpu), f"{describe_data_age()} [{COMPATIBILITY}]"),
-        expected=f">= {_branch(gpu, required)}",
+        expected=f">= {_name_driver_branch(gpu, required)}",
         observed=gpu.driver,
-        remedy=_either(context, gpu, build),
+        remedy=_make_driver_remedy(context, gpu, build),
         verify=show_driver(build.source),
     )
 
 
-def _branch(gpu: Gpu, required: str) -> str:
+def _name_driver_branch(gpu: Gpu, required: str) -> str:
     """Under WSL, Windows's driver counts, whose numbers are the same only in front of the first dot."""
     return required.partition(".")[0] if gpu.wsl else required
 
 
-def _either(context: CheckContext, gpu: Gpu, build: FrameworkBuild) -> Remedy:
+def _make_driver_remedy(context: CheckContext, gpu: Gpu, build: FrameworkBuild) -> Remedy:
     where = "Windows's driver" if gpu.wsl else "the host's driver" if gpu.container else "the driver"
-    other = _for_gpu(context, gpu, build)
+    other = _make_gpu_remedy(context, gpu, build)
     if other is None or other.command is None:
         return Remedy(text=f"update {where}, or install a build for an earlier CUDA")
     return Remedy(text=f"update {where}; or {other.text}, which this driver serves", command=other.command)
 
 
-def _no_code(say: FindingFactory, context: CheckContext, gpu: Gpu, build: FrameworkBuild) -> Iterator[Finding]:
+def _report_missing_code(
+    say: FindingFactory, context: CheckContext, gpu: Gpu, build: FrameworkBuild
+) -> Iterator[Finding]:
     """GPUs that the build has no code for; only where NVML has told their compute capability.
 
     Where others do, as beside an old card for the screen, nothing is wrong.
@@ -190,7 +197,7 @@ def _no_code(say: FindingFactory, context: CheckContext, gpu: Gpu, build: Framew
     if gpu.tegra or context.facts.cpu.architecture != "x86_64":
         return
     told = [device for device in gpu.devices if device.capability]
-    lacking = [device for device in told if _lacks(build, device)]
+    lacking = [device for device in told if _is_lacking_code(build, device)]
     if lacking:
         device, architectures = lacking[0], architectures_of(build)
         yield say.say(
@@ -204,18 +211,19 @@ def _no_code(say: FindingFactory, context: CheckContext, gpu: Gpu, build: Framew
             ),
             expected=device.capability,
             observed=", ".join(architectures),
-            remedy=_for_gpu(context, gpu, build) or Remedy(text="install an earlier or later release, for this GPU"),
+            remedy=_make_gpu_remedy(context, gpu, build)
+            or Remedy(text="install an earlier or later release, for this GPU"),
             verify=show_driver(build.source),
         )
 
 
-def _lacks(build: FrameworkBuild, device: GpuDevice) -> bool:
+def _is_lacking_code(build: FrameworkBuild, device: GpuDevice) -> bool:
     architectures = architectures_of(build)
     left_behind = is_left_behind(build.cuda or "", device.capability)
     return left_behind or (bool(architectures) and not covers(architectures, device.capability))
 
 
-def _for_gpu(context: CheckContext, gpu: Gpu, build: FrameworkBuild) -> Remedy | None:
+def _make_gpu_remedy(context: CheckContext, gpu: Gpu, build: FrameworkBuild) -> Remedy | None:
     if build.name == "torch" and not gpu.tegra:
         return torch_for_gpu(context, gpu, build.version)
     if gpu.tegra:
@@ -227,7 +235,7 @@ def _has_libraries(context: CheckContext) -> bool:
     return any(distribution.name.startswith(_LIBRARIES) for distribution in context.facts.distributions)
 
 
-def _libraries(context: CheckContext) -> tuple[str, ...]:
+def _list_cuda_libraries(context: CheckContext) -> tuple[str, ...]:
     names = [each.name for each in context.facts.distributions if each.name.startswith("nvidia-")]
     return listing(tuple(f"CUDA's libraries: {name}" for name in names))
 
@@ -255,44 +263,44 @@ class _Wheel:
 def judge_wheels(say: FindingFactory, context: CheckContext, gpu: Gpu) -> Iterator[Finding]:
     """Each that is installed, against the driver and against torch."""
     torch = next((build for build in gpu.frameworks if build.name == "torch"), None)
-    for wheel in _installed(context):
+    for wheel in _list_installed_wheels(context):
         if gpu.present and serves(gpu, wheel.any_minor) is False:
-            yield _too_new(say, context, gpu, wheel)
+            yield _report_wheel_too_recent(say, context, gpu, wheel)
         elif torch is not None and torch.cuda is not None and major(torch.cuda) != wheel.cuda:
-            yield _of_another_cuda(say, context, wheel, torch)
+            yield _report_other_cuda(say, context, wheel, torch)
 
 
 def has_wheels(context: CheckContext) -> bool:
     """Whether any of them is installed."""
-    return next(_installed(context), None) is not None
+    return next(_list_installed_wheels(context), None) is not None
 
 
-def _installed(context: CheckContext) -> Iterator[_Wheel]:
+def _list_installed_wheels(context: CheckContext) -> Iterator[_Wheel]:
     names = {distribution.name for distribution in context.facts.distributions}
     for kin in (DALI_WHEELS, NVIMGCODEC_WHEELS):
         yield from (_Wheel(name=name, cuda=cuda, kin=kin) for cuda, name in kin.items() if name in names)
 
 
-def _too_new(say: FindingFactory, context: CheckContext, gpu: Gpu, wheel: _Wheel) -> Finding:
+def _report_wheel_too_recent(say: FindingFactory, context: CheckContext, gpu: Gpu, wheel: _Wheel) -> Finding:
     least = find_required_driver(wheel.any_minor)
     return say.error(
         f"{wheel.name} is for CUDA {wheel.cuda}, which needs a driver >= {least}; this machine has {gpu.driver}",
         evidence=(*describe_gpu(gpu), f"{describe_data_age()} [{WHEELS}]"),
         expected=f">= {least}",
         observed=gpu.driver,
-        remedy=_served(context, gpu, wheel),
+        remedy=_make_served_remedy(context, gpu, wheel),
         verify=show_driver(),
     )
 
 
-def _served(context: CheckContext, gpu: Gpu, wheel: _Wheel) -> Remedy:
+def _make_served_remedy(context: CheckContext, gpu: Gpu, wheel: _Wheel) -> Remedy:
     served = [name for cuda, name in sorted(wheel.kin.items()) if serves(gpu, f"{cuda}.1")]
     if not served:
         return Remedy(text="update the driver")
     return install(context, "update the driver; or install the wheel that it serves", served[-1])
 
 
-def _of_another_cuda(say: FindingFactory, context: CheckContext, wheel: _Wheel, torch: FrameworkBuild) -> Finding:
+def _report_other_cuda(say: FindingFactory, context: CheckContext, wheel: _Wheel, torch: FrameworkBuild) -> Finding:
     suited = wheel.kin.get(major(torch.cuda or ""))
     return say.hint(
         f"{wheel.name} is for CUDA {wheel.cuda}, {name_cuda_build(torch)} for CUDA {torch.cuda}: a "
@@ -309,64 +317,73 @@ def torch_for_gpu(context: CheckContext, gpu: Gpu, version: str) -> Remedy | Non
         return None
     text = f"install torch {choice.torch} for CUDA {choice.cuda}"
     if _is_of_conda(context):
-        return Remedy(text=text, command=_conda(context, "pytorch-gpu", f"cuda-version={choice.cuda}"))
-    return Remedy(text=text, command=_pip(context, choice.tag, *_both(context, choice.torch, choice.tag)))
+        return Remedy(text=text, command=_format_conda_command(context, "pytorch-gpu", f"cuda-version={choice.cuda}"))
+    return Remedy(
+        text=text,
+        command=_format_pip_command(context, choice.tag, *_list_torch_requirements(context, choice.torch, choice.tag)),
+    )
 
 
 def torch_without_cuda(context: CheckContext, text: str, version: str) -> Remedy:
     """Have the build for the CPU installed."""
     if _is_of_conda(context):
-        return Remedy(text=text, command=_conda(context, "pytorch-cpu"))
-    return Remedy(text=text, command=_pip(context, "cpu", *_both(context, release(version), "cpu")))
+        return Remedy(text=text, command=_format_conda_command(context, "pytorch-cpu"))
+    return Remedy(
+        text=text,
+        command=_format_pip_command(context, "cpu", *_list_torch_requirements(context, release(version), "cpu")),
+    )
 
 
 def fitting_pair(context: CheckContext, torch: FrameworkBuild) -> Remedy:
     """Have the torchvision installed that belongs to the torch in place."""
-    fitting, tag = torchvision_for(torch.version), _tag(torch)
+    fitting, tag = torchvision_for(torch.version), _find_index_tag(torch)
     text = f"install the torchvision {fitting} that belongs to this torch"
     if _is_of_conda(context):
-        return Remedy(text=text, command=_conda(context, f"torchvision={fitting}"))
-    return Remedy(text=text, command=_pip(context, tag, *_torchvision(context, torch.version, tag)))
+        return Remedy(text=text, command=_format_conda_command(context, f"torchvision={fitting}"))
+    return Remedy(
+        text=text,
+        command=_format_pip_command(context, tag, *_list_torchvision_requirements(context, torch.version, tag)),
+    )
 
 
 def install(context: CheckContext, text: str, *names: str) -> Remedy:
     """Have distributions installed from the package index."""
-    return Remedy(text=text, command=shlex.join((*_installer(context), *names)))
+    return Remedy(text=text, command=shlex.join((*_choose_installer(context), *names)))
 
 
-def _both(context: CheckContext, torch: str, tag: str) -> Iterator[str]:
+def _list_torch_requirements(context: CheckContext, torch: str, tag: str) -> Iterator[str]:
     """Requirements on torch, and on torchvision where that is installed: neither works with the other's old build."""
-    yield _labelled("torch", torch, tag)
-    yield from _torchvision(context, torch, tag)
+    yield _format_requirement("torch", torch, tag)
+    yield from _list_torchvision_requirements(context, torch, tag)
 
 
-def _torchvision(context: CheckContext, torch: str, tag: str) -> Iterator[str]:
+def _list_torchvision_requirements(context: CheckContext, torch: str, tag: str) -> Iterator[str]:
     installed = next((each.version for each in context.facts.distributions if each.name == "torchvision"), None)
     fitting = torchvision_for(torch)
     if installed is not None and fitting:
-        yield _labelled("torchvision", release(installed) if minor(installed) == fitting else fitting, tag)
+        yield _format_requirement("torchvision", release(installed) if minor(installed) == fitting else fitting, tag)
 
 
-def _labelled(name: str, version: str, tag: str) -> str:
+def _format_requirement(name: str, version: str, tag: str) -> str:
     """One release of an index; any of a minor version where no release is named."""
     if version == minor(version):
         return f"{name}=={version}.*"
     return f"{name}=={version}+{tag}" if tag else f"{name}=={version}"
 
 
-def _pip(context: CheckContext, tag: str, *requirements: str) -> str:
+def _format_pip_command(context: CheckContext, tag: str, *requirements: str) -> str:
     index = ("--index-url", f"{WHEEL_INDEX}/{tag}") if tag else ()
-    return shlex.join((*_installer(context), *index, *requirements))
+    return shlex.join((*_choose_installer(context), *index, *requirements))
 
 
-def _installer(context: CheckContext) -> tuple[str, ...]:
+def _choose_installer(context: CheckContext) -> tuple[str, ...]:
     python = str(context.facts.environment.python)
     if context.facts.interpreter.pip_version is None:
         return ("uv", "pip", "install", "--python", python)
     return (python, "-m", "pip", "install")
 
 
-def _tag(torch: FrameworkBuild) -> str:
+def _find_index_tag(torch: FrameworkBuild) -> str:
     """The part of the wheel index that a torch is from: "cu126", "cpu"; empty if it does not say."""
     label = torch.version.partition("+")[2]
     return label if label == "cpu" or (label.startswith("cu") and label[2:].isdigit()) else ""
@@ -382,7 +399,7 @@ def _is_of_conda(context: CheckContext) -> bool:
     )
 
 
-def _conda(context: CheckContext, *specs: str) -> str:
+def _format_conda_command(context: CheckContext, *specs: str) -> str:
     from fastinstall.model.conda_packages import conda_command  # noqa: PLC0415 (only in conda environments)
 
     return conda_command(context.facts, "install", *specs)

@@ -181,7 +181,7 @@ def serves(gpu: Gpu, cuda: str) -> bool | None:
     """
     if gpu.tegra or not cuda:
         return None
-    if gpu.driver_cuda and _offers(gpu.driver_cuda, cuda):
+    if gpu.driver_cuda and _is_offering(gpu.driver_cuda, cuda):
         return True
     required, driver = numbers(find_required_driver(cuda)), max(numbers(gpu.driver), numbers(gpu.compat))
     if not driver or not required:
@@ -189,7 +189,7 @@ def serves(gpu: Gpu, cuda: str) -> bool | None:
     return driver[0] >= required[0] if gpu.wsl else driver >= required
 
 
-def _offers(offered: str, cuda: str) -> bool:
+def _is_offering(offered: str, cuda: str) -> bool:
     if major(cuda) >= _WITH_MINORS:
         return major(offered) >= major(cuda)
     return numbers(offered) >= numbers(cuda)
@@ -223,7 +223,9 @@ def architectures_of(build: FrameworkBuild) -> tuple[str, ...]:
     if build.architectures or build.name != "torch" or build.cuda is None:
         return build.architectures
     published = re.fullmatch(r"[\d.]+\+cu\d+", build.version) is not None
-    return next((row.architectures for row in _of_torch(build.version) if published and row.cuda == build.cuda), ())
+    return next(
+        (row.architectures for row in _list_torch_builds(build.version) if published and row.cuda == build.cuda), ()
+    )
 
 
 def choose_torch_build(gpu: Gpu, torch: str) -> TorchChoice | None:
@@ -236,9 +238,9 @@ def choose_torch_build(gpu: Gpu, torch: str) -> TorchChoice | None:
     if numbers(minor(torch)) > numbers(known[0]):
         return None
     for version in (release(torch), *(each for each in known if numbers(each) < numbers(minor(torch)))):
-        served = [row for row in _of_torch(version) if serves(gpu, row.cuda)]
-        most = max((_suited(row, gpu) for row in served), default=0)
-        fitting = [row.cuda for row in served if _suited(row, gpu) == most]
+        served = [row for row in _list_torch_builds(version) if serves(gpu, row.cuda)]
+        most = max((_count_covered_gpus(row, gpu) for row in served), default=0)
+        fitting = [row.cuda for row in served if _count_covered_gpus(row, gpu) == most]
         if most:
             return TorchChoice(torch=version, cuda=_choose_preferred(fitting, gpu.driver))
     return None
@@ -250,12 +252,12 @@ def release(version: str) -> str:
     return base if re.fullmatch(r"\d+\.\d+\.\d+", base) else minor(version)
 
 
-def _of_torch(torch: str) -> tuple[TorchBuilds, ...]:
+def _list_torch_builds(torch: str) -> tuple[TorchBuilds, ...]:
     version = numbers(minor(torch))
     return tuple(row for row in TORCH_BUILDS if numbers(row.first) <= version <= numbers(row.last))
 
 
-def _suited(row: TorchBuilds, gpu: Gpu) -> int:
+def _count_covered_gpus(row: TorchBuilds, gpu: Gpu) -> int:
     """How many of the GPUs it has code for; 1 where nobody told what they are."""
     capabilities = [device.capability for device in gpu.devices if device.capability]
     return sum(covers(row.architectures, capability) for capability in capabilities) if capabilities else 1
@@ -280,14 +282,14 @@ def choose_cuda_major(gpu: Gpu) -> int | None:
 
 def dali_wheel(gpu: Gpu) -> str | None:
     """Return the NVIDIA DALI distribution for driver and torch, or None if none is known to fit."""
-    return _wheel(gpu, DALI_WHEELS)
+    return _choose_wheel(gpu, DALI_WHEELS)
 
 
 def nvimgcodec_wheel(gpu: Gpu) -> str | None:
     """Return the nvImageCodec distribution for driver and torch, or None if none is known to fit."""
-    return _wheel(gpu, NVIMGCODEC_WHEELS)
+    return _choose_wheel(gpu, NVIMGCODEC_WHEELS)
 
 
-def _wheel(gpu: Gpu, wheels: dict[int, str]) -> str | None:
+def _choose_wheel(gpu: Gpu, wheels: dict[int, str]) -> str | None:
     fitting = choose_cuda_major(gpu)
     return wheels.get(fitting) if fitting is not None else None

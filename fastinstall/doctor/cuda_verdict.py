@@ -34,7 +34,7 @@ def judge_gpu(say: FindingFactory, context: CheckContext, gpu: Gpu) -> Iterator[
     wanted = any(uses_cuda(context, build) for build in gpu.frameworks) or has_wheels(context)
     reach = tuple(judge_driver(say, gpu, wanted=wanted))
     fitting = () if _is_grave(reach) else (*judge_builds(say, context, gpu), *judge_wheels(say, context, gpu))
-    yield from (*reach, *fitting, *judge_pairs(say, context, gpu)) or (_well(say, gpu),)
+    yield from (*reach, *fitting, *judge_pairs(say, context, gpu)) or (_report_success(say, gpu),)
 
 
 def _is_grave(findings: tuple[Finding, ...]) -> bool:
@@ -42,23 +42,25 @@ def _is_grave(findings: tuple[Finding, ...]) -> bool:
     return any(finding.status is Status.ERROR for finding in findings)
 
 
-def _well(say: FindingFactory, gpu: Gpu) -> Finding:
+def _report_success(say: FindingFactory, gpu: Gpu) -> Finding:
     sources = (build.source for build in gpu.frameworks)
     builds = ", ".join(describe_cuda_build(build) for build in gpu.frameworks if build.name != "torchvision")
-    if not _reaches(gpu):
+    if not _is_gpu_reachable(gpu):
         none = "no GPU of NVIDIA's is handed to programs here" if gpu.present else "no GPU of NVIDIA's"
         return say.ok(f"{none}; in place: {builds or 'none that needs one'}", verify=show_driver(*sources))
     where = f"driver {gpu.driver}" if gpu.driver else "the GPU"
     message = f"{builds} and {where} fit" if builds else f"{where} is there, and nothing here was built for it"
-    return say.ok(message, evidence=(*describe_gpu(gpu), *_needs(gpu), *wheels(gpu)), verify=show_driver(*sources))
+    return say.ok(
+        message, evidence=(*describe_gpu(gpu), *_describe_driver_need(gpu), *wheels(gpu)), verify=show_driver(*sources)
+    )
 
 
-def _reaches(gpu: Gpu) -> bool:
+def _is_gpu_reachable(gpu: Gpu) -> bool:
     """Whether programs here are given a GPU; a container sees its host's in /proc, given or not."""
     return gpu.nodes or gpu.tegra or (bool(gpu.devices) and not gpu.container)
 
 
-def _needs(gpu: Gpu) -> Iterator[str]:
+def _describe_driver_need(gpu: Gpu) -> Iterator[str]:
     """The driver that the first build for CUDA needs, which the one in place is not before."""
     for build in gpu.frameworks:
         if build.cuda is not None and (least := find_required_driver(build.cuda)) and not gpu.tegra:
@@ -77,11 +79,16 @@ def judge_driver(say: FindingFactory, gpu: Gpu, *, wanted: bool) -> Iterator[Fin
         gpu: what was observed.
         wanted: whether something in the environment was built for CUDA.
     """
-    found = (*_mismatched(say, gpu), *_without_library(say, gpu), *_silent(say, gpu), *_absent(say, gpu, wanted=wanted))
+    found = (
+        *_report_mismatch(say, gpu),
+        *_report_missing_library(say, gpu),
+        *_report_silent_driver(say, gpu),
+        *_report_hidden_gpu(say, gpu, wanted=wanted),
+    )
     yield from found[:1] if wanted else (replace(finding, status=Status.HINT) for finding in found[:1])
 
 
-def _mismatched(say: FindingFactory, gpu: Gpu) -> Iterator[Finding]:
+def _report_mismatch(say: FindingFactory, gpu: Gpu) -> Iterator[Finding]:
     if gpu.mismatch:
         versions = f": {gpu.driver} and {gpu.library}" if gpu.driver and gpu.library else ""
         yield say.error(
@@ -89,18 +96,18 @@ def _mismatched(say: FindingFactory, gpu: Gpu) -> Iterator[Finding]:
             evidence=describe_gpu(gpu),
             expected=gpu.library or "one version",
             observed=gpu.driver,
-            remedy=_of_one_version(gpu),
+            remedy=_make_mismatch_remedy(gpu),
             verify=show_driver(),
         )
 
 
-def _of_one_version(gpu: Gpu) -> Remedy:
+def _make_mismatch_remedy(gpu: Gpu) -> Remedy:
     if gpu.container:
         return Remedy(text="restart the container after the host's driver was updated; the image brings no driver")
     return Remedy(text="the driver was updated since the machine was started: restart it, or load the module anew")
 
 
-def _without_library(say: FindingFactory, gpu: Gpu) -> Iterator[Finding]:
+def _report_missing_library(say: FindingFactory, gpu: Gpu) -> Iterator[Finding]:
     if not gpu.nodes or gpu.libcuda is not None:
         return
     where = "this container has a GPU's device files" if gpu.container else "a GPU's device files are here"
@@ -109,19 +116,19 @@ def _without_library(say: FindingFactory, gpu: Gpu) -> Iterator[Finding]:
         evidence=describe_gpu(gpu),
         expected="libcuda.so.1 of the driver in place",
         observed="none where the loader looks",
-        remedy=_library(gpu),
+        remedy=_make_library_remedy(gpu),
         verify=show_nodes(),
     )
 
 
-def _library(gpu: Gpu) -> Remedy:
+def _make_library_remedy(gpu: Gpu) -> Remedy:
     if gpu.container:
         return Remedy(text=f"{_TOOLKIT}, and NVIDIA_DRIVER_CAPABILITIES=compute,utility; --device alone is not enough")
     version = f" {gpu.driver}" if gpu.driver else ""
     return Remedy(text=f"install the driver's libraries{version} (Debian: libcuda1; Ubuntu: libnvidia-compute)")
 
 
-def _silent(say: FindingFactory, gpu: Gpu) -> Iterator[Finding]:
+def _report_silent_driver(say: FindingFactory, gpu: Gpu) -> Iterator[Finding]:
     if gpu.nvml is Nvml.HUNG:
         yield say.warning(
             f"{gpu.problem}: the driver is dead, or starts anew for each program, with persistence mode off",
@@ -140,7 +147,7 @@ def _silent(say: FindingFactory, gpu: Gpu) -> Iterator[Finding]:
         )
 
 
-def _absent(say: FindingFactory, gpu: Gpu, *, wanted: bool) -> Iterator[Finding]:
+def _report_hidden_gpu(say: FindingFactory, gpu: Gpu, *, wanted: bool) -> Iterator[Finding]:
     """A GPU in the machine that no process here sees; only worth a word where something would use it."""
     if not wanted or gpu.nodes or gpu.tegra or not (gpu.driver or gpu.cards):
         return
@@ -164,19 +171,19 @@ def judge_pairs(say: FindingFactory, context: CheckContext, gpu: Gpu) -> Iterato
     builds = {build.name: build for build in gpu.frameworks}
     torch, torchvision = builds.get("torch"), builds.get("torchvision")
     if torch is not None and torchvision is not None:
-        yield from _vision(say, context, torch, torchvision)
+        yield from _report_vision_mismatch(say, context, torch, torchvision)
     if torch is not None:
-        yield from _twice(say, context, torch)
+        yield from _report_duplicate_torch(say, context, torch)
 
 
-def _vision(
+def _report_vision_mismatch(
     say: FindingFactory, context: CheckContext, torch: FrameworkBuild, vision: FrameworkBuild
 ) -> Iterator[Finding]:
     fitting = torchvision_for(torch.version)
     if fitting and minor(vision.version) != fitting:
         yield say.error(
             f"{name_cuda_build(vision)} does not belong to {name_cuda_build(torch)}: its operators will not load",
-            evidence=_wanted(vision),
+            evidence=_describe_torch_requirement(vision),
             expected=f"torchvision {fitting}",
             observed=f"torchvision {vision.version}",
             remedy=fitting_pair(context, torch),
@@ -184,7 +191,8 @@ def _vision(
         )
     elif torch.known and vision.known and major(torch.cuda or "") != major(vision.cuda or ""):
         yield say.error(
-            f"torch was built for {_kind(torch)} and torchvision for {_kind(vision)}: they will not work together",
+            f"torch was built for {_name_build_kind(torch)} and torchvision for {_name_build_kind(vision)}: "
+            "they will not work together",
             expected=torch.version,
             observed=vision.version,
             remedy=fitting_pair(context, torch),
@@ -194,17 +202,17 @@ def _vision(
         yield say.hint(
             f"{name_cuda_build(vision)} was made with torch {vision.wants_torch}, and torch "
             f"{torch.version} is in place",
-            evidence=_wanted(vision),
+            evidence=_describe_torch_requirement(vision),
             verify=_show(torch, vision),
         )
 
 
-def _wanted(vision: FrameworkBuild) -> tuple[str, ...]:
+def _describe_torch_requirement(vision: FrameworkBuild) -> tuple[str, ...]:
     wants = (f"its metadata wants torch=={vision.wants_torch}",) if vision.wants_torch else ()
     return (*wants, describe_data_age())
 
 
-def _kind(build: FrameworkBuild) -> str:
+def _name_build_kind(build: FrameworkBuild) -> str:
     return f"CUDA {build.cuda}" if build.cuda else "the CPU"
 
 
@@ -212,8 +220,8 @@ def _show(*builds: FrameworkBuild) -> str:
     return show_text(*(build.source for build in builds if build.source is not None))
 
 
-def _twice(say: FindingFactory, context: CheckContext, torch: FrameworkBuild) -> Iterator[Finding]:
-    claimants = _claimants(context.facts)
+def _report_duplicate_torch(say: FindingFactory, context: CheckContext, torch: FrameworkBuild) -> Iterator[Finding]:
+    claimants = _list_torch_claimants(context.facts)
     if len(claimants) > 1:
         yield say.warning(
             f"{len(claimants)} installations claim torch's files: {' and '.join(claimants)}",
@@ -225,7 +233,7 @@ def _twice(say: FindingFactory, context: CheckContext, torch: FrameworkBuild) ->
         )
 
 
-def _claimants(facts: Facts) -> tuple[str, ...]:
+def _list_torch_claimants(facts: Facts) -> tuple[str, ...]:
     """Who has put a torch there; conda's package and its own dist-info are one and the same."""
     found = [each for each in facts.distributions if each.name == "torch"]
     packages = [each for each in facts.conda.packages if each.name == "pytorch"] if facts.conda is not None else []

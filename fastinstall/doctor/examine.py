@@ -87,19 +87,19 @@ def examine(session: Session, environment: Environment, examination: Examination
         recipe=recipe,
         runtime=examination.executes,
         started=examination.started,
-        binaries=_depth(session, examination),
+        binaries=_choose_depth(session, examination),
         process=examination.process,
         interpreter=examination.known.interpreter,
         cpu=examination.known.cpu,
         thorough=not examination.quick,
     )
-    context = _context(session, facts_of(session, environment, request), receipt, recipe)
+    context = _make_context(session, facts_of(session, environment, request), receipt, recipe)
     findings = run_checks(replace(context, hosts=examination.hosts), names)
     ignored = () if examination.quick or examination.checks else ignored_findings()
     return report(environment, (*findings, *ignored))
 
 
-def _depth(session: Session, examination: Examination) -> Binaries:
+def _choose_depth(session: Session, examination: Examination) -> Binaries:
     """What is preloaded comes before what files ask for, so that the core's own needs do not tell what it gets."""
     if examination.binaries is Binaries.CORE and session.variables.get("LD_PRELOAD"):
         return Binaries.LINKED
@@ -110,10 +110,10 @@ def judge(
     session: Session, facts: Facts, receipt: Receipt | None, recipe: Recipe, checks: tuple[str, ...]
 ) -> EnvironmentReport:
     """Run checks on facts that were observed already."""
-    return report(facts.environment, run_checks(_context(session, facts, receipt, recipe), checks))
+    return report(facts.environment, run_checks(_make_context(session, facts, receipt, recipe), checks))
 
 
-def _context(session: Session, facts: Facts, receipt: Receipt | None, recipe: Recipe) -> CheckContext:
+def _make_context(session: Session, facts: Facts, receipt: Receipt | None, recipe: Recipe) -> CheckContext:
     return CheckContext(
         facts=facts, receipt=receipt, recipe=recipe, today=session.now().date(), tool_version=__version__
     )

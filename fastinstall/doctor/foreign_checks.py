@@ -70,7 +70,7 @@ def foreign_checks(own: Collection[str]) -> dict[str, ForeignCheck]:
         own: the names of fastinstall's checks.
     """
     chosen, _ = choose(find_installed_extensions(CHECKS), own)
-    return {extension.name: _loaded(extension) for extension in chosen}
+    return {extension.name: _load_check(extension) for extension in chosen}
 
 
 def ignored_checks(own: Collection[str]) -> tuple[Ignored, ...]:
@@ -79,5 +79,5 @@ def ignored_checks(own: Collection[str]) -> tuple[Ignored, ...]:
 
 
 @cache
-def _loaded(extension: Extension) -> ForeignCheck:
+def _load_check(extension: Extension) -> ForeignCheck:
     return ForeignCheck(extension)

@@ -83,21 +83,21 @@ def intent_of(facts: Facts, receipt: Receipt) -> Intent | None:
         receipt: of the setup that was replaced.
     """
     core = facts.stack.core
-    arrival = _arrival(facts, receipt) if facts.stack.directory is not None else None
+    arrival = _find_arrival(facts, receipt) if facts.stack.directory is not None else None
     if arrival is None or (core is not None and core.sha256 == receipt.core.sha256):
         return None
     try:
         there, ours = base_version(arrival.version), base_version(receipt.source_version)
     except ValueError:
         return None
-    broken = _not_met(facts, there)
+    broken = _list_unmet_requirements(facts, there)
     return Intent(
         name=arrival.name,
         version=there,
         tool=arrival.tool,
         asked=arrival.asked,
         order=_order(there, ours),
-        unmet=tuple(reason for reason in _not_met(facts, ours) if reason not in broken),
+        unmet=tuple(reason for reason in _list_unmet_requirements(facts, ours) if reason not in broken),
         broken=broken,
     )
 
@@ -125,10 +125,10 @@ class _Arrival:
     asked: InstallRequest
 
 
-def _arrival(facts: Facts, receipt: Receipt) -> _Arrival | None:
-    package = _other_package(facts, receipt)
+def _find_arrival(facts: Facts, receipt: Receipt) -> _Arrival | None:
+    package = _find_replacing_package(facts, receipt)
     if package is not None:
-        how = _asked_of_conda(facts, package)
+        how = _find_conda_request(facts, package)
         return _Arrival(name=package.name, version=package.version, tool="conda", asked=how)
     owner = replacement(facts, receipt)
     if owner is None:
@@ -137,7 +137,7 @@ def _arrival(facts: Facts, receipt: Receipt) -> _Arrival | None:
     return _Arrival(name=found.name, version=found.version, tool=found.installer, asked=read_install_request(found))
 
 
-def _not_met(facts: Facts, version: str) -> tuple[str, ...]:
+def _list_unmet_requirements(facts: Facts, version: str) -> tuple[str, ...]:
     """What is required of Pillow, by conda's packages too, and a version does not meet."""
     found = forbidding(version, facts.interpreter, dependants_of(facts))
     return tuple(dict.fromkeys(obstacle.reason for obstacle in found))
@@ -149,7 +149,7 @@ def _order(there: str, ours: str) -> VersionOrder:
     return VersionOrder.LATER if parse_version_number(there) > parse_version_number(ours) else VersionOrder.EARLIER
 
 
-def _other_package(facts: Facts, receipt: Receipt) -> CondaPackage | None:
+def _find_replacing_package(facts: Facts, receipt: Receipt) -> CondaPackage | None:
     """Return the conda package that replaced ours, or None if conda did not replace it."""
     if facts.conda is None or receipt.conda is None:
         return None
@@ -157,7 +157,7 @@ def _other_package(facts: Facts, receipt: Receipt) -> CondaPackage | None:
     return found if found is not None and found.dist != receipt.conda.package.dist else None
 
 
-def _asked_of_conda(facts: Facts, package: CondaPackage) -> InstallRequest:
+def _find_conda_request(facts: Facts, package: CondaPackage) -> InstallRequest:
     """By the command of the transaction that brought it."""
     revisions = facts.conda.revisions if facts.conda is not None else ()
     brought = next((each for each in reversed(revisions) if package.dist in each.linked), None)

@@ -56,8 +56,8 @@ def disagreements(linkage: Linkage, mapped: Collection[PurePath]) -> tuple[Disag
         absent = [other for other in absent if other is not file]
         unexplained = [other for other in unexplained if other != path]
     opened = {file.path for file in linkage.files if file.needed_by is None} - {file.path for file in absent}
-    expected = [file for file in absent if _root(linkage, file) in opened]
-    return (*_find_missing_files(linkage, expected, unexplained), *_surplus(linkage, unexplained))
+    expected = [file for file in absent if _find_root(linkage, file) in opened]
+    return (*_find_missing_files(linkage, expected, unexplained), *_list_surplus(linkage, unexplained))
 
 
 def _find_missing_files(
@@ -65,40 +65,44 @@ def _find_missing_files(
 ) -> Iterator[Disagreement]:
     """Files that the process lacks; what it has in their place is taken off the unexplained ones."""
     for file in expected:
-        instead = _instead(file, unexplained)
+        instead = _find_substitute(file, unexplained)
         if instead is not None:
             unexplained.remove(instead)
-        yield _disagreement(linkage, file.name.rpartition("/")[2], file.path, instead)
+        yield _make_disagreement(linkage, file.name.rpartition("/")[2], file.path, instead)
 
 
-def _instead(file: LoadedFile, unexplained: list[PurePath]) -> PurePath | None:
+def _find_substitute(file: LoadedFile, unexplained: list[PurePath]) -> PurePath | None:
     """What has a file's name; else the only one that has it but for a hash.
 
     A library that was bundled under another file name may still bear its old soname ("libjpeg.d33e0c76.so.8" of
     torchvision is `libjpeg.so.8`), and is then taken for the one that is asked for.
     """
-    names = _names(file)
-    plain = (path for path in unexplained if _goes_by(path, names))
-    hashed = [path for path in unexplained if _goes_by(path.with_name(_HASH.sub("", path.name)), names)]
+    names = _list_names(file)
+    plain = (path for path in unexplained if _is_named_by(path, names))
+    hashed = [path for path in unexplained if _is_named_by(path.with_name(_HASH.sub("", path.name)), names)]
     return next(plain, hashed[0] if len(hashed) == 1 else None)
 
 
-def _surplus(linkage: Linkage, unexplained: list[PurePath]) -> Iterator[Disagreement]:
+def _list_surplus(linkage: Linkage, unexplained: list[PurePath]) -> Iterator[Disagreement]:
     """Files that the simulation lacks although it speaks of their kind, or they are bundled with PIL."""
-    spoken_of = {name for file in linkage.files for name in _names(file)}
+    spoken_of = {name for file in linkage.files for name in _list_names(file)}
     spoken_of.update(missing.name for missing in linkage.missing)
-    own = _own_directories(linkage) - {module.parent for module in linkage.modules}
+    own = _list_own_directories(linkage) - {module.parent for module in linkage.modules}
     for path in unexplained:
-        if _goes_by(path, spoken_of) or path.parent in own:
-            yield _disagreement(linkage, path.name, None, path)
+        if _is_named_by(path, spoken_of) or path.parent in own:
+            yield _make_disagreement(linkage, path.name, None, path)
 
 
-def _disagreement(linkage: Linkage, name: str, simulated: PurePath | None, mapped: PurePath | None) -> Disagreement:
-    package = _package(mapped) if mapped is not None and mapped.parent not in _own_directories(linkage) else ""
+def _make_disagreement(
+    linkage: Linkage, name: str, simulated: PurePath | None, mapped: PurePath | None
+) -> Disagreement:
+    package = (
+        _find_package(mapped) if mapped is not None and mapped.parent not in _list_own_directories(linkage) else ""
+    )
     return Disagreement(name=name, simulated=simulated, mapped=mapped, package=package)
 
 
-def _root(linkage: Linkage, file: LoadedFile) -> PurePath:
+def _find_root(linkage: Linkage, file: LoadedFile) -> PurePath:
     """The program or the opened file on whose behalf a file came in."""
     askers = {known.path: known.needed_by for known in linkage.files}
     path, asker = file.path, file.needed_by
@@ -109,25 +113,25 @@ def _root(linkage: Linkage, file: LoadedFile) -> PurePath:
     return path
 
 
-def _own_directories(linkage: Linkage) -> set[PurePath]:
+def _list_own_directories(linkage: Linkage) -> set[PurePath]:
     """Where PIL's modules lie, and the directories in the same site-packages that its libraries come from."""
     packages = {module.parent for module in linkage.modules}
     sites = {package.parent for package in packages}
     return packages | {file.path.parent for file in linkage.files if sites.intersection(file.path.parents)}
 
 
-def _package(path: PurePath) -> str:
+def _find_package(path: PurePath) -> str:
     parts = path.parts
     places = [index for index, part in enumerate(parts[:-1]) if part in _SITE_PACKAGES]
     return parts[places[-1] + 1] if places else ""
 
 
-def _names(file: LoadedFile) -> set[str]:
+def _list_names(file: LoadedFile) -> set[str]:
     """What a file goes by: what was asked for, its soname, its file's name."""
     return {file.name.rpartition("/")[2], file.soname, file.path.name} - {""}
 
 
-def _goes_by(path: PurePath, names: Collection[str]) -> bool:
+def _is_named_by(path: PurePath, names: Collection[str]) -> bool:
     """Whether a file bears one of the names, or one with more of a version ("libz.so.1.2.13" for "libz.so.1")."""
     return any(path.name == name or (".so." in name and path.name.startswith(name + ".")) for name in names)
 
@@ -138,10 +142,10 @@ def _is_link(file: LoadedFile, path: PurePath) -> bool:
     "/lib/x86_64-linux-gnu/libz.so.1" is "/usr/lib/x86_64-linux-gnu/libz.so.1.2.13" where /lib is a link into /usr; the
     loader itself goes by a name that programs have built in, wherever it lies.
     """
-    together = _unmerged(path.parent) == _unmerged(file.path.parent) or path.name.startswith("ld-")
-    return together and _goes_by(path, _names(file))
+    together = _strip_merged_usr(path.parent) == _strip_merged_usr(file.path.parent) or path.name.startswith("ld-")
+    return together and _is_named_by(path, _list_names(file))
 
 
-def _unmerged(directory: PurePath) -> PurePath:
+def _strip_merged_usr(directory: PurePath) -> PurePath:
     is_merged = directory.is_relative_to("/usr") and directory.parts[2:] and directory.parts[2].startswith("lib")
     return PurePath("/") / directory.relative_to("/usr") if is_merged else directory

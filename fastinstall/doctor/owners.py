@@ -57,7 +57,7 @@ def is_core_from_owner(owner: Owner, core: ImagingCore | None) -> bool:
     """Tell whether the core on disk is the one that this owner's RECORD lists."""
     if core is None or owner.recorded_core is None or not core.sha256:
         return False
-    return _hexadecimal(owner.recorded_core) == core.sha256
+    return _convert_digest(owner.recorded_core) == core.sha256
 
 
 def readable_core(stack: InstalledStack) -> ImagingCore | None:
@@ -133,7 +133,7 @@ def minor(version: str) -> str:
     return ".".join(version.split(".")[:2])
 
 
-def _hexadecimal(recorded: str) -> str:
+def _convert_digest(recorded: str) -> str:
     """The digest of a RECORD line (URL-safe base64 without padding) in hexadecimal."""
     _algorithm, _, digest = recorded.partition("=")
     try:
@@ -192,7 +192,7 @@ def relative_to_prefix(facts: Facts, path: PurePath) -> str:
     """
     homes = (facts.environment.prefix, facts.interpreter.prefix)
     inside = (path.relative_to(home) for home in homes if path.is_relative_to(home))
-    return str(next(inside, None) or _behind_a_link(path, facts.environment.prefix) or "")
+    return str(next(inside, None) or _relativize_through_link(path, facts.environment.prefix) or "")
 
 
 def package_of(context: CheckContext, path: PurePath) -> str:
@@ -254,7 +254,7 @@ def describe_revision(revision: CondaRevision | None) -> str:
     """Tell of a transaction, to be put behind what it did: ", by `conda install puretool` at 2026-11-21 12:30:00"."""
     if revision is None:
         return ""
-    by = f"by `{_shortened(revision.command)}`" if revision.command else f"in revision {revision.number}"
+    by = f"by `{_shorten_command(revision.command)}`" if revision.command else f"in revision {revision.number}"
     return f", {by}{f' at {revision.at}' if revision.at else ''}"
 
 
@@ -264,7 +264,7 @@ def records(context: CheckContext, *packages: CondaPackage) -> tuple[PurePath, .
     return tuple(directory / package.record for package in packages)
 
 
-def _shortened(command: str) -> str:
+def _shorten_command(command: str) -> str:
     """A command line of conda's history by the name of its program: conda writes the path, of a module too."""
     program, _, words = command.partition(" ")
     path = PurePath(program)
@@ -276,7 +276,7 @@ def _is_contested(context: CheckContext, name: str) -> bool:
     return conda is not None and any(clash.path == name for clash in conda.clashes)
 
 
-def _behind_a_link(path: PurePath, prefix: PurePath) -> PurePath | None:
+def _relativize_through_link(path: PurePath, prefix: PurePath) -> PurePath | None:
     end = prefix.parts[-_TAIL:]
     roots = (parent for parent in path.parents if parent.parts[-_TAIL:] == end and len(parent.parts) > len(end))
     return next((path.relative_to(root) for root in roots), None)
@@ -335,7 +335,7 @@ def claimants(facts: Facts) -> tuple[Claimant, ...]:
     installer that replaces one writes a directory of the same name where the version is the same.
     """
     packages = tuple(packages_of_pil(facts))
-    found = tuple(_of_owner(facts, owner, packages) for owner in facts.stack.owners)
+    found = tuple(_make_claimant(facts, owner, packages) for owner in facts.stack.owners)
     taken = {claimant.package.dist for claimant in found if claimant.package is not None}
     alone = (Claimant(package=package, claim=claim) for package, claim in packages if package.dist not in taken)
     return (*found, *alone)
@@ -343,7 +343,7 @@ def claimants(facts: Facts) -> tuple[Claimant, ...]:
 
 def claimant_of(facts: Facts, owner: Owner) -> Claimant:
     """Give the claimant that a distribution is."""
-    return _of_owner(facts, owner, tuple(packages_of_pil(facts)))
+    return _make_claimant(facts, owner, tuple(packages_of_pil(facts)))
 
 
 def holds_core(claimant: Claimant, facts: Facts) -> bool:
@@ -355,7 +355,7 @@ def holds_core(claimant: Claimant, facts: Facts) -> bool:
     return name in claim.files and name not in (*claim.altered, *claim.missing)
 
 
-def _of_owner(facts: Facts, owner: Owner, packages: tuple[tuple[CondaPackage, CondaClaim], ...]) -> Claimant:
+def _make_claimant(facts: Facts, owner: Owner, packages: tuple[tuple[CondaPackage, CondaClaim], ...]) -> Claimant:
     mine = (each for each in packages if _is_of(facts, owner, each[1]))
     package, claim = next(mine, (None, None))
     return Claimant(owner=owner, package=package, claim=claim)

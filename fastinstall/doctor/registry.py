@@ -60,18 +60,18 @@ def check_names(asked: Iterable[str] = (), *, foreign: bool = False) -> tuple[st
     Raises:
         UsageError: there is no check of that name.
     """
-    wanted, own = set(asked), _own_names()
+    wanted, own = set(asked), _list_own_checks()
     if not wanted:
-        return _in_order((*own, *foreign_checks()) if foreign else own)
+        return _sort_checks((*own, *foreign_checks()) if foreign else own)
     others = wanted.difference(own)
     if others and (unknown := sorted(others.difference(foreign_checks()))):
-        raise _unknown(unknown[0], _in_order((*own, *foreign_checks())))
-    return _in_order(wanted)
+        raise _make_unknown_check_error(unknown[0], _sort_checks((*own, *foreign_checks())))
+    return _sort_checks(wanted)
 
 
 def load_check(name: str) -> Check:
     """Import the module of one check; of another distribution's, what stands for it and never fails to be imported."""
-    if name not in _own_names():
+    if name not in _list_own_checks():
         return foreign_checks()[name]
     module = importlib.import_module(f"{_PACKAGE}.{name.replace('-', '_')}")
     return cast("Check", module)
@@ -89,35 +89,35 @@ def verifying_checks() -> tuple[str, ...]:
 
 def foreign_verifying_checks() -> tuple[str, ...]:
     """Those of other distributions that say that a setup is to be verified by them."""
-    return tuple(name for name in _in_order(foreign_checks()) if load_check(name).VERIFIES_SETUP)
+    return tuple(name for name in _sort_checks(foreign_checks()) if load_check(name).VERIFIES_SETUP)
 
 
 def foreign_checks() -> "dict[str, ForeignCheck]":
     """The checks of other distributions, by name."""
     from fastinstall.doctor import foreign_checks  # noqa: PLC0415 (a quick doctor has no time to look for them)
 
-    return foreign_checks.foreign_checks(_own_names())
+    return foreign_checks.foreign_checks(_list_own_checks())
 
 
 def ignored_checks() -> "tuple[Ignored, ...]":
     """The checks of other distributions whose names are taken."""
     from fastinstall.doctor import foreign_checks  # noqa: PLC0415 (likewise)
 
-    return foreign_checks.ignored_checks(_own_names())
+    return foreign_checks.ignored_checks(_list_own_checks())
 
 
 @cache
-def _own_names() -> frozenset[str]:
+def _list_own_checks() -> frozenset[str]:
     package = importlib.import_module(_PACKAGE)
     modules = (module.name for module in pkgutil.iter_modules(package.__path__))
     return frozenset(module.replace("_", "-") for module in modules if not module.startswith("_"))
 
 
-def _in_order(names: Iterable[str]) -> tuple[str, ...]:
+def _sort_checks(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(names, key=lambda name: (load_check(name).ORDER, name)))
 
 
-def _unknown(name: str, known: tuple[str, ...]) -> UsageError:
+def _make_unknown_check_error(name: str, known: tuple[str, ...]) -> UsageError:
     from difflib import get_close_matches  # noqa: PLC0415 (only where somebody mistyped)
 
     close = get_close_matches(name, known, n=1)
@@ -173,7 +173,7 @@ def report(environment: Environment, findings: Iterable[Finding]) -> Environment
 
 def select_gravest_status(statuses: Iterable[Status]) -> Status:
     """The gravest of several verdicts; ok where there are none."""
-    return max(statuses, key=_weight, default=Status.OK)
+    return max(statuses, key=_compute_weight, default=Status.OK)
 
 
 def _run(context: CheckContext, name: str, on_crash: OnCrash | None) -> Iterator[Finding]:
@@ -182,14 +182,14 @@ def _run(context: CheckContext, name: str, on_crash: OnCrash | None) -> Iterator
     except Exception as error:  # noqa: BLE001 (whatever it is, the other checks must still speak)
         if on_crash is not None:
             on_crash(name, error)
-        yield _crashed(context, name, error)
+        yield _report_crash(context, name, error)
 
 
-def _crashed(context: CheckContext, name: str, error: Exception) -> Finding:
+def _report_crash(context: CheckContext, name: str, error: Exception) -> Finding:
     reason = f"{type(error).__name__}: {error}"
     distribution = getattr(load_check(name), "distribution", "")
     if distribution:
-        return _foreign_crashed(name, distribution, reason)
+        return _report_foreign_crash(name, distribution, reason)
     return FindingFactory(name).crashed(
         f"the check itself failed: {reason}",
         evidence=(f"fastinstall {context.tool_version}",),
@@ -197,7 +197,7 @@ def _crashed(context: CheckContext, name: str, error: Exception) -> Finding:
     )
 
 
-def _foreign_crashed(name: str, distribution: str, reason: str) -> Finding:
+def _report_foreign_crash(name: str, distribution: str, reason: str) -> Finding:
     return Finding(
         check=name,
         status=Status.CRASHED,
@@ -208,5 +208,5 @@ def _foreign_crashed(name: str, distribution: str, reason: str) -> Finding:
     )
 
 
-def _weight(status: Status) -> tuple[int, bool]:
+def _compute_weight(status: Status) -> tuple[int, bool]:
     return status.gravity, status in _RISING

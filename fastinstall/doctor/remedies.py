@@ -65,7 +65,7 @@ def stock(context: CheckContext, *, upgrade: bool = False, least: str = "") -> R
     """
     facts, text = context.facts, "install a later Pillow" if upgrade else "install Pillow again"
     if facts.environment.kind is EnvironmentKind.CONDA:
-        return Remedy(text=text, command=_conda(facts, upgrade=upgrade, least=least))
+        return Remedy(text=text, command=_format_conda_command(facts, upgrade=upgrade, least=least))
     if facts.interpreter.externally_managed is not None:
         return Remedy(text=f"{text}, with the operating system's package manager")
     python, wanted = str(facts.environment.python), requirement("pillow", dependants_of(facts))
@@ -76,7 +76,7 @@ def stock(context: CheckContext, *, upgrade: bool = False, least: str = "") -> R
     return Remedy(text=text, command=shlex.join((python, "-m", "pip", "install", again, "--no-deps", wanted)))
 
 
-def _conda(facts: Facts, *, upgrade: bool, least: str) -> str:
+def _format_conda_command(facts: Facts, *, upgrade: bool, least: str) -> str:
     """Conda's solver keeps to what conda's packages require; what pip has installed it does not see."""
     wanted = requirement("pillow", dependants_of(facts), least)
     if upgrade:
@@ -102,75 +102,77 @@ _COMPARE_WITH_CONDA = (
 
 def show_digests(*paths: PurePath) -> str:
     """The sha256 of files."""
-    return _joined("sha256sum", *paths)
+    return _join_words("sha256sum", *paths)
 
 
 def show_files(*paths: PurePath) -> str:
     """Files, or the contents of directories, with size and time."""
-    return _joined("ls", "-la", *paths)
+    return _join_words("ls", "-la", *paths)
 
 
 def show_text(*paths: PurePath) -> str:
     """The contents of text files."""
-    return _joined("cat", *paths)
+    return _join_words("cat", *paths)
 
 
 def show_needed(path: PurePath) -> str:
     """The libraries that an ELF file asks for."""
-    return _piped(_joined("readelf", "-d", path), _joined("grep", "NEEDED"))
+    return _join_pipeline(_join_words("readelf", "-d", path), _join_words("grep", "NEEDED"))
 
 
 def show_note(path: PurePath) -> str:
     """The CPU level that an ELF file declares to need."""
-    return _piped(_joined("readelf", "-nW", path), _joined("grep", "-i", "ISA needed"))
+    return _join_pipeline(_join_words("readelf", "-nW", path), _join_words("grep", "-i", "ISA needed"))
 
 
 def show_symbols(path: PurePath, pattern: str) -> str:
     """The dynamic symbols of an ELF file whose names have a pattern of grep in them."""
-    return _piped(_joined("nm", "-D", path), _joined("grep", pattern))
+    return _join_pipeline(_join_words("nm", "-D", path), _join_words("grep", pattern))
 
 
 def count_symbols(path: PurePath, name: str) -> str:
     """How many dynamic symbols of an ELF file have this in their names: 0 where it is missing."""
-    return _piped(_joined("nm", "-D", path), _joined("grep", "-c", name))
+    return _join_pipeline(_join_words("nm", "-D", path), _join_words("grep", "-c", name))
 
 
 def show_strings(path: PurePath, pattern: str) -> str:
     """The texts in a binary that have a pattern of extended grep in them, in either case."""
-    return _piped(_joined("strings", path), _joined("grep", "-iE", pattern))
+    return _join_pipeline(_join_words("strings", path), _join_words("grep", "-iE", pattern))
 
 
 def count_frames(path: PurePath) -> str:
     """How many functions of an x86-64 binary set up a frame as an unoptimised build does."""
-    return _piped(_joined("objdump", "-d", path), _joined("grep", "-c", "mov *%rsp,%rbp"))
+    return _join_pipeline(_join_words("objdump", "-d", path), _join_words("grep", "-c", "mov *%rsp,%rbp"))
 
 
 def show_lines(pattern: str, *paths: PurePath) -> str:
     """The lines of text files with a pattern of grep in them."""
-    return _joined("grep", "-H", pattern, *paths)
+    return _join_words("grep", "-H", pattern, *paths)
 
 
 def find_text(text: str, directory: PurePath) -> str:
     """The files of a directory that have a text in them."""
-    return _joined("grep", "-rlF", text, directory)
+    return _join_words("grep", "-rlF", text, directory)
 
 
 def show_variables(*names: str) -> str:
     """Environment variables of the shell."""
-    return _piped("env", _joined("grep", "-E", f"^({'|'.join(names)})="))
+    return _join_pipeline("env", _join_words("grep", "-E", f"^({'|'.join(names)})="))
 
 
 def show_cpu() -> str:
     """The features of the processor, as the kernel names them."""
-    return _joined("grep", "-m1", "^flags", "/proc/cpuinfo")
+    return _join_words("grep", "-m1", "^flags", "/proc/cpuinfo")
 
 
 def show_owner(context: CheckContext, name: str = "pillow") -> str:
     """The files of an installed distribution, as pip knows it; the metadata directories where there is no pip."""
     if context.facts.interpreter.pip_version is None:
         escaped = name.replace("-", "[-_.]")
-        return _piped(_joined("ls", "-la", context.facts.interpreter.site_packages), _joined("grep", "-i", escaped))
-    return _joined(context.facts.environment.python, "-m", "pip", "show", "-f", name)
+        return _join_pipeline(
+            _join_words("ls", "-la", context.facts.interpreter.site_packages), _join_words("grep", "-i", escaped)
+        )
+    return _join_words(context.facts.environment.python, "-m", "pip", "show", "-f", name)
 
 
 def compare_with_record(context: CheckContext, name: str) -> str:
@@ -185,33 +187,33 @@ def compare_with_conda(context: CheckContext, record: PurePath) -> str:
 
 def run_python(context: CheckContext, code: str) -> str:
     """A line of Python in the target."""
-    return _joined(context.facts.environment.python, "-c", code)
+    return _join_words(context.facts.environment.python, "-c", code)
 
 
 def show_python(context: CheckContext) -> str:
     """The version of the target's Python."""
-    return _joined(context.facts.environment.python, "--version")
+    return _join_words(context.facts.environment.python, "--version")
 
 
 def trace_search(context: CheckContext, name: str, code: str = IMPORT_CORE) -> str:
     """Where the loader of the target looks for a library and what it takes (`man ld.so`, LD_DEBUG)."""
-    return _traced(context, "libs", name, code)
+    return _format_trace_command(context, "libs", name, code)
 
 
 def trace_bindings(context: CheckContext, symbol: str, code: str = IMPORT_CORE) -> str:
     """Which file's definition of a symbol each file of the target gets (`man ld.so`, LD_DEBUG)."""
-    return _traced(context, "bindings", symbol, code)
+    return _format_trace_command(context, "bindings", symbol, code)
 
 
-def _traced(context: CheckContext, what: str, pattern: str, code: str) -> str:
+def _format_trace_command(context: CheckContext, what: str, pattern: str, code: str) -> str:
     # Bound at once: the loader tells of a lazy binding only when the function is first called.
-    python = _joined("env", f"LD_DEBUG={what}", "LD_BIND_NOW=1", context.facts.environment.python, "-c", code)
-    return _piped(f"{python} 2>&1", _joined("grep", "-F", pattern))
+    python = _join_words("env", f"LD_DEBUG={what}", "LD_BIND_NOW=1", context.facts.environment.python, "-c", code)
+    return _join_pipeline(f"{python} 2>&1", _join_words("grep", "-F", pattern))
 
 
-def _joined(*words: PurePath | str) -> str:
+def _join_words(*words: PurePath | str) -> str:
     return shlex.join(map(str, words))
 
 
-def _piped(*commands: str) -> str:
+def _join_pipeline(*commands: str) -> str:
     return " | ".join(commands)

@@ -79,16 +79,16 @@ def platform_of(cpu: Cpu, tunables: str = "") -> tuple[str, tuple[str, ...]]:
     Source: glibc's sysdeps/x86/cpu-features.c, cpu-tunables.c and elf/dl-hwcaps.c.
     """
     settings = {name: value for name, _, value in (setting.partition("=") for setting in tunables.split(":"))}
-    usable = _usable(cpu.flags, settings.get("glibc.cpu.hwcaps", "")) if cpu.vendor == _INTEL else frozenset()
+    usable = _select_usable(cpu.flags, settings.get("glibc.cpu.hwcaps", "")) if cpu.vendor == _INTEL else frozenset()
     capabilities = ("avx512_1", "x86_64") if usable >= _AVX512_1 and "avx512er" not in usable else ("x86_64",)
-    mask = _number(settings.get("glibc.cpu.hwcap_mask", ""))
+    mask = _parse_number(settings.get("glibc.cpu.hwcap_mask", ""))
     kept = tuple(name for name in capabilities if mask is None or mask & _BITS[name])
     if usable >= _XEON_PHI:
         return "xeon_phi", kept
     return "haswell" if usable >= _HASWELL else "x86_64", kept
 
 
-def _usable(flags: Collection[str], setting: str) -> frozenset[str]:
+def _select_usable(flags: Collection[str], setting: str) -> frozenset[str]:
     """The features that the setting leaves; some are usable only while registers can be saved."""
     words = setting.split(",")
     usable = frozenset(flag for flag in flags if f"-{_TUNABLE.get(flag, flag.upper())}" not in words)
@@ -97,7 +97,7 @@ def _usable(flags: Collection[str], setting: str) -> frozenset[str]:
     return usable
 
 
-def _number(text: str) -> int | None:
+def _parse_number(text: str) -> int | None:
     try:
         return int(text, 0)
     except ValueError:

@@ -81,18 +81,18 @@ def read_dynamic(path: Path) -> DynamicFile:
         entries = dynamic_entries(image)
         values = dict(entries)
         names = dynamic_strings(image, values)
-        notes = tuple(_notes(image))
+        notes = tuple(_read_notes(image))
         flags, flags_1 = values.get(FLAGS, 0), values.get(FLAGS_1, 0)
         return DynamicFile(
             machine=image.machine,
-            interpreter=_interpreter(image),
-            soname=_text(names, values, SONAME),
+            interpreter=_read_interpreter(image),
+            soname=_get_text(names, values, SONAME),
             needed=tuple(names.text(value) for tag, value in entries if tag == NEEDED),
-            rpath=_text(names, values, RPATH),
-            runpath=_text(names, values, RUNPATH),
+            rpath=_get_text(names, values, RPATH),
+            runpath=_get_text(names, values, RUNPATH),
             default_directories=not flags_1 & _NO_DEFAULT_DIRECTORIES,
             symbolic=SYMBOLIC in values or bool(flags & _SYMBOLIC_FLAG),
-            isa_needed=_isa_needed(notes),
+            isa_needed=_find_isa_needed(notes),
             build_id=next((content.hex() for kind, content in notes if kind == _BUILD_ID), None),
         )
 
@@ -125,12 +125,12 @@ def all_dynamic_strings(image: ElfImage, values: Mapping[int, int]) -> Strings:
     return Strings(image, image.read_at(values[STRTAB], values.get(STRSZ, 0)))
 
 
-def _text(names: Strings, values: Mapping[int, int], tag: int) -> str | None:
+def _get_text(names: Strings, values: Mapping[int, int], tag: int) -> str | None:
     """The loader keeps the last entry of a tag, as a mapping does."""
     return names.text(values[tag]) if tag in values else None
 
 
-def _interpreter(image: ElfImage) -> str | None:
+def _read_interpreter(image: ElfImage) -> str | None:
     for segment in image.of_kind(INTERP):
         if segment.size > _LONGEST_PATH:
             raise ElfError(image.path, f"malformed: an interpreter's path of {segment.size} bytes")
@@ -138,7 +138,7 @@ def _interpreter(image: ElfImage) -> str | None:
     return None
 
 
-def _notes(image: ElfImage) -> Iterator[Note]:
+def _read_notes(image: ElfImage) -> Iterator[Note]:
     """Types and contents of the GNU notes; a malformed one ends its segment, as it does for the loader."""
     for segment in (*image.of_kind(NOTE)[:_MOST_NOTES], *image.of_kind(GNU_PROPERTY)[:1]):
         content = image.read(segment.offset, min(segment.size, _LARGEST_NOTE))
@@ -157,19 +157,19 @@ def _split_notes(content: bytes, alignment: int) -> Iterator[Note]:
         offset = start + _round_up(size, alignment)
 
 
-def _isa_needed(notes: tuple[Note, ...]) -> str | None:
+def _find_isa_needed(notes: tuple[Note, ...]) -> str | None:
     """The highest level of GNU_PROPERTY_X86_ISA_1_NEEDED (x86-64 psABI, "Program Property")."""
     for kind, content in notes:
         offset = 0
         while kind == _PROPERTIES and offset + 8 <= len(content):
             name, size = struct.unpack_from("<II", content, offset)
             if name == _ISA_NEEDED and size == 4 and offset + 12 <= len(content):  # noqa: PLR2004 (a 32-bit word)
-                return _highest_level(content[offset + 8])
+                return _find_highest_level(content[offset + 8])
             offset += 8 + _round_up(size, 8)
     return None
 
 
-def _highest_level(bits: int) -> str | None:
+def _find_highest_level(bits: int) -> str | None:
     levels = [level for number, level in enumerate(_LEVELS) if bits & 1 << number]
     return levels[-1] if levels else None
 
@@ -257,9 +257,9 @@ def read_needed_versions(image: ElfImage, values: Mapping[int, int], names: Stri
         ElfError: the table is malformed.
     """
     left = _INDEX
-    for address, (_, _, library, first, _) in _entries(image, values.get(VERNEED, 0), _NEED):
+    for address, (_, _, library, first, _) in _read_entries(image, values.get(VERNEED, 0), _NEED):
         source = names.text(library)
-        for _, (_, flags, index, name, _) in _steps(image, address + first, _NEEDED_NAME):
+        for _, (_, flags, index, name, _) in _read_linked_records(image, address + first, _NEEDED_NAME):
             left -= 1
             if left < 0:
                 raise ElfError(image.path, "malformed: more symbol versions than symbols can refer to")
@@ -274,21 +274,21 @@ def read_defined_versions(image: ElfImage, values: Mapping[int, int], names: Str
         ElfError: the table is malformed.
     """
     records = AddressedRecords(image)
-    for address, (_, flags, index, _, _, first, _) in _entries(image, values.get(VERDEF, 0), _DEFINITION):
+    for address, (_, flags, index, _, _, first, _) in _read_entries(image, values.get(VERDEF, 0), _DEFINITION):
         if not flags & _BASE:
             name, _ = records.unpack(_DEFINED_NAME, address + first)
             yield Version(index=index & _INDEX, name=names.text(name))
 
 
-def _entries(image: ElfImage, address: int, layout: struct.Struct) -> Iterator[tuple[int, tuple[int, ...]]]:
+def _read_entries(image: ElfImage, address: int, layout: struct.Struct) -> Iterator[tuple[int, tuple[int, ...]]]:
     """Addresses and fields of the entries from an address on; none where the address is 0."""
-    for place, fields in _steps(image, address, layout) if address else ():
+    for place, fields in _read_linked_records(image, address, layout) if address else ():
         if fields[0] != _FORMAT:
             raise ElfError(image.path, f"malformed: symbol versions of format {fields[0]}")
         yield place, fields
 
 
-def _steps(image: ElfImage, address: int, layout: struct.Struct) -> Iterator[tuple[int, tuple[int, ...]]]:
+def _read_linked_records(image: ElfImage, address: int, layout: struct.Struct) -> Iterator[tuple[int, tuple[int, ...]]]:
     """Addresses and fields of records of which the last field is the step to the next, 0 in the last one."""
     records = AddressedRecords(image)
     for _ in range(_INDEX):

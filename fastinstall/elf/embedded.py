@@ -126,11 +126,11 @@ def read_returned_number(path: Path, name: str) -> int | None:
         OSError: it cannot be opened.
     """
     with open_image(path) as image:
-        function = _function(image, name)
+        function = _find_function(image, name)
     if function is None:
         return None
     if function.machine == "aarch64":
-        return _returned_on_arm(function.code)
+        return _decode_arm_return(function.code)
     found = _RETURNS.match(function.code) if function.machine == "x86_64" else None
     return int.from_bytes(found[1], "little") if found else None
 
@@ -146,17 +146,17 @@ def freetype_version(path: Path) -> str:
         OSError: it cannot be opened.
     """
     with open_image(path) as image:
-        function = _function(image, "FT_New_Library")
+        function = _find_function(image, "FT_New_Library")
         if function is None or function.machine != "x86_64":
             return ""
         patch = _PATCH.search(function.code)
-        numbers = _stored_singly(function.code) or _stored_together(image, function)
+        numbers = _decode_single_stores(function.code) or _decode_joint_store(image, function)
     if patch is None or len(numbers) != 2 or numbers[0] != 2:  # noqa: PLR2004 (FreeType 2, major and minor)
         return ""
     return f"{numbers[0]}.{numbers[1]}.{int.from_bytes(patch[1], 'little')}"
 
 
-def _function(image: ElfImage, name: str) -> _Function | None:
+def _find_function(image: ElfImage, name: str) -> _Function | None:
     values = dict(dynamic_entries(image))
     table = symbol_hash(image, values)
     wanted = name.encode() + b"\0"
@@ -167,7 +167,7 @@ def _function(image: ElfImage, name: str) -> _Function | None:
     return None
 
 
-def _returned_on_arm(code: bytes) -> int | None:
+def _decode_arm_return(code: bytes) -> int | None:
     words = [word for (word,) in struct.iter_unpack("<I", code[:16]) if word != _BTI]
     if len(words) < 3 or words[0] & ~_IMMEDIATE != _MOVE:  # noqa: PLR2004 (of up to four instructions)
         return None
@@ -178,12 +178,12 @@ def _returned_on_arm(code: bytes) -> int | None:
     return number if words[1] == _RETURN else None
 
 
-def _stored_singly(code: bytes) -> tuple[int, ...]:
+def _decode_single_stores(code: bytes) -> tuple[int, ...]:
     found = (_MAJOR.search(code), _MINOR.search(code))
     return tuple(int.from_bytes(one[1], "little") for one in found if one is not None)
 
 
-def _stored_together(image: ElfImage, function: _Function) -> tuple[int, ...]:
+def _decode_joint_store(image: ElfImage, function: _Function) -> tuple[int, ...]:
     load = _FROM_CONSTANT.search(function.code)
     if load is None:
         return ()

@@ -129,14 +129,14 @@ class ElfImage:
         Raises:
             ElfError: no segment holds them.
         """
-        segment = self._holder(address)
+        segment = self._find_segment(address)
         if address + size > segment.address + segment.size:
             raise ElfError(self.path, f"malformed: {size} bytes at address {address:#x} cross a segment's end")
         return self.read(segment.offset + address - segment.address, size)
 
     def read_up_to(self, address: int, limit: int) -> bytes:
         """The bytes from an address to the end of the segment that holds it, at most `limit` of them."""
-        segment = self._holder(address)
+        segment = self._find_segment(address)
         return self.read_at(address, min(limit, segment.address + segment.size - address))
 
     def of_kind(self, kind: int) -> tuple[Segment, ...]:
@@ -166,7 +166,7 @@ class ElfImage:
             raise ElfError(self.path, f"implausibly large: segments of {size} bytes")
         return b"\0".join(self.read(segment.offset, segment.size) for segment in segments)
 
-    def _holder(self, address: int) -> Segment:
+    def _find_segment(self, address: int) -> Segment:
         for segment in self._loaded:
             if segment.address <= address < segment.address + segment.size:
                 return segment

@@ -83,12 +83,12 @@ def read_levels(stub: Stub, loaded: Path | None, symbols: tuple[str, ...]) -> tu
         loaded: the copy that the loader would take here, or None if it finds none.
         symbols: which to look for.
     """
-    home = _home(stub, loaded)
-    places = (home / stub.code, *_of_levels(home, stub.code))
+    home = _find_baseline_directory(stub, loaded)
+    places = (home / stub.code, *_list_level_copies(home, stub.code))
     return tuple(_copy(stub, path, symbols, loaded=path == loaded) for path in places)
 
 
-def _home(stub: Stub, loaded: Path | None) -> Path:
+def _find_baseline_directory(stub: Stub, loaded: Path | None) -> Path:
     """The directory of the baseline: where the copy that is loaded belongs to, else where the stub looks first."""
     if loaded is not None:
         above = loaded.parent.parent
@@ -100,7 +100,7 @@ def _home(stub: Stub, loaded: Path | None) -> Path:
     return Path(os.path.normpath(first))
 
 
-def _of_levels(home: Path, code: str) -> Iterator[Path]:
+def _list_level_copies(home: Path, code: str) -> Iterator[Path]:
     try:
         directories = sorted((home / LEVEL_DIRECTORIES).iterdir())
     except OSError:
@@ -131,11 +131,11 @@ def _describe_copy(copy: CoreLevel, stub: Stub, symbols: tuple[str, ...]) -> Cor
         simd_symbols=tuple(symbol for symbol in symbols if symbol in defined),
         unoptimised_share=measure_unoptimised_share(path),
         isa_note=file.isa_needed,
-        problem=_problem(file, stub, defined),
+        problem=_explain_problem(file, stub, defined),
     )
 
 
-def _problem(file: DynamicFile, stub: Stub, defined: frozenset[str]) -> str:
+def _explain_problem(file: DynamicFile, stub: Stub, defined: frozenset[str]) -> str:
     if file.machine != stub.file.machine:
         return f"built for {file.machine}, not for {stub.file.machine}"
     if file.soname != stub.code:
@@ -169,18 +169,18 @@ def read_core(  # noqa: PLR0913 (what to look for in a file, and the three thing
     resolve = partial(resolve_libraries, path, main=main, library_path=library_path, hwcaps=hwcaps)
     try:
         seen = _measure_core(seen, path)
-        _check_machine(path, _machine(main))
+        _check_machine(path, _read_machine(main))
         stub, resolved = read_stub(path), resolve()
         if stub is None:
-            described = _described(seen, path, symbols)
+            described = _describe_core(seen, path, symbols)
         else:
             seen = replace(seen, levels=read_levels(stub, _find_loaded_copy(stub, resolved), symbols))
-            described = _described_by_copy(seen, stub, resolved)
+            described = _describe_by_copy(seen, stub, resolved)
         return replace(
             described,
             readable=True,
-            version=_version(_constants(_code(described)), expected_version),
-            switches=compiler_switches(_code(described)),
+            version=_choose_version(_read_constants(_get_code_path(described)), expected_version),
+            switches=compiler_switches(_get_code_path(described)),
             libraries=tuple(
                 describe_jpeg(each.soname, each.path) for each in resolved if stub is None or each.soname != stub.code
             ),
@@ -194,7 +194,7 @@ def read_core(  # noqa: PLR0913 (what to look for in a file, and the three thing
 def describe_making(core: ImagingCore) -> ImagingCore:
     """Add what the code tells about its making; slow (20 ms), and nothing that a verdict needs."""
     try:
-        return replace(core, making=read_details(_code(core)))
+        return replace(core, making=read_details(_get_code_path(core)))
     except (OSError, ElfError):
         return core
 
@@ -203,7 +203,7 @@ def _find_loaded_copy(stub: Stub, resolved: tuple[ResolvedLibrary, ...]) -> Path
     return next((library.path for library in resolved if library.soname == stub.code), None)
 
 
-def _described_by_copy(core: ImagingCore, stub: Stub, resolved: tuple[ResolvedLibrary, ...]) -> ImagingCore:
+def _describe_by_copy(core: ImagingCore, stub: Stub, resolved: tuple[ResolvedLibrary, ...]) -> ImagingCore:
     """Describe a stub by the copy that the loader would take.
 
     Raises:
@@ -223,7 +223,7 @@ def _described_by_copy(core: ImagingCore, stub: Stub, resolved: tuple[ResolvedLi
     )
 
 
-def _code(core: ImagingCore) -> Path:
+def _get_code_path(core: ImagingCore) -> Path:
     """The file that holds the code."""
     return Path(next((copy.path for copy in core.levels if copy.loaded), core.path))
 
@@ -241,7 +241,7 @@ def _check_machine(path: Path, machine: str) -> None:
         raise ElfError(path, f"built for {built_for}, not for {machine}")
 
 
-def _described(core: ImagingCore, path: Path, symbols: tuple[str, ...]) -> ImagingCore:
+def _describe_core(core: ImagingCore, path: Path, symbols: tuple[str, ...]) -> ImagingCore:
     defined = find_defined_names(path, symbols)
     return replace(
         core,
@@ -251,7 +251,7 @@ def _described(core: ImagingCore, path: Path, symbols: tuple[str, ...]) -> Imagi
     )
 
 
-def _machine(main: Path | None) -> str:
+def _read_machine(main: Path | None) -> str:
     """What the interpreter runs on; this machine's architecture where it does not say."""
     try:
         return read_dynamic(main).machine if main is not None else os.uname().machine
@@ -259,12 +259,12 @@ def _machine(main: Path | None) -> str:
         return os.uname().machine
 
 
-def _constants(path: Path) -> bytes:
+def _read_constants(path: Path) -> bytes:
     with open_image(path) as image:
         return image.constants()
 
 
-def _version(content: bytes, expected: str | None) -> str:
+def _choose_version(content: bytes, expected: str | None) -> str:
     """The version string compiled in.
 
     A core holds its own version and those of libraries it was compiled against, in no certain order.
@@ -307,9 +307,9 @@ def read_details(path: Path) -> BuildTraces:
         try:
             elf = ELFFile(cast("IO[bytes]", _Stream(image)))
             return BuildTraces(
-                compilers=_compilers(elf, sections),
-                package=_package(elf, image),
-                glibc=_glibc(versions),
+                compilers=_read_compilers(elf, sections),
+                package=_read_package_note(elf, image),
+                glibc=_find_required_glibc(versions),
                 stripped=all(section.kind != STATIC_SYMBOLS for section in sections),
             )
         except ElfError:
@@ -349,7 +349,7 @@ class _Stream:
         return content
 
 
-def _compilers(elf: "ELFFile", sections: tuple[Section, ...]) -> tuple[str, ...]:
+def _read_compilers(elf: "ELFFile", sections: tuple[Section, ...]) -> tuple[str, ...]:
     """By number: to find a section by its name, pyelftools would take all their tables apart."""
     for number, section in enumerate(sections):
         if section.name == _COMPILERS and 0 < section.size <= LARGEST_TEXT and not section.flags & COMPRESSED:
@@ -358,7 +358,7 @@ def _compilers(elf: "ELFFile", sections: tuple[Section, ...]) -> tuple[str, ...]
     return ()
 
 
-def _package(elf: "ELFFile", image: ElfImage) -> dict[str, str]:
+def _read_package_note(elf: "ELFFile", image: ElfImage) -> dict[str, str]:
     from elftools.elf.notes import iter_notes  # noqa: PLC0415 (as above)
 
     for segment in image.of_kind(NOTE):
@@ -369,7 +369,7 @@ def _package(elf: "ELFFile", image: ElfImage) -> dict[str, str]:
     return {}
 
 
-def _glibc(versions: SymbolVersions) -> str:
+def _find_required_glibc(versions: SymbolVersions) -> str:
     """Versions that are no numbers say nothing, but that of packed relocations, which came with 2.36."""
     names = [name for need in versions.needed for name in need.names]
     numbers = [(int(match[1]), int(match[2])) for match in map(_GLIBC.fullmatch, names) if match]

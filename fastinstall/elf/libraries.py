@@ -51,11 +51,11 @@ def find_zlib(contents: SearchedFile) -> Identity | None:
     shared = bool(contents.offered.intersection(ZLIB_FUNCTIONS))
     if not shared and not all(message in contents.constants for message in _MESSAGES):
         return None
-    implementation, version = _implementation(contents)
+    implementation, version = _identify_zlib(contents)
     return Identity(kind=ZLIB_KIND, implementation=implementation, version=version, inside=not shared)
 
 
-def _implementation(contents: SearchedFile) -> tuple[str, str]:
+def _identify_zlib(contents: SearchedFile) -> tuple[str, str]:
     compatible = _ENTRY in contents.offered or _NG_AS_ZLIB in contents.constants
     version = contents.text(_NG_VERSION)
     if _ENTRY_OF_NG in contents.offered or (version and not compatible):
@@ -161,28 +161,28 @@ def find_jpeg(contents: SearchedFile) -> Identity | None:
     shared = ENTRY in contents.offered
     if not shared and _MESSAGE not in contents.constants:
         return None
-    releases = _releases(contents.constants)
+    releases = _find_releases(contents.constants)
     if not shared and not releases:
         return None
     release = releases.pop() if len(releases) == 1 else ""
-    implementation, version = _jpeg_implementation(contents, release)
+    implementation, version = _identify_jpeg(contents, release)
     return Identity(
         kind=JPEG_KIND,
         implementation=implementation,
         version=version,
         simd=_has_simd(implementation, contents),
-        abi=_abi(release),
+        abi=_compute_abi(release),
         inside=not shared,
     )
 
 
-def _jpeg_implementation(contents: SearchedFile, release: str) -> tuple[str, str]:
+def _identify_jpeg(contents: SearchedFile, release: str) -> tuple[str, str]:
     year = contents.text(_PROJECTS_YEAR)
     commanders_year = contents.text(_COMMANDERS_YEAR)
     if _is_mozjpeg(contents):
         told = contents.text(_MOZJPEG_VERSION) or _MOZJPEG_OF_YEAR.get(year, "")
         return "mozjpeg", told or ("2" if _MOZILLA in contents.constants else "")
-    if commanders_year == _EARLY_MOZJPEG_YEAR and _is_early_mozjpeg(contents, _abi(release)):
+    if commanders_year == _EARLY_MOZJPEG_YEAR and _is_early_mozjpeg(contents, _compute_abi(release)):
         return "mozjpeg", "1.0"
     if year or commanders_year or _is_turbo(contents):
         told = contents.text(_TURBO_VERSION) or contents.text(_TURBO_VERSION_OF_PROJECT)
@@ -232,13 +232,13 @@ def _has_simd(implementation: str, contents: SearchedFile) -> bool | None:
     return False if contents.machine == "x86_64" else None
 
 
-def _releases(constants: bytes) -> set[str]:
+def _find_releases(constants: bytes) -> set[str]:
     """The IJG's releases that the libraries in a file are or stand for, as in "6b  27-Mar-1998"."""
     before = (constants[max(0, date.start() - 4) : date.start()] for date in _RELEASE_DATE.finditer(constants))
     return {found[1].decode("ascii") for found in map(_RELEASE_BEFORE_DATE.search, before) if found}
 
 
-def _abi(release: str) -> str:
+def _compute_abi(release: str) -> str:
     """The interface by the release that it stands for: 6b is 62, 7 is 70, 8d is 80, 9e is 90."""
     number = release.rstrip("abcdefghijklmnopqrstuvwxyz")
     if not number:
@@ -252,7 +252,7 @@ JPEG, ZLIB = JPEG_KIND, ZLIB_KIND
 _Tell = Callable[[SearchedFile], str]
 
 
-def _untold(_contents: SearchedFile) -> str:
+def _return_empty(_contents: SearchedFile) -> str:
     return ""
 
 
@@ -273,8 +273,8 @@ class _Marks:
     implementation: str
     entry: str
     message: bytes
-    version: _Tell = _untold
-    own_version: _Tell = _untold
+    version: _Tell = _return_empty
+    own_version: _Tell = _return_empty
 
     def find(self, contents: SearchedFile) -> Identity | None:
         """Identify the library that a file is or contains; None for one that has none."""
@@ -285,17 +285,17 @@ class _Marks:
         return Identity(kind=self.kind, implementation=self.implementation, version=version, inside=not shared)
 
 
-def _text(pattern: bytes) -> _Tell:
+def _make_text_reader(pattern: bytes) -> _Tell:
     compiled = re.compile(pattern)
     return lambda contents: contents.text(compiled)
 
 
-def _webp_version(contents: SearchedFile) -> str:
+def _read_webp_version(contents: SearchedFile) -> str:
     number = read_returned_number(contents.path, "WebPGetDecoderVersion")
     return f"{number >> 16}.{number >> 8 & 255}.{number & 255}" if number is not None else ""
 
 
-def _lcms2_version(contents: SearchedFile) -> str:
+def _read_lcms2_version(contents: SearchedFile) -> str:
     number = read_returned_number(contents.path, "cmsGetEncodedCMMversion")
     return f"{number // 1000}.{number % 1000 // 10}" if number is not None else ""
 
@@ -306,21 +306,21 @@ _OTHERS = (
         implementation="libtiff",
         entry="TIFFClientOpen",
         message=b"Failed to read directory at offset %",
-        version=_text(rb"LIBTIFF, Version (\d+(?:\.\d+)+)"),
+        version=_make_text_reader(rb"LIBTIFF, Version (\d+(?:\.\d+)+)"),
     ),
     _Marks(
         kind="openjpeg",
         implementation="OpenJPEG",
         entry="opj_create_decompress",
         message=b"Invalid value for numresolutions : %d, max value is set in openjpeg.h",
-        own_version=_text(rb"\0(2\.\d+\.\d+)\0"),
+        own_version=_make_text_reader(rb"\0(2\.\d+\.\d+)\0"),
     ),
     _Marks(
         kind="webp",
         implementation="libwebp",
         entry="WebPGetDecoderVersion",
         message=b"Premature end-of-partition0 encountered.",
-        own_version=_webp_version,
+        own_version=_read_webp_version,
     ),
     _Marks(
         kind="freetype",
@@ -334,7 +334,7 @@ _OTHERS = (
         implementation="Little CMS",
         entry="cmsOpenProfileFromMem",
         message=b"tone curve with zero segments and no table",
-        own_version=_lcms2_version,
+        own_version=_read_lcms2_version,
     ),
 )
 

@@ -73,8 +73,8 @@ def read_linkage(modules: tuple[Path, ...], settings: ProcessSettings) -> Linkag
         modules=modules,
         files=files,
         missing=tuple(process.missing),
-        bindings=tuple(_binding(bound, paths) for bound in users.bound),
-        codecs=tuple(_codecs(users, frozenset(begun), paths)),
+        bindings=tuple(_make_binding(bound, paths) for bound in users.bound),
+        codecs=tuple(_list_codecs(users, frozenset(begun), paths)),
     )
 
 
@@ -97,7 +97,7 @@ class _Users:
 
     def enter(self, files: tuple[MappedFile, ...], scope: tuple[MappedFile, ...]) -> None:
         """Bind the references of files that came in together, in the scope that came with them."""
-        wanted = {user: found for user in files if (found := _entry_references(user))}
+        wanted = {user: found for user in files if (found := _read_entry_references(user))}
         self._learn(tuple(wanted.values()), scope)
         for user, found in wanted.items():
             providers = self.process.providers(user, found, scope)
@@ -108,7 +108,7 @@ class _Users:
 
     def of(self, provider: MappedFile, kind: str) -> tuple[MappedFile, ...]:
         """Whose references to a kind of library are bound to a file."""
-        found = (bound.user for bound in self.bound if bound.provider is provider and _kind(bound) == kind)
+        found = (bound.user for bound in self.bound if bound.provider is provider and _get_kind(bound) == kind)
         return tuple(dict.fromkeys(found))
 
     def _learn(self, wanted: tuple[tuple[Reference, ...], ...], scope: tuple[MappedFile, ...]) -> None:
@@ -117,19 +117,19 @@ class _Users:
         self.process.definitions.bind(names, (*self.process.scope, *scope))
 
 
-def _kind(bound: _Bound) -> str:
+def _get_kind(bound: _Bound) -> str:
     return _KINDS[bound.reference.name]
 
 
-def _entry_references(user: MappedFile) -> tuple[Reference, ...]:
+def _read_entry_references(user: MappedFile) -> tuple[Reference, ...]:
     try:
-        wanted = references(user.place) if _names_an_entry(user.place) else {}
+        wanted = references(user.place) if _has_entry_name(user.place) else {}
     except (OSError, ElfError):
         return ()
     return tuple(wanted[symbol] for symbol in _KINDS if symbol in wanted)
 
 
-def _names_an_entry(path: Path) -> bool:
+def _has_entry_name(path: Path) -> bool:
     """Whether the names of a file's symbols have one of ours among them: most files don't, and need no closer look.
 
     A linker may store a name as the end of another one.
@@ -140,7 +140,7 @@ def _names_an_entry(path: Path) -> bool:
     return any(name in names for name in _NAMES)
 
 
-def _binding(bound: _Bound, paths: dict[MappedFile, PurePath]) -> Binding:
+def _make_binding(bound: _Bound, paths: dict[MappedFile, PurePath]) -> Binding:
     return Binding(
         symbol=bound.reference.name,
         version=bound.reference.version,
@@ -150,28 +150,28 @@ def _binding(bound: _Bound, paths: dict[MappedFile, PurePath]) -> Binding:
     )
 
 
-def _codecs(users: _Users, begun: frozenset[MappedFile], paths: dict[MappedFile, PurePath]) -> Iterator[Codec]:
+def _list_codecs(users: _Users, begun: frozenset[MappedFile], paths: dict[MappedFile, PurePath]) -> Iterator[Codec]:
     """The libraries in what was opened; in what the program brought along, those that something is bound to."""
     kinds: defaultdict[MappedFile, set[str]] = defaultdict(set)
     for bound in users.bound:
         if bound.provider is not None:
-            kinds[bound.provider].add(_kind(bound))
+            kinds[bound.provider].add(_get_kind(bound))
     for file, path in paths.items():
         if file in begun and file not in kinds:
             continue
-        for identity in _identities(file):
+        for identity in _identify_file(file):
             if file not in begun or identity.kind in kinds[file]:
-                yield _codec(identity, file, path, tuple(paths[user] for user in users.of(file, identity.kind)))
+                yield _make_codec(identity, file, path, tuple(paths[user] for user in users.of(file, identity.kind)))
 
 
-def _identities(file: MappedFile) -> tuple[Identity, ...]:
+def _identify_file(file: MappedFile) -> tuple[Identity, ...]:
     try:
         return identify(file.place)
     except (OSError, ElfError):
         return ()
 
 
-def _codec(identity: Identity, file: MappedFile, path: PurePath, users: tuple[PurePath, ...]) -> Codec:
+def _make_codec(identity: Identity, file: MappedFile, path: PurePath, users: tuple[PurePath, ...]) -> Codec:
     asked = file.name if "/" not in file.name else file.file.soname or PurePath(file.name).name
     return Codec(
         kind=identity.kind,

@@ -123,7 +123,7 @@ def references(path: Path) -> dict[str, Reference]:
     """
     with open_image(path) as image:
         values = dict(dynamic_entries(image))
-        return {reference.name: reference for reference in _references(image, values)}
+        return {reference.name: reference for reference in _read_references(image, values)}
 
 
 def _has_version(definition: Definition, version: str) -> bool:
@@ -146,18 +146,18 @@ class _Definitions:
             place = self._values[SYMTAB] + index * _SYMBOL.size
             fields = _SYMBOL.unpack(self._image.read_at(place, _SYMBOL.size))
             if _is_definition(*fields[1:5]) and self._is_named(fields[0], wanted):
-                yield self._versioned(name, index)
+                yield self._make_definition(name, index)
 
     def _is_named(self, offset: int, wanted: bytes) -> bool:
         return self._image.read_up_to(self._values[STRTAB] + offset, len(wanted) + 1) == wanted + b"\0"
 
-    def _versioned(self, name: str, symbol: int) -> Definition:
+    def _make_definition(self, name: str, symbol: int) -> Definition:
         if VERSYM not in self._values:
             return Definition(name=name)
         (word,) = _WORD.unpack(self._image.read_at(self._values[VERSYM] + 2 * symbol, 2))
         index = word & _INDEX
         if self._versions is None and index > _BASE:
-            self._versions = {one.index: one.name for one in _versions(self._image, self._values)}
+            self._versions = {one.index: one.name for one in _read_versions(self._image, self._values)}
         version = (self._versions or {}).get(index, "")
         return Definition(name=name, version=version, hidden=bool(word & _HIDDEN), oldest=index <= _OLDEST)
 
@@ -173,20 +173,20 @@ def _is_definition(information: int, other: int, section: int, value: int) -> bo
     )
 
 
-def _versions(image: ElfImage, values: Mapping[int, int]) -> Iterator[Version]:
+def _read_versions(image: ElfImage, values: Mapping[int, int]) -> Iterator[Version]:
     """A program's copy of another file's data has the version that it needs of that file."""
     names = dynamic_strings(image, values)
     yield from read_defined_versions(image, values, names)
     yield from read_needed_versions(image, values, names)
 
 
-def _references(image: ElfImage, values: Mapping[int, int]) -> Iterator[Reference]:
+def _read_references(image: ElfImage, values: Mapping[int, int]) -> Iterator[Reference]:
     if SYMTAB not in values:
         return
     count = count_symbols(image, values) if image.of_kind(INTERP) else count_unhashed(image, values)
     names = all_dynamic_strings(image, values)
-    versions = {version.index: version for version in _versions(image, values)}
-    indices = _version_indices(image, values, count)
+    versions = {version.index: version for version in _read_versions(image, values)}
+    indices = _read_version_indices(image, values, count)
     symbols = _SYMBOL.iter_unpack(image.read_at(values[SYMTAB], count * _SYMBOL.size))
     for (name, information, other, section, _, _), index in zip(symbols, indices, strict=True):
         if not section and name and information >> 4 in _BINDINGS and other & 3 in _SEEN_BY_OTHERS:
@@ -199,7 +199,7 @@ def _references(image: ElfImage, values: Mapping[int, int]) -> Iterator[Referenc
             )
 
 
-def _version_indices(image: ElfImage, values: Mapping[int, int], count: int) -> Iterable[int]:
+def _read_version_indices(image: ElfImage, values: Mapping[int, int], count: int) -> Iterable[int]:
     if VERSYM not in values:
         return repeat(0, count)
     return memoryview(image.read_at(values[VERSYM], 2 * count)).cast("H")
@@ -275,8 +275,8 @@ class _GnuHash:
             raise ElfError(image.path, "malformed: a symbol hash table without a filter")
 
     def indices(self, name: bytes) -> Iterator[int]:
-        code = _gnu_hash(name)
-        if not self._buckets or not self._may_have(code):
+        code = _compute_gnu_hash(name)
+        if not self._buckets or not self._is_in_filter(code):
             return
         (index,) = _HASH_WORD.unpack(self._image.read_at(self._places + 4 * (code % self._buckets), 4))
         records, chains = AddressedRecords(self._image), self._places + 4 * (self._buckets - self._first)
@@ -287,9 +287,9 @@ class _GnuHash:
             if link & 1:
                 return
         if index:
-            raise _endless(self._image)
+            raise _make_endless_table_error(self._image)
 
-    def _may_have(self, code: int) -> bool:
+    def _is_in_filter(self, code: int) -> bool:
         place = self._filter + 8 * (code // 64 & self._filters - 1)
         (bits,) = _FILTER.unpack(self._image.read_at(place, 8))
         return bool(bits >> code % 64 & bits >> (code >> self._shift) % 64 & 1)
@@ -308,17 +308,17 @@ class _SystemVHash:
             return
         records = AddressedRecords(self._image)
         starts, chains = self._address + 8, self._address + 8 + 4 * self._buckets
-        (index,) = records.unpack(_HASH_WORD, starts + 4 * (_system_v_hash(name) % self._buckets))
+        (index,) = records.unpack(_HASH_WORD, starts + 4 * (_compute_system_v_hash(name) % self._buckets))
         for _ in range(min(self._count, _LONGEST_CHAIN)):
             if not index:
                 return
             yield index
             (index,) = records.unpack(_HASH_WORD, chains + 4 * index)
         if index:
-            raise _endless(self._image)
+            raise _make_endless_table_error(self._image)
 
 
-def _endless(image: ElfImage) -> ElfError:
+def _make_endless_table_error(image: ElfImage) -> ElfError:
     return ElfError(image.path, "malformed: a symbol hash table without an end")
 
 
@@ -333,7 +333,7 @@ def _count_by_gnu_hash(image: ElfImage, address: int) -> int:
     for index in range(last, last + _LONGEST_CHAIN):
         if records.unpack(_HASH_WORD, chains + 4 * index)[0] & 1:
             return int(index + 1)
-    raise _endless(image)
+    raise _make_endless_table_error(image)
 
 
 def _count_relocated(image: ElfImage, values: Mapping[int, int]) -> int:
@@ -347,14 +347,14 @@ def _count_relocated(image: ElfImage, values: Mapping[int, int]) -> int:
     return max(highest) + 1 if any(highest) else 0
 
 
-def _gnu_hash(name: bytes) -> int:
+def _compute_gnu_hash(name: bytes) -> int:
     code = 5381
     for byte in name:
         code = code * 33 + byte & 0xFFFFFFFF
     return code
 
 
-def _system_v_hash(name: bytes) -> int:
+def _compute_system_v_hash(name: bytes) -> int:
     code = 0
     for byte in name:
         code = (code << 4) + byte & 0xFFFFFFFF

@@ -38,7 +38,7 @@ def read_exported_symbols(path: Path) -> frozenset[str]:
         OSError: it cannot be opened.
     """
     with open_image(path) as image:
-        return frozenset(_names(_dynamic_table(image)))
+        return frozenset(_list_names(_read_dynamic_table(image)))
 
 
 def read_defined_symbols(path: Path) -> frozenset[str]:
@@ -49,7 +49,7 @@ def read_defined_symbols(path: Path) -> frozenset[str]:
         OSError: it cannot be opened.
     """
     with open_image(path) as image:
-        return frozenset(_names(_dynamic_table(image))).union(_names(_static_table(image)))
+        return frozenset(_list_names(_read_dynamic_table(image))).union(_list_names(_read_static_table(image)))
 
 
 def find_defined_names(path: Path, names: Iterable[str]) -> frozenset[str]:
@@ -61,8 +61,8 @@ def find_defined_names(path: Path, names: Iterable[str]) -> frozenset[str]:
     """
     wanted = tuple(names)
     with open_image(path) as image:
-        tables = (_dynamic_table(image), _static_table(image))
-        return frozenset(name for table in tables for name in _among(table, wanted))
+        tables = (_read_dynamic_table(image), _read_static_table(image))
+        return frozenset(name for table in tables for name in _select_offsets(table, wanted))
 
 
 def measure_unoptimised_share(path: Path) -> float | None:
@@ -83,9 +83,9 @@ def measure_unoptimised_share(path: Path) -> float | None:
     with open_image(path) as image:
         if image.machine != "x86_64":
             return None
-        functions = _functions(_dynamic_table(image))
+        functions = _list_function_sizes(_read_dynamic_table(image))
         if len(functions) < _FEWEST_FUNCTIONS:
-            functions = _functions(_static_table(image))
+            functions = _list_function_sizes(_read_static_table(image))
         if len(functions) < _FEWEST_FUNCTIONS:
             return None
         sample = list(functions.items())[:: -(-len(functions) // _MOST_FUNCTIONS)]
@@ -118,21 +118,21 @@ class _Table:
                 yield name, information & 15, address, size
 
 
-def _names(table: _Table) -> Iterator[str]:
+def _list_names(table: _Table) -> Iterator[str]:
     return map(table.names.text, {name for name, _, _, _ in table.defined() if name})
 
 
-def _among(table: _Table, names: tuple[str, ...]) -> Iterator[str]:
+def _select_offsets(table: _Table, names: tuple[str, ...]) -> Iterator[str]:
     offsets = table.names.offsets(names)
     return (offsets[name] for name, _, _, _ in table.defined() if name in offsets)
 
 
-def _functions(table: _Table) -> dict[int, int]:
+def _list_function_sizes(table: _Table) -> dict[int, int]:
     """Sizes of the functions by address; a function of two names counts once."""
     return {address: size for _, kind, address, size in table.defined() if kind == _FUNCTION and size}
 
 
-def _dynamic_table(image: ElfImage) -> _Table:
+def _read_dynamic_table(image: ElfImage) -> _Table:
     values = dict(dynamic_entries(image))
     if SYMTAB not in values:
         return _Table(names=Strings(image, b""))
@@ -140,7 +140,7 @@ def _dynamic_table(image: ElfImage) -> _Table:
     return _Table(entries=entries, names=all_dynamic_strings(image, values))
 
 
-def _static_table(image: ElfImage) -> _Table:
+def _read_static_table(image: ElfImage) -> _Table:
     sections = read_sections(image)
     for section in sections:
         if section.kind == STATIC_SYMBOLS:

@@ -34,11 +34,16 @@ def dockerfile(export: PlanExport, wheelhouse: str = "") -> str:
         export: what was decided.
         wheelhouse: its directory relative to the build's context; empty where there is none.
     """
-    parts = (_head(export), _builder(export, wheelhouse), _environment(export), _final(export))
+    parts = (
+        _write_head(export),
+        _write_builder(export, wheelhouse),
+        _write_environment(export),
+        _write_final_stage(export),
+    )
     return "\n".join(line for part in parts for line in part) + "\n"
 
 
-def _head(export: PlanExport) -> Iterator[str]:
+def _write_head(export: PlanExport) -> Iterator[str]:
     yield f"# {export.distribution} {export.version} for Python {export.python}."
     yield f"# Made by: {export.command}"
     yield "#"
@@ -51,7 +56,7 @@ def _head(export: PlanExport) -> Iterator[str]:
     yield ""
 
 
-def _builder(export: PlanExport, wheelhouse: str) -> Iterator[str]:
+def _write_builder(export: PlanExport, wheelhouse: str) -> Iterator[str]:
     yield "FROM ${PYTHON_IMAGE} AS builder"
     yield "# The tool, and an index other than the public one."
     yield f"ARG FASTINSTALL={export.tool.requirement}"
@@ -74,31 +79,31 @@ def _from_wheelhouse(export: PlanExport, there: Wheelhouse, wheelhouse: str) -> 
     sums = f'RUN echo "${{WHEEL_SHA256}}  {_WHEELS}/{there.wheel.filename}" > /tmp/SHA256SUMS'
     yield _AND.join((sums, "sha256sum --check --quiet /tmp/SHA256SUMS"))
     yield ""
-    yield from _tool_of_wheelhouse() if there.has_tool else _tool(export)
+    yield from _write_tool_of_wheelhouse() if there.has_tool else _write_tool(export)
 
 
 def _write_compile_stage(export: PlanExport) -> Iterator[str]:
     if export.packages:
         yield "# Debian keeps no earlier versions of its packages, so a version here would soon be a build that fails."
         yield "# hadolint ignore=DL3008"
-        install = _DEEPER.join(("apt-get install --yes --no-install-recommends", *_in_lines(export.packages)))
+        install = _DEEPER.join(("apt-get install --yes --no-install-recommends", *_wrap_words(export.packages)))
         yield _AND.join(("RUN apt-get update", install, "rm -rf /var/lib/apt/lists/*"))
         yield ""
-    yield from _tool(export)
+    yield from _write_tool(export)
     yield "# Compiled and proven; the same inputs give the same bytes."
     command = f"RUN {_PROGRAM} build --quiet -o {_WHEELS} --python python3"
-    yield _MORE.join((command, *_pairs(_of_build(export))))
+    yield _MORE.join((command, *_pair_flags(_select_build_flags(export))))
     yield ""
 
 
-def _tool(export: PlanExport) -> Iterator[str]:
+def _write_tool(export: PlanExport) -> Iterator[str]:
     yield _APART
     install = f'{_TOOL}/bin/python -m pip install --quiet --no-compile "${{FASTINSTALL}}"'
-    yield _AND.join((f"RUN python3 -m venv {_TOOL}", _DEEPER.join((install, *_in_lines(export.tool.pins)))))
+    yield _AND.join((f"RUN python3 -m venv {_TOOL}", _DEEPER.join((install, *_wrap_words(export.tool.pins)))))
     yield ""
 
 
-def _tool_of_wheelhouse() -> Iterator[str]:
+def _write_tool_of_wheelhouse() -> Iterator[str]:
     """By the pip that lies there, run as it is: the base image need not have one."""
     yield _APART
     install = f'python3 -I "${{1}}/pip" --python {_TOOL}/bin/python install --quiet --no-compile'
@@ -108,7 +113,7 @@ def _tool_of_wheelhouse() -> Iterator[str]:
     yield ""
 
 
-def _environment(export: PlanExport) -> Iterator[str]:
+def _write_environment(export: PlanExport) -> Iterator[str]:
     prefix = quote(export.prefix)
     yield "# The environment, with what else is to be in it, as pip takes it: PACKAGES='torch==2.9.1 torchvision'."
     yield 'ARG PACKAGES=""'
@@ -127,34 +132,34 @@ def _environment(export: PlanExport) -> Iterator[str]:
 def _set_up(export: PlanExport, prefix: str) -> Iterator[str]:
     """The commands that put the stack in, and look whether it is what was planned."""
     offline = f"{_PROGRAM} setup --yes --quiet --offline --wheelhouse {_WHEELS} --prefix {prefix}"
-    yield _DEEPER.join((offline, *_pairs(export.flags)))
+    yield _DEEPER.join((offline, *_pair_flags(export.flags)))
     if export.sources:
         inside = f"{prefix}/lib/python{export.python}/site-packages"
         metadata = f"{export.distribution.replace('-', '_')}-{export.version}.dist-info"
         told = f'grep --quiet "${{each}}" {inside}/{metadata}/fastinstall.json'
         yield _DEEPER.join(("for each in ${SOURCES}; do", told, _UNPLANNED))
-    yield f"{_PROGRAM} doctor --quiet {_looked_at(export)} --prefix {prefix}"
+    yield f"{_PROGRAM} doctor --quiet {_choose_checks(export)} --prefix {prefix}"
     yield f"rm -r {prefix}/share/fastinstall/tx"
 
 
-def _looked_at(export: PlanExport) -> str:
+def _choose_checks(export: PlanExport) -> str:
     """What doctor is asked; where vulnerabilities were accepted, they fail nothing."""
     if Risk.VULNERABLE in export.wish.allow:
         return f"--fail-on error {' '.join(verifying_checks())}"
     return "--fail-on warning"
 
 
-def _final(export: PlanExport) -> Iterator[str]:
+def _write_final_stage(export: PlanExport) -> Iterator[str]:
     prefix = export.prefix
     yield "FROM ${PYTHON_IMAGE}"
-    yield f"LABEL {_MORE.join(_labels(export))}"
+    yield f"LABEL {_MORE.join(_list_labels(export))}"
     yield f"COPY --from=builder {prefix} {prefix}"
     yield _MORE.join((f"ENV PATH={prefix}/bin:${{PATH}}", *_write_pin_lines(export, prefix)))
     yield f"USER {_USER}"
     yield 'CMD ["python3"]'
 
 
-def _labels(export: PlanExport) -> Iterator[str]:
+def _list_labels(export: PlanExport) -> Iterator[str]:
     yield f'org.opencontainers.image.title="{export.distribution} {export.version}"'
     yield f'org.opencontainers.image.description="Pillow with SIMD kernels for Python {export.python}"'
     yield 'org.opencontainers.image.licenses="MIT-CMU"'
@@ -169,12 +174,12 @@ def _write_pin_lines(export: PlanExport, prefix: PurePath) -> Iterator[str]:
         yield f"UV_FIND_LINKS={prefix}/share/fastinstall/pin/wheels"
 
 
-def _of_build(export: PlanExport) -> tuple[str, ...]:
+def _select_build_flags(export: PlanExport) -> tuple[str, ...]:
     """Without what is of an environment."""
     return tuple(word for word in export.flags if word not in ("--pin", "--no-guard"))
 
 
-def _pairs(words: Iterable[str]) -> Iterator[str]:
+def _pair_flags(words: Iterable[str]) -> Iterator[str]:
     """A flag with its value, for a line each."""
     line = ""
     for word in words:
@@ -186,7 +191,7 @@ def _pairs(words: Iterable[str]) -> Iterator[str]:
         yield line
 
 
-def _in_lines(words: Iterable[str], width: int = 100) -> Iterator[str]:
+def _wrap_words(words: Iterable[str], width: int = 100) -> Iterator[str]:
     """Words side by side, in lines that can be read."""
     line = ""
     for word in words:
@@ -333,11 +338,11 @@ _BY_WHEELHOUSE = r"""
 def script(export: PlanExport) -> str:
     """The text of the script."""
     absolute = _ABSOLUTE if export.wheelhouse is not None else ""
-    main = _MAIN.replace("@WHEELHOUSE@", absolute).replace("@FLAGS@", _flags(export))
-    return _settings(export) + _FUNCTIONS.replace("@MAKE@", _write_tool_environment(export)) + main
+    main = _MAIN.replace("@WHEELHOUSE@", absolute).replace("@FLAGS@", _format_flags_of_setup(export))
+    return _format_settings(export) + _FUNCTIONS.replace("@MAKE@", _write_tool_environment(export)) + main
 
 
-def _settings(export: PlanExport) -> str:
+def _format_settings(export: PlanExport) -> str:
     there = export.wheelhouse
     line = f"wheelhouse=${{FASTINSTALL_WHEELHOUSE:-{quote(there.directory)}}}\n" if there else ""
     return _SETTINGS.format(
@@ -361,6 +366,6 @@ def _write_tool_environment(export: PlanExport) -> str:
     return (_BY_WHEELHOUSE if there else _BY_INDEX).strip("\n")
 
 
-def _flags(export: PlanExport) -> str:
+def _format_flags_of_setup(export: PlanExport) -> str:
     words = " ".join(quote(word) for word in export.flags)
     return f'--offline --wheelhouse "$wheelhouse" {words}' if export.wheelhouse is not None else words

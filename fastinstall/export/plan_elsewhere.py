@@ -116,37 +116,37 @@ class ExportFormat(StrEnum):
     DOCKERFILE = "dockerfile"
 
 
-def portable(recipe: Recipe, wish: Request) -> Request:
+def portable(recipe: Recipe, request: Request) -> Request:
     """The wish for a machine that is not this one: levels for every CPU, and nothing that is here alone."""
-    named = list_requested_levels(wish)
+    named = list_requested_levels(request)
     level = "auto" if len(named) != 1 else named[0]
-    levels = named if len(named) > 1 else () if named else _usual_levels(recipe)
-    return replace(wish, level=level, levels=levels, wheelhouse=None, offline=False, upgrade=False, avoid=())
+    levels = named if len(named) > 1 else () if named else _list_usual_levels(recipe)
+    return replace(request, level=level, levels=levels, wheelhouse=None, offline=False, upgrade=False, avoid=())
 
 
-def refuse_unportable(wish: Request, form: ExportFormat) -> None:
+def refuse_unportable(request: Request, form: ExportFormat) -> None:
     """Raise where a wish is tied to this machine, or to what such a file does not make.
 
     Raises:
         RefusedError: names the flag.
     """
-    if wish.link is not LinkMode.BUNDLE:
+    if request.link is not LinkMode.BUNDLE:
         raise RefusedError(
-            f"--link {wish.link}: ties the wheel to the libraries of one machine, and cannot be exported",
+            f"--link {request.link}: ties the wheel to the libraries of one machine, and cannot be exported",
             hint="leave it out: the libraries then come with the wheel",
         )
     if (
-        wish.engine in (CondaInstaller.CONDA, CondaInstaller.RATTLER)
-        or wish.channels
-        or wish.toolchain is ToolchainSource.CONDA
+        request.engine in (CondaInstaller.CONDA, CondaInstaller.RATTLER)
+        or request.channels
+        or request.toolchain is ToolchainSource.CONDA
     ):
-        raise _no_conda("conda packages cannot be exported as a script or an image's file")
-    if wish.offline and wish.wheelhouse is None:
+        raise _make_no_conda_error("conda packages cannot be exported as a script or an image's file")
+    if request.offline and request.wheelhouse is None:
         raise RefusedError(
             "--offline without --wheelhouse: the other machine has nothing to take the stack from",
             hint="fastinstall build -o DIR --with-tool; then --wheelhouse DIR",
         )
-    if form is ExportFormat.DOCKERFILE and "native" in list_requested_levels(wish):
+    if form is ExportFormat.DOCKERFILE and "native" in list_requested_levels(request):
         raise RefusedError(
             "--level native: an image runs on other machines than the one that builds it",
             hint="name levels: --levels x86-64-v2,x86-64-v3",
@@ -159,7 +159,9 @@ def refuse_conda(prefix: PurePath) -> None:
     Raises:
         RefusedError: always.
     """
-    raise _no_conda(f"{prefix} is a conda environment, which cannot be exported as a script or an image's file")
+    raise _make_no_conda_error(
+        f"{prefix} is a conda environment, which cannot be exported as a script or an image's file"
+    )
 
 
 def refuse_python(minor: str, form: ExportFormat) -> None:
@@ -188,7 +190,7 @@ def refuse_place(path: PurePath, form: ExportFormat) -> None:
         raise UsageError(f"{quote(path)}: cannot stand in a {form}", hint=f"a plain path, for example {quote(PREFIX)}")
 
 
-def refuse_risks(hazards: Iterable[PlanRisk], wish: Request) -> None:
+def refuse_risks(hazards: Iterable[PlanRisk], request: Request) -> None:
     """Raise where the other machine would refuse: nobody is there to accept a risk.
 
     Raises:
@@ -198,17 +200,17 @@ def refuse_risks(hazards: Iterable[PlanRisk], wish: Request) -> None:
     if risks:
         raise RefusedError(
             "; ".join(hazard.summary for hazard in risks),
-            hint=consent_hint(risks, wish.allow),
+            hint=consent_hint(risks, request.allow),
             details=tuple(item for hazard in risks for item in hazard.items[:6]),
         )
 
 
-def system_packages(recipe: Recipe, wish: Request) -> tuple[str, ...]:
+def system_packages(recipe: Recipe, request: Request) -> tuple[str, ...]:
     """Debian's packages that compiling the core takes; Python's headers come with Python."""
     wanted = (
         library
         for name, library in recipe.libraries.items()
-        if library.core and not library.static and (library.in_wheels or library.required or name in wish.require)
+        if library.core and not library.static and (library.in_wheels or library.required or name in request.require)
     )
     return tuple(dict.fromkeys((*_COMPILER, *(package for library in wanted for package in library.apt))))
 
@@ -235,12 +237,12 @@ def foreign_python(minor: str) -> Interpreter:
     )
 
 
-def _usual_levels(recipe: Recipe) -> tuple[str, ...]:
+def _list_usual_levels(recipe: Recipe) -> tuple[str, ...]:
     names = [level.name for level in recipe.levels if level.automatic and level.name in LEVELS]
     return tuple(level.name for level in sort_recipe_levels(recipe, names))
 
 
-def _no_conda(message: str) -> RefusedError:
+def _make_no_conda_error(message: str) -> RefusedError:
     return RefusedError(
         message,
         hint="name a Python instead: --python python3.12; "
@@ -252,44 +254,44 @@ _MINOR = re.compile(r"(?:python)?(3\.\d+)")
 _NAME = "fastinstall"
 
 
-def export(session: Session, target: NamedTarget, wish: Request, form: ExportFormat) -> PlanExport:
+def export(session: Session, target: NamedTarget, request: Request, form: ExportFormat) -> PlanExport:
     """Decide what a script or an image's file is to do.
 
     Args:
         session: where variables and recipes come from.
         target: `new` or `prefix` is where the environment will lie on the other machine. Its Python is the one of an
             environment that is there or active here, or `python`: an interpreter, or only a name ("python3.12").
-        wish: what to build. With a wheelhouse, the wheel in it is taken, and no index is asked.
+        request: what to build. With a wheelhouse, the wheel in it is taken, and no index is asked.
         form: what it is for.
 
     Raises:
         RefusedError: it cannot be carried to another machine, or would be refused there.
         FastinstallError: as planner and index say.
     """
-    recipe = recipe_named(session, wish.recipe)
-    refuse_unknown(recipe, wish)
-    refuse_unportable(wish, form)
+    recipe = recipe_named(session, request.recipe)
+    refuse_unknown(recipe, request)
+    refuse_unportable(request, form)
     prefix = PurePath(target.new or target.prefix or PREFIX)
     refuse_place(prefix, form)
-    if wish.wheelhouse is not None:
-        refuse_place(wish.wheelhouse, form)
-    minor = _minor_of(session, target)
+    if request.wheelhouse is not None:
+        refuse_place(request.wheelhouse, form)
+    minor = _find_minor(session, target)
     refuse_python(minor, form)
-    releases = _releases(session, recipe, wish, minor)
+    releases = _find_releases(session, recipe, request, minor)
     interpreter = foreign_python(minor)
-    choice = newest_fitting(releases, recipe, interpreter, (), wish)
+    choice = newest_fitting(releases, recipe, interpreter, (), request)
     hazards = find_version_risks(recipe, InstalledStack(directory=None), choice.version, interpreter, elsewhere=True)
-    refuse_risks(mark_allowed_risks(hazards, wish.allow), wish)
-    carried = _carry_decisions(recipe, wish, choice)
+    refuse_risks(mark_allowed_risks(hazards, request.allow), request)
+    carried = _carry_decisions(recipe, request, choice)
     return PlanExport(
         python=minor,
         prefix=prefix,
         wish=carried,
-        distribution=wish.dist_name,
+        distribution=request.dist_name,
         version=choice.prebuilt.version if choice.prebuilt else _make_label(recipe, carried),
-        sources=_sources(recipe, releases, choice),
-        packages=() if choice.prebuilt or wish.with_system_deps else system_packages(recipe, wish),
-        wheelhouse=_wheelhouse(wish, choice),
+        sources=_list_sources(recipe, releases, choice),
+        packages=() if choice.prebuilt or request.with_system_deps else system_packages(recipe, request),
+        wheelhouse=_make_wheelhouse(request, choice),
         tool=Tool(requirement=f"{_NAME}=={__version__}", pins=tool_pins(minor)),
         warnings=describe_version_advisories(recipe, choice.version),
     )
@@ -316,21 +318,21 @@ def tool_pins(minor: str) -> tuple[str, ...]:
     return tuple(sorted(found[name] for name in found.keys() - {_NAME}))
 
 
-def _minor_of(session: Session, target: NamedTarget) -> str:
+def _find_minor(session: Session, target: NamedTarget) -> str:
     """The minor version of the target's Python; one that is only named need not be here."""
     if target.python is not None:
         named = _MINOR.fullmatch(target.python.name)
-        return named[1] if named is not None else _minor(observe_interpreter(target.python))
+        return named[1] if named is not None else _get_minor(observe_interpreter(target.python))
     there = target.prefix is not None and target.prefix.is_dir()
     if not there and (target.new or target.prefix or not is_active_elsewhere(session)):
-        return _minor(observe_interpreter(base_python(session)))
+        return _get_minor(observe_interpreter(base_python(session)))
     environment = find(session, NamedTarget(prefix=target.prefix if there else None))
     if environment.kind is EnvironmentKind.CONDA:
         refuse_conda(environment.prefix)
-    return _minor(observe_interpreter(Path(environment.python)))
+    return _get_minor(observe_interpreter(Path(environment.python)))
 
 
-def _minor(interpreter: Interpreter) -> str:
+def _get_minor(interpreter: Interpreter) -> str:
     if interpreter.free_threaded:
         raise RefusedError(
             f"{interpreter.executable} has no global interpreter lock, and images of Python have one",
@@ -339,41 +341,41 @@ def _minor(interpreter: Interpreter) -> str:
     return ".".join(interpreter.version.split(".")[:2])
 
 
-def _releases(session: Session, recipe: Recipe, wish: Request, minor: str) -> Releases:
+def _find_releases(session: Session, recipe: Recipe, request: Request, minor: str) -> Releases:
     """What there is; of a wheelhouse the wheels of ours alone, those of the levels that are asked for."""
     python = foreign_python(minor)
-    if wish.wheelhouse is None:
+    if request.wheelhouse is None:
         session.emit(Started(stage="index", message=f"looking up {recipe.source.pypi} for Python {minor}"))
-        return index_for(session, wish, settings_of(session, base_python(session))).releases(recipe, python)
-    index = PackageIndex(settings=PipSettings(), wheelhouse=Path(wish.wheelhouse), offline=True)
+        return index_for(session, request, settings_of(session, base_python(session))).releases(recipe, python)
+    index = PackageIndex(settings=PipSettings(), wheelhouse=Path(request.wheelhouse), offline=True)
     found = index.releases_for((recipe,), python)[recipe.name]
-    asked = {level.name for level in sort_recipe_levels(recipe, list_requested_levels(wish))}
+    asked = {level.name for level in sort_recipe_levels(recipe, list_requested_levels(request))}
     fitting = tuple(
         each for each in found.prebuilt if not asked or asked == {*parse_labelled_levels(recipe, each.version)}
     )
     if not fitting:
         levels = f" with {listing(sorted(asked))}" if asked else ""
         raise RefusedError(
-            f"{wish.wheelhouse} has no wheel of {recipe.name} for Python {minor}{levels}",
-            hint=f"fastinstall build -o {quote(wish.wheelhouse)} --python python{minor}",
+            f"{request.wheelhouse} has no wheel of {recipe.name} for Python {minor}{levels}",
+            hint=f"fastinstall build -o {quote(request.wheelhouse)} --python python{minor}",
         )
     return replace(found, sources=(), prebuilt=fitting)
 
 
-def _carry_decisions(recipe: Recipe, wish: Request, choice: VersionChoice) -> Request:
+def _carry_decisions(recipe: Recipe, request: Request, choice: VersionChoice) -> Request:
     """The wish with what was decided, as words for the other machine."""
     version = choice.version.partition("+")[0]
     inside = parse_labelled_levels(recipe, choice.prebuilt.version) if choice.prebuilt else ()
-    named = replace(wish, level="auto", levels=inside) if inside else wish
+    named = replace(request, level="auto", levels=inside) if inside else request
     return replace(portable(recipe, named), version=version)
 
 
-def _make_label(recipe: Recipe, wish: Request) -> str:
-    levels = sort_recipe_levels(recipe, list_requested_levels(wish))
-    return make_labelled_version(recipe, wish.version or "", [level.name for level in levels], wish.dist_name)
+def _make_label(recipe: Recipe, request: Request) -> str:
+    levels = sort_recipe_levels(recipe, list_requested_levels(request))
+    return make_labelled_version(recipe, request.version or "", [level.name for level in levels], request.dist_name)
 
 
-def _sources(recipe: Recipe, releases: Releases, choice: VersionChoice) -> tuple[Artefact, ...]:
+def _list_sources(recipe: Recipe, releases: Releases, choice: VersionChoice) -> tuple[Artefact, ...]:
     if choice.prebuilt is not None:
         return ()
     statics = choose_statics(recipe, releases, LinkMode.BUNDLE).artefacts.values()
@@ -381,8 +383,8 @@ def _sources(recipe: Recipe, releases: Releases, choice: VersionChoice) -> tuple
     return tuple(each for each in found if each is not None)
 
 
-def _wheelhouse(wish: Request, choice: VersionChoice) -> Wheelhouse | None:
-    if wish.wheelhouse is None or choice.prebuilt is None:
+def _make_wheelhouse(request: Request, choice: VersionChoice) -> Wheelhouse | None:
+    if request.wheelhouse is None or choice.prebuilt is None:
         return None
-    tool = Path(wish.wheelhouse) / "tool"
-    return Wheelhouse(directory=wish.wheelhouse, wheel=choice.prebuilt, has_tool=any(tool.glob(f"{_NAME}-*.whl")))
+    tool = Path(request.wheelhouse) / "tool"
+    return Wheelhouse(directory=request.wheelhouse, wheel=choice.prebuilt, has_tool=any(tool.glob(f"{_NAME}-*.whl")))

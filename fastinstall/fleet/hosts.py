@@ -93,7 +93,7 @@ def read_documents(files: Iterable[Path], *, beginning: int = LARGEST) -> Iterat
     """
     for file in files:
         try:
-            yield from _documents_of(file, beginning)
+            yield from _read_documents(file, beginning)
         except OSError as error:
             yield HostDocument(
                 name=_name_of(file), file=str(file), problem=f"cannot be read: {error.strerror or error}"
@@ -114,7 +114,7 @@ def read_whole(document: HostDocument) -> bytes:
     if not document.end:
         return document.content
     try:
-        with _opened(Path(document.file)) as stream:
+        with _open_file(Path(document.file)) as stream:
             return stream.read(LARGEST + 1)
     except OSError as error:
         raise DocumentError(document.file, "", f"cannot be read: {error.strerror or error}") from None
@@ -151,12 +151,12 @@ def moment_in(fields: dict[str, Any], document: HostDocument) -> float:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
-def _documents_of(file: Path, beginning: int) -> Iterator[HostDocument]:
+def _read_documents(file: Path, beginning: int) -> Iterator[HostDocument]:
     name = _name_of(file)
-    with _opened(file) as stream:
+    with _open_file(file) as stream:
         modified = os.fstat(stream.fileno()).st_mtime
         if file.suffix not in _LINES:
-            content, end = _ends(stream.fileno(), beginning)
+            content, end = _read_ends(stream.fileno(), beginning)
             yield HostDocument(name=name, file=str(file), modified=modified, content=content, end=end)
             return
         for number, line in enumerate(iter(lambda: stream.readline(LARGEST + 1), b""), start=1):
@@ -165,7 +165,7 @@ def _documents_of(file: Path, beginning: int) -> Iterator[HostDocument]:
                 yield HostDocument(name=f"{name}:{number}", file=place, modified=modified, content=line)
 
 
-def _ends(descriptor: int, beginning: int) -> tuple[bytes, bytes]:
+def _read_ends(descriptor: int, beginning: int) -> tuple[bytes, bytes]:
     """The beginning of a file, and its last bytes where that is not all of it."""
     size = os.fstat(descriptor).st_size
     if size <= beginning:
@@ -187,7 +187,7 @@ def _name_of(file: Path) -> str:
     return file.stem if file.suffix in {".json", *_LINES} else file.name
 
 
-def _opened(file: Path) -> BinaryIO:
+def _open_file(file: Path) -> BinaryIO:
     """Nothing but a file is read, and no FIFO is waited for."""
     descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -239,7 +239,7 @@ def read_host_facts(document: HostDocument) -> FleetHost | None:
     Raises:
         DocumentError: it is none, is damaged, or of another schema.
     """
-    fields = _members(document)
+    fields = _parse_members(document)
     schema = str(fields.get("schema"))
     if schema.startswith(_OF_MANY):
         return None
@@ -248,35 +248,35 @@ def read_host_facts(document: HostDocument) -> FleetHost | None:
         raise DocumentError(document.file, "", f"inspect failed there: {told}")
     refuse_other_schema("facts", fields.get("schema"), file=document.file, version="")
     try:
-        return _host(migrate_fields("facts", fields), document)
+        return _parse_host(migrate_fields("facts", fields), document)
     except DocumentError as error:
         raise DocumentError(document.file, error.key, error.problem) from None
 
 
-def _members(document: HostDocument) -> dict[str, Any]:
+def _parse_members(document: HostDocument) -> dict[str, Any]:
     if document.problem:
         raise DocumentError(document.file, "", document.problem)
     if document.end:
         with contextlib.suppress(ValueError, RecursionError):  # more of it is needed, or it will be told below
-            return _first(document.content, document.end)
+            return _parse_first_members(document.content, document.end)
     content = read_whole(document)
     if len(content) > LARGEST:
         raise DocumentError(document.file, "", f"larger than {LARGEST >> 20} MiB, which no document of inspect is")
     try:
-        return _first(content, content[-_EDGE:])
+        return _parse_first_members(content, content[-_EDGE:])
     except (ValueError, RecursionError) as error:
         problem = f"is no JSON: {error}" if content.strip() else "is empty"
         raise DocumentError(document.file, "", problem) from None
 
 
-def _first(content: bytes, end: bytes) -> dict[str, Any]:
+def _parse_first_members(content: bytes, end: bytes) -> dict[str, Any]:
     """The members that count, of a document or of its beginning, which may be cut inside of a character."""
     edges = content[:_EDGE] + end
     wanted = [*_NEEDED, *(key for key in _ADDED if f'"{key}"'.encode() in edges)]
     return first_members(_decoder().decode(content), wanted, uncut=_UNCUT, end=end.decode("utf-8", "replace"))
 
 
-def _host(fields: dict[str, Any], document: HostDocument) -> FleetHost:
+def _parse_host(fields: dict[str, Any], document: HostDocument) -> FleetHost:
     for key in ("environment", "cpu", "interpreter"):
         if key not in fields:
             raise DocumentError(document.file, key, "missing")
@@ -284,13 +284,13 @@ def _host(fields: dict[str, Any], document: HostDocument) -> FleetHost:
         name=name_in(fields, document),
         file=document.file,
         seen=moment_in(fields, document),
-        machine=_machine(fields["cpu"], _interpreter(fields["interpreter"])),
-        kind=_kind(fields["environment"]),
-        protected=_protection(fields),
+        machine=_make_machine(fields["cpu"], _parse_interpreter(fields["interpreter"])),
+        kind=_parse_kind(fields["environment"]),
+        protected=_describe_protection(fields),
     )
 
 
-def _protection(fields: dict[str, Any]) -> str:
+def _describe_protection(fields: dict[str, Any]) -> str:
     frozen, conda = fields.get("frozen"), fields.get("conda")
     if frozen is not None:
         if not isinstance(frozen, str):
@@ -303,14 +303,14 @@ def _protection(fields: dict[str, Any]) -> str:
     return "the environment is the one that conda itself lives in (base)" if conda.get("is_base") else ""
 
 
-def _kind(environment: object) -> EnvironmentKind:
+def _parse_kind(environment: object) -> EnvironmentKind:
     kind = environment.get("kind") if isinstance(environment, dict) else None
     if isinstance(kind, str) and kind in _KINDS:
         return _KINDS[kind]
     return decode(Environment, environment, file="", key="environment", strict=False).kind
 
 
-def _interpreter(told: object) -> tuple[str, ...]:
+def _parse_interpreter(told: object) -> tuple[str, ...]:
     """What counts of an interpreter; the codec, which is slower, is asked where something is wrong."""
     found = tuple(part for name in _PARTS if isinstance(part := told.get(name), str)) if isinstance(told, dict) else ()
     if len(found) == len(_PARTS):
@@ -320,14 +320,14 @@ def _interpreter(told: object) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=_KEPT)
-def _cpu(text: str) -> Cpu:
+def _parse_cpu(text: str) -> Cpu:
     """The processor without what differs among machines of one kind."""
     cpu = decode(Cpu, json_data(text), file="", key="cpu", strict=False)
     return replace(cpu, cores=1, quota=None)
 
 
 @lru_cache(maxsize=_KEPT)
-def _machine(cpu: str, interpreter: tuple[str, ...]) -> MachineClass:
+def _make_machine(cpu: str, interpreter: tuple[str, ...]) -> MachineClass:
     implementation, version, abi, platform, libc, libc_version = interpreter
     minor = _MINOR.match(version)
     if minor is None:
@@ -339,7 +339,7 @@ def _machine(cpu: str, interpreter: tuple[str, ...]) -> MachineClass:
         architecture=platform.partition("-")[2],
         libc=libc,
         libc_version=libc_version,
-        cpu=_cpu(cpu),
+        cpu=_parse_cpu(cpu),
     )
 
 
@@ -368,38 +368,38 @@ def first_members(
         RecursionError: it is nested too deeply.
     """
     found: dict[str, Any] = {}
-    place = _opening(text)
+    place = _find_opening(text)
     if _EMPTY.match(text, place):
         return found
     while len(found) < len(wanted):
-        key, start = _key(text, place)
+        key, start = _read_key(text, place)
         value, stop = _read(text, start)
         if key in wanted and key not in found:
             found[key] = text[start:stop] if key in uncut else value
-        following = _expected(_NEXT, text, stop, "a comma or a brace")
+        following = _require_match(_NEXT, text, stop, "a comma or a brace")
         place = following.end()
         if following[1] == "}":
-            _expected(_NOTHING, text, place, "nothing more")
+            _require_match(_NOTHING, text, place, "nothing more")
             break
     if not (text if end is None else end).rstrip().endswith("}"):
         raise ValueError("it has no end: only a part of it was written or copied")
     return found
 
 
-def _opening(text: str) -> int:
+def _find_opening(text: str) -> int:
     opening = re.match(r"\s*{", text)
     if opening is None:
         raise ValueError("it is no JSON object")
     return opening.end()
 
 
-def _key(text: str, place: int) -> tuple[str, int]:
+def _read_key(text: str, place: int) -> tuple[str, int]:
     """A key, and where its value begins."""
-    key, end = _read(text, _expected(_QUOTE, text, place, "a key").end() - 1)
-    return key, _expected(_COLON, text, end, "a colon").end()
+    key, end = _read(text, _require_match(_QUOTE, text, place, "a key").end() - 1)
+    return key, _require_match(_COLON, text, end, "a colon").end()
 
 
-def _expected(pattern: re.Pattern[str], text: str, place: int, what: str) -> re.Match[str]:
+def _require_match(pattern: re.Pattern[str], text: str, place: int, what: str) -> re.Match[str]:
     found = pattern.match(text, place)
     if found is None:
         raise ValueError(f"expected {what} at character {place}")

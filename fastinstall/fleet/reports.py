@@ -199,12 +199,14 @@ def read_report(document: HostDocument) -> HostReport | Unreported | None:
         return None
     try:
         if schema == _ERROR:
-            return _failed(fields, document)
+            return _parse_failure(fields, document)
         if schema == _SURVEY:
-            return _host(decode(_Survey, _named(fields), file="", strict=False), fields, document)
+            return _parse_host_report(
+                decode(_Survey, _drop_fine_findings(fields), file="", strict=False), fields, document
+            )
         refuse_other_schema("doctor", fields.get("schema"), file="", version="")
-        report = decode(_Report, _named(fields), file="", strict=False)
-        return _host(_Survey(status=report.status, reports=(report,)), fields, document)
+        report = decode(_Report, _drop_fine_findings(fields), file="", strict=False)
+        return _parse_host_report(_Survey(status=report.status, reports=(report,)), fields, document)
     except DocumentError as error:
         raise DocumentError(document.file, error.key, error.problem, hint=error.hint) from None
 
@@ -224,42 +226,47 @@ def _parse_document(document: HostDocument) -> dict[str, Any]:
     return found
 
 
-def _named(fields: dict[str, Any]) -> dict[str, Any]:
+def _drop_fine_findings(fields: dict[str, Any]) -> dict[str, Any]:
     """The document with those of its findings that are not fine; most are, and would take most of the time."""
     if isinstance(fields.get("reports"), list):
-        return {**fields, "reports": [_named(each) if isinstance(each, dict) else each for each in fields["reports"]]}
+        return {
+            **fields,
+            "reports": [_drop_fine_findings(each) if isinstance(each, dict) else each for each in fields["reports"]],
+        }
     if isinstance(fields.get("findings"), list):
         told = [each for each in fields["findings"] if not isinstance(each, dict) or each.get("status") not in _FINE]
         return {**fields, "findings": told}
     return fields
 
 
-def _host(survey: _Survey, fields: dict[str, Any], document: HostDocument) -> HostReport:
+def _parse_host_report(survey: _Survey, fields: dict[str, Any], document: HostDocument) -> HostReport:
     name = name_in(fields, document)
     return HostReport(
         host=name,
         status=survey.status,
-        findings=tuple(_shared(each, report, name) for report in survey.reports for each in report.findings),
+        findings=tuple(
+            _make_shared_finding(each, report, name) for report in survey.reports for each in report.findings
+        ),
         written=moment_in(fields, document),
         unobservable=tuple(f"{each.prefix}: {each.problem}" for each in survey.unobservable),
     )
 
 
-def _shared(finding: _Finding, report: _Report, host: str) -> SharedFinding:
+def _make_shared_finding(finding: _Finding, report: _Report, host: str) -> SharedFinding:
     prefix, remedy = str(report.environment.prefix), finding.remedy
     if remedy is not None:
-        command = _general(remedy.command, prefix) if remedy.command is not None else None
-        remedy = Remedy(text=_general(remedy.text, prefix), command=command, risk=remedy.risk)
-    message = _general(finding.message, prefix)
+        command = _generalize(remedy.command, prefix) if remedy.command is not None else None
+        remedy = Remedy(text=_generalize(remedy.text, prefix), command=command, risk=remedy.risk)
+    message = _generalize(finding.message, prefix)
     return SharedFinding(check=finding.check, status=finding.status, message=message, hosts=(host,), remedy=remedy)
 
 
-def _general(text: str, prefix: str) -> str:
+def _generalize(text: str, prefix: str) -> str:
     """What is the same for hosts whose environments lie elsewhere."""
     return text.replace(prefix, "PREFIX") if len(prefix) > 1 else text
 
 
-def _failed(fields: dict[str, Any], document: HostDocument) -> Unreported:
+def _parse_failure(fields: dict[str, Any], document: HostDocument) -> Unreported:
     message, hint = fields.get("message"), fields.get("hint")
     if not isinstance(message, str):
         raise DocumentError("", "message", "expected a sentence")
@@ -297,15 +304,19 @@ def sum_up(
     current = [report for report in told if oldest is None or report.written >= oldest]
     hosts: dict[str, Status] = {}
     for report in current:
-        hosts[report.host] = max(hosts.get(report.host, report.status), report.status, key=_weight)
-    silent = [*unreported, *_old(told, hosts, now), *(each for report in current for each in _unobservable(report))]
+        hosts[report.host] = max(hosts.get(report.host, report.status), report.status, key=_compute_weight)
+    silent = [
+        *unreported,
+        *_list_outdated(told, hosts, now),
+        *(each for report in current for each in _list_unobservable(report)),
+    ]
     known = {*hosts, *(each.host for each in silent)}
-    silent += [_missing(name) for name in sorted(set(expected) - known)]
-    by_status = {status.value: _names(hosts, status) for status in _ORDER if status in hosts.values()}
+    silent += [_make_missing(name) for name in sorted(set(expected) - known)]
+    by_status = {status.value: _list_names(hosts, status) for status in _ORDER if status in hosts.values()}
     statuses = {*hosts.values(), *((Status.UNKNOWN,) if silent else ())}
     return Collected(
-        summary=_summary(by_status, silent),
-        status=max(statuses, key=_weight, default=Status.UNKNOWN),
+        summary=_summarize(by_status, silent),
+        status=max(statuses, key=_compute_weight, default=Status.UNKNOWN),
         hosts=by_status,
         findings=_group_findings(current),
         unreported=tuple(sorted(silent, key=lambda each: (each.host, each.reason))),
@@ -331,7 +342,7 @@ def _group_findings(reports: Iterable[HostReport]) -> tuple[SharedFinding, ...]:
     )
 
 
-def _old(reports: Iterable[HostReport], current: AbcCollection[str], now: float) -> Iterator[Unreported]:
+def _list_outdated(reports: Iterable[HostReport], current: AbcCollection[str], now: float) -> Iterator[Unreported]:
     """Hosts of which there are old reports only, each by its latest."""
     latest: dict[str, HostReport] = {}
     for report in reports:
@@ -342,27 +353,27 @@ def _old(reports: Iterable[HostReport], current: AbcCollection[str], now: float)
         yield Unreported(host=host, absence=Absence.OLD, reason=reason, hint=_SUMMARY_HINT)
 
 
-def _unobservable(report: HostReport) -> Iterator[Unreported]:
+def _list_unobservable(report: HostReport) -> Iterator[Unreported]:
     for reason in report.unobservable:
         yield Unreported(host=report.host, absence=Absence.UNOBSERVABLE, reason=reason, hint=_SUMMARY_HINT)
 
 
-def _missing(host: str) -> Unreported:
+def _make_missing(host: str) -> Unreported:
     return Unreported(host=host, absence=Absence.MISSING, reason="there is no report of it", hint=_SUMMARY_HINT)
 
 
-def _names(hosts: dict[str, Status], status: Status) -> tuple[str, ...]:
+def _list_names(hosts: dict[str, Status], status: Status) -> tuple[str, ...]:
     return tuple(sorted(name for name, each in hosts.items() if each is status))
 
 
-def _summary(by_status: dict[str, tuple[str, ...]], silent: list[Unreported]) -> str:
+def _summarize(by_status: dict[str, tuple[str, ...]], silent: list[Unreported]) -> str:
     told = [f"{len(names):,} {status}" for status, names in by_status.items()]
     reported = sum(len(names) for names in by_status.values())
     without = len({each.host for each in silent})
     return f"{format_quantity(reported, 'host')} with a report: {', '.join(told) or 'none'}; {without:,} without one"
 
 
-def _weight(status: Status) -> tuple[int, bool]:
+def _compute_weight(status: Status) -> tuple[int, bool]:
     """By gravity; of two that weigh alike, the one that was determined."""
     return status.gravity, status in {Status.ERROR, Status.WARNING, Status.HINT, Status.OK}
 
@@ -414,13 +425,13 @@ def _list_expected_hosts(place: Path) -> Iterator[str]:
     """The hosts that a wheelhouse's fleet.json serves, or those of facts files."""
     file = place / FLEET_FILE if place.is_dir() else place
     if file.is_file() and file.suffix == ".json":
-        yield from (name for artefact in _fleet(file).artefacts for name in artefact.hosts)
+        yield from (name for artefact in _read_fleet(file).artefacts for name in artefact.hosts)
         return
     for each in read_hosts(document_files(place, "--hosts")):
         yield each.name if isinstance(each, FleetHost) else each.host
 
 
-def _fleet(file: Path) -> Fleet:
+def _read_fleet(file: Path) -> Fleet:
     try:
         return open_document(Fleet, "fleet", json_data(foreign.read_bytes(file)), file=file)
     except OSError as error:

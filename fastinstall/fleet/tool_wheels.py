@@ -62,7 +62,7 @@ def bring_tool(session: Session, wheelhouse: Path, *, pythons: Sequence[str] = (
     session.emit(Started(stage="download", message="bringing fastinstall itself and what it needs"))
     cache = session.own_cache()
     wheel = make_tool_wheel(cache, session.variables, offline=offline)
-    wanted = _minors((*_list_supported_minors(wheel), *_served(there), *pythons))
+    wanted = _sort_minors((*_list_supported_minors(wheel), *_list_served_versions(there), *pythons))
     fetching = DependencyFetching(
         wheel=wheel,
         pythons=wanted,
@@ -126,14 +126,14 @@ def _list_supported_minors(wheel: Path) -> tuple[str, ...]:
     return (*named, f"{sys.version_info.major}.{sys.version_info.minor}")
 
 
-def _served(names: Iterable[str]) -> tuple[str, ...]:
+def _list_served_versions(names: Iterable[str]) -> tuple[str, ...]:
     """The minor versions that wheels of one minor version are for."""
     parsed = (parse_filename(name) for name in names if name.endswith(".whl"))
     tags = (tag for each in parsed if each is not None for tag in each.tags if tag.interpreter == tag.abi)
     return tuple(f"3.{match[1]}" for tag in tags if (match := _OF_ONE_MINOR.fullmatch(tag.interpreter)))
 
 
-def _minors(pythons: Iterable[str]) -> tuple[str, ...]:
+def _sort_minors(pythons: Iterable[str]) -> tuple[str, ...]:
     """Return the versions that can run fastinstall, each once, lowest first."""
     found = {(int(match[1]), int(match[2])) for each in pythons if (match := re.match(r"(\d+)\.(\d+)", each))}
     return tuple(f"{major}.{minor}" for major, minor in sorted(found) if (major, minor) >= _OLDEST)
@@ -158,8 +158,8 @@ def make_tool_wheel(cache: Path, variables: Mapping[str, str], *, offline: bool 
     Raises:
         FailedError: it cannot be built, or its installed files are not what was installed.
     """
-    checkout = _checkout()
-    contents = _contents_of(checkout) if checkout is not None else _installed_contents()
+    checkout = _find_checkout()
+    contents = _list_checkout_contents(checkout) if checkout is not None else _list_installed_contents()
     place = cache / "tool" / "own" / values.digest({name: files.sha256(path) for name, path in contents.items()})[:32]
     found = next(place.glob("fastinstall-*.whl"), None) if place.is_dir() else None
     if found is not None:
@@ -175,19 +175,19 @@ def make_tool_wheel(cache: Path, variables: Mapping[str, str], *, offline: bool 
     return next(place.glob("fastinstall-*.whl"))
 
 
-def _checkout() -> Path | None:
+def _find_checkout() -> Path | None:
     """Return the checkout that contains this module, or None if it was installed."""
     above = _PACKAGE.parent
     return above if not (_PACKAGE / "_data").is_dir() and (above / "pyproject.toml").is_file() else None
 
 
-def _contents_of(checkout: Path) -> dict[str, Path]:
+def _list_checkout_contents(checkout: Path) -> dict[str, Path]:
     """What goes into the wheel, by names relative to the checkout."""
-    found = (path for name in _OF_A_CHECKOUT for path in _files_of(checkout / name))
+    found = (path for name in _OF_A_CHECKOUT for path in _list_files(checkout / name))
     return {path.relative_to(checkout).as_posix(): path for path in sorted(found)}
 
 
-def _files_of(path: Path) -> Iterator[Path]:
+def _list_files(path: Path) -> Iterator[Path]:
     if path.is_file():
         yield path
     else:
@@ -208,7 +208,7 @@ def _build(checkout: Path, directory: Path, variables: Mapping[str, str], *, off
         raise FailedError(f"{checkout}: its wheel cannot be built", hint=hint, details=error.details) from error
 
 
-def _installed_contents() -> dict[str, Path]:
+def _list_installed_contents() -> dict[str, Path]:
     """The installed files by their names in a wheel, as RECORD lists them.
 
     Raises:

@@ -45,71 +45,73 @@ class Share:
     reason: str
 
 
-def shares(machines: Iterable[MachineClass], recipe: Recipe, wish: Request) -> tuple[Share, ...]:
+def shares(machines: Iterable[MachineClass], recipe: Recipe, request: Request) -> tuple[Share, ...]:
     """The wheels that serve machines at their best, as few as that takes; by Python, the top of the wheelhouse first.
 
     Args:
         machines: each of which something can be built for (`fleet_refusals`).
         recipe: knows the levels.
-        wish: names levels, which then are in every wheel, or leaves the choice to us.
+        request: names levels, which then are in every wheel, or leaves the choice to us.
     """
     by_python: dict[tuple[str, ...], list[MachineClass]] = {}
     for machine in machines:
-        by_python.setdefault(_python(machine), []).append(machine)
-    return tuple(share for key in sorted(by_python) for share in _shares(by_python[key], recipe, wish))
+        by_python.setdefault(_make_python_key(machine), []).append(machine)
+    return tuple(share for key in sorted(by_python) for share in _list_shares(by_python[key], recipe, request))
 
 
-def choose_loaded_level(machine: MachineClass, share: Share, recipe: Recipe, wish: Request) -> str:
+def choose_loaded_level(machine: MachineClass, share: Share, recipe: Recipe, request: Request) -> str:
     """Which of a wheel's levels a machine runs."""
-    if len(share.levels) == 1 or not _chooses(machine, wish):
+    if len(share.levels) == 1 or not _has_choosing_loader(machine, request):
         return share.levels[0]
     return [level.name for level in sort_recipe_levels(recipe, share.levels) if not lacking(level, machine.cpu)][-1]
 
 
-def _shares(machines: list[MachineClass], recipe: Recipe, wish: Request) -> Iterator[Share]:
-    asked = tuple(level.name for level in sort_recipe_levels(recipe, list_requested_levels(wish)))
+def _list_shares(machines: list[MachineClass], recipe: Recipe, request: Request) -> Iterator[Share]:
+    asked = tuple(level.name for level in sort_recipe_levels(recipe, list_requested_levels(request)))
     if asked:
         yield Share(machines=tuple(machines), levels=asked, directory=TOP, reason=f"{listing(asked)}, as asked")
         return
     best = {machine: choose_best_level(recipe, machine.cpu).name for machine in machines}
-    common = _common(best, recipe, wish)
+    common = _choose_common_levels(best, recipe, request)
     apart: dict[str, list[MachineClass]] = {}
     for machine in machines:
-        if best[machine] != common[0] and not (best[machine] in common and _chooses(machine, wish)):
+        if best[machine] != common[0] and not (best[machine] in common and _has_choosing_loader(machine, request)):
             apart.setdefault(best[machine], []).append(machine)
     elsewhere = {machine for found in apart.values() for machine in found}
     top = tuple(machine for machine in machines if machine not in elsewhere)
-    yield Share(machines=top, levels=common, directory=TOP, reason=_reason(common))
+    yield Share(machines=top, levels=common, directory=TOP, reason=_explain_levels(common))
     for name in sorted(apart):
-        yield Share(machines=tuple(apart[name]), levels=(name,), directory=name, reason=_reason_apart(name, wish))
+        yield Share(
+            machines=tuple(apart[name]), levels=(name,), directory=name, reason=_explain_single_level(name, request)
+        )
 
 
-def _common(best: dict[MachineClass, str], recipe: Recipe, wish: Request) -> tuple[str, ...]:
+def _choose_common_levels(best: dict[MachineClass, str], recipe: Recipe, request: Request) -> tuple[str, ...]:
     """The levels of the wheel at the top: the least of all machines, and the best of those whose loader chooses."""
     ordered = [level.name for level in sort_recipe_levels(recipe, set(best.values()))]
-    chosen = {name for machine, name in best.items() if name in LEVELS and _chooses(machine, wish)}
+    chosen = {name for machine, name in best.items() if name in LEVELS and _has_choosing_loader(machine, request)}
     together = chosen if ordered[0] in LEVELS else set()
     return tuple(level.name for level in sort_recipe_levels(recipe, {ordered[0], *together}))
 
 
-def _chooses(machine: MachineClass, wish: Request) -> bool:
+def _has_choosing_loader(machine: MachineClass, request: Request) -> bool:
     """Whether the loader there takes the best of several levels in one wheel."""
-    return wish.link is LinkMode.BUNDLE and knows_levels(machine.libc, machine.libc_version)
+    return request.link is LinkMode.BUNDLE and knows_levels(machine.libc, machine.libc_version)
 
 
-def _python(machine: MachineClass) -> tuple[str, ...]:
+def _make_python_key(machine: MachineClass) -> tuple[str, ...]:
     major, _, minor = machine.python.partition(".")
     return machine.implementation, f"{major:>3}.{minor:>3}", machine.abi, machine.architecture, machine.libc
 
 
-def _reason(levels: tuple[str, ...]) -> str:
+def _explain_levels(levels: tuple[str, ...]) -> str:
     if len(levels) == 1:
         return f"{levels[0]} is what every host has that takes it"
     return f"{listing(levels)} in one wheel: the loader takes the best that each CPU has"
 
 
-def _reason_apart(level: str, wish: Request) -> str:
-    if wish.link is LinkMode.BUNDLE:
+def _explain_single_level(level: str, request: Request) -> str:
+    if request.link is LinkMode.BUNDLE:
         return f"{level} alone: the loader there (glibc before 2.33) cannot choose among several"
     return f"{level} alone: a wheel that is linked to libraries outside of it carries one level"
 
@@ -132,7 +134,7 @@ class Limits:
 
 
 def plan_fleet(
-    hosts: Iterable[FleetHost], unread: Iterable[ExcludedHost], recipe: Recipe, wish: Request, limits: Limits
+    hosts: Iterable[FleetHost], unread: Iterable[ExcludedHost], recipe: Recipe, request: Request, limits: Limits
 ) -> Fleet:
     """Decide what is built for whom.
 
@@ -140,21 +142,21 @@ def plan_fleet(
         hosts: by their documents, in any order.
         unread: hosts whose documents could not be read.
         recipe: what is built.
-        wish: named levels hold for all hosts; else each gets the best that it has.
+        request: named levels hold for all hosts; else each gets the best that it has.
         limits: which documents count.
     """
     known = tuple(hosts)
-    names, refused = _sorted_out(known, recipe, wish, limits)
-    found = shares(names, recipe, wish)
-    artefacts = tuple(_artefact(share, names) for share in found)
-    groups = _groups(zip(found, artefacts, strict=True), names, recipe, wish)
+    names, refused = _sort_out_hosts(known, recipe, request, limits)
+    found = shares(names, recipe, request)
+    artefacts = tuple(_make_artefact(share, names) for share in found)
+    groups = _make_groups(zip(found, artefacts, strict=True), names, recipe, request)
     left_out = tuple(sorted((*refused, *unread), key=lambda each: (each.host, each.reason)))
     served = {name for each in names.values() for name in each}
     systems = sum(host.kind is EnvironmentKind.SYSTEM and host.name in served for host in known)
     notes = (*system_note(systems), *explain_least_level(groups, artefacts), *explain_wheelhouse_directories(artefacts))
     return Fleet(
         summary=summary_of(artefacts, left_out),
-        wish=wish,
+        wish=request,
         groups=groups,
         artefacts=artefacts,
         left_out=left_out,
@@ -162,8 +164,8 @@ def plan_fleet(
     )
 
 
-def _sorted_out(
-    hosts: tuple[FleetHost, ...], recipe: Recipe, wish: Request, limits: Limits
+def _sort_out_hosts(
+    hosts: tuple[FleetHost, ...], recipe: Recipe, request: Request, limits: Limits
 ) -> tuple[dict[MachineClass, list[str]], list[ExcludedHost]]:
     """The hosts that something is built for, by machine, and the others."""
     twice = duplicates(hosts)
@@ -174,7 +176,7 @@ def _sorted_out(
             continue
         machine = host.machine
         if machine not in verdicts:
-            verdicts[machine] = machine_verdict(machine, recipe, wish)
+            verdicts[machine] = machine_verdict(machine, recipe, request)
         verdict = host_verdict(host, limits.now, limits.max_age) or verdicts[machine]
         if verdict is None:
             names.setdefault(machine, []).append(host.name)
@@ -184,7 +186,7 @@ def _sorted_out(
     return names, refused
 
 
-def _artefact(share: Share, names: Names) -> FleetArtefact:
+def _make_artefact(share: Share, names: Names) -> FleetArtefact:
     machine = share.machines[0]
     return FleetArtefact(
         id=f"{machine.abi}-{'.'.join(level.removeprefix('x86-64-') for level in share.levels)}",
@@ -193,22 +195,22 @@ def _artefact(share: Share, names: Names) -> FleetArtefact:
         abi=machine.abi,
         architecture=machine.architecture,
         libc=machine.libc,
-        minimum_glibc=_oldest(each.libc_version for each in share.machines),
+        minimum_glibc=_find_oldest(each.libc_version for each in share.machines),
         levels=share.levels,
         directory=share.directory,
         reason=share.reason,
-        hosts=_sorted_names(share.machines, names),
+        hosts=_sort_names(share.machines, names),
     )
 
 
-def _groups(
-    found: Iterable[tuple[Share, FleetArtefact]], names: Names, recipe: Recipe, wish: Request
+def _make_groups(
+    found: Iterable[tuple[Share, FleetArtefact]], names: Names, recipe: Recipe, request: Request
 ) -> tuple[HostGroup, ...]:
     alike: dict[tuple[str, ...], list[MachineClass]] = {}
     for share, artefact in found:
         for machine in share.machines:
             level = find_offered_level(machine.cpu) or ""
-            key = (artefact.id, machine.libc_version, level, choose_loaded_level(machine, share, recipe, wish))
+            key = (artefact.id, machine.libc_version, level, choose_loaded_level(machine, share, recipe, request))
             alike.setdefault(key, []).append(machine)
     groups = (_group(key, machines, names) for key, machines in alike.items())
     return tuple(sorted(groups, key=lambda group: (-len(group.hosts), group.artefact, group.libc_version, group.level)))
@@ -226,15 +228,15 @@ def _group(key: tuple[str, ...], machines: list[MachineClass], names: Names) -> 
         level=level,
         runs=runs,
         artefact=artefact,
-        hosts=_sorted_names(machines, names),
+        hosts=_sort_names(machines, names),
     )
 
 
-def _sorted_names(machines: Iterable[MachineClass], names: Names) -> tuple[str, ...]:
+def _sort_names(machines: Iterable[MachineClass], names: Names) -> tuple[str, ...]:
     return tuple(sorted(name for machine in machines for name in names[machine]))
 
 
-def _oldest(versions: Iterable[str]) -> str:
+def _find_oldest(versions: Iterable[str]) -> str:
     """The lowest of version numbers; empty where none is known."""
     return min((version for version in versions if numbers(version)), key=numbers, default="")
 
@@ -255,11 +257,11 @@ def select_reachable_hosts(fleet: Fleet, needed: Mapping[str, str]) -> Fleet:
         fleet: with its wheels.
         needed: the glibc that each artefact's wheel needs, by the artefact's `id`; empty where nothing is known.
     """
-    beyond = tuple(group for group in fleet.groups if not _reaches(group, needed.get(group.artefact, "")))
+    beyond = tuple(group for group in fleet.groups if not _is_served(group, needed.get(group.artefact, "")))
     if not beyond:
         return fleet
-    out = {name: _left_out(name, group, needed[group.artefact]) for group in beyond for name in group.hosts}
-    artefacts = tuple(_without(artefact, out) for artefact in fleet.artefacts)
+    out = {name: _exclude_old_glibc(name, group, needed[group.artefact]) for group in beyond for name in group.hosts}
+    artefacts = tuple(_remove_hosts(artefact, out) for artefact in fleet.artefacts)
     left_out = tuple(sorted((*fleet.left_out, *out.values()), key=lambda each: (each.host, each.reason)))
     return replace(
         fleet,
@@ -270,15 +272,15 @@ def select_reachable_hosts(fleet: Fleet, needed: Mapping[str, str]) -> Fleet:
     )
 
 
-def _reaches(group: HostGroup, needed: str) -> bool:
+def _is_served(group: HostGroup, needed: str) -> bool:
     return not needed or not group.libc_version or numbers(group.libc_version) >= numbers(needed)
 
 
-def _without(artefact: FleetArtefact, out: Mapping[str, ExcludedHost]) -> FleetArtefact:
+def _remove_hosts(artefact: FleetArtefact, out: Mapping[str, ExcludedHost]) -> FleetArtefact:
     return replace(artefact, hosts=tuple(name for name in artefact.hosts if name not in out))
 
 
-def _left_out(name: str, group: HostGroup, needed: str) -> ExcludedHost:
+def _exclude_old_glibc(name: str, group: HostGroup, needed: str) -> ExcludedHost:
     return ExcludedHost(
         host=name,
         cause=Cause.REACH,
@@ -296,16 +298,16 @@ Verdict = tuple[Cause, str, str]
 """Why, in a word and in a sentence, and what to do about it."""
 
 
-def machine_verdict(machine: MachineClass, recipe: Recipe, wish: Request) -> Verdict | None:
+def machine_verdict(machine: MachineClass, recipe: Recipe, request: Request) -> Verdict | None:
     """Explain why nothing is built for a machine, or return None if something is.
 
     The architecture comes first, because a level says nothing on another.
     """
-    for judge in (_architecture, _implementation, _libc):
+    for judge in (_judge_architecture, _judge_implementation, _judge_libc):
         found = judge(machine)
         if found is not None:
             return found
-    return _refuse_python(machine, recipe) or _cpu(machine, recipe, wish)
+    return _refuse_python(machine, recipe) or _judge_cpu(machine, recipe, request)
 
 
 def host_verdict(host: FleetHost, now: float, max_age: float | None) -> Verdict | None:
@@ -331,10 +333,10 @@ def duplicates(hosts: Iterable[FleetHost]) -> dict[str, ExcludedHost]:
     files: dict[str, list[str]] = {}
     for host in hosts:
         files.setdefault(host.name, []).append(host.file)
-    return {name: _duplicate(name, sorted(found)) for name, found in files.items() if len(found) > 1}
+    return {name: _exclude_duplicate(name, sorted(found)) for name, found in files.items() if len(found) > 1}
 
 
-def _duplicate(name: str, files: list[str]) -> ExcludedHost:
+def _exclude_duplicate(name: str, files: list[str]) -> ExcludedHost:
     told = listing([*files[:_SHOWN], f"{len(files) - _SHOWN} more"] if len(files) > _SHOWN else files)
     hint = f"keep the one that speaks of {name}, or give each a name of its own"
     return ExcludedHost(
@@ -342,7 +344,7 @@ def _duplicate(name: str, files: list[str]) -> ExcludedHost:
     )
 
 
-def _architecture(machine: MachineClass) -> Verdict | None:
+def _judge_architecture(machine: MachineClass) -> Verdict | None:
     found = next((each for each in (machine.cpu.architecture, machine.architecture) if each != _MACHINE), None)
     if found is None:
         return None
@@ -350,13 +352,13 @@ def _architecture(machine: MachineClass) -> Verdict | None:
     return Cause.ARCHITECTURE, f"it is {found or 'of unknown architecture'}, and wheels are built for x86-64 only", hint
 
 
-def _implementation(machine: MachineClass) -> Verdict | None:
+def _judge_implementation(machine: MachineClass) -> Verdict | None:
     if machine.implementation == "cpython":
         return None
     return Cause.IMPLEMENTATION, f"its Python is {machine.implementation}: the core is built for CPython only", _STOCK
 
 
-def _libc(machine: MachineClass) -> Verdict | None:
+def _judge_libc(machine: MachineClass) -> Verdict | None:
     if machine.libc == "glibc":
         return None
     hint = "build on a machine of that kind: fastinstall build -o DIR"
@@ -371,8 +373,8 @@ def _refuse_python(machine: MachineClass, recipe: Recipe) -> Verdict | None:
     return Cause.PYTHON, f"{recipe.name} is for Python {pythons}, and it has {machine.python}", hint
 
 
-def _cpu(machine: MachineClass, recipe: Recipe, wish: Request) -> Verdict | None:
-    asked = list_requested_levels(wish)
+def _judge_cpu(machine: MachineClass, recipe: Recipe, request: Request) -> Verdict | None:
+    asked = list_requested_levels(request)
     if not asked:
         try:
             choose_best_level(recipe, machine.cpu)

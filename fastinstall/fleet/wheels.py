@@ -67,7 +67,7 @@ def plan_hosts(session: Session, request: FleetRequest, wish: Request) -> Fleet:
     hosts, unread = _read(request.hosts)
     limits = Limits(now=session.now().timestamp(), max_age=request.max_age)
     fleet = plan_fleet(hosts, unread, recipe, wish, limits)
-    return replace(fleet, artefacts=tuple(_with_builders(session, request, fleet)))
+    return replace(fleet, artefacts=tuple(_add_builders(session, request, fleet)))
 
 
 def _read(directory: Path) -> tuple[list[FleetHost], list[ExcludedHost]]:
@@ -85,16 +85,16 @@ def _read(directory: Path) -> tuple[list[FleetHost], list[ExcludedHost]]:
     return hosts, unread
 
 
-def _refuse_native(recipe: Recipe, wish: Request) -> None:
+def _refuse_native(recipe: Recipe, request: Request) -> None:
     """Code for the CPU of this machine is for no other."""
-    if "native" in list_requested_levels(wish):
+    if "native" in list_requested_levels(request):
         known = ", ".join(level.name for level in recipe.levels if level.name != "native")
         raise UsageError(
             "--level native is for the machine that builds, and --hosts are others", hint=f"name a level: {known}"
         )
 
 
-def _with_builders(session: Session, request: FleetRequest, fleet: Fleet) -> Iterator[FleetArtefact]:
+def _add_builders(session: Session, request: FleetRequest, fleet: Fleet) -> Iterator[FleetArtefact]:
     """Each artefact with the interpreter of this machine that it is built with."""
     first = tuple(python for python in (request.python, base_python(session)) if python is not None)
     builders: dict[str, Path | None] = {}
@@ -103,10 +103,10 @@ def _with_builders(session: Session, request: FleetRequest, fleet: Fleet) -> Ite
             found = interpreter_with(artefact.abi, artefact.python, first, session.variables)
             builders[artefact.abi] = Path(found.executable) if found is not None else None
         builder = builders[artefact.abi]
-        yield replace(artefact, builder=builder) if builder is not None else _without_builder(artefact)
+        yield replace(artefact, builder=builder) if builder is not None else _report_missing_builder(artefact)
 
 
-def _without_builder(artefact: FleetArtefact) -> FleetArtefact:
+def _report_missing_builder(artefact: FleetArtefact) -> FleetArtefact:
     name = f"python{artefact.python}{'t' if artefact.abi.endswith('t') else ''}"
     return replace(
         artefact,
@@ -134,7 +134,7 @@ class WheelThere:
     platforms: tuple[str, ...]
 
 
-def wheel_there(directory: Path, artefact: FleetArtefact, recipe: Recipe, wish: Request) -> WheelThere | None:
+def wheel_there(directory: Path, artefact: FleetArtefact, recipe: Recipe, request: Request) -> WheelThere | None:
     """Find the newest wheel in a directory that matches an artefact, or return None.
 
     It counts where SHA256SUMS lists it with the sum that it has, and where it says itself that this recipe made it,
@@ -143,14 +143,14 @@ def wheel_there(directory: Path, artefact: FleetArtefact, recipe: Recipe, wish: 
     Raises:
         DocumentError: SHA256SUMS cannot be read.
     """
-    if wish.upgrade or wish.require:
+    if request.upgrade or request.require:
         return None
     sums = read_sums(directory / SUMS)
     fitting = sorted(
-        _fitting(sums, artefact, recipe, wish), key=lambda pair: parse_version_number(pair[0]), reverse=True
+        _list_fitting(sums, artefact, recipe, request), key=lambda pair: parse_version_number(pair[0]), reverse=True
     )
     for _, name in fitting:
-        if _is_sound(directory / name, sums[name], wish):
+        if _is_sound(directory / name, sums[name], request):
             return describe_wheel_file(name, sums[name])
     return None
 
@@ -162,32 +162,32 @@ def describe_wheel_file(name: str, sha256: str) -> WheelThere:
     return WheelThere(name=name, sha256=sha256, platforms=tuple(sorted(platforms)))
 
 
-def _fitting(
-    names: "dict[str, str]", artefact: FleetArtefact, recipe: Recipe, wish: Request
+def _list_fitting(
+    names: "dict[str, str]", artefact: FleetArtefact, recipe: Recipe, request: Request
 ) -> Iterator[tuple[str, str]]:
     """Version and name of each file that is for this Python, with these levels, at the wished version."""
     for name in names:
         known = parse_filename(name) if name.endswith(".whl") else None
-        if known is None or known.name != wish.dist_name or artefact.abi not in {tag.abi for tag in known.tags}:
+        if known is None or known.name != request.dist_name or artefact.abi not in {tag.abi for tag in known.tags}:
             continue
         version = str(known.version)
-        named = wish.version is None or base_version(version) == base_version(wish.version)
+        named = request.version is None or base_version(version) == base_version(request.version)
         if named and parse_labelled_levels(recipe, version) == artefact.levels:
             yield version, name
 
 
-def _is_sound(wheel: Path, sha256: str, wish: Request) -> bool:
+def _is_sound(wheel: Path, sha256: str, request: Request) -> bool:
     try:
-        return files.sha256(wheel) == sha256.lower() and _is_made_as(wheel, wish)
+        return files.sha256(wheel) == sha256.lower() and _is_made_as(wheel, request)
     except (OSError, FailedError, ValueError):
         return False
 
 
-def _is_made_as(wheel: Path, wish: Request) -> bool:
+def _is_made_as(wheel: Path, request: Request) -> bool:
     with sound_zip(wheel) as archive:
         told = next((name for name in archive.files if name.endswith(_MADE)), None)
         made = json_data(archive.read(told)) if told is not None else None
-    return isinstance(made, dict) and made.get("recipe") == wish.recipe and made.get("link") == wish.link
+    return isinstance(made, dict) and made.get("recipe") == request.recipe and made.get("link") == request.link
 
 
 FLEET_FILE = "fleet.json"
@@ -216,7 +216,7 @@ def build_fleet(session: Session, request: FleetRequest, wish: Request, wheelhou
         return fleet
     recipe = recipe_named(session, wish.recipe)
     require_wheelhouse(session, wheelhouse)
-    with _alone(wheelhouse):
+    with _lock_wheelhouse(wheelhouse):
         pairs = list(_make_artefacts(session, fleet, recipe, wheelhouse))
         needed = {artefact.id: find_oldest_glibc(wheel.platforms) for artefact, wheel in pairs if wheel is not None}
         built = select_reachable_hosts(replace(fleet, artefacts=tuple(artefact for artefact, _ in pairs)), needed)
@@ -233,7 +233,7 @@ def _make_artefacts(
         there = wheel_there(directory, artefact, recipe, fleet.wish)
         if there is not None:
             session.emit(Noted(message=f"{turn}: {there.name} is there already"))
-            yield _with_wheel(artefact, there), there
+            yield _add_wheel(artefact, there), there
         elif artefact.builder is None:
             session.emit(Noted(message=f"{turn}: {artefact.problem}", warning=True))
             yield artefact, None
@@ -243,28 +243,28 @@ def _make_artefacts(
 
 
 def _build_artefact(
-    session: Session, artefact: FleetArtefact, wish: Request, directory: Path
+    session: Session, artefact: FleetArtefact, request: Request, directory: Path
 ) -> tuple[FleetArtefact, WheelThere | None]:
     """The artefact with its wheel, or with what kept it from being built."""
     target = NamedTarget(python=Path(artefact.builder) if artefact.builder is not None else None)
     try:
-        result = build_into(session, target, replace(wish, level="auto", levels=artefact.levels), directory).result
+        result = build_into(session, target, replace(request, level="auto", levels=artefact.levels), directory).result
     except FastinstallError as error:
         session.emit(Noted(message=f"{artefact.id}: {error.message}", warning=True))
         details = f" ({error.details[-1]})" if error.details else ""
         return replace(artefact, problem=f"{error.message}{details}", hint=error.hint or ""), None
     there = describe_wheel_file(result.wheel.name, result.sha256)
-    return _with_wheel(artefact, there), there
+    return _add_wheel(artefact, there), there
 
 
-def _with_wheel(artefact: FleetArtefact, wheel: WheelThere) -> FleetArtefact:
+def _add_wheel(artefact: FleetArtefact, wheel: WheelThere) -> FleetArtefact:
     """What made it says nothing of a wheel that is there, so a machine without that Python writes the same."""
     path = Path(artefact.directory, wheel.name)
     return replace(artefact, wheel=str(path), sha256=wheel.sha256, builder=None, problem="", hint="")
 
 
 @contextmanager
-def _alone(wheelhouse: Path) -> Iterator[None]:
+def _lock_wheelhouse(wheelhouse: Path) -> Iterator[None]:
     """One writer of a wheelhouse at a time."""
     try:
         wheelhouse.mkdir(parents=True, exist_ok=True)

@@ -67,22 +67,22 @@ def read_events(prefix: Path, limit: int = 20) -> tuple[GuardEvent, ...]:
         prefix: of the environment.
         limit: how many at most.
     """
-    events = (event for name in (EVENTS, EVENTS_BEFORE) for event in _backwards(prefix / name))
+    events = (event for name in (EVENTS, EVENTS_BEFORE) for event in _read_backwards(prefix / name))
     return tuple(event for event, _ in zip(events, range(limit), strict=False))
 
 
-def _backwards(file: Path) -> Iterator[GuardEvent]:
+def _read_backwards(file: Path) -> Iterator[GuardEvent]:
     try:
         lines = foreign.read_bytes(file).splitlines()
     except OSError:
         return
     for line in reversed(lines):
-        event = _event(line)
+        event = _parse_event(line)
         if event is not None:
             yield event
 
 
-def _event(line: bytes) -> GuardEvent | None:
+def _parse_event(line: bytes) -> GuardEvent | None:
     try:
         data = json_data(line)
     except ValueError:
@@ -104,7 +104,7 @@ def renew(store: JournalStore, facts: Facts, receipt: Receipt, transaction: Tran
     site_packages = Path(facts.interpreter.site_packages)
     target = guard_target(site_packages, receipt.core, receipt.stack_version)
     stage_guard(transaction.stage, target, Path(facts.interpreter.executable))
-    transaction.perform(_moves_in(store, site_packages))
+    transaction.perform(_list_moves_in(store, site_packages))
 
 
 def moves_out(store: JournalStore, site_packages: Path) -> Sequence[Move]:
@@ -116,7 +116,7 @@ def moves_out(store: JournalStore, site_packages: Path) -> Sequence[Move]:
     ]
 
 
-def _moves_in(store: JournalStore, site_packages: Path) -> Sequence[Move]:
+def _list_moves_in(store: JournalStore, site_packages: Path) -> Sequence[Move]:
     present = entries_present(site_packages)
     return [
         Move(
@@ -166,7 +166,7 @@ def measure_cost(python: Path, site_packages: Path, starts: int = 20) -> GuardCo
         for number in range(starts):
             timed.append(_start_of_guard(python, site_packages))
             if number % _TIMED_INSIDE == 0:
-                whole.append(_whole_start(python))
+                whole.append(_time_start(python))
     except (process.CommandError, ValueError):
         return None
     if not timed:
@@ -182,7 +182,7 @@ def _start_of_guard(python: Path, site_packages: Path) -> int:
     return int(process.run(argv, timeout=_MOST_SECONDS).stdout)
 
 
-def _whole_start(python: Path) -> float:
+def _time_start(python: Path) -> float:
     before = time.perf_counter()
     process.run((python, "-I", "-c", "pass"), timeout=_MOST_SECONDS)
     return time.perf_counter() - before

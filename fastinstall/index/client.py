@@ -66,11 +66,11 @@ def read_page(page: IndexPage) -> tuple[OfferedFile, ...]:
     """
     is_json = page.content_type.lower().startswith(JSON)
     links = tuple((parse_json_response if is_json else parse_html_page)(page))
-    published = dict(_in_json(page) if is_json else _in_html(page))
+    published = dict(_list_json_provenance(page) if is_json else _list_html_provenance(page))
     return tuple(OfferedFile(link=link, provenance=published.get(link.url, "")) for link in links)
 
 
-def _in_json(page: IndexPage) -> Iterator[tuple[str, str]]:
+def _list_json_provenance(page: IndexPage) -> Iterator[tuple[str, str]]:
     if f'"{_KEY}"'.encode() not in page.content:
         return
     base = page.link.url_without_fragment
@@ -79,7 +79,7 @@ def _in_json(page: IndexPage) -> Iterator[tuple[str, str]]:
             yield urljoin(base, file["url"]), urljoin(base, file[_KEY])
 
 
-def _in_html(page: IndexPage) -> Iterator[tuple[str, str]]:
+def _list_html_provenance(page: IndexPage) -> Iterator[tuple[str, str]]:
     if _ATTRIBUTE.encode() not in page.content:
         return
     parser = IndexHTMLParser()
@@ -129,7 +129,7 @@ class Web:
 
     def __init__(self, settings: PipSettings, timeout: float) -> None:
         self._timeout = timeout
-        self._client = _client(settings, timeout)
+        self._client = _make_client(settings, timeout)
         self._trusted = tuple(parse_netloc(host) for host in settings.trusted_hosts)
         self._client.event_hooks = {"request": [self._require_web], "response": [self._require_secure_way]}
 
@@ -149,7 +149,7 @@ class Web:
             RefusedError: the index is neither encrypted nor trusted, or leads on to a place that is not.
         """
         self._require_secure(url)
-        response = self._patiently(url, lambda: self._page(url))
+        response = self._retry(url, lambda: self._get_page(url))
         absent = (*_ABSENT, _FORBIDDEN) if forbidden_is_absent else _ABSENT
         if response.status_code in absent:
             return ()
@@ -169,22 +169,22 @@ class Web:
             RefusedError: the server is neither encrypted nor trusted, or leads on to a place that is not.
         """
         self._require_secure(url)
-        self._patiently(url, lambda: self._stream(url, path, report))
+        self._retry(url, lambda: self._download(url, path, report))
 
     def _require_secure(self, url: str) -> None:
         if not self._is_secure(url):
-            raise _insecure(url)
+            raise _make_insecure_error(url)
 
     def _is_secure(self, url: str) -> bool:
         try:
             return is_secure_origin(cast("Fetcher", self._client), Link(url))
         except ValueError as error:
-            raise _unreachable(url, error, self._timeout) from error
+            raise _make_unreachable_error(url, error, self._timeout) from error
 
     def _require_web(self, request: httpx2.Request) -> None:
         """Ask servers alone, and those that may be asked: the client would read files of this machine as well."""
         if request.url.scheme not in _SCHEMES or not self._is_secure(str(request.url)):
-            raise _insecure(str(request.url))
+            raise _make_insecure_error(str(request.url))
 
     def _require_secure_way(self, response: httpx2.Response) -> None:
         """Follow no redirect from an encrypted answer to one that anybody on the way may write, hashes included.
@@ -195,57 +195,57 @@ class Web:
             return
         target = response.request.url.join(response.headers["Location"])
         if target.scheme != "https" and not self._is_trusted(target):
-            raise _downgraded(response.request.url, target)
+            raise _make_downgrade_error(response.request.url, target)
 
     def _is_trusted(self, url: httpx2.URL) -> bool:
         return any(host == url.host and port in (None, url.port) for host, port in self._trusted)
 
-    def _page(self, url: str) -> httpx2.Response:
-        return _unless_busy(self._client.get(url, headers={"Accept": _ACCEPT}))
+    def _get_page(self, url: str) -> httpx2.Response:
+        return _require_not_busy(self._client.get(url, headers={"Accept": _ACCEPT}))
 
-    def _stream(self, url: str, path: Path, report: Callable[[int, int], None]) -> None:
+    def _download(self, url: str, path: Path, report: Callable[[int, int], None]) -> None:
         headers = {"Accept-Encoding": "identity"}
         with self._client.get_stream(url, headers=headers) as response, path.open("wb") as stream:
-            _require_success(url, _unless_busy(response))
+            _require_success(url, _require_not_busy(response))
             length = response.headers.get("Content-Length", "")
             total = int(length) if length.isdecimal() else 0
             for chunk in response.iter_raw(_CHUNK):
                 stream.write(chunk)
                 report(stream.tell(), total)
 
-    def _patiently(self, url: str, act: Callable[[], T]) -> T:
+    def _retry(self, url: str, act: Callable[[], T]) -> T:
         for pause in (*(_PAUSE * 2**step for step in range(ATTEMPTS - 1)), None):
             try:
                 return act()
             except (httpx2.TransportError, _BusyError) as error:
                 if pause is None:
-                    raise _unreachable(url, error, self._timeout) from error
+                    raise _make_unreachable_error(url, error, self._timeout) from error
                 time.sleep(pause)
             except (httpx2.InvalidURL, httpx2.TooManyRedirects) as error:
-                raise _unreachable(url, error, self._timeout) from error
+                raise _make_unreachable_error(url, error, self._timeout) from error
         raise AssertionError("unreachable: the last attempt returns or raises")
 
 
 @contextmanager
-def _explained(what: str, hint: str) -> Iterator[None]:
+def _explain_errors(what: str, hint: str) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError, ImportError) as error:
-        raise FailedError(f"{what}: {_reason(error)}", hint=hint) from error
+        raise FailedError(f"{what}: {_describe_error(error)}", hint=hint) from error
 
 
-def _client(settings: PipSettings, timeout: float) -> PyPIClient:
-    with _explained(f"the certificates {settings.certificate} cannot be used", "python -m pip config debug"):
+def _make_client(settings: PipSettings, timeout: float) -> PyPIClient:
+    with _explain_errors(f"the certificates {settings.certificate} cannot be used", "python -m pip config debug"):
         verify = _trust(settings.certificate)
     proxy = remove_credentials(settings.proxy)
-    with _explained(f"the proxy {proxy or 'of HTTPS_PROXY'} cannot be used", "python -m pip config debug"):
+    with _explain_errors(f"the proxy {proxy or 'of HTTPS_PROXY'} cannot be used", "python -m pip config debug"):
         return PyPIClient(
             trusted_hosts=settings.trusted_hosts,
             verify=verify,
             timeout=httpx2.Timeout(timeout, connect=min(timeout, _CONNECT_SECONDS)),
             follow_redirects=True,
             proxy=settings.proxy or None,
-            auth=MultiDomainBasicAuth(prompting=False, index_urls=_remote(settings)),
+            auth=MultiDomainBasicAuth(prompting=False, index_urls=_list_remote_urls(settings)),
         )
 
 
@@ -257,14 +257,14 @@ def _trust(certificate: Path | None) -> ssl.SSLContext | bool:
     return ssl.create_default_context(cafile=str(certificate))
 
 
-def _remote(settings: PipSettings) -> tuple[str, ...]:
+def _list_remote_urls(settings: PipSettings) -> tuple[str, ...]:
     urls = (settings.index_url, *settings.extra_index_urls, *settings.find_links)
     return tuple(url for url in urls if url.startswith(("http://", "https://")))
 
 
-def _unless_busy(response: httpx2.Response) -> httpx2.Response:
+def _require_not_busy(response: httpx2.Response) -> httpx2.Response:
     if response.status_code in _BUSY:
-        raise _BusyError(_status(response))
+        raise _BusyError(_format_status(response))
     return response
 
 
@@ -273,7 +273,7 @@ def _require_success(url: str, response: httpx2.Response) -> None:
         return
     login = response.status_code in (_UNAUTHORISED, _FORBIDDEN)
     hint = "put the index's user and password into ~/.netrc or pip's index-url" if login else OFFLINE_HINT
-    raise FailedError(f"{remove_credentials(url)}: the server answers {_status(response)}", hint=hint)
+    raise FailedError(f"{remove_credentials(url)}: the server answers {_format_status(response)}", hint=hint)
 
 
 def _parse(url: str, response: httpx2.Response) -> tuple[OfferedFile, ...]:
@@ -288,11 +288,11 @@ def _parse(url: str, response: httpx2.Response) -> tuple[OfferedFile, ...]:
         raise FailedError(f"{remove_credentials(url)}: not readable as an index page", hint=OFFLINE_HINT) from error
 
 
-def _status(response: httpx2.Response) -> str:
+def _format_status(response: httpx2.Response) -> str:
     return f"{response.status_code} {response.reason_phrase}".rstrip()
 
 
-def _insecure(url: str) -> RefusedError:
+def _make_insecure_error(url: str) -> RefusedError:
     host = remove_credentials(url).partition("://")[2].partition("/")[0]
     return RefusedError(
         f"{remove_credentials(url)}: neither encrypted nor trusted",
@@ -300,7 +300,7 @@ def _insecure(url: str) -> RefusedError:
     )
 
 
-def _downgraded(source: httpx2.URL, target: httpx2.URL) -> RefusedError:
+def _make_downgrade_error(source: httpx2.URL, target: httpx2.URL) -> RefusedError:
     shown = remove_credentials(str(target))
     return RefusedError(
         f"{remove_credentials(str(source))}: the server leads on to {shown}, which is not encrypted: "
@@ -310,9 +310,9 @@ def _downgraded(source: httpx2.URL, target: httpx2.URL) -> RefusedError:
     )
 
 
-def _unreachable(url: str, error: Exception, timeout: float) -> FailedError:
+def _make_unreachable_error(url: str, error: Exception, timeout: float) -> FailedError:
     shown = remove_credentials(url)
-    reason = f"no answer within {timeout:g} s" if isinstance(error, httpx2.TimeoutException) else _reason(error)
+    reason = f"no answer within {timeout:g} s" if isinstance(error, httpx2.TimeoutException) else _describe_error(error)
     return FailedError(
         f"the package index cannot be reached: {shown}: {reason}",
         hint=OFFLINE_HINT,
@@ -320,7 +320,7 @@ def _unreachable(url: str, error: Exception, timeout: float) -> FailedError:
     )
 
 
-def _reason(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     return redact_text(str(error)) or type(error).__name__
 
 
@@ -344,21 +344,23 @@ def ask(settings: PipSettings, names: Sequence[str], wanted: _Wanted, *, timeout
         FailedError: a place cannot be reached. One that does not have the distribution is no failure.
         RefusedError: a place is neither encrypted nor trusted.
     """
-    indexes = () if settings.no_index else (settings.index_url or _default_index(), *settings.extra_index_urls)
+    indexes = () if settings.no_index else (settings.index_url or _find_default_index(), *settings.extra_index_urls)
     connect = partial(Web, settings, timeout)
     calls = [
         partial(_read_index, connect, index, name, forbidden_is_absent=position > 0)
         for position, index in enumerate(indexes)
         for name in names
     ]
-    pages = _concurrently([*calls, *(partial(_read_links, connect, place) for place in settings.find_links)], timeout)
+    pages = _run_concurrently(
+        [*calls, *(partial(_read_links, connect, place) for place in settings.find_links)], timeout
+    )
     offers = (offer for page in pages for offer in page if not offer.link.is_yanked and wanted(offer.link.filename))
     remote = map(_describe, offers)
     local = (artefact for place in settings.find_links for artefact in _read_directory(place, wanted))
     return (*remote, *local)
 
 
-def _default_index() -> str:
+def _find_default_index() -> str:
     return PackageFinder().sources[0]["url"]
 
 
@@ -412,7 +414,7 @@ def _describe(offer: OfferedFile) -> Artefact:
     )
 
 
-def _concurrently(calls: Iterable[Callable[[], T]], timeout: float) -> list[T]:
+def _run_concurrently(calls: Iterable[Callable[[], T]], timeout: float) -> list[T]:
     """The results of all calls; if some fail, the failure of the first of them.
 
     The threads are daemons, so that an interruption need not wait for a silent server.

@@ -57,7 +57,7 @@ def store(cache: Path, artefact: Artefact, write: Callable[[Path], None]) -> Pat
         write(fresh)
         digest = files.sha256(fresh)
         if digest != (artefact.sha256 or digest):
-            raise _mismatch(artefact, digest)
+            raise _make_mismatch_error(artefact, digest)
         return _keep(fresh, _place(cache, artefact, digest))
 
 
@@ -108,7 +108,7 @@ def writable(cache: Path) -> Iterator[None]:
         raise FailedError(f"{cache}: the download cannot be kept: {reason}", hint=hint) from error
 
 
-def _mismatch(artefact: Artefact, digest: str) -> FailedError:
+def _make_mismatch_error(artefact: Artefact, digest: str) -> FailedError:
     return FailedError(
         f"{artefact.filename}: the hash is wrong: expected sha256 {artefact.sha256}, found {digest}",
         hint="nothing was kept: try again; if it stays so, the index or something on the way alters the file",
@@ -158,12 +158,12 @@ def attest(path: Path, artefact: Artefact, download: Callable[[str, Path], None]
     if not artefact.provenance or (known is not None and known.verdict is AttestationVerdict.VERIFIED):
         return known or Attestation(verdict=AttestationVerdict.NOT_PUBLISHED)
     try:
-        found = _looked_for(path, artefact, download)
+        found = _find_attestation(path, artefact, download)
     except FailedError:
         files.discard(path)
-        files.discard(_note(path))
+        files.discard(_locate_note(path))
         raise
-    files.write_text(_note(path), values.dump(values.encode(found)))
+    files.write_text(_locate_note(path), values.dump(values.encode(found)))
     return found
 
 
@@ -174,7 +174,7 @@ def attestation_of(cache: Path, artefact: Artefact) -> Attestation:
     if known is not None:
         return known
     if artefact.provenance:
-        return _unverifiable("it was not looked for when the file was fetched")
+        return _make_unverifiable("it was not looked for when the file was fetched")
     return Attestation(verdict=AttestationVerdict.NOT_PUBLISHED)
 
 
@@ -189,43 +189,43 @@ def describe(attestation: Attestation) -> str:
             return "no attestation is published"
 
 
-def _looked_for(path: Path, artefact: Artefact, download: Callable[[str, Path], None]) -> Attestation:
+def _find_attestation(path: Path, artefact: Artefact, download: Callable[[str, Path], None]) -> Attestation:
     if not can_verify():
-        return _unverifiable(f"that needs an extra: {EXTRA}")
-    document = _fetched(artefact.provenance, download)
+        return _make_unverifiable(f"that needs an extra: {EXTRA}")
+    document = _fetch_document(artefact.provenance, download)
     if isinstance(document, Attestation):
         return document
     try:
         return Attestation(verdict=AttestationVerdict.VERIFIED, publishers=verify(path, document))
     except OSError as error:
-        return _unverifiable(f"Sigstore's trust root cannot be read: {error}")
+        return _make_unverifiable(f"Sigstore's trust root cannot be read: {error}")
 
 
-def _fetched(url: str, download: Callable[[str, Path], None]) -> bytes | Attestation:
+def _fetch_document(url: str, download: Callable[[str, Path], None]) -> bytes | Attestation:
     """The document. Whoever can withhold it can also hide that it exists, so its absence is no failure."""
     with files.temporary_directory("attestation") as directory:
         document = directory / "provenance.json"
         try:
             download(url, document)
         except (FailedError, RefusedError) as error:
-            return _unverifiable(error.message)
+            return _make_unverifiable(error.message)
         return foreign.read_bytes(document)
 
 
 def read_recorded_attestation(path: Path) -> Attestation | None:
     """Read the attestation stored beside a file, or return None if there is none."""
-    note = _note(path)
+    note = _locate_note(path)
     try:
         return values.decode(Attestation, json_data(foreign.read_bytes(note)), file=note)
     except (OSError, ValueError, DocumentError):
         return None
 
 
-def _note(path: Path) -> Path:
+def _locate_note(path: Path) -> Path:
     return path.with_name(path.name + _NOTE)
 
 
-def _unverifiable(reason: str) -> Attestation:
+def _make_unverifiable(reason: str) -> Attestation:
     return Attestation(verdict=AttestationVerdict.UNVERIFIABLE, reason=reason)
 
 
@@ -265,22 +265,22 @@ def verify(file: Path, document: bytes) -> tuple[str, ...]:
     except OSError:
         raise
     except Exception as error:  # whatever a forged document provokes, it is not trusted
-        raise _invalid(file, _first_line(error)) from error
-    return _publishers(file, provenance)
+        raise _make_invalid_error(file, _get_first_line(error)) from error
+    return _list_publishers(file, provenance)
 
 
-def _publishers(file: Path, provenance: "Provenance") -> tuple[str, ...]:
+def _list_publishers(file: Path, provenance: "Provenance") -> tuple[str, ...]:
     signed = [bundle.publisher for bundle in provenance.attestation_bundles if bundle.attestations]
     if not signed:
-        raise _invalid(file, "the document holds none")
+        raise _make_invalid_error(file, "the document holds none")
     return tuple(" ".join(publisher.model_dump(exclude_none=True).values()) for publisher in signed)
 
 
-def _first_line(error: Exception) -> str:
+def _get_first_line(error: Exception) -> str:
     return next(iter(str(error).splitlines()), "") or type(error).__name__
 
 
-def _invalid(file: Path, reason: str) -> FailedError:
+def _make_invalid_error(file: Path, reason: str) -> FailedError:
     return FailedError(
         f"{file.name}: its attestation is invalid: {reason}",
         hint="nothing was kept: the file or its attestation was altered; ask another index, or its publisher",

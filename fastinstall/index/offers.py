@@ -55,7 +55,7 @@ class PackageIndex:
         """
         found = self.releases_for((recipe,), interpreter)[recipe.name]
         if not found.sources and not found.prebuilt:
-            raise self._nothing(recipe, self._passed_over(recipe, interpreter))
+            raise self._make_nothing_found_error(recipe, self._list_passed_over(recipe, interpreter))
         return found
 
     def releases_for(self, recipes: Sequence[Recipe], interpreter: Interpreter) -> dict[str, Releases]:
@@ -70,12 +70,14 @@ class PackageIndex:
 
         tags = selection.list_supported_tags(interpreter)
         wanted = partial(selection.fits, names=selection.names_of(recipes), tags=tags)
-        local = tuple(self._local(wanted))
-        remote = () if self.offline else self._indexed(recipes, wanted)
+        local = tuple(self._list_local_files(wanted))
+        remote = () if self.offline else self._list_indexed_files(recipes, wanted)
         official = tuple(artefact for artefact in remote if not _is_local(artefact))
-        built = (*local, *self._brought(recipes, remote))
+        built = (*local, *self._fetch_own_wheels(recipes, remote))
         return {
-            recipe.name: selection.select((*_built_by(recipe, built), *official), recipe, tags, origin=self._origin())
+            recipe.name: selection.select(
+                (*_select_built_by(recipe, built), *official), recipe, tags, origin=self._describe_origin()
+            )
             for recipe in recipes
         }
 
@@ -100,21 +102,21 @@ class PackageIndex:
     def _bring(self, artefact: Artefact, cache: Path, emit: Emit) -> Path:
         from fastinstall.index import downloads  # noqa: PLC0415 (like `releases_for`)
 
-        nearby = self._nearby(artefact)
+        nearby = self._find_nearby(artefact)
         if nearby is not None:
             return downloads.store(cache, artefact, downloads.copy(nearby))
         if self.offline:
             place = "the wheelhouse and the cache" if self.wheelhouse else "the cache"
             raise FailedError(f"offline, and {artefact.filename} is not in {place}", hint=_FILL_HINT)
-        return downloads.store(cache, artefact, partial(self._download, emit, self._address(artefact)))
+        return downloads.store(cache, artefact, partial(self._download, emit, self._find_address(artefact)))
 
-    def _address(self, artefact: Artefact) -> str:
+    def _find_address(self, artefact: Artefact) -> str:
         """Where a file is; an address that was saved without the token in it is looked up again."""
         if HIDDEN not in artefact.url:
             return artefact.url
-        from fastinstall.index import client  # noqa: PLC0415 (like `_indexed`)
+        from fastinstall.index import client  # noqa: PLC0415 (like `_list_indexed_files`)
 
-        settings = self._settings()
+        settings = self._read_settings()
         timeout = self.timeout or settings.timeout
         found = client.ask(settings, (artefact.name,), artefact.filename.__eq__, timeout=timeout)
         return next((each.url for each in found if each.sha256 == artefact.sha256), artefact.url)
@@ -127,7 +129,7 @@ class PackageIndex:
         if found != before:
             emit(Noted(message=f"{artefact.filename}: {downloads.describe(found)}"))
 
-    def _local(self, wanted: partial[bool]) -> Iterable[Artefact]:
+    def _list_local_files(self, wanted: partial[bool]) -> Iterable[Artefact]:
         from fastinstall.index.downloads import list_stored_files  # noqa: PLC0415 (like `releases_for`)
         from fastinstall.index.wheelhouse import describe_file, read_wheelhouse  # noqa: PLC0415 (likewise)
 
@@ -137,16 +139,16 @@ class PackageIndex:
             kept = (path for path in list_stored_files(self.cache) if wanted(path.name))
             yield from (describe_file(path, path.parent.name) for path in kept)  # each lies where its sum says
 
-    def _indexed(self, recipes: Sequence[Recipe], wanted: partial[bool]) -> tuple[Artefact, ...]:
+    def _list_indexed_files(self, recipes: Sequence[Recipe], wanted: partial[bool]) -> tuple[Artefact, ...]:
         from fastinstall.index import client  # noqa: PLC0415 (the HTTP client, only when an index is asked)
         from fastinstall.index.selection import ingredients_of  # noqa: PLC0415 (like `releases_for`)
 
         named = (name for each in recipes for name in (each.source.pypi, each.source.chassis, *ingredients_of(each)))
         names = tuple(dict.fromkeys(named))
-        settings = self._settings()
+        settings = self._read_settings()
         return client.ask(settings, names, wanted, timeout=self.timeout or settings.timeout)
 
-    def _brought(self, recipes: Sequence[Recipe], remote: Iterable[Artefact]) -> Iterator[Artefact]:
+    def _fetch_own_wheels(self, recipes: Sequence[Recipe], remote: Iterable[Artefact]) -> Iterator[Artefact]:
         """The newest wheels of ours that an index offers, fetched: which recipe has made one stands inside it."""
         from fastinstall.index.selection import newest_labelled  # noqa: PLC0415 (like `releases_for`)
         from fastinstall.index.wheelhouse import describe_file  # noqa: PLC0415 (likewise)
@@ -157,7 +159,7 @@ class PackageIndex:
         for artefact in newest_labelled(filter(_is_local, remote), labels, _MOST_BROUGHT):
             yield describe_file(self.fetch(artefact, self.cache, ignore).absolute())
 
-    def _nearby(self, artefact: Artefact) -> Path | None:
+    def _find_nearby(self, artefact: Artefact) -> Path | None:
         from fastinstall.core.files import sha256  # noqa: PLC0415 (like `releases_for`)
 
         if artefact.url.startswith("file:"):
@@ -171,45 +173,46 @@ class PackageIndex:
         def report(done: int, total: int) -> None:
             emit(Progressed(stage="download", done=done, total=total))
 
-        settings = self._settings()
+        settings = self._read_settings()
         with closing(Web(settings, self.timeout or settings.timeout)) as web:
             web.download(url, path, report)
 
-    def _settings(self) -> PipSettings:
+    def _read_settings(self) -> PipSettings:
         return self.settings if isinstance(self.settings, PipSettings) else self.settings()
 
-    def _urls(self) -> tuple[str, ...]:
-        settings = self._settings()
+    def _list_urls(self) -> tuple[str, ...]:
+        settings = self._read_settings()
         return (settings.index_url, *settings.extra_index_urls, *settings.find_links)
 
-    def _origin(self) -> str:
+    def _describe_origin(self) -> str:
         places = [f"the wheelhouse {self.wheelhouse}"] if self.wheelhouse else []
         places += [] if self.offline else ["the package index"]
         places += ["the download cache"] if self.offline and self.cache else []
         return " and ".join(places) or "nowhere (offline, and no wheelhouse)"
 
-    def _passed_over(self, recipe: Recipe, interpreter: Interpreter) -> Iterator[str]:
+    def _list_passed_over(self, recipe: Recipe, interpreter: Interpreter) -> Iterator[str]:
         """Wheels of the wheelhouse that another recipe has built."""
         from fastinstall.index import selection  # noqa: PLC0415 (like `releases_for`)
         from fastinstall.index.wheelhouse import recipe_of  # noqa: PLC0415 (likewise)
 
         tags = selection.list_supported_tags(interpreter)
-        for artefact in self._local(partial(selection.fits, names=selection.names_of((recipe,)), tags=tags)):
+        for artefact in self._list_local_files(partial(selection.fits, names=selection.names_of((recipe,)), tags=tags)):
             built_by = recipe_of(local_path(artefact.url)) if _is_local(artefact) else ""
             if built_by not in ("", recipe.name):
                 yield f"passed over: {artefact.filename}, which the recipe {built_by!r} has built"
 
-    def _nothing(self, recipe: Recipe, passed_over: Iterable[str]) -> FailedError:
+    def _make_nothing_found_error(self, recipe: Recipe, passed_over: Iterable[str]) -> FailedError:
         names = " or ".join(dict.fromkeys((recipe.source.pypi, *recipe.replaces)))
-        asked = () if self.offline else tuple(f"asked: {remove_credentials(url)}" for url in self._urls() if url)
+        asked = () if self.offline else tuple(f"asked: {remove_credentials(url)}" for url in self._list_urls() if url)
         return FailedError(
-            f"found neither an sdist of {recipe.source.pypi} nor a wheel of ours ({names}): looked in {self._origin()}",
+            f"found neither an sdist of {recipe.source.pypi} nor a wheel of ours ({names}): "
+            f"looked in {self._describe_origin()}",
             hint=_FILL_HINT if self.offline else "python -m pip config list shows which index is asked",
             details=(*asked, *passed_over),
         )
 
 
-def _built_by(recipe: Recipe, artefacts: Iterable[Artefact]) -> Iterator[Artefact]:
+def _select_built_by(recipe: Recipe, artefacts: Iterable[Artefact]) -> Iterator[Artefact]:
     """All files but the wheels of ours that another recipe has built: their labels may be the same."""
     from fastinstall.index.wheelhouse import recipe_of  # noqa: PLC0415 (like `releases_for`)
 

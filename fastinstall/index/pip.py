@@ -77,11 +77,11 @@ def argv_for(interpreter: Interpreter) -> tuple[str, ...]:
     Raises:
         RefusedError: the target is older than the tool's pip supports, and has no pip of its own.
     """
-    if _supported(interpreter.version):
+    if _is_supported(interpreter.version):
         return (*_TOOL_PIP, "--python", str(interpreter.executable))
     if interpreter.pip_version is None:
-        raise _no_pip(interpreter.executable.as_posix())
-    return _own_pip(Path(interpreter.executable))
+        raise _make_no_pip_error(interpreter.executable.as_posix())
+    return _make_own_pip_words(Path(interpreter.executable))
 
 
 def pip_environment(variables: Mapping[str, str]) -> dict[str, str]:
@@ -109,7 +109,7 @@ def pip_settings(python: Path, variables: Mapping[str, str]) -> PipSettings:
 
 def parse_settings(listing: str) -> PipSettings:
     """Read what `pip config list` prints: `section.key='value'`, one a line, the value as Python's repr."""
-    values = _merged(listing)
+    values = _parse_settings(listing)
     certificate = values.get("cert", "")
     return PipSettings(
         index_url=values.get("index-url", ""),
@@ -119,7 +119,7 @@ def parse_settings(listing: str) -> PipSettings:
         proxy=values.get("proxy", ""),
         trusted_hosts=tuple(values.get("trusted-host", "").split()),
         no_index=values.get("no-index", "").lower() in ("1", "true", "yes", "on", "y", "t"),
-        timeout=_seconds(values.get("timeout", values.get("default-timeout", ""))),
+        timeout=_parse_seconds(values.get("timeout", values.get("default-timeout", ""))),
     )
 
 
@@ -141,16 +141,16 @@ def pip_check(python: Path, variables: Mapping[str, str]) -> tuple[str, ...]:
 
 def _run(python: Path, words: tuple[str, ...], variables: Mapping[str, str]) -> Completed:
     environment = pip_environment(variables)
-    completed = run((*_pointed_at(python), *words), environment=environment, check=False, timeout=_SECONDS)
+    completed = run((*_make_tool_pip_words(python), *words), environment=environment, check=False, timeout=_SECONDS)
     if _TOO_OLD not in completed.stderr:
         return completed
-    completed = run((*_own_pip(python), *words), environment=environment, check=False, timeout=_SECONDS)
+    completed = run((*_make_own_pip_words(python), *words), environment=environment, check=False, timeout=_SECONDS)
     if _NO_PIP in completed.stderr:
-        raise _no_pip(str(python))
+        raise _make_no_pip_error(str(python))
     return completed
 
 
-def _pointed_at(python: Path) -> tuple[str, ...]:
+def _make_tool_pip_words(python: Path) -> tuple[str, ...]:
     """The tool's pip for a target: what `pip --python` starts once it has started itself, which takes as long again."""
     found = find_spec("pip")
     runner = Path(found.origin).with_name("__pip-runner__.py") if found is not None and found.origin else None
@@ -159,11 +159,11 @@ def _pointed_at(python: Path) -> tuple[str, ...]:
     return (str(python), str(runner))
 
 
-def _own_pip(python: Path) -> tuple[str, ...]:
+def _make_own_pip_words(python: Path) -> tuple[str, ...]:
     return (str(python), "-I", "-m", "pip")  # -I: never a directory named pip where the user happens to stand
 
 
-def _supported(version: str) -> bool:
+def _is_supported(version: str) -> bool:
     from importlib.metadata import metadata  # noqa: PLC0415 (slow to import, needed for an install only)
 
     from packaging.specifiers import SpecifierSet  # noqa: PLC0415 (likewise)
@@ -171,23 +171,23 @@ def _supported(version: str) -> bool:
     return SpecifierSet(metadata("pip")["Requires-Python"] or "").contains(version, prereleases=True)
 
 
-def _no_pip(python: str) -> RefusedError:
+def _make_no_pip_error(python: str) -> RefusedError:
     return RefusedError(
         f"{python}: too old for the pip of fastinstall, and without a pip of its own",
         hint=f"{quote(python)} -m ensurepip, or choose an environment of a later Python",
     )
 
 
-def _merged(listing: str) -> dict[str, str]:
+def _parse_settings(listing: str) -> dict[str, str]:
     found: dict[str, dict[str, str]] = {section: {} for section in _SECTIONS}
     for line in listing.splitlines():
         match = _SETTING.match(line)
         if match and match["section"] in found:
-            found[match["section"]][match["key"].lower()] = _literal(match["value"])
+            found[match["section"]][match["key"].lower()] = _parse_literal(match["value"])
     return {key: value for section in _SECTIONS for key, value in found[section].items()}
 
 
-def _literal(text: str) -> str:
+def _parse_literal(text: str) -> str:
     import ast  # noqa: PLC0415 (needed only once pip has answered)
 
     try:
@@ -196,7 +196,7 @@ def _literal(text: str) -> str:
         return text
 
 
-def _seconds(text: str) -> float:
+def _parse_seconds(text: str) -> float:
     try:
         return float(text)
     except ValueError:
@@ -262,13 +262,13 @@ def forecast_pip_install(
     if _UNREACHED in done.stderr:
         raise UndeterminedError("an index did not answer")
     if done.exit_code == 0:
-        return PipForecast(installs=_installs(done.stdout))
+        return PipForecast(installs=_list_installs(done.stdout))
     if any(words in done.stderr for words in _IMPOSSIBLE):
         return PipForecast(installs={}, impossible=_describe_stderr(done.stderr))
     raise UndeterminedError(_describe_stderr(done.stderr))
 
 
-def _installs(report: str) -> dict[str, str]:
+def _list_installs(report: str) -> dict[str, str]:
     """Source: pip, "Installation Report"."""
     items = json_data(report)["install"]
     return {normalise_distribution_name(item["metadata"]["name"]): item["metadata"]["version"] for item in items}

@@ -75,16 +75,16 @@ def list_supported_tags(interpreter: Interpreter) -> dict[Tag, int]:
 
     The last ones are for wheels that were built on this very kind of machine ("linux_x86_64").
     """
-    python = _release(interpreter.version)
+    python = _parse_release(interpreter.version)
     architecture = interpreter.platform.partition("-")[2].replace("-", "_").replace(".", "_")
-    platforms = (*_platforms(interpreter, architecture), f"linux_{architecture}")
+    platforms = (*_list_platforms(interpreter, architecture), f"linux_{architecture}")
     tags = cpython_tags(python, abis=[interpreter.abi], platforms=platforms)
     return {tag: rank for rank, tag in enumerate(tags)} if interpreter.implementation == "cpython" else {}
 
 
 def fits(filename: str, names: Names, tags: dict[Tag, int]) -> bool:
     """Whether a file is an sdist of one of the names, or a wheel of one that the target can install."""
-    if filename.endswith(".whl") and not _could_be_for(filename, tags):
+    if filename.endswith(".whl") and not _may_fit(filename, tags):
         return False
     parsed = parse_filename(filename)
     if parsed is None:
@@ -94,7 +94,7 @@ def fits(filename: str, names: Names, tags: dict[Tag, int]) -> bool:
     return parsed.name in names.wheels and not parsed.tags.isdisjoint(tags)
 
 
-def _could_be_for(filename: str, tags: dict[Tag, int]) -> bool:
+def _may_fit(filename: str, tags: dict[Tag, int]) -> bool:
     """A glance that spares most of an index's thousands of names from being parsed."""
     best = next(iter(tags), None)
     machine = _MACHINE.search(best.platform) if best is not None else None
@@ -120,10 +120,10 @@ def newest_labelled(offered: Iterable[Artefact], labels: frozenset[str], most: i
     """Of the wheels with a local version that begins with one of some labels, so many of the newest, newest first."""
     labelled = (
         (artefact, name)
-        for artefact, name in _unique(offered)
+        for artefact, name in _parse_unique(offered)
         if name.is_wheel and (name.version.local or "").split(".")[0] in labels
     )
-    return _newest_first(labelled)[:most]
+    return _sort_newest_first(labelled)[:most]
 
 
 def select(offered: Iterable[Artefact], recipe: Recipe, tags: dict[Tag, int], *, origin: str) -> Releases:
@@ -132,18 +132,20 @@ def select(offered: Iterable[Artefact], recipe: Recipe, tags: dict[Tag, int], *,
     Pre-releases are left out. A wheel with a local version is never an official one; it is ours
     when its label begins with the recipe's.
     """
-    files = _unique(offered)
+    files = _parse_unique(offered)
     stable = [(artefact, parsed) for artefact, parsed in files if not parsed.version.is_prerelease]
     official = [pair for pair in stable if pair[1].version.local is None]
     ours = [pair for pair in stable if (pair[1].version.local or "").split(".")[0] == recipe.source.label]
     chassis, kernels = canonicalize_name(recipe.source.chassis), recipe.kernels
     return Releases(
-        sources=_sdists(official, recipe.source.pypi),
-        wheels=_best_of_each_version((pair for pair in official if pair[1].name == chassis), _portable(tags)),
-        kernels=_sdists(official, kernels.pypi, kernels.versions) if kernels else (),
-        bases=_sdists(official, kernels.follows) if kernels else (),
-        statics=_statics(official, recipe),
-        prebuilt=_newest_first(pair for pair in ours if not pair[1].tags.isdisjoint(tags)),
+        sources=_select_sdists(official, recipe.source.pypi),
+        wheels=_select_best_of_each_version(
+            (pair for pair in official if pair[1].name == chassis), _select_portable(tags)
+        ),
+        kernels=_select_sdists(official, kernels.pypi, kernels.versions) if kernels else (),
+        bases=_select_sdists(official, kernels.follows) if kernels else (),
+        statics=_select_statics(official, recipe),
+        prebuilt=_sort_newest_first(pair for pair in ours if not pair[1].tags.isdisjoint(tags)),
         origin=origin,
     )
 
@@ -151,7 +153,7 @@ def select(offered: Iterable[Artefact], recipe: Recipe, tags: dict[Tag, int], *,
 _Pair = tuple[Artefact, FileName]
 
 
-def _unique(offered: Iterable[Artefact]) -> list[_Pair]:
+def _parse_unique(offered: Iterable[Artefact]) -> list[_Pair]:
     first: dict[str, Artefact] = {}
     for artefact in offered:
         first.setdefault(artefact.filename, artefact)
@@ -159,39 +161,39 @@ def _unique(offered: Iterable[Artefact]) -> list[_Pair]:
     return [(artefact, name) for artefact, name in parsed if name is not None]
 
 
-def _sdists(pairs: Iterable[_Pair], name: str, versions: str = "") -> tuple[Artefact, ...]:
+def _select_sdists(pairs: Iterable[_Pair], name: str, versions: str = "") -> tuple[Artefact, ...]:
     """The sdists of a distribution, newest first; a specifier says which versions will do."""
     wanted, known = canonicalize_name(name), SpecifierSet(versions)
-    return _newest_first(
+    return _sort_newest_first(
         pair for pair in pairs if pair[1].name == wanted and not pair[1].is_wheel and pair[1].version in known
     )
 
 
-def _statics(pairs: Sequence[_Pair], recipe: Recipe) -> dict[str, tuple[Artefact, ...]]:
+def _select_statics(pairs: Sequence[_Pair], recipe: Recipe) -> dict[str, tuple[Artefact, ...]]:
     linked = {name: library.static for name, library in recipe.libraries.items() if library.static}
-    return {name: _sdists(pairs, static.pypi, static.versions) for name, static in linked.items()}
+    return {name: _select_sdists(pairs, static.pypi, static.versions) for name, static in linked.items()}
 
 
-def _newest_first(pairs: Iterable[_Pair]) -> tuple[Artefact, ...]:
+def _sort_newest_first(pairs: Iterable[_Pair]) -> tuple[Artefact, ...]:
     return tuple(artefact for artefact, _ in sorted(pairs, key=lambda pair: pair[1].version, reverse=True))
 
 
-def _best_of_each_version(pairs: Iterable[_Pair], tags: dict[Tag, int]) -> tuple[Artefact, ...]:
+def _select_best_of_each_version(pairs: Iterable[_Pair], tags: dict[Tag, int]) -> tuple[Artefact, ...]:
     best: dict[Version, tuple[int, _Pair]] = {}
     for pair in pairs:
         rank = min((tags[tag] for tag in pair[1].tags if tag in tags), default=None)
         if rank is not None and rank < best.get(pair[1].version, (len(tags) + 1, pair))[0]:
             best[pair[1].version] = (rank, pair)
-    return _newest_first(pair for _, pair in best.values())
+    return _sort_newest_first(pair for _, pair in best.values())
 
 
-def _portable(tags: dict[Tag, int]) -> dict[Tag, int]:
+def _select_portable(tags: dict[Tag, int]) -> dict[Tag, int]:
     return {tag: rank for tag, rank in tags.items() if not tag.platform.startswith("linux_")}
 
 
-def _platforms(interpreter: Interpreter, architecture: str) -> Iterator[str]:
+def _list_platforms(interpreter: Interpreter, architecture: str) -> Iterator[str]:
     family = _FAMILIES.get(interpreter.libc)
-    newest = _release(interpreter.libc_version)
+    newest = _parse_release(interpreter.libc_version)
     if family is None or newest[0] != _LEAST[family][0]:
         return
     major, least = _LEAST[family]
@@ -201,6 +203,6 @@ def _platforms(interpreter: Interpreter, architecture: str) -> Iterator[str]:
             yield f"{_LEGACY[major, minor]}_{architecture}"
 
 
-def _release(version: str) -> tuple[int, int]:
+def _parse_release(version: str) -> tuple[int, int]:
     parts = [int(part) for part in version.split(".")[:2] if part.isdigit()]
     return (parts[0], parts[1]) if len(parts) == 2 else (0, 0)  # noqa: PLR2004 (major and minor)

@@ -61,16 +61,16 @@ def forecast_upgrade(
         dependants: installed distributions that require Pillow.
     """
     own = tuple(advisory for advisory in affecting if not advisory.component)
-    helping = _helping(own, base_version(version)) if own else ()
+    helping = _list_helping_versions(own, base_version(version)) if own else ()
     if not helping:
         return UpgradeForecast()
     fixed = helping[0]
-    able = (each for each in helping if not _needed_python(each, interpreter))
+    able = (each for each in helping if not _find_needed_python(each, interpreter))
     return UpgradeForecast(
         fixed=fixed,
         allowed=next((each for each in able if not forbidding(each, interpreter, dependants)), ""),
         keepers=tuple(obstacle.reason for obstacle in forbidding(fixed, interpreter, dependants)),
-        python=_needed_python(fixed, interpreter),
+        python=_find_needed_python(fixed, interpreter),
     )
 
 
@@ -102,11 +102,11 @@ def requirement(name: str, dependants: Iterable[Dependant], least: str = "") -> 
         dependants: installed distributions that require it; a lower bound of theirs is met by the newest anyway.
         least: a version to ask for at least; empty for any.
     """
-    clauses = {clause for each in dependants for clause in _bounding(each.requirement)}
+    clauses = {clause for each in dependants for clause in _list_upper_bounds(each.requirement)}
     return name + ",".join(([f">={least}"] if least and clauses else []) + sorted(clauses))
 
 
-def _bounding(text: str) -> Iterator[str]:
+def _list_upper_bounds(text: str) -> Iterator[str]:
     """The clauses of a requirement that keep later versions out."""
     from packaging.requirements import InvalidRequirement, Requirement  # noqa: PLC0415 (slow to import; only here)
 
@@ -117,7 +117,7 @@ def _bounding(text: str) -> Iterator[str]:
     yield from (str(clause) for clause in specifier if clause.operator in _BOUNDING)
 
 
-def _helping(affecting: Sequence[Advisory], version: str) -> tuple[str, ...]:
+def _list_helping_versions(affecting: Sequence[Advisory], version: str) -> tuple[str, ...]:
     """Later versions that fewer advisories concern: the one with the fewest first, of those the earliest."""
     bounds = {bound for advisory in affecting for bound in _FIXED_IN.findall(advisory.affects)}
     left = {bound: sum(contains(advisory.affects, bound) for advisory in affecting) for bound in bounds}
@@ -129,7 +129,7 @@ def _helping(affecting: Sequence[Advisory], version: str) -> tuple[str, ...]:
     return tuple(sorted(better, key=lambda bound: (left[bound], parse_version_number(bound))))
 
 
-def _needed_python(version: str, interpreter: Interpreter) -> str:
+def _find_needed_python(version: str, interpreter: Interpreter) -> str:
     """The Python that a version needs, where the target's is an earlier one."""
     needed = [
         python for least, python in _LEAST_PYTHONS if parse_version_number(version) >= parse_version_number(least)
@@ -168,7 +168,7 @@ def obstacles(
         interpreter: the target's Python.
         dependants: installed distributions that require what is replaced.
     """
-    if not _admits(artefact.requires_python, interpreter.version):
+    if not _is_admitted(artefact.requires_python, interpreter.version):
         needs = f"it needs Python {artefact.requires_python}, and this is {interpreter.version}"
         return (Obstacle(reason=needs),)
     return forbidding(version, interpreter, dependants)
@@ -179,11 +179,11 @@ def forbidding(version: str, interpreter: Interpreter, dependants: Sequence[Depe
     return tuple(
         Obstacle(dependant=each.name, reason=each.sentence)
         for each in dependants
-        if _forbids(each.requirement, version, interpreter)
+        if _is_forbidden(each.requirement, version, interpreter)
     )
 
 
-def _admits(specifier: str, version: str) -> bool:
+def _is_admitted(specifier: str, version: str) -> bool:
     from packaging.specifiers import InvalidSpecifier, SpecifierSet  # noqa: PLC0415 (slow to import; only here)
 
     try:
@@ -192,19 +192,19 @@ def _admits(specifier: str, version: str) -> bool:
         return True
 
 
-def _forbids(requirement: str, version: str, interpreter: Interpreter) -> bool:
+def _is_forbidden(requirement: str, version: str, interpreter: Interpreter) -> bool:
     from packaging.requirements import InvalidRequirement, Requirement  # noqa: PLC0415 (slow to import; only here)
 
     try:
         parsed = Requirement(requirement)
     except InvalidRequirement:
         return False
-    if parsed.marker is not None and not parsed.marker.evaluate(_marker_environment(interpreter)):
+    if parsed.marker is not None and not parsed.marker.evaluate(_make_marker_environment(interpreter)):
         return False
     return not parsed.specifier.contains(version, prereleases=True)
 
 
-def _marker_environment(interpreter: Interpreter) -> dict[str, str]:
+def _make_marker_environment(interpreter: Interpreter) -> dict[str, str]:
     return {
         "extra": "",
         "implementation_name": interpreter.implementation,

@@ -104,7 +104,7 @@ def _inspect(path: Path, parsed: FileName, *, summed: bool) -> str:
     try:
         metadata = read_sound_metadata(path, thorough=not summed) if parsed.is_wheel else _read_information(path)
         _refuse_another_version(path, parsed, metadata)
-        return _header(metadata, "requires-python")
+        return _find_header(metadata, "requires-python")
     except OSError as error:
         raise FailedError(f"{path}: damaged: {error}", hint=f"copy {path.name} there again") from error
 
@@ -126,7 +126,7 @@ def _refuse_another_version(path: Path, parsed: FileName, metadata: str) -> None
     """What is known against a version is looked up by the file's name, so that has to be what is in it."""
     from packaging.version import InvalidVersion, Version  # noqa: PLC0415 (only where there is such a file)
 
-    said = _header(metadata, "version")
+    said = _find_header(metadata, "version")
     try:
         same = not said or Version(said) == parsed.version
     except InvalidVersion:
@@ -137,7 +137,7 @@ def _refuse_another_version(path: Path, parsed: FileName, metadata: str) -> None
         )
 
 
-def _header(metadata: str, wanted: str) -> str:
+def _find_header(metadata: str, wanted: str) -> str:
     for line in metadata.splitlines():
         if not line:
             break
@@ -227,13 +227,13 @@ def _require_record(wheel: Path, archive: SoundZip) -> str:
         raise ArchiveError(wheel, Objection(reason="has not one .dist-info directory with a RECORD in it"))
     listed, objection = parse_record_digests(archive.read(record).decode("utf-8", "replace"))
     if objection is None:
-        digests = _digests(archive, algorithms(listed))
+        digests = _compute_digests(archive, algorithms(listed))
         objection = explain_record_mismatch(listed, digests, metadata)
     _refuse(wheel, () if objection is None else (objection,))
     return metadata
 
 
-def _digests(archive: SoundZip, algorithms: dict[str, str]) -> dict[str, dict[str, str]]:
+def _compute_digests(archive: SoundZip, algorithms: dict[str, str]) -> dict[str, dict[str, str]]:
     """Of each file, by the algorithm that RECORD asks for; reading them verifies their checksums."""
     found: dict[str, dict[str, str]] = {}
     for name in archive.files:

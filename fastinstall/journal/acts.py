@@ -126,7 +126,7 @@ def find_lost_by_acts(acts: Sequence[Placed]) -> Iterator[str]:
     """What can come back from nowhere, unless it came by these very acts and has gone with them."""
     brought: set[str] = set()
     for act in acts:
-        yield from (path for path in _lost(act) if path not in brought)
+        yield from (path for path in _list_lost(act) if path not in brought)
         for path in _list_brought_paths(act):
             brought.update((path, *parents_of(path)))
 
@@ -136,7 +136,7 @@ def parents_of(path: str) -> set[str]:
     return {parent.as_posix() for parent in PurePath(path).parents}
 
 
-def _lost(act: Placed) -> Iterator[str]:
+def _list_lost(act: Placed) -> Iterator[str]:
     match act:
         case LocatedExternalChange():
             yield from external_undo.find_unrestorable(act)
@@ -203,7 +203,7 @@ def remove_addition(content: bytes, adding: Adding) -> bytes:
     before, found, after = content.rpartition(text)
     if found:
         return before + after
-    return content if adding.place < 0 else _without_lines(content, text)
+    return content if adding.place < 0 else _remove_lines(content, text)
 
 
 def withdrawn(content: bytes, adding: Adding) -> bytes | None:
@@ -212,7 +212,7 @@ def withdrawn(content: bytes, adding: Adding) -> bytes | None:
     return rest if rest or adding.size >= 0 else None
 
 
-def _without_lines(content: bytes, text: bytes) -> bytes:
+def _remove_lines(content: bytes, text: bytes) -> bytes:
     """The content less our lines, from where the first of them stands to where the last one does."""
     ours = [line.rstrip(b"\r") for line in text.strip(b"\n").split(b"\n")]
     lines = content.split(b"\n")

@@ -46,7 +46,9 @@ def prepare(stretch: ExternalChange, prefix: Path, area: Path, work: Path) -> Ex
     )
     there = tuple(path for path in dict.fromkeys(on_disk) if is_file(prefix / path))
     inner = (path for ground in stretch.grounds for path in directories_below(prefix, ground))
-    on_the_way = ancestors((*on_disk, *(f"{directory}/x" for directory in (*_caches(announced), *inner))))
+    on_the_way = ancestors(
+        (*on_disk, *(f"{directory}/x" for directory in (*_list_bytecode_directories(announced), *inner)))
+    )
     return ExternalChangeBegun(
         area=area.relative_to(work).as_posix(),
         copies=tuple(_copy_all(prefix, there, area)),
@@ -105,7 +107,7 @@ def _copy_all(prefix: Path, paths: Iterable[str], area: Path) -> Iterator[Copied
     files.sync_directory(area.parent)
 
 
-def _caches(paths: Iterable[str]) -> Iterator[str]:
+def _list_bytecode_directories(paths: Iterable[str]) -> Iterator[str]:
     """Where Python puts the bytecode of modules."""
     return ((PurePath(path).parent / "__pycache__").as_posix() for path in paths if path.endswith(".py"))
 
@@ -143,7 +145,9 @@ def find_unannounced_records(engaging: ExternalChangeBegun, prefix: Path) -> tup
     for name in names(prefix):
         if name not in known:
             claimed = claims(prefix, name)
-            found += [path for path, said in claimed.items() if path not in owned and said == _content(prefix / path)]
+            found += [
+                path for path, said in claimed.items() if path not in owned and said == _digest_content(prefix / path)
+            ]
             found.append(f"{RECORDS}/{name}")
     return tuple(found)
 
@@ -162,7 +166,7 @@ def find_foreign_records(
     for name, file in standing.items():
         if name not in known and package(name) in packages:
             yield f"{RECORDS}/{name}"
-            yield from _claims(file)
+            yield from _read_claims(file)
 
 
 def claims(prefix: Path, name: str) -> dict[str, str]:
@@ -170,14 +174,14 @@ def claims(prefix: Path, name: str) -> dict[str, str]:
 
     A record that cannot be read claims nothing. Source: conda's PrefixRecord (`files`, `paths_data`).
     """
-    return _claims(prefix / RECORDS / name)
+    return _read_claims(prefix / RECORDS / name)
 
 
-def _claims(record: Path) -> dict[str, str]:
+def _read_claims(record: Path) -> dict[str, str]:
     data = _read(record)
-    paths = {entry["_path"]: entry for entry in _described(data)}
+    paths = {entry["_path"]: entry for entry in _list_described(data)}
     claimed = (*paths, *(path for path in data.get("files") or () if isinstance(path, str)))
-    return {path: _said(paths.get(path, {})) for path in claimed if _is_inside(PurePath(path))}
+    return {path: _format_digest(paths.get(path, {})) for path in claimed if _is_inside(PurePath(path))}
 
 
 def is_readable(prefix: Path, name: str) -> bool:
@@ -193,7 +197,7 @@ def _read(file: Path) -> dict[str, Any]:
     return data if isinstance(data, dict) and isinstance(data.get("files") or [], list) else {}
 
 
-def _described(data: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _list_described(data: dict[str, Any]) -> Iterator[dict[str, Any]]:
     described = data.get("paths_data")
     entries = described.get("paths") if isinstance(described, dict) else ()
     return (entry for entry in entries or () if isinstance(entry, dict) and isinstance(entry.get("_path"), str))
@@ -203,10 +207,10 @@ def _is_inside(path: PurePath) -> bool:
     return bool(path.parts) and not path.is_absolute() and ".." not in path.parts
 
 
-def _said(entry: dict[str, Any]) -> str:
+def _format_digest(entry: dict[str, Any]) -> str:
     found = entry.get("sha256_in_prefix") or entry.get("sha256")
     return f"sha256:{found}" if found else ""
 
 
-def _content(path: Path) -> str:
+def _digest_content(path: Path) -> str:
     return digest(path) if path.is_file() and not path.is_symlink() else "none"

@@ -77,7 +77,7 @@ def foreign(item: LocatedExternalChange, known: KnownFiles) -> Iterator[str]:
     """
     if item.is_over:
         return
-    for path in dict.fromkeys((*(copied.path for _, copied in _touched(item)), *_came(item))):
+    for path in dict.fromkeys((*(copied.path for _, copied in _list_touched(item)), *_list_arrivals(item))):
         live = item.prefix / path
         if os.path.lexists(live) and not is_bytecode(path) and not _is_known(item, path, known):
             yield path
@@ -88,7 +88,7 @@ def find_unrestorable(item: LocatedExternalChange) -> Iterator[str]:
     if not item.is_over:
         yield from (
             copied.path
-            for copy, copied in _touched(item)
+            for copy, copied in _list_touched(item)
             if not os.path.lexists(copy) and not os.path.lexists(item.prefix / copied.path)
         )
 
@@ -120,16 +120,16 @@ def undo(item: LocatedExternalChange, mover: Mover) -> None:
     if item.is_over:
         return
     files.make_directories(item.area / "gone")
-    needed = _needed(item)
+    needed = _list_needed_directories(item)
     remake(item.prefix, (each for each in item.engaging.directories if each.path in needed))
-    places = _vacant(item)
-    for path in _came(item):
+    places = _list_free_places(item)
+    for path in _list_arrivals(item):
         _take_away(item.prefix / path, next(places), mover)
-    for copy, copied in _touched(item):
+    for copy, copied in _list_touched(item):
         if os.path.lexists(copy) and not _is_back(item, copy, copied):
             _keep_later_revisions(item, copy, copied)
             _bring_back(copy, item.prefix / copied.path, next(places), mover)
-    remove_empty(item.prefix, (*item.engaging.created, *_made_in_grounds(item)))
+    remove_empty(item.prefix, (*item.engaging.created, *_list_made_directories(item)))
     for path in (*item.engaging.created, *(each.path for each in item.engaging.directories)):
         if (item.prefix / path).is_dir():
             files.sync_directory(item.prefix / path)
@@ -137,7 +137,7 @@ def undo(item: LocatedExternalChange, mover: Mover) -> None:
     files.sync_directory(item.area.parent)
 
 
-def _touched(item: LocatedExternalChange) -> Iterator[tuple[Path, Copied]]:
+def _list_touched(item: LocatedExternalChange) -> Iterator[tuple[Path, Copied]]:
     """What has to come back, each with its copy.
 
     What the program left as it was is somebody else's to change since, unless it is gone: then its package, whose
@@ -155,7 +155,7 @@ def _is_known(item: LocatedExternalChange, path: str, known: KnownFiles) -> bool
     return is_file(live) and (item.engaged is None or is_ours(live, path, known))
 
 
-def _came(item: LocatedExternalChange) -> tuple[str, ...]:
+def _list_arrivals(item: LocatedExternalChange) -> tuple[str, ...]:
     """What was not there before, and is there by the program's doing or by Python's."""
     engaging, engaged = item.engaging, item.engaged
     before = {copied.path for copied in engaging.copies}
@@ -164,17 +164,17 @@ def _came(item: LocatedExternalChange) -> tuple[str, ...]:
     else:
         grounds = (path for ground in engaging.grounds for path in files_below(item.prefix, ground))
         brought = (*engaging.appearing, *grounds)
-    sources = (*brought, *(copied.path for _, copied in _touched(item)))
+    sources = (*brought, *(copied.path for _, copied in _list_touched(item)))
     compiled = (path for source in sources for path in bytecode(item.prefix, source))
     came = dict.fromkeys((*brought, *compiled))
     return tuple(path for path in came if path not in before and is_file(item.prefix / path))
 
 
-def _needed(item: LocatedExternalChange) -> frozenset[str]:
+def _list_needed_directories(item: LocatedExternalChange) -> frozenset[str]:
     """The directories that have to be there: all of them where nobody knows which the program took away."""
     if item.engaged is None:
         return frozenset(directory.path for directory in item.engaging.directories)
-    returning = ancestors(copied.path for _, copied in _touched(item))
+    returning = ancestors(copied.path for _, copied in _list_touched(item))
     return frozenset((*item.engaged.removed, *returning))
 
 
@@ -194,14 +194,16 @@ def _is_back(item: LocatedExternalChange, copy: Path, copied: Copied) -> bool:
         return digest(copy) != copied.digest
     if item.engaged is None or not os.path.lexists(item.prefix / HISTORY):
         return False
-    return list_later_revisions(item.prefix / HISTORY, _after(item.engaged)) is None  # else it is conda's, of this copy
+    return (
+        list_later_revisions(item.prefix / HISTORY, _list_later_histories(item.engaged)) is None
+    )  # else it is conda's, of this copy
 
 
 def _keep_later_revisions(item: LocatedExternalChange, copy: Path, copied: Copied) -> None:
     """What has been noted in the history since is not the program's."""
     live = item.prefix / HISTORY
     if copied.path == HISTORY and item.engaged is not None:
-        carry(list_later_revisions(live, _after(item.engaged)) or b"", copy, like=live)
+        carry(list_later_revisions(live, _list_later_histories(item.engaged)) or b"", copy, like=live)
 
 
 def _bring_back(copy: Path, live: Path, gone: Path, mover: Mover) -> None:
@@ -217,7 +219,7 @@ def _bring_back(copy: Path, live: Path, gone: Path, mover: Mover) -> None:
         _replace(copy, live)
 
 
-def _after(engaged: ExternalChangeEnded) -> tuple[str, ...]:
+def _list_later_histories(engaged: ExternalChangeEnded) -> tuple[str, ...]:
     """The history as the program left it."""
     return tuple(filter(None, (engaged.manifest.get(HISTORY),)))
 
@@ -231,14 +233,14 @@ def _replace(copy: Path, live: Path) -> None:
     beside.replace(live)
 
 
-def _vacant(item: LocatedExternalChange) -> Iterator[Path]:
+def _list_free_places(item: LocatedExternalChange) -> Iterator[Path]:
     """Free places for what goes."""
     gone = item.area / "gone"
     taken = max((int(path.name) for path in gone.iterdir()), default=-1)
     return (gone / str(number) for number in itertools.count(taken + 1))
 
 
-def _made_in_grounds(item: LocatedExternalChange) -> Iterator[str]:
+def _list_made_directories(item: LocatedExternalChange) -> Iterator[str]:
     """Directories that the program made where all is its own."""
     there = {directory.path for directory in item.engaging.directories}
     paths = (path for ground in item.engaging.grounds for path in directories_below(item.prefix, ground))

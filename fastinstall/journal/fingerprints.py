@@ -97,7 +97,7 @@ def is_known(lies: Path | bytes, key: str, known: KnownFiles) -> bool:
     found = digest(lies) if isinstance(lies, Path) else f"sha256:{hashlib.sha256(lies).hexdigest()}"
     if known.has(key, found) or (key == HISTORY and list_later_revisions(lies, known.of(key)) is not None):
         return True
-    return isinstance(lies, Path) and _with_its_prefix_again(lies, key, known) in known.of(key)
+    return isinstance(lies, Path) and _digest_with_prefix_restored(lies, key, known) in known.of(key)
 
 
 def files_of(tree: Path, live: str) -> Iterator[tuple[str, Path]]:
@@ -140,7 +140,7 @@ def bytecode(prefix: Path, module: str) -> tuple[str, ...]:
     return tuple(sorted((cache / file.name).as_posix() for file in found))
 
 
-def _with_its_prefix_again(path: Path, key: str, known: KnownFiles) -> str:
+def _digest_with_prefix_restored(path: Path, key: str, known: KnownFiles) -> str:
     """The digest that a file in its place had before a program made a copy of the environment and replaced the prefix.
 
     Source: `clone_env` in conda's misc.py, which does so in whatever is UTF-8; conda-pack does with what it knows.
@@ -169,7 +169,9 @@ def list_later_revisions(file: Path | bytes, digests: Collection[str]) -> bytes 
     if isinstance(file, Path) and (file.is_symlink() or not file.is_file()):
         return None
     content = foreign.read_bytes(file) if isinstance(file, Path) else file
-    ends = (end for end in _ends(content) if f"sha256:{hashlib.sha256(content[:end]).hexdigest()}" in digests)
+    ends = (
+        end for end in _list_revision_ends(content) if f"sha256:{hashlib.sha256(content[:end]).hexdigest()}" in digests
+    )
     end = next(ends, None)
     return None if end is None else content[end:]
 
@@ -183,7 +185,7 @@ def carry(revisions: bytes, kept: Path, like: Path) -> None:
     os.utime(kept, ns=(like.stat().st_atime_ns, like.stat().st_mtime_ns))
 
 
-def _ends(content: bytes) -> Iterator[int]:
+def _list_revision_ends(content: bytes) -> Iterator[int]:
     """Where a revision may end, the last one first."""
     end = len(content)
     while end > 0:
@@ -231,7 +233,7 @@ def restore(prefix: Path, directories: Iterable[Directory]) -> None:
     """
     for directory in directories:
         path = prefix / directory.path
-        if path.is_dir() and path.stat().st_mtime_ns != directory.mtime_ns and _names(path) == directory.names:
+        if path.is_dir() and path.stat().st_mtime_ns != directory.mtime_ns and _digest_names(path) == directory.names:
             os.utime(path, ns=(path.stat().st_atime_ns, directory.mtime_ns))
 
 
@@ -287,10 +289,10 @@ def directories_below(prefix: Path, pattern: str) -> Iterator[str]:
 
 def _look(prefix: Path, path: str) -> Directory:
     status = (prefix / path).stat()
-    names = _names(prefix / path)
+    names = _digest_names(prefix / path)
     return Directory(path=path, mtime_ns=status.st_mtime_ns, names=names, mode=stat.S_IMODE(status.st_mode))
 
 
-def _names(directory: Path) -> str:
+def _digest_names(directory: Path) -> str:
     names = sorted(os.fsencode(path.name) for path in directory.iterdir())
     return hashlib.sha256(b"\0".join(names)).hexdigest()[:16]

@@ -53,10 +53,10 @@ def foresee(store: JournalStore, identifiers: Sequence[str], intruding: Sequence
     """
     scene = _Scene(store.prefix)
     metadata = dict.fromkeys(intruding)
-    return tuple(_step(store, scene, identifier, metadata) for identifier in identifiers)
+    return tuple(_foresee_step(store, scene, identifier, metadata) for identifier in identifiers)
 
 
-def _step(store: JournalStore, scene: "_Scene", identifier: str, metadata: dict[str, None]) -> Step:
+def _foresee_step(store: JournalStore, scene: "_Scene", identifier: str, metadata: dict[str, None]) -> Step:
     journal = store.journal(identifier)
     log = journal.read()
     if log.begun is None:
@@ -64,10 +64,12 @@ def _step(store: JournalStore, scene: "_Scene", identifier: str, metadata: dict[
     refuse_ways_out(store.prefix, log)
     work = store.prefix / log.begun.work
     acts = tuple(locate_act(log, act, store.prefix, work) for act in log.acts)
-    own = _own(acts)
-    whole = any(map(_describes, own))  # else the stack itself does not change, and another one is no contradiction
+    own = _list_own_paths(acts)
+    whole = any(
+        map(_is_distribution_metadata, own)
+    )  # else the stack itself does not change, and another one is no contradiction
     named = tuple(path for path in metadata if whole and path not in own and scene.stands(path))
-    found = dict.fromkeys((*_in_the_way(store, scene, acts, log), *named))
+    found = dict.fromkeys((*_list_obstacles(store, scene, acts, log), *named))
     outermost = tuple(path for path in found if not parents_of(path) & found.keys())
     foreign = tuple(path for path in outermost if scene.is_in_place(path))
     for path in outermost:
@@ -78,30 +80,30 @@ def _step(store: JournalStore, scene: "_Scene", identifier: str, metadata: dict[
     return Step(id=identifier, intruders=named, foreign=foreign, returning=returning)
 
 
-def _in_the_way(store: JournalStore, scene: "_Scene", acts: Sequence[Placed], log: Log) -> Iterator[str]:
+def _list_obstacles(store: JournalStore, scene: "_Scene", acts: Sequence[Placed], log: Log) -> Iterator[str]:
     known = log.known
     for act in acts:
         match act:
             case LocatedExternalChange():
-                yield from (path for path in _concerned(scene, act) if scene.is_foreign(path, known))
+                yield from (path for path in _list_concerned_paths(scene, act) if scene.is_foreign(path, known))
             case Batch():
                 for item in act.items:
                     if not moves.is_before(item) and scene.is_foreign(item.move.live, known):
                         yield item.move.live
-    own, found = _own(acts), find_intruding_records(store.prefix, log, scene.records())
+    own, found = _list_own_paths(acts), find_intruding_records(store.prefix, log, scene.records())
     yield from (path for path in found if path not in own and scene.stands(path))
 
 
-def _describes(path: str) -> bool:
+def _is_distribution_metadata(path: str) -> bool:
     """Whether a path is that of a distribution's description; records of conda's have names that tell of what."""
     return is_metadata(path) and not external_changes.is_record(path)
 
 
-def _own(acts: Sequence[Placed]) -> set[str]:
+def _list_own_paths(acts: Sequence[Placed]) -> set[str]:
     return {item.move.live for act in acts if isinstance(act, Batch) for item in act.items}
 
 
-def _concerned(scene: "_Scene", act: LocatedExternalChange) -> Iterator[str]:
+def _list_concerned_paths(scene: "_Scene", act: LocatedExternalChange) -> Iterator[str]:
     if not act.is_over:
         paths = (*external_undo.returning(act, scene.stands), *external_undo.list_brought_files(act))
         yield from (path for path in dict.fromkeys(paths) if not is_bytecode(path))
@@ -122,7 +124,7 @@ def _take_back(scene: "_Scene", act: Placed) -> Iterator[str]:
                 before = moves.find_previous_entry(item)
                 if before is not None:
                     scene.put(item.move.live, before)
-                    if _describes(item.move.live):
+                    if _is_distribution_metadata(item.move.live):
                         yield item.move.live
                 elif item.move.kind is MoveKind.IN and not moves.is_before(item):
                     scene.remove(item.move.live)
@@ -142,19 +144,19 @@ class _Scene:
     def __init__(self, prefix: Path) -> None:
         self._prefix = prefix
         self._top: dict[str, _Node] = {}
-        self._top.update(_entries(prefix))
+        self._top.update(_list_entries(prefix))
 
     def stands(self, path: str) -> bool:
         """Whether something stands at a path."""
-        return self._at(path) is not None
+        return self._find_node(path) is not None
 
     def is_in_place(self, path: str) -> bool:
         """Whether some of what stands there does so already."""
-        return any(isinstance(lies, bytes) or lies == self._prefix / key for key, lies in self._files(path))
+        return any(isinstance(lies, bytes) or lies == self._prefix / key for key, lies in self._list_files(path))
 
     def is_foreign(self, path: str, known: KnownFiles) -> bool:
         """Whether something stands there that is not known."""
-        return not all(is_known(lies, key, known) for key, lies in self._files(path))
+        return not all(is_known(lies, key, known) for key, lies in self._list_files(path))
 
     def put(self, path: str, tree: Path) -> None:
         """What lies somewhere comes to stand at a path, and nothing else does."""
@@ -162,13 +164,13 @@ class _Scene:
 
     def remove(self, path: str) -> None:
         """Nothing stands at a path any more."""
-        if self._at(path) is not None:
+        if self._find_node(path) is not None:
             parent, _, name = path.rpartition("/")
-            del self._directory(parent)[name]
+            del self._open_directory(parent)[name]
 
     def withdraw(self, adding: Adding) -> None:
         """A text of ours goes out of a file."""
-        lies = self._at(adding.path)
+        lies = self._find_node(adding.path)
         if lies is None or isinstance(lies, dict):
             return
         rest = acts.withdrawn(lies if isinstance(lies, bytes) else read_bytes(lies), adding)
@@ -181,12 +183,12 @@ class _Scene:
         """The descriptions of conda's packages, by the names of their files."""
         found = (
             (PurePath(key), lies)
-            for key, lies in self._files(external_changes.RECORDS)
+            for key, lies in self._list_files(external_changes.RECORDS)
             if external_changes.is_record(key)
         )
         return {key.name: lies for key, lies in found if isinstance(lies, Path)}
 
-    def _at(self, path: str) -> "_Node | None":
+    def _find_node(self, path: str) -> "_Node | None":
         node: _Node | None = self._top
         for name in path.split("/"):
             if isinstance(node, Path):
@@ -197,39 +199,39 @@ class _Scene:
 
     def _set(self, path: str, node: "_Node") -> None:
         parent, _, name = path.rpartition("/")
-        self._directory(parent)[name] = node
+        self._open_directory(parent)[name] = node
 
-    def _directory(self, path: str) -> dict[str, "_Node"]:
+    def _open_directory(self, path: str) -> dict[str, "_Node"]:
         """A directory, as a mapping from here on."""
         found = self._top
         for name in filter(None, path.split("/")):
             inner = found.get(name)
             if not isinstance(inner, dict):
-                inner = _entries(inner) if isinstance(inner, Path) and inner.is_dir() else {}
+                inner = _list_entries(inner) if isinstance(inner, Path) and inner.is_dir() else {}
                 found[name] = inner
             found = inner
         return found
 
-    def _files(self, path: str) -> Iterator[tuple[str, Path | bytes]]:
-        node = self._at(path)
+    def _list_files(self, path: str) -> Iterator[tuple[str, Path | bytes]]:
+        node = self._find_node(path)
         if node is not None:
-            yield from _flat(node, path)
+            yield from _list_tree_files(node, path)
 
 
 _Node = dict[str, "_Node"] | Path | bytes
 
 
-def _entries(directory: Path) -> dict[str, _Node]:
+def _list_entries(directory: Path) -> dict[str, _Node]:
     return {each.name: each for each in directory.iterdir()}
 
 
-def _flat(node: _Node, path: str) -> Iterator[tuple[str, Path | bytes]]:
+def _list_tree_files(node: _Node, path: str) -> Iterator[tuple[str, Path | bytes]]:
     """Every file of a tree, without bytecode."""
     match node:
         case dict():
             for name, inner in node.items():
                 if not is_bytecode(f"{path}/{name}"):
-                    yield from _flat(inner, f"{path}/{name}")
+                    yield from _list_tree_files(inner, f"{path}/{name}")
         case Path():
             yield from files_of(node, path)
         case _:

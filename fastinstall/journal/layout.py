@@ -83,10 +83,10 @@ def title_of(directory: Path) -> Title:
         return Title()
     if not isinstance(plan, dict):
         return Title()
-    return Title(verb=_verb(plan), stack=_stack(plan))
+    return Title(verb=_find_verb(plan), stack=_find_stack(plan))
 
 
-def _verb(plan: dict[str, Any]) -> str:
+def _find_verb(plan: dict[str, Any]) -> str:
     """A plan of an earlier fastinstall does not say it; that of a guard bears it as its summary."""
     verb, summary = plan.get("verb"), plan.get("summary")
     if isinstance(verb, str) and verb:
@@ -94,7 +94,7 @@ def _verb(plan: dict[str, Any]) -> str:
     return summary if isinstance(summary, str) and summary.startswith("guard ") else _SETUP
 
 
-def _stack(plan: dict[str, Any]) -> str:
+def _find_stack(plan: dict[str, Any]) -> str:
     steps = plan.get("steps")
     found = (step for step in steps if isinstance(step, dict)) if isinstance(steps, list) else ()
     build = next((step for step in found if step.get("kind") == "build"), {})
@@ -114,7 +114,7 @@ def measure_freed_bytes(paths: Iterable[Path]) -> int:
     links: Counter[tuple[int, int]] = Counter()
     sizes: dict[tuple[int, int], tuple[int, int]] = {}
     directories = 0
-    for status, is_directory in (found for path in paths for found in _statuses(path)):
+    for status, is_directory in (found for path in paths for found in _walk_statuses(path)):
         if is_directory:
             directories += status.st_blocks * _BLOCK
             continue
@@ -124,7 +124,7 @@ def measure_freed_bytes(paths: Iterable[Path]) -> int:
     return directories + sum(size for key, (count, size) in sizes.items() if links[key] >= count)
 
 
-def _statuses(path: Path | str) -> Iterator[tuple[os.stat_result, bool]]:
+def _walk_statuses(path: Path | str) -> Iterator[tuple[os.stat_result, bool]]:
     try:
         status = os.lstat(path)
     except OSError:
@@ -138,7 +138,7 @@ def _statuses(path: Path | str) -> Iterator[tuple[os.stat_result, bool]]:
         except OSError:
             return
         for name in names:
-            yield from _statuses(name)
+            yield from _walk_statuses(name)
 
 
 def split_whole_lines(text: str) -> list[str]:
@@ -162,7 +162,7 @@ def read_receipt(prefix: Path) -> Receipt | None:
         DocumentError: it is malformed; names the file and the key, and what to do.
     """
     try:
-        return _receipt(prefix / RECEIPT)
+        return _load_receipt(prefix / RECEIPT)
     except LaterDocumentError:
         raise
     except DocumentError as error:
@@ -187,6 +187,6 @@ def receipt_data(prefix: Path) -> dict[str, Any] | None:
     return data
 
 
-def _receipt(file: Path) -> Receipt | None:
+def _load_receipt(file: Path) -> Receipt | None:
     data = receipt_data(file.parents[2])
     return open_stored(Receipt, "receipt", data, file=file) if data is not None else None

@@ -193,11 +193,11 @@ def refuse_escapes(log: Log, file: PurePath) -> None:
         _refuse_other_place(begun, file)
     for number, entry in enumerate(log.entries, start=1):
         for key, path in list_entry_paths(entry):
-            if _goes_out(path):
-                raise _malformed(file, number, key, f"{path!r} leads out of the environment")
-        for key, path in _workplaces(entry):
-            if _goes_out(path) or path.partition("/")[0] not in ("stage", "aside") or not path.partition("/")[2]:
-                raise _malformed(file, number, key, f"{path!r} is no place of a transaction")
+            if _is_outside(path):
+                raise _make_malformed_error(file, number, key, f"{path!r} leads out of the environment")
+        for key, path in _list_workplace_paths(entry):
+            if _is_outside(path) or path.partition("/")[0] not in ("stage", "aside") or not path.partition("/")[2]:
+                raise _make_malformed_error(file, number, key, f"{path!r} is no place of a transaction")
 
 
 def refuse_ways_out(prefix: Path, log: Log) -> None:
@@ -206,7 +206,7 @@ def refuse_ways_out(prefix: Path, log: Log) -> None:
     Raises:
         RefusedError: names the directory and where it leads; nothing has been touched.
     """
-    refuse_outside(prefix, _touched(prefix, log))
+    refuse_outside(prefix, _list_touched_directories(prefix, log))
 
 
 def refuse_outside(prefix: Path, directories: Iterable[str]) -> None:
@@ -231,64 +231,64 @@ def list_entry_paths(entry: Entry) -> Iterator[Named]:
     if isinstance(entry, TransactionBegun | Moving | ExternalChangeBegun | Adding):
         yield from ((f"directories[{index}].path", each.path) for index, each in enumerate(directories))
     if isinstance(entry, TransactionBegun | Moving | ExternalChangeBegun):
-        yield from _listed("created", entry.created)
+        yield from _name_listed_paths("created", entry.created)
     match entry:
         case TransactionBegun():
             yield "work", entry.work
         case Moving():
             yield from ((f"moves[{index}].live", move.live) for index, move in enumerate(entry.moves))
-            yield from _listed("manifest", tuple(entry.manifest))
+            yield from _name_listed_paths("manifest", tuple(entry.manifest))
         case ExternalChangeBegun():
             yield from ((f"copies[{index}].path", copied.path) for index, copied in enumerate(entry.copies))
-            yield from _listed("appearing", entry.appearing)
-            yield from _listed("grounds", entry.grounds)
-            yield from _listed("records", entry.records)
+            yield from _name_listed_paths("appearing", entry.appearing)
+            yield from _name_listed_paths("grounds", entry.grounds)
+            yield from _name_listed_paths("records", entry.records)
         case ExternalChangeEnded():
-            yield from _listed("manifest", tuple(entry.manifest))
-            yield from _listed("untouched", entry.untouched)
-            yield from _listed("removed", entry.removed)
+            yield from _name_listed_paths("manifest", tuple(entry.manifest))
+            yield from _name_listed_paths("untouched", entry.untouched)
+            yield from _name_listed_paths("removed", entry.removed)
         case Spreading():
             yield from (("source", entry.source), ("target", entry.target))
             yield from ((f"directories[{index}].path", each.path) for index, each in enumerate(directories))
         case Adding():
             yield from (("path", entry.path), ("draft", entry.draft))
         case Conceding():
-            yield from _listed("paths", entry.paths)
-            yield from _listed("dropped", entry.dropped)
+            yield from _name_listed_paths("paths", entry.paths)
+            yield from _name_listed_paths("dropped", entry.dropped)
 
 
-def _workplaces(entry: Entry) -> Iterator[Named]:
+def _list_workplace_paths(entry: Entry) -> Iterator[Named]:
     """Every path of an entry that is relative to the transaction's workplace."""
     if isinstance(entry, Moving):
         yield from ((f"moves[{index}].kept", move.kept) for index, move in enumerate(entry.moves))
     if isinstance(entry, ExternalChangeBegun):
         yield "area", entry.area
     if isinstance(entry, Conceding):
-        yield from _listed("areas", entry.areas)
+        yield from _name_listed_paths("areas", entry.areas)
 
 
 def _refuse_other_place(begun: TransactionBegun, file: PurePath) -> None:
     identifier = begun.id
     if identifier not in (file.parent.name, file.name.removeprefix(".fastinstall-").removesuffix(".jsonl")):
-        raise _malformed(file, 1, "id", f"{identifier!r} is not the transaction that it lies with")
+        raise _make_malformed_error(file, 1, "id", f"{identifier!r} is not the transaction that it lies with")
     own, beside = f"{TRANSACTIONS}/{identifier}", f".fastinstall-{identifier}"
     if begun.work != own and PurePath(begun.work).name != beside:
-        raise _malformed(file, 1, "work", f"{begun.work!r} is no workplace of {identifier}")
+        raise _make_malformed_error(file, 1, "work", f"{begun.work!r} is no workplace of {identifier}")
 
 
-def _listed(key: str, paths: tuple[str, ...]) -> Iterator[Named]:
+def _name_listed_paths(key: str, paths: tuple[str, ...]) -> Iterator[Named]:
     return ((f"{key}[{index}]", path) for index, path in enumerate(paths))
 
 
-def _goes_out(path: str) -> bool:
+def _is_outside(path: str) -> bool:
     return not path or path.startswith("/") or "\0" in path or ".." in path.split("/")
 
 
-def _malformed(file: PurePath, number: int, key: str, problem: str) -> DocumentError:
+def _make_malformed_error(file: PurePath, number: int, key: str, problem: str) -> DocumentError:
     return DocumentError(f"{file}:{number}", key, problem)
 
 
-def _touched(prefix: Path, log: Log) -> Iterator[str]:
+def _list_touched_directories(prefix: Path, log: Log) -> Iterator[str]:
     """The directories whose entries or times undoing may change."""
     begun = log.begun
     if begun is None:
@@ -300,23 +300,23 @@ def _touched(prefix: Path, log: Log) -> Iterator[str]:
             if isinstance(entry, Moving) and key.startswith("manifest"):
                 continue  # moved as a whole and read at most; where it goes, a link to elsewhere may have stood before
             whole = key.startswith(("directories", "created", "removed")) and not isinstance(entry, Spreading)
-            yield path if whole or path == HISTORY or isinstance(entry, Adding) else _parent(path)
+            yield path if whole or path == HISTORY or isinstance(entry, Adding) else _get_parent(path)
             if path.endswith(".py"):
-                yield f"{_parent(path)}/{_CACHE}"
-        for _, path in _workplaces(entry):
-            yield _parent(f"{begun.work}/{path}")
+                yield f"{_get_parent(path)}/{_CACHE}"
+        for _, path in _list_workplace_paths(entry):
+            yield _get_parent(f"{begun.work}/{path}")
         if isinstance(entry, Spreading):
             yield from (f"{top}/{each.path}" for top in (entry.source, entry.target) for each in entry.directories)
         if "grounds" in keys and isinstance(entry, ExternalChangeBegun):
-            yield from (path for ground in entry.grounds for path in _below(prefix, ground))
+            yield from (path for ground in entry.grounds for path in _list_directories_below(prefix, ground))
 
 
-def _below(prefix: Path, ground: str) -> Iterator[str]:
-    yield from (_parent(found.relative_to(prefix).as_posix()) for found in prefix.glob(ground))
+def _list_directories_below(prefix: Path, ground: str) -> Iterator[str]:
+    yield from (_get_parent(found.relative_to(prefix).as_posix()) for found in prefix.glob(ground))
     yield from directories_below(prefix, ground)
 
 
-def _parent(path: str) -> str:
+def _get_parent(path: str) -> str:
     return path.rpartition("/")[0] or "."
 
 
@@ -386,12 +386,12 @@ def find_intruding_records(prefix: Path, log: Log, standing: Mapping[str, Path] 
     moved = [move for batch in log.batches for move in batch.moves]
     touched = [copied.path for stretch in log.stretches for copied in stretch.copies]
     returning = (*(move.live for move in moved if move.kind is not MoveKind.IN), *touched)
-    known = {PurePath(path).name for path in (*(move.live for move in moved), *_announced(log))}
+    known = {PurePath(path).name for path in (*(move.live for move in moved), *_list_announced_paths(log))}
     found = external_changes.find_foreign_records(standing, known, tuple(filter(external_changes.is_record, returning)))
-    return (*found, *_over_the_wreck(prefix, log, known))
+    return (*found, *_list_unknown_changes(prefix, log, known))
 
 
-def _announced(log: Log) -> Iterator[str]:
+def _list_announced_paths(log: Log) -> Iterator[str]:
     for stretch in log.stretches:
         yield from stretch.records
         yield from stretch.paths
@@ -399,7 +399,7 @@ def _announced(log: Log) -> Iterator[str]:
         yield from outcome.manifest if outcome is not None else ()
 
 
-def _over_the_wreck(prefix: Path, log: Log, known: set[str]) -> Iterator[str]:
+def _list_unknown_changes(prefix: Path, log: Log, known: set[str]) -> Iterator[str]:
     dark = [stretch for stretch in log.stretches if log.outcome(stretch) is None]
     if not dark:
         return

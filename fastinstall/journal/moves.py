@@ -60,7 +60,7 @@ class Mover:
         try:
             files.rename(source, target)
         except OSError as error:
-            if error.errno != errno.EXDEV or not _spreadable(source):
+            if error.errno != errno.EXDEV or not _is_spreadable(source):
                 raise
             self._spread(source, target)
 
@@ -82,7 +82,9 @@ class Mover:
         if os.path.lexists(target):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target))
         spreading = Spreading(
-            source=self._store.relative(source), target=self._store.relative(target), directories=_directories(source)
+            source=self._store.relative(source),
+            target=self._store.relative(target),
+            directories=_observe_directories(source),
         )
         self._journal.append(spreading)
         self._carry_out(spreading)
@@ -92,18 +94,18 @@ class Mover:
         for directory in spreading.directories:
             files.make_directories(target / directory.path)
         for directory in spreading.directories:
-            _empty_into(source / directory.path, target / directory.path)
+            _empty_directory(source / directory.path, target / directory.path)
         for directory in reversed(spreading.directories):
             _finish(source / directory.path, target / directory.path, directory)
         files.sync_directory(source.parent)
         self._journal.append(Spread())
 
 
-def _spreadable(source: Path) -> bool:
+def _is_spreadable(source: Path) -> bool:
     return source.is_dir() and not source.is_symlink()
 
 
-def _directories(tree: Path) -> tuple[SpreadDirectory, ...]:
+def _observe_directories(tree: Path) -> tuple[SpreadDirectory, ...]:
     return tuple(_observe_tree(Path(path), Path(path).relative_to(tree).as_posix()) for path, _, _ in os.walk(tree))
 
 
@@ -112,11 +114,11 @@ def _observe_tree(directory: Path, path: str) -> SpreadDirectory:
     return SpreadDirectory(path=path, mode=stat.S_IMODE(status.st_mode), mtime_ns=status.st_mtime_ns)
 
 
-def _empty_into(source: Path, target: Path) -> None:
+def _empty_directory(source: Path, target: Path) -> None:
     if not source.is_dir():
         return
     for path in sorted(source.iterdir()):
-        if not _spreadable(path):
+        if not _is_spreadable(path):
             files.rename(path, target / path.name)
 
 
@@ -202,10 +204,10 @@ def undo(item: LocatedMove, mover: Mover) -> None:
     """
     match item.move.kind:
         case MoveKind.OUT:
-            if _there(item.kept):
+            if _is_present(item.kept):
                 mover.move(item.kept, item.live)
         case MoveKind.IN:
-            if not _there(item.kept) and _there(item.live):
+            if not _is_present(item.kept) and _is_present(item.live):
                 mover.move(item.live, item.kept)
         case MoveKind.EXCHANGE:
             _undo_exchange(item, mover)
@@ -215,13 +217,13 @@ def undoing(item: LocatedMove) -> Iterator[tuple[Path, Path]]:
     """The rename that undoing would do now, from where to where; nothing where the move did not happen."""
     back, gone = (item.kept, item.live), (item.live, item.kept)
     match item.move.kind:
-        case MoveKind.OUT if _there(item.kept):
+        case MoveKind.OUT if _is_present(item.kept):
             yield back
-        case MoveKind.IN if not _there(item.kept) and _there(item.live):
+        case MoveKind.IN if not _is_present(item.kept) and _is_present(item.live):
             yield gone
-        case MoveKind.EXCHANGE if _there(item.swap):
+        case MoveKind.EXCHANGE if _is_present(item.swap):
             yield item.swap, item.live
-        case MoveKind.EXCHANGE if _before_is_kept(item):
+        case MoveKind.EXCHANGE if _is_previous_kept(item):
             yield back
 
 
@@ -232,9 +234,9 @@ def blocks(item: LocatedMove, there: KnownFiles) -> bool:
         item: the move.
         there: what is known of the whole transaction, since a later batch may have changed it again.
     """
-    if not _there(item.live) or is_before(item):
+    if not _is_present(item.live) or is_before(item):
         return False
-    if _there(item.swap) and _there(item.kept):
+    if _is_present(item.swap) and _is_present(item.kept):
         return True
     return not is_ours(item.live, item.move.live, there)
 
@@ -243,16 +245,16 @@ def is_before(item: LocatedMove) -> bool:
     """Whether `live` is as it was before the move: not done, or undone already."""
     match item.move.kind:
         case MoveKind.OUT:
-            return not _there(item.kept)
+            return not _is_present(item.kept)
         case MoveKind.IN:
-            return _there(item.kept)
+            return _is_present(item.kept)
         case MoveKind.EXCHANGE:
-            return not _there(item.swap) and not _before_is_kept(item)
+            return not _is_present(item.swap) and not _is_previous_kept(item)
 
 
 def is_lost(item: LocatedMove) -> bool:
     """Whether what stood at `live` before is nowhere any more: somebody has removed it."""
-    return item.move.kind is not MoveKind.IN and not any(map(_there, (item.live, item.kept, item.swap)))
+    return item.move.kind is not MoveKind.IN and not any(map(_is_present, (item.live, item.kept, item.swap)))
 
 
 def find_previous_entry(item: LocatedMove) -> Path | None:
@@ -260,10 +262,10 @@ def find_previous_entry(item: LocatedMove) -> Path | None:
     if item.move.kind is MoveKind.IN:
         return None
     if item.move.kind is MoveKind.OUT:
-        return item.kept if _there(item.kept) else None
-    if _there(item.swap):
+        return item.kept if _is_present(item.kept) else None
+    if _is_present(item.swap):
         return item.swap
-    return item.kept if _before_is_kept(item) else None
+    return item.kept if _is_previous_kept(item) else None
 
 
 def as_plain_arrival(item: LocatedMove) -> LocatedMove:
@@ -277,13 +279,13 @@ def parents(items: tuple[LocatedMove, ...]) -> Iterator[Path]:
 
 
 def _undo_exchange(item: LocatedMove, mover: Mover) -> None:
-    if _there(item.swap):
+    if _is_present(item.swap):
         _from_swap(item, mover)
-    elif _before_is_kept(item):
+    elif _is_previous_kept(item):
         if _is_of_a_copy(item):
             return
         _keep_later_revisions(item)
-        if not _there(item.live):
+        if not _is_present(item.live):
             mover.move(item.kept, item.live)
         elif not mover.exchange(item.live, item.kept):
             mover.move(item.kept, item.swap)
@@ -306,14 +308,14 @@ def _keep_later_revisions(item: LocatedMove) -> None:
 
 
 def _from_swap(item: LocatedMove, mover: Mover) -> None:
-    if _there(item.live):
+    if _is_present(item.live):
         mover.move(item.live, item.kept)
     mover.move(item.swap, item.live)
 
 
-def _before_is_kept(item: LocatedMove) -> bool:
+def _is_previous_kept(item: LocatedMove) -> bool:
     """By the journal's word; else by content; where both trees have the same, by inode."""
-    if not _there(item.kept):
+    if not _is_present(item.kept):
         return False
     return (
         item.certain or not is_whole(item.kept, item.move.live, item.brought) or item.kept.lstat().st_ino == item.inode
@@ -321,8 +323,8 @@ def _before_is_kept(item: LocatedMove) -> bool:
 
 
 def _is_back(item: LocatedMove) -> bool:
-    return _there(item.live) and item.live.lstat().st_ino == item.inode
+    return _is_present(item.live) and item.live.lstat().st_ino == item.inode
 
 
-def _there(path: Path) -> bool:
+def _is_present(path: Path) -> bool:
     return os.path.lexists(path)

@@ -137,7 +137,7 @@ def rollback(
         DamagedError: a step failed; says which.
         DocumentError: the journal of one of them, or of a later one, cannot be read.
     """
-    chosen = _chosen(store, to)
+    chosen = _choose_transactions(store, to)
     steps = foresee(store, [info.id for info in chosen], intruders)
     foreign = tuple(dict.fromkeys(path for step in steps for path in step.foreign))
     if foreign and not force:
@@ -152,7 +152,7 @@ def rollback(
         except (RefusedError, FailedError, DocumentError) as error:
             if not results:
                 raise
-            raise _halfway(store, [each.id for each in steps[: len(results)]], error) from error
+            raise _make_halfway_error(store, [each.id for each in steps[: len(results)]], error) from error
     return RolledBack(
         ids=tuple(info.id for info in chosen),
         receipt=receipt_if_readable(store),
@@ -204,7 +204,7 @@ def position(infos: Sequence[TransactionInfo], given: str, *, flag: str = "--to"
     raise UsageError(f"{given}: {problem}", hint=f"see them: fastinstall rollback --list{example}")
 
 
-def _halfway(store: JournalStore, undone: Sequence[str], error: FastinstallError) -> EnvironmentDamagedError:
+def _make_halfway_error(store: JournalStore, undone: Sequence[str], error: FastinstallError) -> EnvironmentDamagedError:
     """Something has come about between two steps, since all of them were looked at."""
     return EnvironmentDamagedError(
         error.message,
@@ -228,7 +228,7 @@ def _clean_up(store: JournalStore) -> Recovered | None:
     return Recovered(id=last.id, at=last.at, was=was, undone=UndoResult(), cut=last.cut, verb=last.verb)
 
 
-def _chosen(store: JournalStore, to: str | None) -> Sequence[TransactionInfo]:
+def _choose_transactions(store: JournalStore, to: str | None) -> Sequence[TransactionInfo]:
     newest_first = list_undoable_transactions(store)
     chosen = newest_first[:1] if to is None else newest_first[: position(newest_first, to) + 1]
     _refuse_unreadable(store, chosen[-1] if chosen else None)
@@ -293,7 +293,7 @@ def forget(store: JournalStore, identifier: str | None) -> tuple[str, ...]:
         try:
             footing.remove_transaction_directories(store, begun)
         except OSError as error:
-            raise _stuck(store, error) from error
+            raise _make_removal_error(store, error) from error
     return tuple(info.id for info in older)
 
 
@@ -318,7 +318,9 @@ def move_damaged_transaction_away(store: JournalStore, damaged: Unreadable) -> P
     refuse_outside(store.prefix, (TRANSACTIONS, f"{TRANSACTIONS}/{damaged.transaction}", KEPT))
     home = store.prefix / KEPT / damaged.transaction
     refuse_outside(store.prefix, (store.relative(home),))
-    target = next(path for path in (home / _ALL, *(home / f"{_ALL}.{n}" for n in range(2, 99))) if not _there(path))
+    target = next(
+        path for path in (home / _ALL, *(home / f"{_ALL}.{n}" for n in range(2, 99))) if not _is_present(path)
+    )
     try:
         home.mkdir(parents=True, exist_ok=True)
         files.rename(store.directory(damaged.transaction), target)
@@ -329,11 +331,11 @@ def move_damaged_transaction_away(store: JournalStore, damaged: Unreadable) -> P
     return target
 
 
-def _there(path: Path) -> bool:
+def _is_present(path: Path) -> bool:
     return os.path.lexists(path)
 
 
-def _stuck(store: JournalStore, error: OSError) -> EnvironmentDamagedError:
+def _make_removal_error(store: JournalStore, error: OSError) -> EnvironmentDamagedError:
     return EnvironmentDamagedError(
         f"{reason(error, store.prefix)}: what was given up could not be removed whole; the environment itself is whole",
         hint=f"remove the cause, then: fastinstall doctor --fix --prefix {quote(store.prefix)}",

@@ -57,10 +57,10 @@ def read_environment_history(prefix: Path, *, sized: bool) -> EnvironmentHistory
     glances = sorted(_summarize_journals(prefix), key=lambda each: each.sequence, reverse=True)
     holding = tuple(each for each in glances if each.is_readable and each.holds)
     making = creation_interruption(prefix)
-    cut = (*_unfinished(glances), *find_loose_interruptions(prefix), *((making,) if making is not None else ()))
+    cut = (*_list_unfinished(glances), *find_loose_interruptions(prefix), *((making,) if making is not None else ()))
     return EnvironmentHistory(
         interruptions=cut if cut and not is_at_work(prefix) else (),
-        unreadable=(*_describe_damaged_journals(glances), *_unreadable_receipt(prefix)),
+        unreadable=(*_describe_damaged_journals(glances), *_find_unreadable_receipt(prefix)),
         setups=tuple(each.id for each in holding),
         held_bytes=measure_freed_bytes(path for each in holding for path in {each.file.parent, each.work})
         if sized
@@ -128,7 +128,7 @@ def _summarize_journals(prefix: Path) -> Iterator[_JournalSummary]:
 def _summarize_journal(file: Path) -> _JournalSummary:
     name = file.parent.name
     try:
-        events = _events(file)
+        events = _read_events(file)
         begun = events[0] if events else {}
         if begun.get("event") != _BEGUN or not isinstance(begun.get("sequence"), int):
             raise DocumentError(f"{file}:1", "event", f"expected {_BEGUN!r}")  # noqa: TRY301 (told like the others)
@@ -137,26 +137,26 @@ def _summarize_journal(file: Path) -> _JournalSummary:
     return _JournalSummary(
         file=file,
         id=str(begun.get("id", name)),
-        work=_work(file, str(begun.get("work", ""))),
+        work=_locate_workplace(file, str(begun.get("work", ""))),
         at=str(begun.get("at", "")),
         sequence=begun["sequence"],
         events=frozenset(event["event"] for event in events),
     )
 
 
-def _work(file: Path, work: str) -> Path:
+def _locate_workplace(file: Path, work: str) -> Path:
     """Where its stage and aside lie: in its own directory, or beside site-packages."""
     prefix = file.parents[len(Path(TRANSACTIONS).parts) + 1]
     return prefix / work if work else file.parent
 
 
-def _events(file: Path) -> list[dict[str, Any]]:
+def _read_events(file: Path) -> list[dict[str, Any]]:
     """The lines of a journal, of which the first says what was begun; one without its newline was never written."""
     try:
         lines = split_whole_lines(foreign.read_text(file, errors="surrogateescape"))
     except OSError as error:
         raise DocumentError(file, "", f"cannot be read: {error.strerror}") from error
-    events = [_event(line, f"{file}:{number}") for number, line in enumerate(lines, start=1)]
+    events = [_parse_event(line, f"{file}:{number}") for number, line in enumerate(lines, start=1)]
     refuse_later(events, file)
     return events
 
@@ -165,7 +165,7 @@ def sequence_in(file: Path) -> int | None:
     """Read a transaction's number from the first line of its journal, or return None if the line has none."""
     try:
         line = foreign.read_text(file, errors="surrogateescape").partition("\n")[0]
-        sequence = _event(line, f"{file}:1").get("sequence")
+        sequence = _parse_event(line, f"{file}:1").get("sequence")
     except (OSError, DocumentError):
         return None
     return sequence if isinstance(sequence, int) else None
@@ -191,7 +191,7 @@ def refuse_later(events: Iterable[dict[str, Any]], file: Path) -> None:
             raise LaterDocumentError(f"{file}:{number}", "event", f"{event['event']!r} is not known", version=version)
 
 
-def _event(line: str, where: str) -> dict[str, Any]:
+def _parse_event(line: str, where: str) -> dict[str, Any]:
     try:
         data = json_data(line)
     except ValueError as error:
@@ -201,7 +201,7 @@ def _event(line: str, where: str) -> dict[str, Any]:
     return data
 
 
-def _unfinished(glances: Iterable[_JournalSummary]) -> Iterator[Interruption]:
+def _list_unfinished(glances: Iterable[_JournalSummary]) -> Iterator[Interruption]:
     for each in glances:
         if each.is_readable and not each.holds:
             cut = UnfinishedRun.ROLLBACK if _COMMITTED in each.events else UnfinishedRun.SETUP
@@ -233,7 +233,7 @@ def _describe_damaged_journals(glances: Iterable[_JournalSummary]) -> Iterator[U
             yield unreadable(each.error, each.file, each.id)
 
 
-def _unreadable_receipt(prefix: Path) -> Iterator[Unreadable]:
+def _find_unreadable_receipt(prefix: Path) -> Iterator[Unreadable]:
     try:
         read_receipt(prefix)
     except DocumentError as error:
@@ -288,14 +288,14 @@ def creation_interruption(prefix: Path) -> Interruption | None:
 
 def find_unknown_entries(prefix: Path) -> tuple[str, ...]:
     """What is there, and comes from no such making: somebody works in the environment by now."""
-    return tuple(sorted({*_other_entries(prefix), *_other_packages(prefix)}))
+    return tuple(sorted({*_list_other_entries(prefix), *_list_other_packages(prefix)}))
 
 
-def _other_entries(prefix: Path) -> Iterator[str]:
+def _list_other_entries(prefix: Path) -> Iterator[str]:
     yield from (entry.name for entry in prefix.iterdir() if entry.name not in _ENTRIES)
 
 
-def _other_packages(prefix: Path) -> Iterator[str]:
+def _list_other_packages(prefix: Path) -> Iterator[str]:
     for metadata in prefix.glob("lib/python*/site-packages/*.dist-info"):
         if metadata.name.partition("-")[0].lower() not in _PACKAGES:
             yield metadata.relative_to(prefix).as_posix()

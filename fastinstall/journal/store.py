@@ -105,17 +105,17 @@ class JournalStore:
         Raises:
             DocumentError: a journal cannot be read; names the file, the line and the key.
         """
-        found = [self.read(directory.name) for directory in self._directories() if (directory / JOURNAL).is_file()]
-        return _newest_first(found)
+        found = [self.read(directory.name) for directory in self._list_directories() if (directory / JOURNAL).is_file()]
+        return _sort_newest_first(found)
 
     def readable(self) -> tuple[TransactionInfo, ...]:
         """The transactions whose journals can be read, newest first."""
-        found = (self._tried(directory) for directory in self._directories())
-        return _newest_first(each for each in found if isinstance(each, TransactionInfo))
+        found = (self._read_or_report(directory) for directory in self._list_directories())
+        return _sort_newest_first(each for each in found if isinstance(each, TransactionInfo))
 
     def unreadable(self) -> tuple[Unreadable, ...]:
         """Directories of transactions whose journal cannot be read, or is gone; an empty one holds nothing."""
-        found = (self._tried(directory) for directory in self._directories() if any(directory.iterdir()))
+        found = (self._read_or_report(directory) for directory in self._list_directories() if any(directory.iterdir()))
         return tuple(each for each in found if isinstance(each, Unreadable))
 
     def unfinished(self) -> TransactionInfo | None:
@@ -149,7 +149,7 @@ class JournalStore:
         """A path of this environment, relative to its prefix."""
         return path.relative_to(self.prefix).as_posix()
 
-    def _directories(self) -> list[Path]:
+    def _list_directories(self) -> list[Path]:
         if not self.transactions_directory.is_dir():
             return []
         return sorted(directory for directory in self.transactions_directory.iterdir() if directory.is_dir())
@@ -162,20 +162,20 @@ class JournalStore:
         """
         journal = self.journal(identifier)
         try:
-            return self._info(journal.read(), journal.file)
+            return self._make_info(journal.read(), journal.file)
         except LaterDocumentError:
             raise
         except DocumentError as error:
             command = f"fastinstall rollback --forget {quote(identifier)} --prefix {quote(self.prefix)}"
             raise error.hinting(f"put that transaction away, which deletes nothing: {command}") from None
 
-    def _tried(self, directory: Path) -> TransactionInfo | Unreadable:
+    def _read_or_report(self, directory: Path) -> TransactionInfo | Unreadable:
         try:
             return self.read(directory.name)
         except DocumentError as error:
             return unreadable(error, directory / JOURNAL, directory.name)
 
-    def _info(self, log: Log, file: Path) -> TransactionInfo:
+    def _make_info(self, log: Log, file: Path) -> TransactionInfo:
         begun = log.begun
         if not isinstance(begun, TransactionBegun):
             raise DocumentError(f"{file}:1", "event", "expected 'begun'")
@@ -185,17 +185,17 @@ class JournalStore:
             sequence=begun.sequence,
             state=log.state,
             committed=log.committed,
-            entries=tuple(dict.fromkeys(path for act in log.acts for path in _paths(act))),
+            entries=tuple(dict.fromkeys(path for act in log.acts for path in _list_paths(act))),
             directory=file.parent,
             work=self.prefix / begun.work,
         )
 
 
-def _newest_first(found: Iterable[TransactionInfo]) -> tuple[TransactionInfo, ...]:
+def _sort_newest_first(found: Iterable[TransactionInfo]) -> tuple[TransactionInfo, ...]:
     return tuple(sorted(found, key=lambda info: info.sequence, reverse=True))
 
 
-def _paths(act: Act) -> Iterable[str]:
+def _list_paths(act: Act) -> Iterable[str]:
     if isinstance(act, ExternalChangeBegun):
         return (*(copied.path for copied in act.copies), *act.appearing)
     if isinstance(act, Adding):
@@ -246,11 +246,11 @@ def create_transaction_directories(
         DamagedError: it could not be.
     """
     for path in (SHARE, ROOT, TRANSACTIONS):
-        _inside(store, store.prefix / path)
+        _require_inside(store, store.prefix / path)
     if os.path.lexists(store.directory(stamp.id)):
         raise FileExistsError(errno.EEXIST, "is there already", str(store.directory(stamp.id)))
-    begun = _foresee(store, stamp, _inside(store, site_packages))
-    loose = Journal(_loose_file(store, begun))
+    begun = _foresee(store, stamp, _require_inside(store, site_packages))
+    loose = Journal(_make_loose_path(store, begun))
     try:
         loose.append(begun)
         _build(store, begun, redact_text(values.dump(plan)))
@@ -264,7 +264,7 @@ def create_transaction_directories(
 
 def remove_transaction_directories(store: JournalStore, begun: TransactionBegun) -> None:
     """Take a transaction's directories away, once nothing in them is needed any more."""
-    loose = _loose_file(store, begun)
+    loose = _make_loose_path(store, begun)
     log = store.journal(begun.id).read()
     files.rename(store.journal(begun.id).file, loose)
     _finalize_directories(loose.parent)
@@ -273,11 +273,11 @@ def remove_transaction_directories(store: JournalStore, begun: TransactionBegun)
 
 def clean_up_transaction_directories(store: JournalStore) -> None:
     """Clear away what an interrupted creation or removal of transaction directories has left behind."""
-    for file in tuple(_loose_files(store)):
-        _dismantle(store, Journal(file), _readable(file))
+    for file in tuple(_list_loose_files(store)):
+        _dismantle(store, Journal(file), _read_loose_log(file))
 
 
-def _inside(store: JournalStore, directory: PurePath) -> str:
+def _require_inside(store: JournalStore, directory: PurePath) -> str:
     prefix = os.path.realpath(store.prefix)
     relative = os.path.relpath(os.path.realpath(directory), prefix)
     if PurePath(relative).parts[:1] == ("..",):
@@ -296,7 +296,7 @@ def _foresee(store: JournalStore, stamp: Stamp, site_packages: str) -> Transacti
         id=stamp.id,
         at=stamp.at,
         sequence=1 + max((info.sequence for info in store.transactions()), default=0),
-        work=own if _one_mount(ground, store.prefix / site_packages) else beside,
+        work=own if _is_one_mount(ground, store.prefix / site_packages) else beside,
         created=created,
         directories=fingerprints.remember(store.prefix, (".", *chain, site_packages)),
         tool_version=__version__,
@@ -304,12 +304,12 @@ def _foresee(store: JournalStore, stamp: Stamp, site_packages: str) -> Transacti
     )
 
 
-def _one_mount(one: Path, other: Path) -> bool:
+def _is_one_mount(one: Path, other: Path) -> bool:
     """Whether a rename can go from one directory to another: same filesystem, same mount of it."""
-    return _mount(one) == _mount(other)
+    return _find_mount(one) == _find_mount(other)
 
 
-def _mount(directory: Path) -> tuple[int, str]:
+def _find_mount(directory: Path) -> tuple[int, str]:
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         text = Path(f"/proc/self/fdinfo/{descriptor}").read_text(encoding="ascii")
@@ -320,7 +320,7 @@ def _mount(directory: Path) -> tuple[int, str]:
 
 
 def _build(store: JournalStore, begun: TransactionBegun, plan: str) -> None:
-    _finalize_directories(_loose_file(store, begun).parent)
+    _finalize_directories(_make_loose_path(store, begun).parent)
     made = dict.fromkeys((*begun.created, begun.work, f"{begun.work}/stage", f"{begun.work}/aside"))
     for path in made:
         (store.prefix / path).mkdir()
@@ -344,7 +344,7 @@ def _abandon(store: JournalStore, loose: Journal, begun: TransactionBegun) -> No
         ) from error
 
 
-def _readable(file: Path) -> Log:
+def _read_loose_log(file: Path) -> Log:
     """The lines of a loose journal; none where the process died in the first one: nothing had been made yet then.
 
     Raises:
@@ -402,13 +402,13 @@ def _is_the_last(store: JournalStore) -> bool:
     return not store.receipt_file.exists() and not (there.is_dir() and any(there.iterdir()))
 
 
-def _loose_file(store: JournalStore, begun: TransactionBegun) -> Path:
+def _make_loose_path(store: JournalStore, begun: TransactionBegun) -> Path:
     """Beside the outermost directory that is ours to remove, but never inside `tx`."""
     outermost = begun.created[0]
     return store.prefix / PurePath(min(outermost, TRANSACTIONS, key=len)).parent / f".fastinstall-{begun.id}.jsonl"
 
 
-def _loose_files(store: JournalStore) -> Iterator[Path]:
+def _list_loose_files(store: JournalStore) -> Iterator[Path]:
     for path in (".", SHARE, ROOT):
         directory = store.prefix / path
         if directory.is_dir():

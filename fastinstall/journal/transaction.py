@@ -103,7 +103,7 @@ class Transaction:
         """
         moving = announce(planned, prefix=self._store.prefix, work=self.work, begun=self._begun)
         self._journal.append(moving)
-        for place in (*(self._store.prefix / path for path in moving.created), *self._kept_in(planned)):
+        for place in (*(self._store.prefix / path for path in moving.created), *self._list_kept_directories(planned)):
             files.make_directories(place)
         items = moves.locate_moves(moving, self._store.prefix, self.work)
         window_ns = self._move(items)
@@ -159,7 +159,7 @@ class Transaction:
         """
         own = self._store.directory(self.id)
         current = self._store.receipt_file
-        files.write_text(own / "next-receipt.json", redact_text(values.dump(self._document(receipt))))
+        files.write_text(own / "next-receipt.json", redact_text(values.dump(self._make_receipt_document(receipt))))
         self._journal.append(Committing(replaces=current.exists()))
         if current.exists():
             files.rename(current, own / "previous-receipt.json")
@@ -230,11 +230,11 @@ class Transaction:
                 self.undo(reason)
             raise
 
-    def _kept_in(self, planned: Sequence[Move]) -> Iterator[Path]:
+    def _list_kept_directories(self, planned: Sequence[Move]) -> Iterator[Path]:
         """Directories that have to be there, and to outlive a power failure, before something of before goes there."""
         return ((self.work / move.kept).parent for move in planned)
 
-    def _document(self, receipt: Receipt) -> dict[str, object]:
+    def _make_receipt_document(self, receipt: Receipt) -> dict[str, object]:
         """The receipt as JSON; of the setup that holds already, with what a later fastinstall has noted of it."""
         document = values.document("receipt", receipt)
         try:
@@ -306,9 +306,9 @@ def _check(planned: Sequence[Move], prefix: Path, work: Path) -> None:
         _check_form(move)
         live, kept = prefix / move.live, work / move.kept
         present = {path: there.get(path, os.path.lexists(path)) for path in (live, kept)}
-        for path, expected in zip((live, kept), _before(move.kind), strict=True):
+        for path, expected in zip((live, kept), _choose_required_places(move.kind), strict=True):
             if present[path] and not expected:
-                raise _in_the_way(path, prefix)
+                raise _make_obstacle_error(path, prefix)
             if expected and not present[path]:
                 raise FailedError(
                     f"{path}: not there, so it cannot be moved ({move.kind})", hint=f"ls -ld {quote(path)}"
@@ -316,7 +316,7 @@ def _check(planned: Sequence[Move], prefix: Path, work: Path) -> None:
         there[live], there[kept] = move.kind is not MoveKind.OUT, move.kind is not MoveKind.IN
 
 
-def _before(kind: MoveKind) -> tuple[bool, bool]:
+def _choose_required_places(kind: MoveKind) -> tuple[bool, bool]:
     """Whether something must stand at `live` and at `kept` before a move."""
     match kind:
         case MoveKind.OUT:
@@ -334,7 +334,7 @@ def _check_form(move: Move) -> None:
         raise FailedError(f"{move.live} <-> {move.kept}: not a move inside one environment")
 
 
-def _in_the_way(path: Path, prefix: Path) -> RefusedError:
+def _make_obstacle_error(path: Path, prefix: Path) -> RefusedError:
     hint = f"see whose it is, and move it away: ls -ld {quote(path)}; then: fastinstall setup --prefix {quote(prefix)}"
     return RefusedError(f"{path}: is there already, and is not ours to replace", hint=hint)
 

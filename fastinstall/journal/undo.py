@@ -105,12 +105,12 @@ def undo(store: JournalStore, identifier: str, terms: UndoTerms) -> UndoResult:
         try:
             return _undo(store, journal, terms)
         except OSError as error:
-            raise _stuck(store, identifier, error) from error
+            raise _make_incomplete_undo_error(store, identifier, error) from error
 
 
 def _undo(store: JournalStore, journal: Journal, terms: UndoTerms) -> UndoResult:
     log = journal.read()
-    begun = _begun(log, journal)
+    begun = _require_begun(log, journal)
     refuse_ways_out(store.prefix, log)
     if any(log.outcome(stretch) is None for stretch in log.stretches):
         refuse_during_external_change(store.prefix)
@@ -118,7 +118,7 @@ def _undo(store: JournalStore, journal: Journal, terms: UndoTerms) -> UndoResult
     mover.complete(log)
     acts = tuple(locate_act(log, act, store.prefix, store.prefix / begun.work) for act in log.acts)
     left = log.yielding or (find_conceded_entries(acts, log.known) if terms.yielding else None)
-    foreign = _foreign(store, acts, log, terms) if left is None else ()
+    foreign = _list_foreign(store, acts, log, terms) if left is None else ()
     strange = tuple(path for path in foreign if path not in terms.returned)
     if strange and not terms.force:
         raise refusal(store, strange)
@@ -131,7 +131,7 @@ def _undo(store: JournalStore, journal: Journal, terms: UndoTerms) -> UndoResult
     kept = tuple(_put_away(store, begun, path, mover) for path in foreign)
     lost = tuple(find_lost_by_acts(acts))
     if left is not None:
-        kept = keep(acts, left, lambda path: _place_for(store, begun, path), mover)
+        kept = keep(acts, left, lambda path: _choose_place(store, begun, path), mover)
     _return_receipt(store, begun.id, log)
     for act in reversed(acts):
         take_back(act, store, mover, left)
@@ -146,21 +146,21 @@ def _refuse_impossible(acts: Sequence[Placed], left: Conceding | None, log: Log,
     except OSError as error:
         if log.state is not TransactionState.COMMITTED:
             raise
-        raise _not_begun(error, journal) from error
+        raise _make_not_begun_error(error, journal) from error
 
 
-def _not_begun(error: OSError, journal: Journal) -> FailedError:
+def _make_not_begun_error(error: OSError, journal: Journal) -> FailedError:
     message = f"{files.reason(error, journal.file)}: undoing could not begin, and nothing has changed"
     return FailedError(message, hint=files.advice(error, journal.file))
 
 
-def _begun(log: Log, journal: Journal) -> TransactionBegun:
+def _require_begun(log: Log, journal: Journal) -> TransactionBegun:
     if log.begun is None:
         raise DocumentError(f"{journal.file}:1", "event", "expected 'begun'")
     return log.begun
 
 
-def _foreign(store: JournalStore, acts: Sequence[Placed], log: Log, terms: UndoTerms) -> tuple[str, ...]:
+def _list_foreign(store: JournalStore, acts: Sequence[Placed], log: Log, terms: UndoTerms) -> tuple[str, ...]:
     """What would have to be put away; nothing that lies in a directory which is named itself."""
     known = log.known
     standing = [path for act in acts for path in find_files_in_the_way(act, known)]
@@ -182,26 +182,26 @@ def _announce(journal: Journal, log: Log, reason: str) -> None:
             return
         if journal.read().state is TransactionState.UNDOING:
             raise  # it may be read as if undoing had begun, or not
-        raise _not_begun(error, journal) from error
+        raise _make_not_begun_error(error, journal) from error
 
 
 def _put_away(store: JournalStore, begun: TransactionBegun, path: str, mover: Mover) -> Path:
-    target = _place_for(store, begun, path)
+    target = _choose_place(store, begun, path)
     files.make_directories(target.parent)
     mover.move(store.prefix / path, target)
     files.sync_directory(target.parent)
     return target
 
 
-def _place_for(store: JournalStore, begun: TransactionBegun, path: str) -> Path:
+def _choose_place(store: JournalStore, begun: TransactionBegun, path: str) -> Path:
     """Where people find what stood at a path, or was to return to it."""
     own = (store.directory(begun.id), store.root / "kept" / begun.id)
     beside = (store.prefix / begun.work, (store.prefix / begun.work).with_name(f".fastinstall-kept-{begun.id}"))
     kept = own[1] if own[0] == beside[0] else beside[1]
-    return _vacant(kept / path)
+    return _find_free_place(kept / path)
 
 
-def _vacant(path: Path) -> Path:
+def _find_free_place(path: Path) -> Path:
     """A forced undoing that was cut off may have kept something under this name already."""
     number = 1
     candidate = path
@@ -242,7 +242,7 @@ def refusal(store: JournalStore, foreign: Sequence[str], to: str | None = None) 
     )
 
 
-def _stuck(store: JournalStore, identifier: str, error: OSError) -> EnvironmentDamagedError:
+def _make_incomplete_undo_error(store: JournalStore, identifier: str, error: OSError) -> EnvironmentDamagedError:
     return EnvironmentDamagedError(
         f"{files.reason(error, store.prefix)}: the environment is not back to what it was",
         hint=f"remove the cause, then: fastinstall rollback --prefix {quote(store.prefix)}",
@@ -261,7 +261,7 @@ def find_conceded_entries(acts: Sequence[Placed], known: KnownFiles) -> Concedin
     A stretch that another program has overrun is left whole: what it changed is consistent in itself.
     """
     batches = [act for act in acts if isinstance(act, Batch)]
-    paths = tuple(dict.fromkeys(path for batch in batches for path in _left(batch, known)))
+    paths = tuple(dict.fromkeys(path for batch in batches for path in _list_left_paths(batch, known)))
     return Conceding(
         paths=paths,
         dropped=tuple(
@@ -292,7 +292,7 @@ def keep(acts: Sequence[Placed], left: Conceding, target: Callable[[str], Path],
         OSError: as the kernel says; nothing has been overwritten.
     """
     kept: list[Path] = []
-    for path, source in _before(acts, left):
+    for path, source in _list_previous_sources(acts, left):
         place = target(path)
         files.make_directories(place.parent)
         mover.move(source, place)
@@ -311,7 +311,7 @@ def is_absent(path: Path) -> bool:
     return not os.path.lexists(path)
 
 
-def _left(batch: Batch, known: KnownFiles) -> Iterator[str]:
+def _list_left_paths(batch: Batch, known: KnownFiles) -> Iterator[str]:
     """Libraries and modules may be the same in their build and in ours, to the byte: content does not tell whose."""
     strange = {item.move.live for item in batch.items if moves.blocks(item, known)}
     absent = {item.move.live for item in batch.items if is_absent(item.live)}
@@ -325,7 +325,7 @@ def _is_taken_over(act: LocatedExternalChange, known: KnownFiles) -> bool:
     return any(True for _ in external_undo.foreign(act, known))
 
 
-def _before(acts: Sequence[Placed], left: Conceding) -> Iterator[tuple[str, Path]]:
+def _list_previous_sources(acts: Sequence[Placed], left: Conceding) -> Iterator[tuple[str, Path]]:
     for act in acts:
         if isinstance(act, Batch):
             for item in act.items:
@@ -350,14 +350,14 @@ def refuse_during_external_change(prefix: Path, processes: Path = PROCESSES) -> 
     Raises:
         RefusedError: one does; named by its number.
     """
-    for number in _engines(prefix, processes):
+    for number in _list_running_engines(prefix, processes):
         raise RefusedError(
             f"{prefix}: process {number} still changes packages there, for a setup that was killed",
             hint=f"wait until it has ended, then run the same command again: ps -p {number}",
         )
 
 
-def _engines(prefix: Path, processes: Path) -> Iterator[int]:
+def _list_running_engines(prefix: Path, processes: Path) -> Iterator[int]:
     for number, words in commands(processes):
         change = change_of(RunningProgram(number=number, words=words))
         if change is not None and change.tool in _ENGINES and prefix in map(Path, change.places):

@@ -59,34 +59,34 @@ def check_locks(files: Sequence[Path]) -> LockReport:
     named = []
     found: dict[tuple[Path, int, str], LockFinding] = {}
     for file in files:
-        text = _text(file)
+        text = _read_text(file)
         kind = kind_of(file.absolute(), text)
         if kind is None:
             raise UsageError(f"{file}: no requirement or lock file that can be judged", hint=f"known are {KNOWN}")
         named.append(LockedFile(file=file, kind=kind))
-        for finding in _findings(kind, file, text):
+        for finding in _check_file(kind, file, text):
             found.setdefault((Path(finding.file), finding.line, finding.says), finding)
     statuses = [finding.status for finding in found.values()]
     status = max(statuses, key=lambda each: each.gravity, default=Status.OK)
     return LockReport(status=status, files=tuple(named), findings=tuple(found.values()))
 
 
-def _findings(kind: LockKind, file: Path, text: str) -> Iterator[LockFinding]:
-    read = list(_tree(kind, file, text))
+def _check_file(kind: LockKind, file: Path, text: str) -> Iterator[LockFinding]:
+    read = list(_read_tree(kind, file, text))
     links = [(each.file, link) for each in read for link in each.said.links]
     around = VerdictContext(
         kind=kind,
-        wheels=tuple(_wheels(links, hashing=any(entry.hashes for each in read for entry in each.said.entries))),
+        wheels=tuple(_list_wheels(links, hashing=any(entry.hashes for each in read for entry in each.said.entries))),
         looks=bool(links),
         held=list_held_versions(entry for each in read for entry in each.said.entries),
     )
     for each in read:
         yield from findings_of(each.file, each.said.entries, make_acceptance_test(each.text), around)
-        yield from (_unreadable(each.file, refused) for refused in each.said.refused)
-        yield from (_unseen(each.file, include) for include in each.said.includes if _is_afar(include.place))
+        yield from (_report_unreadable(each.file, refused) for refused in each.said.refused)
+        yield from (_report_unseen(each.file, include) for include in each.said.includes if _is_afar(include.place))
 
 
-def _tree(kind: LockKind, file: Path, text: str) -> Iterator[_Read]:
+def _read_tree(kind: LockKind, file: Path, text: str) -> Iterator[_Read]:
     """A file and, in its order, those that it includes, each once."""
     pending, seen = [(kind, file, text)], {file.absolute()}
     while pending:
@@ -102,12 +102,12 @@ def _tree(kind: LockKind, file: Path, text: str) -> Iterator[_Read]:
 
 def _resolve_include(file: Path, include: Include, other: Path) -> str:
     try:
-        return _text(other)
+        return _read_text(other)
     except UsageError as error:
         raise DocumentError(file, f"line {include.line}", f"includes {error.message}") from None
 
 
-def _text(file: Path) -> str:
+def _read_text(file: Path) -> str:
     try:
         content = foreign.read_bytes(file)
     except OSError as error:
@@ -124,7 +124,7 @@ def _is_afar(place: str) -> bool:
     return any(mark in place for mark in _AFAR)
 
 
-def _unreadable(file: Path, refused: Refused) -> LockFinding:
+def _report_unreadable(file: Path, refused: Refused) -> LockFinding:
     return LockFinding(
         file=file,
         line=refused.line,
@@ -135,7 +135,7 @@ def _unreadable(file: Path, refused: Refused) -> LockFinding:
     )
 
 
-def _unseen(file: Path, include: Include) -> LockFinding:
+def _report_unseen(file: Path, include: Include) -> LockFinding:
     return LockFinding(
         file=file,
         line=include.line,
@@ -146,7 +146,7 @@ def _unseen(file: Path, include: Include) -> LockFinding:
     )
 
 
-def _wheels(links: Iterable[tuple[Path, str]], *, hashing: bool) -> Iterator[OurWheel]:
+def _list_wheels(links: Iterable[tuple[Path, str]], *, hashing: bool) -> Iterator[OurWheel]:
     """The wheels of ours in local directories; as with pip, a path is tried beside the file that names it first."""
     for file, link in links:
         place = link.removeprefix("file://")

@@ -62,18 +62,18 @@ def read_tables(kind: LockKind, text: str, file: PurePath) -> tuple[LockEntry, .
         DocumentError: no TOML, or no packages are listed as this format has them.
     """
     key = _LIST[kind]
-    packages = _packages(text, key, file)
-    blocks = list(_blocks(text, key))
+    packages = _parse_packages(text, key, file)
+    blocks = list(_list_blocks(text, key))
     if len(blocks) != len(packages):
         raise DocumentError(file, key, f"expected every package under a line [[{key}]] of its own")
     return tuple(
-        _entry(package, block)
+        _make_entry(package, block)
         for package, block in zip(packages, blocks, strict=True)
         if normalise_locked_name(package["name"]) in PROVIDERS
     )
 
 
-def _packages(text: str, key: str, file: PurePath) -> list[dict[str, Any]]:
+def _parse_packages(text: str, key: str, file: PurePath) -> list[dict[str, Any]]:
     try:
         packages = toml_data(text).get(key, [])
     except ValueError as error:
@@ -86,16 +86,16 @@ def _packages(text: str, key: str, file: PurePath) -> list[dict[str, Any]]:
     return packages
 
 
-def _blocks(text: str, key: str) -> Iterator[_Block]:
+def _list_blocks(text: str, key: str) -> Iterator[_Block]:
     """Where each package stands; in the order of the file, which is that of the parsed list."""
     head = re.compile(rf"\[\[\s*{key}\s*\]\]\s*(#.*)?")
     lines = text.splitlines()
     for first, line in enumerate(lines, start=1):
         if head.fullmatch(line.strip()):
-            yield _Block(first=first, last=_telling(lines, first))
+            yield _Block(first=first, last=_find_version_line(lines, first))
 
 
-def _telling(lines: list[str], first: int) -> int:
+def _find_version_line(lines: list[str], first: int) -> int:
     """The line of a package's version, or of its name where it has none."""
     named = first
     for number, line in enumerate(lines[first:], start=first + 1):
@@ -107,8 +107,8 @@ def _telling(lines: list[str], first: int) -> int:
     return named
 
 
-def _entry(package: dict[str, Any], block: _Block) -> LockEntry:
-    version, source = str(package.get("version", "")), _source(package)
+def _make_entry(package: dict[str, Any], block: _Block) -> LockEntry:
+    version, source = str(package.get("version", "")), _find_source(package)
     told = f"{package['name']} {version}".strip()
     return LockEntry(
         name=normalise_locked_name(package["name"]),
@@ -118,11 +118,11 @@ def _entry(package: dict[str, Any], block: _Block) -> LockEntry:
         last=block.last,
         version=version,
         source=source,
-        marker=_marker(package),
+        marker=_find_marker(package),
     )
 
 
-def _source(package: dict[str, Any]) -> str:
+def _find_source(package: dict[str, Any]) -> str:
     """The path or URL that a package is taken from; empty where an index is asked."""
     tables = [package, *(package.get(key) for key in ("source", "archive", "vcs", "directory"))]
     told = [table for table in tables if isinstance(table, dict) and table.get("type") != "legacy"]
@@ -130,7 +130,7 @@ def _source(package: dict[str, Any]) -> str:
     return next((place for place in places if isinstance(place, str)), "")
 
 
-def _marker(package: dict[str, Any]) -> str:
+def _find_marker(package: dict[str, Any]) -> str:
     """When it is installed: of several markers one has to hold."""
     several = package.get("resolution-markers")
     if isinstance(several, list):
@@ -149,14 +149,14 @@ def read_pipfile(text: str, file: PurePath) -> tuple[LockEntry, ...]:
         DocumentError: no JSON, or not as pipenv writes it.
     """
     found = []
-    for section, packages in _sections(text, file).items():
+    for section, packages in _parse_sections(text, file).items():
         for name, package in packages.items():
             if normalise_locked_name(name) in PROVIDERS:
-                found.append(_read_pipfile_entry(name, package, _line(text, section, name)))
+                found.append(_read_pipfile_entry(name, package, _find_line(text, section, name)))
     return tuple(found)
 
 
-def _sections(text: str, file: PurePath) -> dict[str, dict[str, Any]]:
+def _parse_sections(text: str, file: PurePath) -> dict[str, dict[str, Any]]:
     try:
         data = json_data(text)
     except json.JSONDecodeError as error:
@@ -188,14 +188,14 @@ def _read_pipfile_entry(name: str, package: dict[str, Any], line: int) -> LockEn
     )
 
 
-def _line(text: str, section: str, name: str) -> int:
+def _find_line(text: str, section: str, name: str) -> int:
     """Where a package of a section begins; 1 where the file is written otherwise than pipenv does."""
     lines = text.splitlines()
-    start = next((number for number, line in enumerate(lines) if _opens(line, section)), 0)
-    return next((number + 1 for number in range(start, len(lines)) if _opens(lines[number], name)), 1)
+    start = next((number for number, line in enumerate(lines) if _is_opening(line, section)), 0)
+    return next((number + 1 for number in range(start, len(lines)) if _is_opening(lines[number], name)), 1)
 
 
-def _opens(line: str, key: str) -> bool:
+def _is_opening(line: str, key: str) -> bool:
     return re.match(rf'\s*"{re.escape(key)}"\s*:\s*\{{', line) is not None
 
 
@@ -212,10 +212,10 @@ def read_lock(kind: LockKind, text: str, file: PurePath) -> RequirementsFile:
         return read_requirements(text)
     if kind is LockKind.ENVIRONMENT:
         return read_environment(text, file)
-    return RequirementsFile(entries=_reader(kind)(text, file))
+    return RequirementsFile(entries=_choose_reader(kind)(text, file))
 
 
-def _reader(kind: LockKind) -> _Reader:
+def _choose_reader(kind: LockKind) -> _Reader:
     if kind is LockKind.PIPFILE:
         return read_pipfile
     if kind in (LockKind.PIXI, LockKind.CONDA_LOCK, LockKind.EXPLICIT):
@@ -248,10 +248,12 @@ def read_environment(text: str, file: PurePath) -> RequirementsFile:
     document = read_yaml(text, file)
     listed = document.value(_KEY) if document is not None else None
     items = listed.items if listed is not None else ()
-    of_pip = [_of_pip(each) for item in items if (lines := item.value("pip")) is not None for each in lines.items]
+    of_pip = [
+        _read_pip_item(each) for item in items if (lines := item.value("pip")) is not None for each in lines.items
+    ]
     return RequirementsFile(
         entries=(
-            *(entry for item in items for entry in _of_conda(item)),
+            *(entry for item in items for entry in _read_conda_item(item)),
             *(entry for each in of_pip for entry in each.entries),
         ),
         includes=tuple(include for each in of_pip for include in each.includes),
@@ -260,7 +262,7 @@ def read_environment(text: str, file: PurePath) -> RequirementsFile:
     )
 
 
-def _of_pip(item: YamlNode) -> RequirementsFile:
+def _read_pip_item(item: YamlNode) -> RequirementsFile:
     """What an item of the list for pip says: conda writes each on a line of a requirement file."""
     said = read_requirements(item.text)
     return RequirementsFile(
@@ -271,11 +273,11 @@ def _of_pip(item: YamlNode) -> RequirementsFile:
     )
 
 
-def _of_conda(item: YamlNode) -> Iterator[LockEntry]:
+def _read_conda_item(item: YamlNode) -> Iterator[LockEntry]:
     spec = item.text.strip()
     name = name_of(spec) if item.kind is YamlKind.SCALAR else ""
     if name in PROVIDERS:
-        version, build = _parts(bounds_of(spec))
+        version, build = _split_bounds(bounds_of(spec))
         yield LockEntry(
             name=name,
             says=spec,
@@ -288,7 +290,7 @@ def _of_conda(item: YamlNode) -> Iterator[LockEntry]:
         )
 
 
-def _parts(bounds: str) -> tuple[str, str]:
+def _split_bounds(bounds: str) -> tuple[str, str]:
     """The one version that a spec allows, and its build string: of "=13.0.0=py311_0", "13.0.0 py311_0", "[build=x]"."""
     keyed = _BUILD_KEY.search(bounds)
     joined = _GAP.sub(r"\1", bounds.partition("[")[0])
@@ -321,7 +323,7 @@ def read_pixi(text: str, file: PurePath) -> tuple[LockEntry, ...]:
         if kind == "conda":
             found += _read_conda_package(source, package.line, line)
         else:
-            found += _of_pypi(package, source, line)
+            found += _read_pypi_package(package, source, line)
     return tuple(found)
 
 
@@ -340,7 +342,7 @@ def read_conda_lock(text: str, file: PurePath) -> tuple[LockEntry, ...]:
         if package.words["manager"] == "conda":
             found += _read_conda_package(package.words["url"], package.line, package.lines["url"])
         else:
-            found += _of_pypi(package, package.words["url"], package.lines["url"])
+            found += _read_pypi_package(package, package.words["url"], package.lines["url"])
     return tuple(found)
 
 
@@ -405,16 +407,16 @@ def _read_conda_package(source: str, first: int, line: int) -> Iterator[LockEntr
         )
 
 
-def _of_pypi(package: _ListedPackage, source: str, line: int) -> Iterator[LockEntry]:
+def _read_pypi_package(package: _ListedPackage, source: str, line: int) -> Iterator[LockEntry]:
     named, version = archive(source)
     name = normalise_locked_name(package.words.get("name", named))
-    if name in PROVIDERS and _fits(file_name(source)):
+    if name in PROVIDERS and _is_for_this_machine(file_name(source)):
         told = file_name(source) or f"{name} {package.words.get('version', '')}"
         version = package.words.get("version", version)
         yield LockEntry(name=name, says=told, line=line, first=package.line, last=line, version=version, source=source)
 
 
-def _fits(name: str) -> bool:
+def _is_for_this_machine(name: str) -> bool:
     """Whether a file is no wheel of another machine's."""
     tags = name.removesuffix(".whl").rpartition("-")[2]
     return not name.endswith(".whl") or tags == "any" or "x86_64" in tags.replace("macosx", "")

@@ -88,11 +88,11 @@ class _Line:
 
 def read_requirements(text: str) -> RequirementsFile:
     """Read a file's content."""
-    lines = [line for line in _logical(text) if line.text]
-    options = [(line, _option(line)) for line in lines if line.text.startswith("-")]
-    subjects = [subject for line in lines if (subject := _subject(line)) is not None]
+    lines = [line for line in _join_lines(text) if line.text]
+    options = [(line, _parse_option(line)) for line in lines if line.text.startswith("-")]
+    subjects = [subject for line in lines if (subject := _parse_subject(line)) is not None]
     refused = {subject.first: each for subject in subjects if (each := _find_refusal(subject)) is not None}
-    entries = (_entry(subject) for subject in subjects if subject.first not in refused)
+    entries = (_parse_entry(subject) for subject in subjects if subject.first not in refused)
     return RequirementsFile(
         entries=tuple(entry for entry in entries if entry is not None),
         includes=tuple(Include(place=value, line=line.first) for line, (flag, value) in options if flag in _INCLUDES),
@@ -107,7 +107,7 @@ def find_exact_version(clauses: str) -> str:
     return found[1] if found is not None and not found[1].endswith(".*") else ""
 
 
-def _logical(text: str) -> Iterator[_Line]:
+def _join_lines(text: str) -> Iterator[_Line]:
     """Lines as pip joins them, without comments."""
     parts: list[str] = []
     first = 1
@@ -124,16 +124,16 @@ def _logical(text: str) -> Iterator[_Line]:
         yield _Line(text="".join(parts).strip(), first=first, last=len(text.splitlines()))
 
 
-def _option(line: _Line) -> tuple[str, str]:
+def _parse_option(line: _Line) -> tuple[str, str]:
     found = _OPTION.fullmatch(line.text)
     return (found[1], found[2].strip().strip("'\"")) if found is not None else (line.text, "")
 
 
-def _subject(line: _Line) -> _Line | None:
+def _parse_subject(line: _Line) -> _Line | None:
     """What a line asks for, apart from its options; None of one that is an option itself."""
     text = line.text
     if text.startswith("-"):
-        flag, text = _option(line)
+        flag, text = _parse_option(line)
         if flag not in _EDITABLE:
             return None
     bare = _OPTIONS.split(text, maxsplit=1)[0].strip()
@@ -159,18 +159,18 @@ def _is_place(line: _Line) -> bool:
     return _PLACE.search(line.text) is not None and "@ " not in line.text
 
 
-def _entry(line: _Line) -> LockEntry | None:
+def _parse_entry(line: _Line) -> LockEntry | None:
     return _from_place(line) if _is_place(line) else _from_name(line)
 
 
 def _from_place(line: _Line) -> LockEntry | None:
     place = line.text.partition("[")[0]
     egg = _EGG.search(line.text)
-    name = normalise_locked_name(egg[1]) if egg is not None else archive(place)[0] or _of_repository(place)
+    name = normalise_locked_name(egg[1]) if egg is not None else archive(place)[0] or _name_repository(place)
     return _make_entry(line, name, file_name(place) or place, source=place)
 
 
-def _of_repository(place: str) -> str:
+def _name_repository(place: str) -> str:
     """Of a checkout nothing tells the name but the last part of its address."""
     return normalise_locked_name(file_name(place).partition("@")[0].removesuffix(".git")) if "git" in place else ""
 

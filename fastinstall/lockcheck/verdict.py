@@ -174,48 +174,48 @@ def findings_of(
         )
         for entry in entries
         if matters(entry.marker) and not accepted(entry)
-        for status, message in _verdicts(entry, around)
+        for status, message in _judge_entry(entry, around)
     )
 
 
 def list_held_versions(entries: Iterable[LockEntry]) -> tuple[str, ...]:
     """The versions of ours that entries hold to, each for everything that is read together with it."""
-    return tuple(dict.fromkeys(version for entry in entries if is_ours(version := _version(entry))))
+    return tuple(dict.fromkeys(version for entry in entries if is_ours(version := _find_version(entry))))
 
 
-def _verdicts(entry: LockEntry, around: VerdictContext) -> tuple[tuple[Status, str], ...]:
-    problem = _problem_in_conda(entry) if entry.is_conda else _problem_in_python(entry, around)
+def _judge_entry(entry: LockEntry, around: VerdictContext) -> tuple[tuple[Status, str], ...]:
+    problem = _find_conda_problem(entry) if entry.is_conda else _find_python_problem(entry, around)
     if problem:
         return ((Status.ERROR, problem),)
-    doubt = _doubt(entry, around)
+    doubt = _explain_doubt(entry, around)
     return ((Status.HINT, doubt),) if doubt else ()
 
 
-def _problem_in_conda(entry: LockEntry) -> str:
+def _find_conda_problem(entry: LockEntry) -> str:
     if is_our_build(entry.build):
         return ""
     if entry.name != _PILLOW:
-        return _another(entry)
+        return _explain_other_pil(entry)
     if not entry.build:
         return ""
     return f"the build {entry.build} is not one of fastinstall: {_BRINGS}"
 
 
-def _problem_in_python(entry: LockEntry, around: VerdictContext) -> str:
-    version = _version(entry)
+def _find_python_problem(entry: LockEntry, around: VerdictContext) -> str:
+    version = _find_version(entry)
     wheels = [each for each in around.wheels if each.name == entry.name]
     if is_ours(version):
-        return _wrong_hash(entry, [each for each in wheels if each.version == version])
+        return _explain_wrong_hash(entry, [each for each in wheels if each.version == version])
     if entry.source:
         return f"what lies there is no build of fastinstall: {_BRINGS}"
     fitting = [each for each in wheels if not version or public(each.version) == public(version)]
-    return _wrong_hash(entry, fitting) if fitting else _problem_of_an_index(entry, version, around)
+    return _explain_wrong_hash(entry, fitting) if fitting else _find_index_problem(entry, version, around)
 
 
-def _problem_of_an_index(entry: LockEntry, version: str, around: VerdictContext) -> str:
+def _find_index_problem(entry: LockEntry, version: str, around: VerdictContext) -> str:
     """Where no wheel of ours is at hand, so that an index is asked."""
     if entry.name != _PILLOW:
-        return _another(entry)
+        return _explain_other_pil(entry)
     # The branch of a lock for where ours cannot be: no two branches are for the same machine.
     if around.held and entry.marker:
         return ""
@@ -226,22 +226,22 @@ def _problem_of_an_index(entry: LockEntry, version: str, around: VerdictContext)
     return ""
 
 
-def _version(entry: LockEntry) -> str:
+def _find_version(entry: LockEntry) -> str:
     """A file's name tells more than what stands beside it: pdm writes the public part there."""
     return archive(entry.source)[1] or entry.version
 
 
-def _another(entry: LockEntry) -> str:
+def _explain_other_pil(entry: LockEntry) -> str:
     return f"{entry.name} writes a PIL of its own over the one that is there"
 
 
-def _wrong_hash(entry: LockEntry, wheels: Sequence[OurWheel]) -> str:
+def _explain_wrong_hash(entry: LockEntry, wheels: Sequence[OurWheel]) -> str:
     if not entry.hashes or not wheels or any(each.hash in entry.hashes for each in wheels):
         return ""
     return f"its hashes leave out the build of fastinstall that is at hand ({wheels[0].version}): pip refuses it"
 
 
-def _doubt(entry: LockEntry, around: VerdictContext) -> str:
+def _explain_doubt(entry: LockEntry, around: VerdictContext) -> str:
     if entry.is_conda:
         exact = entry.version and not entry.build
         return f"a solver may take any build of {entry.version}, stock Pillow too" if exact else ""
@@ -279,7 +279,7 @@ def remedy_for(kind: LockKind, entry: LockEntry, file: PurePath) -> Remedy:
             command=f"fastinstall guard install --pin --project {project}",
         )
     if entry.is_conda:
-        return Remedy(text=_of_channel(kind), command="fastinstall build --format conda -o channel")
+        return Remedy(text=_advise_on_channel(kind), command="fastinstall build --format conda -o channel")
     return Remedy(text=_OF_WHEELS.get(kind, _REQUIREMENTS), command=_build(entry, file.parent / "wheels"))
 
 
@@ -289,7 +289,7 @@ def _build(entry: LockEntry, wheels: PurePath) -> str:
     return f"fastinstall build -o {quote(wheels)}{wanted}"
 
 
-def _of_channel(kind: LockKind) -> str:
+def _advise_on_channel(kind: LockKind) -> str:
     if kind is LockKind.ENVIRONMENT:
         return "make a channel of the build, put it first among the channels, and ask for pillow=*=simd_*"
     return "make a channel of the build, ask for pillow=*=simd_* of it, and lock again"
@@ -322,10 +322,10 @@ def matters(marker: str) -> bool:
         read = Marker(marker)
     except InvalidMarker:
         return True
-    return any(read.evaluate({**_LINUX, "python_version": python, **_full(python)}) for python in _PYTHONS)
+    return any(read.evaluate({**_LINUX, "python_version": python, **_make_full_version(python)}) for python in _PYTHONS)
 
 
-def _full(python: str) -> dict[str, str]:
+def _make_full_version(python: str) -> dict[str, str]:
     return {"python_full_version": f"{python}.0", "implementation_version": f"{python}.0"}
 
 

@@ -66,10 +66,10 @@ def plan_stack_package(
     levels = "".join(level.removeprefix("x86-64-") for level in build.levels)
     interpreter = facts.interpreter
     depends = (
-        *_of_python(interpreter, facts.conda),
-        *_of_glibc(build, interpreter),
-        *_of_processor(microarchitectures.get(next(iter(build.levels), ""), ())),
-        *_of_libraries(build, facts.conda, libraries or {}),
+        *_list_python_dependencies(interpreter, facts.conda),
+        *_list_glibc_dependencies(build, interpreter),
+        *_list_processor_dependencies(microarchitectures.get(next(iter(build.levels), ""), ())),
+        *_list_library_dependencies(build, facts.conda, libraries or {}),
     )
     return CondaPackage(
         name=build.distribution,
@@ -77,7 +77,7 @@ def plan_stack_package(
         build=f"{label.partition('.')[0] or _LABEL}_{levels}_py{interpreter.abi.removeprefix('cp')}_{number}",
         build_number=preference(build.levels) + number,
         subdir="linux-64",
-        channel=_channel(facts.environment.prefix),
+        channel=_locate_channel(facts.environment.prefix),
         depends=depends,
         constrains=tuple(f"{name} {_NEVER}" for name in PROVIDERS if name != build.distribution),
     )
@@ -97,7 +97,7 @@ def plan_guard_package(stack: CondaPackage, prefix: PurePath, keeps: tuple[str, 
         version=GUARD_VERSION,
         build="0",
         subdir="noarch",
-        channel=_channel(prefix),
+        channel=_locate_channel(prefix),
         depends=keeps,
         constrains=(f"{stack.name} * {stack.build.partition('_')[0]}_*",),
     )
@@ -125,7 +125,7 @@ def make_bounded_spec(package: CondaPackage, conda: Conda) -> str:
     """
     pattern = re.compile(rf"{re.escape(package.name)} +(?:[^\s,]+,)*<([\w.]+)")
     given = [match[1] for each in conda.packages for spec in each.depends if (match := pattern.match(spec))]
-    bound = max(sorted(set(given)), key=given.count) if given else _next_major(package.version)
+    bound = max(sorted(set(given)), key=given.count) if given else _compute_next_major(package.version)
     return f"{package.name} >={package.version},<{bound}" if bound else f"{package.name} {package.version}"
 
 
@@ -147,7 +147,7 @@ def glibc_spec(version: tuple[int, int]) -> str:
     return f"__glibc >={version[0]}.{version[1]},<3.0.a0"
 
 
-def _of_python(interpreter: Interpreter, conda: Conda | None) -> Iterator[str]:
+def _list_python_dependencies(interpreter: Interpreter, conda: Conda | None) -> Iterator[str]:
     """Its minor version; which ABI it has is told by a package of its own, or by its build string, or not at all."""
     major, minor = (int(part) for part in interpreter.version.split(".")[:2])
     python = conda.named("python") if conda is not None else None
@@ -157,7 +157,7 @@ def _of_python(interpreter: Interpreter, conda: Conda | None) -> Iterator[str]:
         yield f"python_abi {major}.{minor}.* *_{interpreter.abi}"
 
 
-def _of_glibc(build: WheelOrder, interpreter: Interpreter) -> Iterator[str]:
+def _list_glibc_dependencies(build: WheelOrder, interpreter: Interpreter) -> Iterator[str]:
     """The official wheel's promise; without one, the C library that it is built on."""
     if interpreter.libc != "glibc":
         return
@@ -170,7 +170,7 @@ def _of_glibc(build: WheelOrder, interpreter: Interpreter) -> Iterator[str]:
         yield glibc_spec(version)
 
 
-def _of_processor(names: tuple[str, ...]) -> Iterator[str]:
+def _list_processor_dependencies(names: tuple[str, ...]) -> Iterator[str]:
     """One of several build strings, which all solvers understand, or at least accept.
 
     Without brackets, classic loses what stands in parentheses. libsolv, in mamba and conda's libmamba, knows no
@@ -182,7 +182,9 @@ def _of_processor(names: tuple[str, ...]) -> Iterator[str]:
         yield f'__archspec ==1[build="{"|".join(patterns)}"]'
 
 
-def _of_libraries(build: WheelOrder, conda: Conda | None, libraries: Mapping[str, NativeRequirement]) -> Iterator[str]:
+def _list_library_dependencies(
+    build: WheelOrder, conda: Conda | None, libraries: Mapping[str, NativeRequirement]
+) -> Iterator[str]:
     if build.link is not LinkMode.ENV or conda is None:
         return
     linked = [libraries[name] for name in build.libraries if name in libraries and name not in build.statics]
@@ -190,12 +192,12 @@ def _of_libraries(build: WheelOrder, conda: Conda | None, libraries: Mapping[str
     yield from sorted({make_bounded_spec(package, conda) for package in installed if package is not None})
 
 
-def _next_major(version: str) -> str:
+def _compute_next_major(version: str) -> str:
     leading = re.match(r"((?:0\.)*)(\d+)", version)
     return f"{leading[1]}{int(leading[2]) + 1}.0a0" if leading else ""
 
 
-def _channel(prefix: PurePath) -> str:
+def _locate_channel(prefix: PurePath) -> str:
     return (prefix / CHANNEL).as_uri()
 
 
@@ -291,7 +293,7 @@ def dependants_of(facts: Facts) -> tuple[Dependant, ...]:
 def build_asked(spec: str) -> tuple[str, str]:
     """The name in a match spec, and the pattern that it has for the build string: ("pillow", "simd_*")."""
     matched = _SPEC.fullmatch(spec.strip())
-    return (matched["name"].lower(), _version_and_build(matched["rest"])[1]) if matched is not None else ("", "*")
+    return (matched["name"].lower(), _split_version_and_build(matched["rest"])[1]) if matched is not None else ("", "*")
 
 
 def version_asked(spec: str) -> tuple[str, str]:
@@ -302,14 +304,14 @@ def version_asked(spec: str) -> tuple[str, str]:
     matched = _SPEC.fullmatch(spec.strip())
     if matched is None:
         return "", ""
-    version, _ = _version_and_build(matched["rest"])
+    version, _ = _split_version_and_build(matched["rest"])
     if not version or "|" in version:
         return matched["name"].lower(), ""
     clauses = (_translate_clause(clause) for clause in version.split(","))
     return matched["name"].lower(), ",".join(clause for clause in clauses if clause)
 
 
-def _version_and_build(rest: str) -> tuple[str, str]:
+def _split_version_and_build(rest: str) -> tuple[str, str]:
     """The two parts of what follows a name: ">=9.5,<10 py311_0", or "9.5=py311_0"."""
     close = re.sub(r"\s*([,|])\s*", r"\1", re.sub(r"([<>=!~])\s+", r"\1", rest.strip()))
     words = close.split()
@@ -341,7 +343,7 @@ def is_pinned(conda: Conda, package: CondaPackage) -> bool:
     return build_asked(pin_line(package)) in map(build_asked, conda.pins)
 
 
-def refuse_contrary_pins(facts: Facts, package: CondaPackage, wish: Request) -> None:
+def refuse_contrary_pins(facts: Facts, package: CondaPackage, request: Request) -> None:
     """Raise where a pin asks for another build than the package's, or where ours would be the second one.
 
     Raises:
@@ -356,7 +358,7 @@ def refuse_contrary_pins(facts: Facts, package: CondaPackage, wish: Request) -> 
                 f"{file} keeps {package.name} to other builds: {pin!r}",
                 hint=f"take that line out of {quote(file)}; --pin puts one there that keeps this build",
             )
-    if wish.pin and others and conda is not None and not is_pinned(conda, package):
+    if request.pin and others and conda is not None and not is_pinned(conda, package):
         raise RefusedError(
             f"--pin: {file} pins {package.name} already: {others[0]!r}, and two pins may exclude each other",
             hint=f"take that line out of {quote(file)}, or go without --pin",

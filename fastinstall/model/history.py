@@ -152,7 +152,9 @@ def describe_interruption(interruption: Interruption, prefix: PurePath) -> str:
     if interruption.cut is UnfinishedRun.FOREIGN_PIN:
         what = f"{describe_what_was_interrupted(interruption)}, and is left as it is"
         return f"{what}; if you know where it comes from, take it out: {command}"
-    return f"{describe_what_was_interrupted(interruption)} was interrupted; {_aim(interruption.cut)}: {command}"
+    return (
+        f"{describe_what_was_interrupted(interruption)} was interrupted; {_describe_aim(interruption.cut)}: {command}"
+    )
 
 
 def describe_finished_interruption(interruption: Interruption) -> str:
@@ -206,7 +208,7 @@ def describe_cleared_interruption(interruption: Interruption) -> str:
     return f"{describe_what_was_interrupted(interruption)} had been interrupted; what was there of it is cleared away"
 
 
-def _aim(cut: UnfinishedRun) -> str:
+def _describe_aim(cut: UnfinishedRun) -> str:
     match cut:
         case UnfinishedRun.SETUP:
             return "to have the environment as it was before it"

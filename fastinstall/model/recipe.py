@@ -261,10 +261,10 @@ def applicable(advisories: Iterable[Advisory], pillow_version: str, *, kernels: 
         ValueError: `pillow_version` is not a version (PEP 440).
     """
     version = base_version(pillow_version)
-    return _gravest_first(
+    return _sort_gravest_first(
         advisory
         for advisory in advisories
-        if not advisory.component and (kernels or not advisory.kernels_only) and _concerns(advisory, version)
+        if not advisory.component and (kernels or not advisory.kernels_only) and _is_about_version(advisory, version)
     )
 
 
@@ -278,10 +278,10 @@ def applicable_to_libraries(advisories: Iterable[Advisory], versions: Mapping[st
     Raises:
         ValueError: one of `versions` is not a version (PEP 440).
     """
-    return _gravest_first(
+    return _sort_gravest_first(
         advisory
         for advisory in advisories
-        if advisory.component in versions and _concerns(advisory, versions[advisory.component])
+        if advisory.component in versions and _is_about_version(advisory, versions[advisory.component])
     )
 
 
@@ -328,9 +328,9 @@ def find_returning_advisories(
     return tuple(advisory for advisory in applicable(known, wanted_version) if advisory not in present)
 
 
-def _gravest_first(advisories: Iterable[Advisory]) -> tuple[Advisory, ...]:
+def _sort_gravest_first(advisories: Iterable[Advisory]) -> tuple[Advisory, ...]:
     return tuple(sorted(advisories, key=lambda advisory: GRAVEST_FIRST.index(advisory.severity)))
 
 
-def _concerns(advisory: Advisory, version: str) -> bool:
+def _is_about_version(advisory: Advisory, version: str) -> bool:
     return contains(advisory.affects, version)

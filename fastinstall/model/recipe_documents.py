@@ -157,8 +157,8 @@ def parse_recipe(text: str, file: PurePath | str) -> Recipe:
         DocumentError: not TOML, an unknown or missing key, or a value that cannot be right; names
             file and dotted key.
     """
-    recipe = decode(Recipe, _toml(text, file), file=file)
-    _refuse(_problems(recipe, PurePath(file).stem), file)
+    recipe = decode(Recipe, _parse_toml(text, file), file=file)
+    _refuse(_list_problems(recipe, PurePath(file).stem), file)
     return recipe
 
 
@@ -168,14 +168,14 @@ def parse_advisories(text: str, file: PurePath | str) -> tuple[Advisory, ...]:
     Raises:
         DocumentError: as `parse_recipe`.
     """
-    shared = decode(AdvisoryList, _toml(text, file), file=file)
-    _refuse(_schema_problems(shared.schema), file)
+    shared = decode(AdvisoryList, _parse_toml(text, file), file=file)
+    _refuse(_list_schema_problems(shared.schema), file)
     _refuse(control_problems(shared), file)
-    _refuse(_advisory_problems(shared.advisories), file)
+    _refuse(_list_advisory_problems(shared.advisories), file)
     return shared.advisories
 
 
-def _toml(text: str, file: PurePath | str) -> dict[str, object]:
+def _parse_toml(text: str, file: PurePath | str) -> dict[str, object]:
     try:
         return toml_data(text)
     except ValueError as error:
@@ -187,19 +187,19 @@ def _refuse(problems: Iterable[Problem], file: PurePath | str) -> None:
         raise DocumentError(file, key, problem)
 
 
-def _problems(recipe: Recipe, stem: str) -> Iterator[Problem]:
-    yield from _schema_problems(recipe.schema)
+def _list_problems(recipe: Recipe, stem: str) -> Iterator[Problem]:
+    yield from _list_schema_problems(recipe.schema)
     if recipe.name != stem:
         yield "name", f"{recipe.name!r} must be the name of the file, {stem!r}"
-    yield from _source_problems(recipe)
+    yield from _list_source_problems(recipe)
     yield from control_problems(recipe)
     if not recipe.package.isidentifier() or not recipe.package.isascii():
         yield "package", f"{recipe.package!r} is not the name of a package"
     yield from compiler_flag_problems(recipe.base_cflags, "base_cflags")
     if not set(_OPTIMISED) & set(recipe.base_cflags):
         yield "base_cflags", f"must hold {' or '.join(_OPTIMISED)}: these flags replace those of the interpreter"
-    yield from _level_problems(recipe.levels)
-    yield from _library_problems(recipe.libraries)
+    yield from _list_level_problems(recipe.levels)
+    yield from _list_library_problems(recipe.libraries)
     yield from source_code_problems(recipe)
     yield from identifier_problems(recipe.expect.symbols, "expect.symbols")
     yield from word_problems(recipe.expect.features, "expect.features", _FEATURE, "a name of PIL.features")
@@ -207,15 +207,15 @@ def _problems(recipe: Recipe, stem: str) -> Iterator[Problem]:
     if code != recipe.source.chassis and not recipe.expect.symbols:
         yield "expect.symbols", f"empty: nothing would tell {code} from {recipe.source.chassis}"
     yield from _name_problems(recipe.advisories_from, "advisories_from")
-    yield from _advisory_problems(recipe.advisories)
+    yield from _list_advisory_problems(recipe.advisories)
 
 
-def _schema_problems(schema: int) -> Iterator[Problem]:
+def _list_schema_problems(schema: int) -> Iterator[Problem]:
     if schema != _SCHEMA:
         yield "schema", f"expected {_SCHEMA}, found {schema}"
 
 
-def _source_problems(recipe: Recipe) -> Iterator[Problem]:
+def _list_source_problems(recipe: Recipe) -> Iterator[Problem]:
     yield from _name_problems(recipe.replaces, "replaces")
     for key, name in (("pypi", recipe.source.pypi), ("chassis", recipe.source.chassis)):
         if name not in recipe.replaces:
@@ -231,7 +231,7 @@ def _name_problems(names: tuple[str, ...], key: str) -> Iterator[Problem]:
         yield from name_problems(name, f"{key}[{index}]")
 
 
-def _level_problems(levels: tuple[Level, ...]) -> Iterator[Problem]:
+def _list_level_problems(levels: tuple[Level, ...]) -> Iterator[Problem]:
     if not any(level.automatic for level in levels):
         yield "levels", "none of them is automatic, so that level auto could choose nothing"
     yield from find_duplicate_names([level.name for level in levels], "levels[{}].name")
@@ -245,7 +245,7 @@ def _level_problems(levels: tuple[Level, ...]) -> Iterator[Problem]:
         yield from linker_flag_problems(level.ldflags, f"{key}.ldflags")
 
 
-def _library_problems(libraries: dict[str, NativeRequirement]) -> Iterator[Problem]:
+def _list_library_problems(libraries: dict[str, NativeRequirement]) -> Iterator[Problem]:
     for name, library in libraries.items():
         key = f"libraries.{name}"
         yield from path_problems(library.header, f"{key}.header", "an include directory")
@@ -258,7 +258,7 @@ def _library_problems(libraries: dict[str, NativeRequirement]) -> Iterator[Probl
             yield from word_problems(getattr(library, manager), f"{key}.{manager}", _PACKAGE, "the name of a package")
 
 
-def _advisory_problems(advisories: tuple[Advisory, ...]) -> Iterator[Problem]:
+def _list_advisory_problems(advisories: tuple[Advisory, ...]) -> Iterator[Problem]:
     yield from find_duplicate_names([advisory.id for advisory in advisories], "advisories[{}].id")
     for index, advisory in enumerate(advisories):
         yield from specifier_problems(advisory.affects, f"advisories[{index}].affects")
@@ -314,15 +314,15 @@ _ITEM = re.compile(r"([^\s:]+): ([A-Za-z_]\w*)")
 def source_code_problems(recipe: Recipe) -> Iterator[Problem]:
     """Everything that is wrong with `kernels`, `tuning` and the libraries' `static`, as dotted key and problem."""
     if recipe.kernels is not None:
-        yield from _kernel_problems(recipe.kernels, recipe.replaces)
+        yield from _list_kernel_problems(recipe.kernels, recipe.replaces)
     for index, tuning in enumerate(recipe.tuning):
-        yield from _tuning_problems(tuning, f"tuning[{index}]")
+        yield from _list_tuning_problems(tuning, f"tuning[{index}]")
     for name, library in recipe.libraries.items():
         if library.static is not None:
-            yield from _static_problems(library.static, f"libraries.{name}.static")
+            yield from _list_static_problems(library.static, f"libraries.{name}.static")
 
 
-def _kernel_problems(kernels: Kernels, replaces: tuple[str, ...]) -> Iterator[Problem]:
+def _list_kernel_problems(kernels: Kernels, replaces: tuple[str, ...]) -> Iterator[Problem]:
     yield from name_problems(kernels.pypi, "kernels.pypi")
     yield from name_problems(kernels.follows, "kernels.follows")
     if kernels.pypi not in replaces:
@@ -336,12 +336,12 @@ def _kernel_problems(kernels: Kernels, replaces: tuple[str, ...]) -> Iterator[Pr
     yield from find_duplicate_names(
         [f"{guard.file}: {guard.function}" for guard in kernels.guards], "kernels.guards[{}].function"
     )
-    yield from _parts_problems(kernels.parts)
+    yield from _list_parts_problems(kernels.parts)
 
 
 def _keep_problems(kept: KeptItems, key: str) -> Iterator[Problem]:
     yield from path_problems(kept.file, f"{key}.file", _SOURCE)
-    yield from _empty(kept.items, f"{key}.items", "nothing would be kept")
+    yield from _report_empty(kept.items, f"{key}.items", "nothing would be kept")
     yield from identifier_problems(kept.items, f"{key}.items")
 
 
@@ -354,21 +354,21 @@ def _guard_problems(guard: GuardedFunction, key: str) -> Iterator[Problem]:
         yield f"{key}.condition", problem
 
 
-def _parts_problems(parts: tuple[Part, ...]) -> Iterator[Problem]:
+def _list_parts_problems(parts: tuple[Part, ...]) -> Iterator[Problem]:
     yield from find_duplicate_names([part.name for part in parts], "kernels.parts[{}].name")
     claimed: dict[str, str] = {}
     for index, part in enumerate(parts):
         key = f"kernels.parts[{index}]"
         yield from name_problems(part.name, f"{key}.name")
-        yield from _part_problems(part, key)
+        yield from _list_part_problems(part, key)
         for file in (*part.files, *part.items):
             if claimed.setdefault(file, part.name) != part.name:
                 yield key, f"{file!r} belongs to {claimed[file]!r} already"
 
 
-def _part_problems(part: Part, key: str) -> Iterator[Problem]:
-    yield from _empty((*part.files, *part.items), key, "holds neither files nor items")
-    yield from _empty(part.operations, f"{key}.operations", "no failed proof could name it")
+def _list_part_problems(part: Part, key: str) -> Iterator[Problem]:
+    yield from _report_empty((*part.files, *part.items), key, "holds neither files nor items")
+    yield from _report_empty(part.operations, f"{key}.operations", "no failed proof could name it")
     for index, file in enumerate(part.files):
         yield from path_problems(file, f"{key}.files[{index}]", _SOURCE)
     for index, item in enumerate(part.items):
@@ -379,9 +379,9 @@ def _part_problems(part: Part, key: str) -> Iterator[Problem]:
             yield from path_problems(spelled[1], f"{key}.items[{index}]", _SOURCE)
 
 
-def _tuning_problems(tuning: Tuning, key: str) -> Iterator[Problem]:
+def _list_tuning_problems(tuning: Tuning, key: str) -> Iterator[Problem]:
     yield from path_problems(tuning.file, f"{key}.file", _SOURCE)
-    yield from _empty((*tuning.options, *tuning.macros), f"{key}.options", "nothing would be tuned")
+    yield from _report_empty((*tuning.options, *tuning.macros), f"{key}.options", "nothing would be tuned")
     yield from word_problems(tuning.options, f"{key}.options", _OPTION, "an option of GCC's optimize pragma")
     yield from identifier_problems(tuning.functions, f"{key}.functions")
     for index, macro in enumerate(tuning.macros):
@@ -392,17 +392,17 @@ def _tuning_problems(tuning: Tuning, key: str) -> Iterator[Problem]:
         yield f"{key}.macros", "only inside functions: name them in functions"
 
 
-def _static_problems(static: StaticSource, key: str) -> Iterator[Problem]:
+def _list_static_problems(static: StaticSource, key: str) -> Iterator[Problem]:
     yield from name_problems(static.pypi, f"{key}.pypi")
     yield from specifier_problems(static.versions, f"{key}.versions")
     yield from path_problems(static.directory, f"{key}.directory", "the sdist's top directory")
     yield from path_problems(static.archive, f"{key}.archive", "the library's directory")
-    yield from _empty(static.headers, f"{key}.headers", "the library could not be used")
+    yield from _report_empty(static.headers, f"{key}.headers", "the library could not be used")
     for index, header in enumerate(static.headers):
         yield from path_problems(header, f"{key}.headers[{index}]", "the library's directory")
     yield from configure_problems(static.configure, f"{key}.configure")
 
 
-def _empty(values: tuple[str, ...], key: str, consequence: str) -> Iterator[Problem]:
+def _report_empty(values: tuple[str, ...], key: str, consequence: str) -> Iterator[Problem]:
     if not values:
         yield key, f"empty: {consequence}"

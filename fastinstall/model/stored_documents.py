@@ -39,7 +39,7 @@ def open_stored(cls: type[T], name: str, data: object, *, file: PurePath | str) 
     """
     if not isinstance(data, dict):
         raise DocumentError(file, "", "expected a table of keys at the top")
-    refuse_other_schema(name, data.get("schema"), file=file, version=_text(data.get(_WRITER)))
+    refuse_other_schema(name, data.get("schema"), file=file, version=_get_text(data.get(_WRITER)))
     fields = {key: item for key, item in data.items() if key != "schema"}
     return decode(cls, migrate_fields(name, fields), file=file, strict=False)
 
@@ -60,7 +60,7 @@ def refuse_other_schema(name: str, schema: object, *, file: PurePath | str, vers
     expected = f"fastinstall.{name}/{_NUMBER}"
     if schema == expected:
         return
-    number = re.fullmatch(rf"fastinstall\.{re.escape(name)}/([1-9]\d*)", _text(schema))
+    number = re.fullmatch(rf"fastinstall\.{re.escape(name)}/([1-9]\d*)", _get_text(schema))
     problem = f"expected {expected!r}, found {format_value(schema)}"
     if number and int(number[1]) > _NUMBER:
         raise LaterDocumentError(file, "schema", problem, version=version)
@@ -80,7 +80,7 @@ def keeping_unknown(before: object, after: object) -> Any:  # noqa: ANN401 (JSON
     return {**known, **{key: item for key, item in before.items() if key not in after}}
 
 
-def _text(value: object) -> str:
+def _get_text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 

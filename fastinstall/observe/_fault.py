@@ -46,7 +46,7 @@ def _install() -> bool:
     import ctypes  # noqa: PLC0415 (not every interpreter has it)
 
     library = ctypes.CDLL(None)
-    handler = _executable(ctypes, library)
+    handler = _map_executable(ctypes, library)
     if not handler:
         return False
 
@@ -63,7 +63,7 @@ def _install() -> bool:
     return not any(results)
 
 
-def _executable(ctypes: Any, library: Any) -> int:  # noqa: ANN401 (a module, a library)
+def _map_executable(ctypes: Any, library: Any) -> int:  # noqa: ANN401 (a module, a library)
     """Two pages: the code, which nothing can write to any more, and its data. The address of the code; 0 if refused."""
     library.mmap.restype = ctypes.c_void_p
     library.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, *(ctypes.c_int,) * 3, ctypes.c_long)

@@ -20,31 +20,31 @@ def main() -> None:
     except nvml.NVMLError as error:
         sys.stdout.write(json.dumps({"error": str(error), "code": error.value}) + "\n")
     else:
-        sys.stdout.write(json.dumps({"error": "", "code": 0, **_described(nvml)}) + "\n")
+        sys.stdout.write(json.dumps({"error": "", "code": 0, **_describe_gpus(nvml)}) + "\n")
 
 
-def _described(nvml: ModuleType) -> dict[str, object]:
-    cuda = _asked(nvml, nvml.nvmlSystemGetCudaDriverVersion) or 0
-    count = _asked(nvml, nvml.nvmlDeviceGetCount) or 0
-    handles = [_asked(nvml, nvml.nvmlDeviceGetHandleByIndex, index) for index in range(count)]
+def _describe_gpus(nvml: ModuleType) -> dict[str, object]:
+    cuda = _query_nvml(nvml, nvml.nvmlSystemGetCudaDriverVersion) or 0
+    count = _query_nvml(nvml, nvml.nvmlDeviceGetCount) or 0
+    handles = [_query_nvml(nvml, nvml.nvmlDeviceGetHandleByIndex, index) for index in range(count)]
     return {
-        "driver": _asked(nvml, nvml.nvmlSystemGetDriverVersion) or "",
+        "driver": _query_nvml(nvml, nvml.nvmlSystemGetDriverVersion) or "",
         "cuda": f"{cuda // 1000}.{cuda % 1000 // 10}" if cuda else "",
-        "devices": [_device(nvml, handle) for handle in handles if handle is not None],
+        "devices": [_describe_device(nvml, handle) for handle in handles if handle is not None],
     }
 
 
-def _device(nvml: ModuleType, handle: object) -> dict[str, object]:
-    capability = _asked(nvml, nvml.nvmlDeviceGetCudaComputeCapability, handle)
-    memory = _asked(nvml, nvml.nvmlDeviceGetMemoryInfo, handle)
+def _describe_device(nvml: ModuleType, handle: object) -> dict[str, object]:
+    capability = _query_nvml(nvml, nvml.nvmlDeviceGetCudaComputeCapability, handle)
+    memory = _query_nvml(nvml, nvml.nvmlDeviceGetMemoryInfo, handle)
     return {
-        "name": _asked(nvml, nvml.nvmlDeviceGetName, handle) or "",
+        "name": _query_nvml(nvml, nvml.nvmlDeviceGetName, handle) or "",
         "capability": ".".join(map(str, capability)) if capability else "",
         "memory_bytes": memory.total if memory is not None else None,
     }
 
 
-def _asked(nvml: ModuleType, function: Callable[..., object], *arguments: object):  # type: ignore[no-untyped-def]  # noqa: ANN202 (whatever NVML gives)
+def _query_nvml(nvml: ModuleType, function: Callable[..., object], *arguments: object):  # type: ignore[no-untyped-def]  # noqa: ANN202 (whatever NVML gives)
     """Return the answer to one query, or None if this device or driver does not support it."""
     try:
         answer = function(*arguments)

@@ -33,13 +33,13 @@ def describe() -> dict[str, object]:
 
     implementation = sys.implementation.name
     include = sysconfig.get_path("include")
-    libc, libc_version = _libc()
-    managed = _externally_managed(sysconfig.get_path("stdlib"))
+    libc, libc_version = _detect_libc()
+    managed = _find_marker(sysconfig.get_path("stdlib"))
     return {
         "executable": sys.executable,
         "implementation": implementation,
         "version": ".".join(str(part) for part in sys.version_info[:3]) + _stage(),
-        "abi": _abi(implementation, sysconfig.get_config_var("SOABI") or ""),
+        "abi": _derive_abi(implementation, sysconfig.get_config_var("SOABI") or ""),
         "platform": sysconfig.get_platform(),
         "libc": libc,
         "libc_version": libc_version,
@@ -47,12 +47,12 @@ def describe() -> dict[str, object]:
         "extension_suffix": sysconfig.get_config_var("EXT_SUFFIX") or "",
         "prefix": sys.prefix,
         "base_prefix": sys.base_prefix,
-        "site_packages": _site_packages(sysconfig.get_path("platlib"), managed),
+        "site_packages": _find_site_packages(sysconfig.get_path("platlib"), managed),
         "include": include,
         "has_headers": os.path.isfile(os.path.join(include, "Python.h")),
         "cflags": sysconfig.get_config_var("CFLAGS") or "",
         "externally_managed": managed,
-        "pip_version": _pip_version(sysconfig.get_path("purelib"), sysconfig.get_path("platlib")),
+        "pip_version": _find_pip_version(sysconfig.get_path("purelib"), sysconfig.get_path("platlib")),
     }
 
 
@@ -62,14 +62,14 @@ def _stage() -> str:
     return level + str(sys.version_info.serial) if level else ""
 
 
-def _abi(implementation: str, soabi: str) -> str:
+def _derive_abi(implementation: str, soabi: str) -> str:
     """The ABI tag of PEP 425; PyPy's is derived from its SOABI ("pypy310-pp73")."""
     if implementation == "cpython":
         return "cp{}{}{}".format(sys.version_info[0], sys.version_info[1], getattr(sys, "abiflags", ""))
     return "_".join(soabi.split("-")[:2])
 
 
-def _libc() -> tuple[str, str]:
+def _detect_libc() -> tuple[str, str]:
     """Name and version of the C library; musl does not answer to confstr, but its loader has one place."""
     try:
         name, _, version = (os.confstr("CS_GNU_LIBC_VERSION") or "").partition(" ")
@@ -77,17 +77,17 @@ def _libc() -> tuple[str, str]:
         name, version = "", ""
     if name:
         return name, version
-    found = any(entry.startswith("ld-musl-") for entry in _entries("/lib"))
+    found = any(entry.startswith("ld-musl-") for entry in _list_directory("/lib"))
     return ("musl" if found else ""), ""
 
 
-def _externally_managed(stdlib: str) -> str | None:
+def _find_marker(stdlib: str) -> str | None:
     """The marker of PEP 668, which does not speak of virtual environments."""
     marker = os.path.join(stdlib, "EXTERNALLY-MANAGED")
     return marker if sys.prefix == sys.base_prefix and os.path.isfile(marker) else None
 
 
-def _site_packages(platlib: str, managed: str | None) -> str:
+def _find_site_packages(platlib: str, managed: str | None) -> str:
     """Where distributions go; for a Python of the system's, which nobody changes, where its own PIL lies.
 
     Debian's has several such directories, and installs by pip go to another one than its packages do.
@@ -100,16 +100,16 @@ def _site_packages(platlib: str, managed: str | None) -> str:
     return next(holding, platlib)
 
 
-def _pip_version(*directories: str) -> str | None:
+def _find_pip_version(*directories: str) -> str | None:
     for directory in directories:
-        for entry in _entries(directory):
+        for entry in _list_directory(directory):
             name, _, rest = entry.partition("-")
             if name == "pip" and rest.endswith((".dist-info", ".egg-info")):
                 return rest.rpartition(".")[0]
     return None
 
 
-def _entries(directory: str) -> list[str]:
+def _list_directory(directory: str) -> list[str]:
     try:
         return sorted(os.listdir(directory))
     except OSError:

@@ -18,9 +18,9 @@ def mapped_files() -> list[str]:
         `dl_iterate_phdr(3)`: real paths, in the order of addresses. Nothing where neither can be read.
     """
     try:
-        names = _listed()
+        names = _list_loaded_objects()
     except Exception:  # noqa: BLE001 (an interpreter without ctypes, a C library without the function)
-        names = _shown()
+        names = _list_mapped_code()
     return list(dict.fromkeys(_tidy(name) for name in names if "/" in name))
 
 
@@ -34,14 +34,14 @@ def core_file(module: str) -> str:
         Its real path; empty where it cannot be told.
     """
     try:
-        return _holder_of_entry(module)
+        return _find_entry_file(module)
     except Exception:  # noqa: BLE001 (an interpreter without ctypes, a C library without dladdr)
-        found = {os.path.basename(path): path for path in sorted(_shown(), reverse=True)}
+        found = {os.path.basename(path): path for path in sorted(_list_mapped_code(), reverse=True)}
     cores = (name for start in ("lib_imaging_core-", "_imaging.") for name in found if name.startswith(start))
     return next((found[name] for name in cores), "")
 
 
-def _holder_of_entry(module: str) -> str:
+def _find_entry_file(module: str) -> str:
     """The file that the loader takes the module's entry from. Source: dladdr(3)."""
     import ctypes  # noqa: PLC0415 (not every interpreter has it)
 
@@ -61,7 +61,7 @@ def _holder_of_entry(module: str) -> str:
     return os.path.realpath(os.fsdecode(information.file))
 
 
-def _listed() -> list[str]:
+def _list_loaded_objects() -> list[str]:
     """The loader's list; the program itself has no name there. Source: dl_iterate_phdr(3)."""
     import ctypes  # noqa: PLC0415 (not every interpreter has it)
 
@@ -80,7 +80,7 @@ def _listed() -> list[str]:
     return [os.path.realpath("/proc/self/exe"), *names[1:]]
 
 
-def _shown() -> list[str]:
+def _list_mapped_code() -> list[str]:
     """Files of which code is mapped, and those named like shared objects. Source: proc_pid_maps(5)."""
     try:
         with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as stream:

@@ -49,31 +49,31 @@ QUICK = frozenset(
 
 def main(arguments: list[str]) -> None:
     """Do what the arguments ask for and report every step."""
-    stage, pixels = _option(arguments, "--stage"), _option(arguments, "--pixels")
-    _beside("_fault").install()
+    stage, pixels = _get_option(arguments, "--stage"), _get_option(arguments, "--pixels")
+    _import_sibling("_fault").install()
     if stage:
         sys.path.insert(0, stage)
     report(event="begin", name="import")
     try:
-        package = _package(stage)
-        _module("Image")
+        package = _import_package(stage)
+        _import_pil_module("Image")
     except BaseException as error:  # noqa: BLE001 (whatever it is, it is the answer)
         report(event="failed", error=_describe(error))
         return
     report(event="imported", version=getattr(package, "__version__", ""), location=package.__file__ or "")
     report(event="begin", name="core")
     report(event="core", path=core_file())
-    report(event="mapped", when="import", files=_beside("_mapped").mapped_files())
+    report(event="mapped", when="import", files=_import_sibling("_mapped").mapped_files())
     quick = "--quick" in arguments
     made = perform(operation for operation in operations() if not quick or operation[0] in QUICK)
     if pixels:
         write_pixels(pixels, made)
     import_extensions()
     report_features()
-    report(event="mapped", when="end", files=_beside("_mapped").mapped_files())
+    report(event="mapped", when="end", files=_import_sibling("_mapped").mapped_files())
 
 
-def _beside(name: str) -> Any:  # noqa: ANN401 (a module that lies beside this file)
+def _import_sibling(name: str) -> Any:  # noqa: ANN401 (a module that lies beside this file)
     """Import a file of ours; an isolated interpreter does not look where its script lies."""
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
     try:
@@ -82,7 +82,7 @@ def _beside(name: str) -> Any:  # noqa: ANN401 (a module that lies beside this f
         del sys.path[0]
 
 
-def _package(stage: str) -> Any:  # noqa: ANN401 (whichever Pillow is found)
+def _import_package(stage: str) -> Any:  # noqa: ANN401 (whichever Pillow is found)
     """Import PIL; with a stage, from nowhere else: one without `__init__.py` would give way to an installed one."""
     package = importlib.import_module("PIL")
     if stage and not (package.__file__ or "").startswith(stage + os.sep):
@@ -98,7 +98,7 @@ def report(**values: object) -> None:
 
 def core_file() -> str:
     """Find the file that holds the running core's code; empty where it cannot be told."""
-    return str(_beside("_mapped").core_file(getattr(_module("_imaging"), "__file__", None) or ""))
+    return str(_import_sibling("_mapped").core_file(getattr(_import_pil_module("_imaging"), "__file__", None) or ""))
 
 
 def import_extensions() -> None:
@@ -108,10 +108,10 @@ def import_extensions() -> None:
     for name in EXTENSIONS:
         if any(os.path.isfile(os.path.join(directory, name + suffix)) for suffix in suffixes):
             report(event="begin", name="import-" + name)
-            report(event="end", name="import-" + name, error=_failure(_module, name))
+            report(event="end", name="import-" + name, error=_describe_failure(_import_pil_module, name))
 
 
-def _failure(function: Callable[..., object], *arguments: object) -> str:
+def _describe_failure(function: Callable[..., object], *arguments: object) -> str:
     """What a function raises, described; empty if nothing."""
     try:
         function(*arguments)
@@ -123,7 +123,7 @@ def _failure(function: Callable[..., object], *arguments: object) -> str:
 def report_features() -> None:
     """Report what `PIL.features` says was compiled in, with versions; tkinter aside, which is not Pillow's."""
     report(event="begin", name="features")
-    features = _module("features")
+    features = _import_pil_module("features")
     names = (*features.modules, *features.codecs, *features.features)
     found = [name for name in names if name not in ("pil", "tkinter") and _has(name)]
     report(event="features", features={name: features.version(name) or "" for name in found})
@@ -158,20 +158,20 @@ def operations() -> Iterator[tuple[str, Callable[[], Image]]]:
     report(event="begin", name="make-pictures")
     pictures = {mode: picture(mode) for mode in MODES}
     for mode in MODES:
-        yield from _resizes(mode, pictures[mode])
-        yield from _filters(mode, pictures[mode])
-    yield from _colours(pictures)
-    yield from _codecs(pictures)
+        yield from _list_resizes(mode, pictures[mode])
+        yield from _list_filters(mode, pictures[mode])
+    yield from _list_colour_operations(pictures)
+    yield from _list_codec_operations(pictures)
 
 
 def picture(mode: str) -> Image:
     """Make a picture with slopes, edges and noise, the same on every machine."""
-    module = _module("Image")
-    bands = [module.frombytes("L", (WIDTH, HEIGHT), _samples(number)) for number in range(MODES[mode])]
+    module = _import_pil_module("Image")
+    bands = [module.frombytes("L", (WIDTH, HEIGHT), _make_samples(number)) for number in range(MODES[mode])]
     return module.merge(mode, bands) if len(bands) > 1 else bands[0]
 
 
-def _samples(number: int) -> bytes:
+def _make_samples(number: int) -> bytes:
     """Slopes with edges on the left, noise on the right."""
     half, step = WIDTH // 2, number + 2
     slope = bytes(value % 251 for value in range(251 + half * step))
@@ -183,8 +183,8 @@ def _samples(number: int) -> bytes:
     )
 
 
-def _resizes(mode: str, source: Image) -> Iterator[tuple[str, Callable[[], Image]]]:
-    module = _module("Image")
+def _list_resizes(mode: str, source: Image) -> Iterator[tuple[str, Callable[[], Image]]]:
+    module = _import_pil_module("Image")
     constants = getattr(module, "Resampling", module)
     for name in ("lanczos", "bicubic", "bilinear", "box", "hamming"):
         resample = getattr(constants, name.upper())
@@ -195,8 +195,8 @@ def _resizes(mode: str, source: Image) -> Iterator[tuple[str, Callable[[], Image
     yield f"rotate-90-{mode}", _call(source.transpose, getattr(module, "Transpose", module).ROTATE_90)
 
 
-def _filters(mode: str, source: Image) -> Iterator[tuple[str, Callable[[], Image]]]:
-    filters = _module("ImageFilter")
+def _list_filters(mode: str, source: Image) -> Iterator[tuple[str, Callable[[], Image]]]:
+    filters = _import_pil_module("ImageFilter")
     yield f"filter-3x3-{mode}", _call(source.filter, filters.SHARPEN)
     yield f"filter-5x5-{mode}", _call(source.filter, filters.BLUR)
     yield f"gaussian-blur-{mode}", _call(source.filter, filters.GaussianBlur(3))
@@ -207,8 +207,8 @@ def _filters(mode: str, source: Image) -> Iterator[tuple[str, Callable[[], Image
         yield "colour-table-RGB", _call(source.filter, table)
 
 
-def _colours(pictures: dict[str, Image]) -> Iterator[tuple[str, Callable[[], Image]]]:
-    module = _module("Image")
+def _list_colour_operations(pictures: dict[str, Image]) -> Iterator[tuple[str, Callable[[], Image]]]:
+    module = _import_pil_module("Image")
     front, opaque = pictures["RGBA"], pictures["RGB"]
     yield "alpha-composite", _call(module.alpha_composite, front.transpose(0), front)
     yield "blend-RGB", _call(module.blend, opaque.transpose(0), opaque, 0.3)
@@ -217,25 +217,25 @@ def _colours(pictures: dict[str, Image]) -> Iterator[tuple[str, Callable[[], Ima
     yield "split-merge-RGBA", _call(module.merge, "RGBA", front.split()[::-1])
 
 
-def _codecs(pictures: dict[str, Image]) -> Iterator[tuple[str, Callable[[], Image]]]:
+def _list_codec_operations(pictures: dict[str, Image]) -> Iterator[tuple[str, Callable[[], Image]]]:
     source = pictures["RGB"]
     if _has("jpg"):
-        yield "jpeg-round-trip", lambda: _reopened(source, "JPEG", quality=90)
-        yield "jpeg-progressive", lambda: _reopened(source, "JPEG", quality=80, progressive=True)
-        yield "jpeg-draft", lambda: _drafted(source)
+        yield "jpeg-round-trip", lambda: _reopen(source, "JPEG", quality=90)
+        yield "jpeg-progressive", lambda: _reopen(source, "JPEG", quality=80, progressive=True)
+        yield "jpeg-draft", lambda: _reopen_draft(source)
     if _has("zlib"):
-        yield "png-round-trip", lambda: _reopened(pictures["RGBA"], "PNG")
-    yield "tiff-round-trip", lambda: _reopened(source, "TIFF")
+        yield "png-round-trip", lambda: _reopen(pictures["RGBA"], "PNG")
+    yield "tiff-round-trip", lambda: _reopen(source, "TIFF")
     if _has("libtiff"):
-        yield "tiff-lzw-round-trip", lambda: _reopened(source, "TIFF", compression="tiff_lzw")
+        yield "tiff-lzw-round-trip", lambda: _reopen(source, "TIFF", compression="tiff_lzw")
     if _has("webp"):
-        yield "webp-round-trip", lambda: _reopened(source, "WEBP", lossless=True)
+        yield "webp-round-trip", lambda: _reopen(source, "WEBP", lossless=True)
 
 
 def _has(feature: str) -> bool:
     """Whether a feature is there; asking loads its extension module, which may kill this process."""
     report(event="begin", name="feature " + feature)
-    there = bool(_module("features").check(feature))
+    there = bool(_import_pil_module("features").check(feature))
     report(event="loaded", name="feature " + feature)
     return there
 
@@ -244,31 +244,31 @@ def _call(function: Callable[..., Image], *arguments: object) -> Callable[[], Im
     return lambda: function(*arguments)
 
 
-def _encoded(source: Image, kind: str, **options: object) -> Image:
+def _encode_and_open(source: Image, kind: str, **options: object) -> Image:
     stream = io.BytesIO()
     source.save(stream, kind, **options)
     stream.seek(0)
-    return _module("Image").open(stream)
+    return _import_pil_module("Image").open(stream)
 
 
-def _reopened(source: Image, kind: str, **options: object) -> Image:
-    opened = _encoded(source, kind, **options)
+def _reopen(source: Image, kind: str, **options: object) -> Image:
+    opened = _encode_and_open(source, kind, **options)
     opened.load()
     return opened
 
 
-def _drafted(source: Image) -> Image:
-    opened = _encoded(source, "JPEG", quality=90)
+def _reopen_draft(source: Image) -> Image:
+    opened = _encode_and_open(source, "JPEG", quality=90)
     opened.draft("RGB", (WIDTH // 2, HEIGHT // 2))
     opened.load()
     return opened
 
 
-def _module(name: str) -> Any:  # noqa: ANN401 (a module of whichever Pillow is found)
+def _import_pil_module(name: str) -> Any:  # noqa: ANN401 (a module of whichever Pillow is found)
     return importlib.import_module("PIL." + name)
 
 
-def _option(arguments: list[str], name: str) -> str:
+def _get_option(arguments: list[str], name: str) -> str:
     return arguments[arguments.index(name) + 1] if name in arguments else ""
 
 

@@ -40,11 +40,11 @@ def locate(prefix: Path | None, python: Path | None, variables: Mapping[str, str
         UsageError: `--prefix` and `--python` name different environments.
     """
     if python is not None:
-        found = _of_interpreter(python.absolute())
+        found = _observe_interpreter_environment(python.absolute())
         _check_agreement(found, prefix, python)
     else:
-        found = _of_prefix(prefix.absolute() if prefix is not None else _active_prefix(variables))
-    if _same(Path(found.prefix), tool_prefix):
+        found = _observe_prefix(prefix.absolute() if prefix is not None else _find_active_prefix(variables))
+    if _is_same_path(Path(found.prefix), tool_prefix):
         raise RefusedError(
             f"{found.prefix}: this is the environment that fastinstall itself runs in, and it is never the target",
             hint=f"{_NAME_ONE}; or make one: fastinstall setup --new-env DIR",
@@ -75,7 +75,7 @@ def is_made_by_uv(prefix: Path) -> bool:
     return any(line.partition("=")[0].strip() == "uv" for line in lines)
 
 
-def _of_prefix(prefix: Path) -> Environment:
+def _observe_prefix(prefix: Path) -> Environment:
     if not prefix.is_dir():
         what = "not a directory" if os.path.lexists(prefix) else "no such directory"
         raise UndeterminedError(f"{prefix}: {what}", hint=_NAME_ONE)
@@ -90,7 +90,7 @@ def _of_prefix(prefix: Path) -> Environment:
     return Environment(prefix=prefix, kind=kind_of_prefix(prefix), python=python)
 
 
-def _of_interpreter(python: Path) -> Environment:
+def _observe_interpreter_environment(python: Path) -> Environment:
     """The environment of an interpreter: beside a `pyvenv.cfg` it is told without running it."""
     prefix = python.parent.parent
     if python.is_file() and (prefix / "pyvenv.cfg").is_file():
@@ -100,19 +100,19 @@ def _of_interpreter(python: Path) -> Environment:
 
 
 def _check_agreement(found: Environment, prefix: Path | None, python: Path) -> None:
-    if prefix is not None and not _same(Path(found.prefix), prefix):
+    if prefix is not None and not _is_same_path(Path(found.prefix), prefix):
         raise UsageError(
             f"--prefix {prefix} and --python {python} disagree: that interpreter belongs to {found.prefix}",
             hint="give one of the two",
         )
 
 
-def _active_prefix(variables: Mapping[str, str]) -> Path:
+def _find_active_prefix(variables: Mapping[str, str]) -> Path:
     active = active_prefixes(variables)
     if not active:
         raise RefusedError("no environment is active and none was named", hint=_NAME_ONE)
     first, *others = (Path(path) for path in active.values())
-    if any(not _same(first, other) for other in others):
+    if any(not _is_same_path(first, other) for other in others):
         shown = " but ".join(f"{name} is {path}" for name, path in active.items())
         raise RefusedError(
             f"two environments are active: {shown}",
@@ -121,7 +121,7 @@ def _active_prefix(variables: Mapping[str, str]) -> Path:
     return first.absolute()
 
 
-def _same(one: Path, other: Path) -> bool:
+def _is_same_path(one: Path, other: Path) -> bool:
     return os.path.realpath(one) == os.path.realpath(other)
 
 

@@ -34,7 +34,11 @@ def observe_linkage(interpreter: Interpreter, stack: InstalledStack, loader: Loa
         A linkage with nothing but a `problem` where the interpreter is none that the loader begins (a script, a
         static program), or cannot be read; one without modules where there is no PIL.
     """
-    modules = tuple(_modules(stack.directory, interpreter.extension_suffix)) if stack.directory is not None else ()
+    modules = (
+        tuple(_list_extension_modules(stack.directory, interpreter.extension_suffix))
+        if stack.directory is not None
+        else ()
+    )
     settings = ProcessSettings(
         program=Path(os.path.realpath(interpreter.executable)),
         library_path=loader.library_path,
@@ -50,10 +54,10 @@ def observe_linkage(interpreter: Interpreter, stack: InstalledStack, loader: Loa
         return Linkage(problem=str(error))
 
 
-def _modules(directory: PurePath, extension_suffix: str) -> Iterator[Path]:
+def _list_extension_modules(directory: PurePath, extension_suffix: str) -> Iterator[Path]:
     """The files that `import PIL.NAME` would take, by the order of the import system's suffixes."""
     found: dict[str, Path] = {}
-    names = _names(directory)
+    names = _list_names(directory)
     for suffix in (extension_suffix, ".abi3.so", ".so"):
         for name in names:
             module = name.removesuffix(suffix)
@@ -62,7 +66,7 @@ def _modules(directory: PurePath, extension_suffix: str) -> Iterator[Path]:
     yield from (found[module] for module in sorted(found, key=lambda module: (module != _CORE, module)))
 
 
-def _names(directory: PurePath) -> tuple[str, ...]:
+def _list_names(directory: PurePath) -> tuple[str, ...]:
     try:
         return tuple(sorted(path.name for path in Path(directory).iterdir()))
     except OSError:
@@ -80,10 +84,10 @@ def observe_isa(stack: InstalledStack, *, cache: Path | None, scan: bool) -> tup
         cache: a directory that keeps scans; None keeps and takes nothing.
         scan: decode what was not kept; else what its note says has to do.
     """
-    return tuple(_scan(path, digest, cache, scan=scan) for path, digest in _scanned_modules(stack))
+    return tuple(_scan(path, digest, cache, scan=scan) for path, digest in _list_scanned_modules(stack))
 
 
-def _scanned_modules(stack: InstalledStack) -> Iterator[tuple[Path, str]]:
+def _list_scanned_modules(stack: InstalledStack) -> Iterator[tuple[Path, str]]:
     """Files with code of this interpreter's, and their hashes where the stack has them."""
     core = stack.core
     if core is not None and core.readable:
@@ -92,12 +96,12 @@ def _scanned_modules(stack: InstalledStack) -> Iterator[tuple[Path, str]]:
     if stack.directory is None or core is None:
         return
     suffix = core.path.name.removeprefix(_CORE)
-    for path in sorted(_entries(Path(stack.directory))):
+    for path in sorted(_list_shared_objects(Path(stack.directory))):
         if path.name.endswith((suffix, ".abi3.so")) and path.name != core.path.name:
             yield path, ""
 
 
-def _entries(directory: Path) -> list[Path]:
+def _list_shared_objects(directory: Path) -> list[Path]:
     try:
         return [Path(entry.path) for entry in os.scandir(directory) if entry.name.endswith(".so")]
     except OSError:
@@ -109,7 +113,7 @@ def _scan(path: Path, digest: str, cache: Path | None, *, scan: bool) -> IsaScan
 
     with suppress(OSError):
         digest = digest or files.sha256(path)
-    kept = _kept(path, digest, cache)
+    kept = _read_kept_scan(path, digest, cache)
     if kept is not None:
         return kept
     found = scan_isa(path, sha256=digest, decode=scan)
@@ -124,7 +128,7 @@ def _place(cache: Path, digest: str) -> Path:
     return cache / f"{digest}-{ALGORITHM}.json"
 
 
-def _kept(path: Path, digest: str, cache: Path | None) -> IsaScan | None:
+def _read_kept_scan(path: Path, digest: str, cache: Path | None) -> IsaScan | None:
     """The scan of a file of this content; a damaged entry is none, and will be written again."""
     if cache is None or not digest:
         return None

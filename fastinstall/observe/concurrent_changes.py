@@ -47,8 +47,8 @@ def observe_concurrent_installers(prefix: Path, processes: Path = PROCESSES) -> 
 def _read_concurrent_installer(
     number: int, words: tuple[str, ...], prefix: Path, processes: Path
 ) -> ConcurrentInstaller | None:
-    change = change_of(_program(number, words, processes))
-    if change is None or not _concerns(change, prefix):
+    change = change_of(_read_program(number, words, processes))
+    if change is None or not _is_about_prefix(change, prefix):
         return None
     if change.until_child and has_children(number, processes):
         return None
@@ -62,7 +62,7 @@ def _is_kin(number: int, processes: Path) -> bool:
     return number == own or own in parents(number, processes) or number in parents(own, processes)
 
 
-def _program(number: int, words: tuple[str, ...], processes: Path) -> RunningProgram:
+def _read_program(number: int, words: tuple[str, ...], processes: Path) -> RunningProgram:
     place = processes / str(number)
     pairs = (entry.partition("=") for entry in words_of(f"{place}/environ"))
     variables = {name: value for name, found, value in pairs if found}
@@ -70,35 +70,37 @@ def _program(number: int, words: tuple[str, ...], processes: Path) -> RunningPro
         number=number,
         words=words,
         variables=variables,
-        directory=_directory(place),
-        interpreter=_interpreter(place, words, variables),
+        directory=_read_directory(place),
+        interpreter=_find_interpreter(place, words, variables),
     )
 
 
-def _directory(place: Path) -> PurePath:
+def _read_directory(place: Path) -> PurePath:
     try:
         return (place / "cwd").readlink()
     except OSError:  # not for us to see
         return PurePath("/")
 
 
-def _interpreter(place: Path, words: tuple[str, ...], variables: dict[str, str]) -> PurePath:
+def _find_interpreter(place: Path, words: tuple[str, ...], variables: dict[str, str]) -> PurePath:
     try:
         return executable_of(place, words, variables, Path("/"))
     except UndeterminedError:
         return PurePath(words[0])
 
 
-def _concerns(change: Change, prefix: Path) -> bool:
+def _is_about_prefix(change: Change, prefix: Path) -> bool:
     forms = tuple(dict.fromkeys((Path(os.path.abspath(prefix)), Path(os.path.realpath(prefix)))))  # noqa: PTH100 (text)
     if any(fnmatchcase(form.name, name) for form in forms for name in change.names) and _has(prefix, change.mark):
         return True
-    if any(form.parent in _forms(holder) for form in forms for holder in change.holders):
+    if any(form.parent in _list_path_forms(holder) for form in forms for holder in change.holders):
         return True
-    return any(_belongs(path, form) for form in forms for place in change.places for path in _forms(place))
+    return any(
+        _is_in_prefix(path, form) for form in forms for place in change.places for path in _list_path_forms(place)
+    )
 
 
-def _forms(place: PurePath) -> tuple[Path, ...]:
+def _list_path_forms(place: PurePath) -> tuple[Path, ...]:
     """A path as it is named, and with the directories on its way resolved; itself it may be a link, as `bin/python`."""
     named = Path(os.path.normpath(place))
     resolved = Path(os.path.realpath(named))
@@ -106,14 +108,14 @@ def _forms(place: PurePath) -> tuple[Path, ...]:
     return tuple(dict.fromkeys((named, beside, resolved if os.path.isdir(resolved) else beside)))  # noqa: PTH112 (likewise)
 
 
-def _belongs(path: Path, prefix: Path) -> bool:
+def _is_in_prefix(path: Path, prefix: Path) -> bool:
     """Whether a path is the environment or lies in it, and not in another one that lies in there."""
     if path != prefix and prefix not in path.parents:
         return False
-    return not any(_is_environment(directory) for directory in _between(path, prefix))
+    return not any(_is_environment(directory) for directory in _list_ancestors_below(path, prefix))
 
 
-def _between(path: Path, prefix: Path) -> Iterator[Path]:
+def _list_ancestors_below(path: Path, prefix: Path) -> Iterator[Path]:
     for directory in chain((path,), path.parents):
         if directory == prefix:
             return
@@ -147,26 +149,30 @@ def observe_pil_snapshot(prefix: Path, site_packages: Path, names: Collection[st
         site_packages: of the environment.
         names: top-level names there that matter too; those that are not there are left out.
     """
-    found = (name for name in _names(site_packages) if name in names or _STACK.fullmatch(name))
+    found = (name for name in _list_names(site_packages) if name in names or _STACK.fullmatch(name))
     entries = [site_packages / name for name in found]
-    records = [prefix / "conda-meta" / name for name in _names(prefix / "conda-meta") if _RECORD.fullmatch(name)]
-    return {os.path.relpath(path, prefix): look for entry in (*entries, *records) for path, look in _looks(str(entry))}
+    records = [prefix / "conda-meta" / name for name in _list_names(prefix / "conda-meta") if _RECORD.fullmatch(name)]
+    return {
+        os.path.relpath(path, prefix): look
+        for entry in (*entries, *records)
+        for path, look in _list_file_states(str(entry))
+    }
 
 
 def installers(prefix: Path, paths: Collection[str]) -> tuple[str, ...]:
     """Who wrote the metadata directories among paths, by their own word (INSTALLER, PEP 376): "pip", "uv"."""
     files = {f"{path.partition('.dist-info')[0]}.dist-info/{_INSTALLER}" for path in paths if ".dist-info" in path}
-    return tuple(sorted({word for word in (_word(prefix / file) for file in files) if word}))
+    return tuple(sorted({word for word in (_read_word(prefix / file) for file in files) if word}))
 
 
-def _names(directory: Path) -> list[str]:
+def _list_names(directory: Path) -> list[str]:
     try:
         return sorted(os.listdir(directory))  # noqa: PTH208 (a path object each is dear)
     except OSError:
         return []
 
 
-def _looks(path: str) -> Iterator[tuple[str, str]]:
+def _list_file_states(path: str) -> Iterator[tuple[str, str]]:
     try:
         status = os.lstat(path)
         if not stat.S_ISDIR(status.st_mode):
@@ -178,10 +184,10 @@ def _looks(path: str) -> Iterator[tuple[str, str]]:
         return
     for each in inside:
         if not each.endswith(_BYTECODE):
-            yield from _looks(each)
+            yield from _list_file_states(each)
 
 
-def _word(file: Path) -> str:
+def _read_word(file: Path) -> str:
     try:
         return foreign.read_text(file, "utf-8", "replace").strip()
     except OSError:

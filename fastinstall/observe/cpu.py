@@ -38,7 +38,7 @@ def observe_cpu(*, root: Path = Path("/"), allowed_cores: int, tunables: str = "
         tunables: the variable GLIBC_TUNABLES, by which the loader can be made to overlook features.
     """
     seen = _from_cpuinfo(root) or _from_package(root)
-    level, source = _level(root, seen, tunables)
+    level, source = _find_level(root, seen, tunables)
     return Cpu(
         architecture=seen.architecture,
         vendor=seen.vendor,
@@ -74,7 +74,7 @@ def observe_quota(root: Path = Path("/")) -> float | None:
     The tightest limit from the process's own group up to the root counts, in both versions of the
     interface. Source: Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/, and sched-bwc.rst.
     """
-    found = (limit for group in control_groups(root, "cpu") for limit in (_limit_v2(group), _limit_v1(group)))
+    found = (limit for group in control_groups(root, "cpu") for limit in (_read_limit_v2(group), _read_limit_v1(group)))
     return min((limit for limit in found if limit is not None), default=None)
 
 
@@ -85,8 +85,8 @@ def control_groups(root: Path, controller: str) -> list[Path]:
         root: what stands for "/".
         controller: "cpu", "memory".
     """
-    lines = _text(root / "proc/self/cgroup").splitlines()
-    return [group for line in lines for group in _groups(root / "sys/fs/cgroup", line, controller)]
+    lines = _read_text_if_readable(root / "proc/self/cgroup").splitlines()
+    return [group for line in lines for group in _list_control_groups(root / "sys/fs/cgroup", line, controller)]
 
 
 @immutable
@@ -99,7 +99,7 @@ class _CpuInfo:
 
 
 def _from_cpuinfo(root: Path) -> _CpuInfo | None:
-    text = _text(root / "proc/cpuinfo")
+    text = _read_text_if_readable(root / "proc/cpuinfo")
     if not text:
         return None
     seen = _parse_cpuinfo(text)
@@ -108,12 +108,12 @@ def _from_cpuinfo(root: Path) -> _CpuInfo | None:
 
 def _parse_cpuinfo(text: str) -> _CpuInfo:
     """The first processor of /proc/cpuinfo; the features that all processors share."""
-    blocks = [_fields(block) for block in re.split(r"\n\s*\n", text.strip())]
+    blocks = [_parse_fields(block) for block in re.split(r"\n\s*\n", text.strip())]
     first = blocks[0]
     listed = [fields.get("flags", fields.get("Features", "")).split() for fields in blocks]
     shared = set.intersection(*(set(flags) for flags in listed if flags)) if any(listed) else set()
     return _CpuInfo(
-        architecture=_architecture(first),
+        architecture=_infer_architecture(first),
         vendor=first.get("vendor_id", ""),
         name=first.get("model name", ""),
         flags=tuple(flag for flag in listed[0] if flag in shared),
@@ -121,12 +121,12 @@ def _parse_cpuinfo(text: str) -> _CpuInfo:
     )
 
 
-def _fields(block: str) -> dict[str, str]:
+def _parse_fields(block: str) -> dict[str, str]:
     pairs = (line.partition(":") for line in block.splitlines())
     return {key.strip(): value.strip() for key, colon, value in pairs if colon}
 
 
-def _architecture(fields: dict[str, str]) -> str:
+def _infer_architecture(fields: dict[str, str]) -> str:
     """What a captured machine's cpuinfo implies."""
     if "lm" in fields.get("flags", "").split():
         return "x86_64"
@@ -159,11 +159,11 @@ def hiding(tunables: str) -> str:
     return next((f"{name}={value}" for name, value in found if "-" in value), "")
 
 
-def _level(root: Path, seen: _CpuInfo, tunables: str) -> tuple[str | None, str]:
+def _find_level(root: Path, seen: _CpuInfo, tunables: str) -> tuple[str | None, str]:
     if seen.architecture != "x86_64":
         return None, ""
     loader = next((root / name for name in _LOADERS if (root / name).is_file()), None)
-    from_loader = level_from_help(_help(loader, tunables)) if loader is not None else None
+    from_loader = level_from_help(_ask_loader_help(loader, tunables)) if loader is not None else None
     if from_loader is not None:
         return from_loader, "ld.so"
     return level_of(seen.flags), seen.source
@@ -181,7 +181,7 @@ def level_from_help(text: str) -> str | None:
     return "x86-64-v1" if named else None
 
 
-def _help(loader: Path, tunables: str) -> str:
+def _ask_loader_help(loader: Path, tunables: str) -> str:
     variables = {"GLIBC_TUNABLES": tunables} if tunables else {}
     try:
         return run((loader, "--help"), environment=variables, timeout=_TIMEOUT, check=False).stdout
@@ -189,7 +189,7 @@ def _help(loader: Path, tunables: str) -> str:
         return ""
 
 
-def _groups(mount: Path, line: str, controller: str) -> list[Path]:
+def _list_control_groups(mount: Path, line: str, controller: str) -> list[Path]:
     """The groups that one line of /proc/self/cgroup ("ID:CONTROLLERS:PATH") leads to."""
     _, _, rest = line.partition(":")
     controllers, _, path = rest.partition(":")
@@ -203,23 +203,26 @@ def _groups(mount: Path, line: str, controller: str) -> list[Path]:
     return [base / group for base in bases for group in (own, *own.parents)]
 
 
-def _limit_v2(group: Path) -> float | None:
-    quota, _, period = _text(group / "cpu.max").strip().partition(" ")
-    return _ratio(quota, period)
+def _read_limit_v2(group: Path) -> float | None:
+    quota, _, period = _read_text_if_readable(group / "cpu.max").strip().partition(" ")
+    return _compute_quota(quota, period)
 
 
-def _limit_v1(group: Path) -> float | None:
-    return _ratio(_text(group / "cpu.cfs_quota_us").strip(), _text(group / "cpu.cfs_period_us").strip())
+def _read_limit_v1(group: Path) -> float | None:
+    return _compute_quota(
+        _read_text_if_readable(group / "cpu.cfs_quota_us").strip(),
+        _read_text_if_readable(group / "cpu.cfs_period_us").strip(),
+    )
 
 
-def _ratio(quota: str, period: str) -> float | None:
+def _compute_quota(quota: str, period: str) -> float | None:
     """Quota over period in CPUs; "max" and -1 mean that there is no limit."""
     if not quota.isdigit() or not period.isdigit() or int(period) == 0:
         return None
     return int(quota) / int(period)
 
 
-def _text(path: Path) -> str:
+def _read_text_if_readable(path: Path) -> str:
     try:
         return foreign.read_text(path, errors="replace")
     except OSError:
@@ -346,10 +349,10 @@ def memory_bytes(root: Path = Path("/")) -> int:
     Source: Documentation/admin-guide/cgroup-v2.rst (`memory.max`) and cgroup-v1/memory.rst
     (`memory.limit_in_bytes`, which says a number larger than any memory where there is no limit).
     """
-    total = _TOTAL.search(_text(root / "proc/meminfo"))
+    total = _TOTAL.search(_read_text_if_readable(root / "proc/meminfo"))
     limits = [int(total[1]) * 1024] if total else []
     for group in control_groups(root, "memory"):
-        said = (_text(group / "memory.max"), _text(group / "memory.limit_in_bytes"))
+        said = (_read_text_if_readable(group / "memory.max"), _read_text_if_readable(group / "memory.limit_in_bytes"))
         limits += [int(text) for text in map(str.strip, said) if text.isdigit()]
     return min(limits, default=0)
 
@@ -359,7 +362,7 @@ def huge_pages(root: Path = Path("/")) -> str:
 
     Source: Documentation/admin-guide/mm/transhuge.rst.
     """
-    chosen = _CHOSEN.search(_text(root / "sys/kernel/mm/transparent_hugepage/enabled"))
+    chosen = _CHOSEN.search(_read_text_if_readable(root / "sys/kernel/mm/transparent_hugepage/enabled"))
     return chosen[1] if chosen else ""
 
 
@@ -397,13 +400,13 @@ DECODERS = frozenset(
 
 def frameworks_of(distributions: Iterable[Distribution]) -> tuple[str, ...]:
     """Those that train, with their versions: "torch 2.13.0"."""
-    return _named(distributions, FRAMEWORKS)
+    return _select_distributions(distributions, FRAMEWORKS)
 
 
 def decoders_of(distributions: Iterable[Distribution]) -> tuple[str, ...]:
     """Those that decode images, with their versions."""
-    return _named(distributions, DECODERS)
+    return _select_distributions(distributions, DECODERS)
 
 
-def _named(distributions: Iterable[Distribution], names: frozenset[str]) -> tuple[str, ...]:
+def _select_distributions(distributions: Iterable[Distribution], names: frozenset[str]) -> tuple[str, ...]:
     return tuple(sorted(f"{each.name} {each.version}" for each in distributions if each.name in names))

@@ -77,15 +77,15 @@ def observe_hardware(*, nvml: bool = True, library_path: str = "", root: Path = 
         root: what stands for "/": another directory holds the files of a captured machine.
     """
     wsl = (root / "dev/dxg").exists() and (root / _WSL).exists()
-    tegra = _tegra(root)
+    tegra = _is_tegra(root)
     nodes = wsl or any((root / name).exists() for name in _NODES)
-    text = _text(root / "proc/driver/nvidia/version")
-    driver = _driver(text) or _text(root / "sys/module/nvidia/version").strip()
+    text = _read_text_if_readable(root / "proc/driver/nvidia/version")
+    driver = _parse_driver_version(text) or _read_text_if_readable(root / "sys/module/nvidia/version").strip()
     container = any((root / name).exists() for name in _CONTAINER)
     if not (nodes or driver or tegra):
-        return Gpu(cards=_cards(root), container=container)
+        return Gpu(cards=_count_cards(root), container=container)
     seen = Gpu(
-        devices=_devices(root) or _board(root, tegra=tegra),
+        devices=_read_devices(root) or _read_board(root, tegra=tegra),
         nodes=nodes,
         driver=driver,
         open_module="Open Kernel Module" in text,
@@ -93,65 +93,65 @@ def observe_hardware(*, nvml: bool = True, library_path: str = "", root: Path = 
         tegra=tegra,
         container=container,
     )
-    return _asked(_with_libraries(replace(seen, found_by=_source(seen)), root, library_path), nvml=nvml)
+    return _add_nvml_answers(_add_libraries(replace(seen, found_by=_find_source(seen)), root, library_path), nvml=nvml)
 
 
-def _source(seen: Gpu) -> GpuSource:
+def _find_source(seen: Gpu) -> GpuSource:
     if seen.driver or seen.devices:
         return GpuSource.PROC
     return GpuSource.NODES if seen.nodes else GpuSource.NOTHING
 
 
-def _driver(text: str) -> str:
+def _parse_driver_version(text: str) -> str:
     """The version in /proc/driver/nvidia/version, in the words of either kernel module."""
     found = _VERSION.search(text)
     return found[1] if found else ""
 
 
-def _devices(root: Path) -> tuple[GpuDevice, ...]:
+def _read_devices(root: Path) -> tuple[GpuDevice, ...]:
     try:
         places = sorted((root / "proc/driver/nvidia/gpus").iterdir())
     except OSError:
         return ()
-    texts = (_text(place / "information") for place in places)
+    texts = (_read_text_if_readable(place / "information") for place in places)
     return tuple(GpuDevice(name=found[1]) for text in texts if (found := _MODEL.search(text)))
 
 
-def _cards(root: Path) -> int:
+def _count_cards(root: Path) -> int:
     """GPUs of NVIDIA's on the PCI bus (vendor 10de, display class 03), less those that virtual machines are given."""
-    if "\t10de" not in _text(root / "proc/bus/pci/devices"):
+    if "\t10de" not in _read_text_if_readable(root / "proc/bus/pci/devices"):
         return 0
     places = (root / "sys/bus/pci/devices").glob("*")
-    own = (place for place in places if _text(place / "vendor").strip() == "0x10de")
-    shown = (place for place in own if _text(place / "class").startswith("0x03"))
+    own = (place for place in places if _read_text_if_readable(place / "vendor").strip() == "0x10de")
+    shown = (place for place in own if _read_text_if_readable(place / "class").startswith("0x03"))
     return sum((place / "driver").resolve().name != "vfio-pci" for place in shown)
 
 
-def _tegra(root: Path) -> bool:
+def _is_tegra(root: Path) -> bool:
     if (root / "etc/nv_tegra_release").exists():
         return True
-    return "nvidia,tegra" in _text(root / "proc/device-tree/compatible")
+    return "nvidia,tegra" in _read_text_if_readable(root / "proc/device-tree/compatible")
 
 
-def _board(root: Path, *, tegra: bool) -> tuple[GpuDevice, ...]:
+def _read_board(root: Path, *, tegra: bool) -> tuple[GpuDevice, ...]:
     """The board that a Tegra's GPU is part of: a Tegra's driver lists no device."""
-    name = _text(root / "proc/device-tree/model").strip("\0\n ")
+    name = _read_text_if_readable(root / "proc/device-tree/model").strip("\0\n ")
     return (GpuDevice(name=name),) if tegra and name else ()
 
 
-def _with_libraries(seen: Gpu, root: Path, library_path: str) -> Gpu:
+def _add_libraries(seen: Gpu, root: Path, library_path: str) -> Gpu:
     found = find_driver_libraries(root, library_path, wsl=seen.wsl)
     return replace(seen, library=found.version, libcuda=found.libcuda, compat=found.compat)
 
 
-def _asked(seen: Gpu, *, nvml: bool) -> Gpu:
+def _add_nvml_answers(seen: Gpu, *, nvml: bool) -> Gpu:
     if not nvml:
         return seen
 
     return ask_nvml(seen)
 
 
-def _text(path: Path) -> str:
+def _read_text_if_readable(path: Path) -> str:
     try:
         return foreign.read_text(path, errors="replace")
     except OSError:
@@ -195,26 +195,31 @@ def find_driver_libraries(root: Path, library_path: str, *, wsl: bool) -> Driver
         library_path: the variable LD_LIBRARY_PATH.
         wsl: whether Windows hands the libraries in.
     """
-    libcuda, management = _found(_CUDA, root, library_path, wsl=wsl), _found(_NVML, root, library_path, wsl=wsl)
-    own = _number(libcuda)
+    libcuda, management = (
+        _find_library(_CUDA, root, library_path, wsl=wsl),
+        _find_library(_NVML, root, library_path, wsl=wsl),
+    )
+    own = _parse_library_version(libcuda)
     compat = own if libcuda is not None and _is_compat(libcuda) else ""
-    return DriverLibraries(libcuda=libcuda, version=_number(management) or ("" if compat else own), compat=compat)
+    return DriverLibraries(
+        libcuda=libcuda, version=_parse_library_version(management) or ("" if compat else own), compat=compat
+    )
 
 
-def _found(name: str, root: Path, library_path: str, *, wsl: bool) -> Path | None:
-    return next((path for path in _candidates(name, root, library_path, wsl=wsl) if path.exists()), None)
+def _find_library(name: str, root: Path, library_path: str, *, wsl: bool) -> Path | None:
+    return next((path for path in _list_library_candidates(name, root, library_path, wsl=wsl) if path.exists()), None)
 
 
-def _candidates(name: str, root: Path, library_path: str, *, wsl: bool) -> Iterator[Path]:
+def _list_library_candidates(name: str, root: Path, library_path: str, *, wsl: bool) -> Iterator[Path]:
     yield from (root / part.lstrip("/") / name for part in library_path.split(":") if part.startswith("/"))
-    if (cached := _cached(name, root)) is not None:
+    if (cached := _find_cached_library(name, root)) is not None:
         yield root / cached.lstrip("/")
     if wsl:
         yield root / "usr/lib/wsl/lib" / name
     yield from (root / directory / name for directory in _DIRECTORIES)
 
 
-def _cached(name: str, root: Path) -> str | None:
+def _find_cached_library(name: str, root: Path) -> str | None:
     from fastinstall.elf.loader.ld_so_cache import read_loader_cache  # noqa: PLC0415 (only where a GPU is)
 
     return read_loader_cache(root / "etc/ld.so.cache").find(name, os.uname().machine, ())
@@ -224,7 +229,7 @@ def _is_compat(path: Path) -> bool:
     return "compat" in path.parts or "compat" in path.resolve().parts
 
 
-def _number(path: Path | None) -> str:
+def _parse_library_version(path: Path | None) -> str:
     """The version that the file bears behind all links."""
     found = _NUMBERED.search(path.resolve().name) if path is not None else None
     return found[1] if found else ""

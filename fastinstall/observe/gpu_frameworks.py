@@ -42,54 +42,54 @@ def observe_frameworks(
     """
     installed = {distribution.name: distribution for distribution in distributions}
     found = (
-        _torch(site_packages, installed.get("torch"), packages),
-        _torchvision(site_packages, installed.get("torchvision")),
-        _tensorflow(site_packages, installed),
-        _jax(installed),
+        _observe_torch(site_packages, installed.get("torch"), packages),
+        _observe_torchvision(site_packages, installed.get("torchvision")),
+        _observe_tensorflow(site_packages, installed),
+        _observe_jax(installed),
     )
     return tuple(build for build in found if build is not None)
 
 
-def _torch(
+def _observe_torch(
     site_packages: Path, distribution: "Distribution | None", packages: "Sequence[CondaPackage]"
 ) -> FrameworkBuild | None:
     path = site_packages / "torch/version.py"
-    written = _assigned(path)
+    written = _read_assigned_constants(path)
     if "cuda" in written:
         return FrameworkBuild(
             name="torch",
-            version=_word(written.get("__version__")) or (distribution.version if distribution else ""),
-            cuda=_word(written.get("cuda")),
-            rocm=_word(written.get("rocm")) or _word(written.get("hip")),
-            xpu=_word(written.get("xpu")),
+            version=_get_word(written.get("__version__")) or (distribution.version if distribution else ""),
+            cuda=_get_word(written.get("cuda")),
+            rocm=_get_word(written.get("rocm")) or _get_word(written.get("hip")),
+            xpu=_get_word(written.get("xpu")),
             source=path,
         )
     if distribution is not None:
-        return _torch_by_metadata(site_packages / distribution.metadata, distribution.version, packages)
-    return _torch_of_conda(packages)
+        return _observe_torch_by_metadata(site_packages / distribution.metadata, distribution.version, packages)
+    return _observe_torch_of_conda(packages)
 
 
-def _torch_by_metadata(metadata: Path, version: str, packages: "Sequence[CondaPackage]") -> FrameworkBuild:
+def _observe_torch_by_metadata(metadata: Path, version: str, packages: "Sequence[CondaPackage]") -> FrameworkBuild:
     label, runtime = _LABEL.search(version), _RUNTIME.search(read_head(metadata))
-    cuda = _dotted(label[1]) if label else runtime[1].decode() if runtime else None
-    if cuda is None and "+" not in version and (of_conda := _torch_of_conda(packages)) is not None:
+    cuda = _insert_dot(label[1]) if label else runtime[1].decode() if runtime else None
+    if cuda is None and "+" not in version and (of_conda := _observe_torch_of_conda(packages)) is not None:
         return of_conda
     known = cuda is not None or "+cpu" in version
     return FrameworkBuild(name="torch", version=version, cuda=cuda, known=known, source=metadata / "METADATA")
 
 
-def _torch_of_conda(packages: "Sequence[CondaPackage]") -> FrameworkBuild | None:
+def _observe_torch_of_conda(packages: "Sequence[CondaPackage]") -> FrameworkBuild | None:
     """By the build string: "py3.11_cuda12.1_cudnn8.9.2_0", "cuda126_generic_py311_h1234567_200", "cpu_generic_..."."""
     for package in packages:
         if package.name == "pytorch":
             found = _BUILD.search(package.build)
-            cuda = (f"{found[1]}.{found[2]}" if found[2] else _dotted(found[1])) if found else None
+            cuda = (f"{found[1]}.{found[2]}" if found[2] else _insert_dot(found[1])) if found else None
             known = cuda is not None or "cpu" in package.build
             return FrameworkBuild(name="torch", version=package.version, cuda=cuda, known=known)
     return None
 
 
-def _torchvision(site_packages: Path, distribution: "Distribution | None") -> FrameworkBuild | None:
+def _observe_torchvision(site_packages: Path, distribution: "Distribution | None") -> FrameworkBuild | None:
     if distribution is None:
         return None
     metadata = site_packages / distribution.metadata
@@ -97,41 +97,41 @@ def _torchvision(site_packages: Path, distribution: "Distribution | None") -> Fr
     return FrameworkBuild(
         name="torchvision",
         version=distribution.version,
-        cuda=_dotted(label[1]) if label else None,
+        cuda=_insert_dot(label[1]) if label else None,
         known=bool(label) or "+cpu" in distribution.version,
         wants_torch=wanted[1].decode().rstrip(".") if wanted else "",
         source=metadata / "METADATA",
     )
 
 
-def _tensorflow(site_packages: Path, installed: "dict[str, Distribution]") -> FrameworkBuild | None:
+def _observe_tensorflow(site_packages: Path, installed: "dict[str, Distribution]") -> FrameworkBuild | None:
     names = ("tensorflow", "tensorflow-cpu", "tensorflow-gpu", "tf-nightly")
     distribution = next((installed[name] for name in names if name in installed), None)
     if distribution is None:
         return None
     path = site_packages / "tensorflow/python/platform/build_info.py"
-    told = _assigned(path).get("build_info")
+    told = _read_assigned_constants(path).get("build_info")
     written = told if isinstance(told, dict) else {}
-    cuda = _word(written.get("cuda_version")) if written.get("is_cuda_build") else None
+    cuda = _get_word(written.get("cuda_version")) if written.get("is_cuda_build") else None
     return FrameworkBuild(
         name=distribution.name,
         version=distribution.version,
         cuda=".".join(cuda.split(".")[:2]) if cuda else None,
         known=bool(written),
-        architectures=tuple(_architectures(written.get("cuda_compute_capabilities"))) if cuda else (),
+        architectures=tuple(_parse_architectures(written.get("cuda_compute_capabilities"))) if cuda else (),
         source=path,
     )
 
 
-def _architectures(listed: object) -> Iterator[str]:
+def _parse_architectures(listed: object) -> Iterator[str]:
     """Capabilities of tensorflow's list: "sm_86" has code for it, "compute_90" has PTX for it and later ones."""
     for word in listed if isinstance(listed, list) else ():
         kind, _, digits = str(word).partition("_")
         if digits.isdigit() and kind in ("sm", "compute"):
-            yield f"{_dotted(digits)}{'+PTX' if kind == 'compute' else ''}"
+            yield f"{_insert_dot(digits)}{'+PTX' if kind == 'compute' else ''}"
 
 
-def _jax(installed: "dict[str, Distribution]") -> FrameworkBuild | None:
+def _observe_jax(installed: "dict[str, Distribution]") -> FrameworkBuild | None:
     library = installed.get("jaxlib")
     if library is None:
         return None
@@ -142,7 +142,7 @@ def _jax(installed: "dict[str, Distribution]") -> FrameworkBuild | None:
     return FrameworkBuild(name="jax", version=library.version, cuda=cuda)
 
 
-def _assigned(path: Path) -> dict[str, object]:
+def _read_assigned_constants(path: Path) -> dict[str, object]:
     """Names that a module assigns constants to, at its top level; empty where it cannot be read or parsed."""
     try:
         with foreign.open_foreign_file(path) as stream:
@@ -153,11 +153,11 @@ def _assigned(path: Path) -> dict[str, object]:
     return parse_assigned_constants(content)
 
 
-def _word(value: object) -> str | None:
+def _get_word(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def _dotted(digits: str) -> str:
+def _insert_dot(digits: str) -> str:
     """Put the dot in front of the last digit: 126 is 12.6, 92 is 9.2, 120 is 12.0."""
     return f"{digits[:-1]}.{digits[-1]}"
 
@@ -172,10 +172,10 @@ def parse_assigned_constants(content: bytes) -> dict[str, object]:
             statements = ast.parse(content).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return {}
-    return dict(pair for statement in statements for pair in _pairs(statement))
+    return dict(pair for statement in statements for pair in _list_assignments(statement))
 
 
-def _pairs(statement: ast.stmt) -> Iterator[tuple[str, object]]:
+def _list_assignments(statement: ast.stmt) -> Iterator[tuple[str, object]]:
     if isinstance(statement, ast.Assign):
         targets: list[ast.expr] = statement.targets
     elif isinstance(statement, ast.AnnAssign):
@@ -189,10 +189,10 @@ def _pairs(statement: ast.stmt) -> Iterator[tuple[str, object]]:
         literal = ast.literal_eval(value) if value is not None else None
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         return
-    yield from ((target.id, _mapped(literal)) for target in targets if isinstance(target, ast.Name))
+    yield from ((target.id, _convert_pairs(literal)) for target in targets if isinstance(target, ast.Name))
 
 
-def _mapped(literal: object) -> object:
+def _convert_pairs(literal: object) -> object:
     """Pairs as a dictionary; anything else as it is."""
     if isinstance(literal, list) and literal and all(_is_pair(item) for item in literal):
         return dict(literal)

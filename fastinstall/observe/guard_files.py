@@ -172,13 +172,13 @@ def observe_guard(site_packages: Path, core: ImagingCore | None) -> GuardState:
     """
     if not entries_present(site_packages):
         return GuardState(installed=False)
-    version = _version(_read(site_packages / _HOOK))
+    version = _parse_version(_read(site_packages / _HOOK))
     if version not in ("", GUARD_VERSION):
         problem = f"the guard is outdated: version {version}, this fastinstall brings {GUARD_VERSION}"
         return GuardState(installed=True, version=version, problems=(problem,))
     problems = (
-        *_source_problems(site_packages),
-        *_bytecode_problems(site_packages),
+        *_find_source_problems(site_packages),
+        *_find_bytecode_problems(site_packages),
         *_state_problems(site_packages, core),
     )
     return GuardState(installed=True, version=version, problems=problems)
@@ -189,7 +189,7 @@ def entries_present(site_packages: Path) -> tuple[str, ...]:
     return tuple(name for name in GUARD_ENTRIES if os.path.lexists(site_packages / name))
 
 
-def _source_problems(site_packages: Path) -> tuple[str, ...]:
+def _find_source_problems(site_packages: Path) -> tuple[str, ...]:
     missing = tuple(f"{name} is missing" for name in GUARD_SOURCES if not (site_packages / name).is_file())
     altered = (name for name in GUARD_SOURCES if (site_packages / name).is_file() and _is_altered(site_packages, name))
     return (*missing, *(f"{name} is altered" for name in altered))
@@ -213,7 +213,7 @@ def _state_problems(site_packages: Path, core: ImagingCore | None) -> tuple[str,
     return ()
 
 
-def _bytecode_problems(site_packages: Path) -> tuple[str, ...]:
+def _find_bytecode_problems(site_packages: Path) -> tuple[str, ...]:
     modules = (site_packages / name for name in GUARD_SOURCES if name.endswith(".py"))
     if all(_is_compiled(module) for module in modules if module.is_file()):
         return ()
@@ -227,7 +227,7 @@ def _is_compiled(module: Path) -> bool:
     return any(_read(file)[4:16] == valid for file in (module.parent / "__pycache__").glob(f"{module.stem}.*.pyc"))
 
 
-def _version(hook: bytes) -> str:
+def _parse_version(hook: bytes) -> str:
     found = re.search(rb'^VERSION = "([^"]+)"$', hook, re.MULTILINE)
     return found[1].decode("ascii", "replace") if found else ""
 

@@ -48,10 +48,10 @@ def observe_pins(prefix: Path, conda: Conda | None = None) -> tuple[PinState, ..
         prefix: of the environment.
         conda: what conda knows of it, or None if it is not a conda environment.
     """
-    return (*_of_pip(prefix), *_of_conda(prefix, conda), *observe_project_pin(prefix))
+    return (*_read_pip_pin(prefix), *_read_conda_pin(prefix, conda), *observe_project_pin(prefix))
 
 
-def _of_conda(prefix: Path, conda: Conda | None) -> Iterator[PinState]:
+def _read_conda_pin(prefix: Path, conda: Conda | None) -> Iterator[PinState]:
     if conda is None:
         return
 
@@ -60,20 +60,24 @@ def _of_conda(prefix: Path, conda: Conda | None) -> Iterator[PinState]:
         yield PinState(kind=PinKind.CONDA, file=prefix / PINNED, requirement=line)
 
 
-def _of_pip(prefix: Path) -> Iterator[PinState]:
+def _read_pip_pin(prefix: Path) -> Iterator[PinState]:
     said = read_pinned_settings(_read(prefix / CONFIGURATION))
     if not said and not (prefix / DIRECTORY).is_dir():
         return
-    requirement = _requirement(prefix)
-    problems = (*_wrong_lines(prefix, said), *_wrong_files(prefix, requirement), *_other_build(prefix, requirement))
+    requirement = _read_requirement(prefix)
+    problems = (
+        *_find_wrong_lines(prefix, said),
+        *_find_wrong_files(prefix, requirement),
+        *_find_other_build(prefix, requirement),
+    )
     yield PinState(kind=PinKind.PIP, file=prefix / CONFIGURATION, requirement=requirement, problems=problems)
 
 
-def _requirement(prefix: Path) -> str:
+def _read_requirement(prefix: Path) -> str:
     return constraint_in(_read(prefix / CONSTRAINTS).decode("utf-8", "replace"))
 
 
-def _wrong_lines(prefix: Path, said: dict[str, str]) -> Iterator[str]:
+def _find_wrong_lines(prefix: Path, said: dict[str, str]) -> Iterator[str]:
     if not said:
         yield f"{prefix / CONFIGURATION} does not have its lines any more, so pip does not obey it"
         return
@@ -88,7 +92,7 @@ def _wrong_lines(prefix: Path, said: dict[str, str]) -> Iterator[str]:
         yield f"its lines in {prefix / CONFIGURATION} were altered"
 
 
-def _wrong_files(prefix: Path, requirement: str) -> Iterator[str]:
+def _find_wrong_files(prefix: Path, requirement: str) -> Iterator[str]:
     name, _, version = requirement.partition("==")
     if not version:
         yield f"{prefix / CONSTRAINTS} is gone or altered"
@@ -105,7 +109,7 @@ def _has_wheel(directory: Path, beginning: str) -> bool:
     return any(name.startswith(beginning) and name.endswith(".whl") for name in names)
 
 
-def _other_build(prefix: Path, requirement: str) -> Iterator[str]:
+def _find_other_build(prefix: Path, requirement: str) -> Iterator[str]:
     try:
         receipt = json_data(_read(prefix / RECEIPT))
         installed = requirement_of(receipt["distribution"], receipt["version"])

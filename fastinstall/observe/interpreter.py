@@ -42,7 +42,7 @@ def observe_interpreter(python: Path) -> Interpreter:
     completed = _ask(python, "-I", "-S", "-B", str(_INSIDE))
     answer = _parse(completed.stdout)
     if answer is None:
-        raise _no_answer(python, completed)
+        raise _make_no_answer_error(python, completed)
     return decode(Interpreter, answer, file=PurePath(python))
 
 
@@ -60,7 +60,7 @@ def absence(python: Path) -> str:
 def _check_file(python: Path) -> None:
     absent = absence(python)
     if absent:
-        raise UndeterminedError(f"{python}: {absent}, so no interpreter to observe", hint=_hint(python))
+        raise UndeterminedError(f"{python}: {absent}, so no interpreter to observe", hint=_format_hint(python))
     _check_settings(python)
 
 
@@ -72,10 +72,10 @@ def _check_settings(python: Path) -> None:
             foreign.read_bytes(settings, limit=foreign.DOCUMENT)
         except OSError as error:
             message = f"{settings}: cannot be read: {error.strerror or error}"
-            raise UndeterminedError(message, hint=_hint(python)) from None
+            raise UndeterminedError(message, hint=_format_hint(python)) from None
 
 
-def _hint(python: Path) -> str:
+def _format_hint(python: Path) -> str:
     """Going back needs no interpreter."""
     prefix = python.parent.parent
     if not is_journaled(prefix):
@@ -88,7 +88,7 @@ def _ask(python: Path, *arguments: str) -> Completed:
     try:
         return run((python, *arguments), timeout=_TIMEOUT, check=False)
     except CommandError as error:
-        raise UndeterminedError(error.message, hint=_hint(python), details=error.details) from error
+        raise UndeterminedError(error.message, hint=_format_hint(python), details=error.details) from error
 
 
 def _parse(stdout: str) -> Mapping[str, Any] | None:
@@ -104,25 +104,25 @@ def _parse(stdout: str) -> Mapping[str, Any] | None:
     return answer if isinstance(answer, dict) else None
 
 
-def _no_answer(python: Path, completed: Completed) -> UndeterminedError:
+def _make_no_answer_error(python: Path, completed: Completed) -> UndeterminedError:
     details = tuple(line for line in completed.stderr.strip().splitlines()[-4:] if line.strip())
     settings = python.parent.parent / "pyvenv.cfg"
     if os.path.lexists(settings):
         details = (f"which Python it stands for is read from {settings}", *details)
     if completed.signal_name:
         return UndeterminedError(
-            f"{python}: killed by {completed.signal_name} when asked", hint=_hint(python), details=details
+            f"{python}: killed by {completed.signal_name} when asked", hint=_format_hint(python), details=details
         )
-    version = _old_version(python)
+    version = _ask_old_version(python)
     if version:
         message = f"{python}: Python {version} is too old to be observed; 3.7 is the oldest that can answer"
-        return UndeterminedError(message, hint=_hint(python))
+        return UndeterminedError(message, hint=_format_hint(python))
     return UndeterminedError(
-        f"{python}: does not answer like a Python interpreter", hint=_hint(python), details=details
+        f"{python}: does not answer like a Python interpreter", hint=_format_hint(python), details=details
     )
 
 
-def _old_version(python: Path) -> str:
+def _ask_old_version(python: Path) -> str:
     """The version of a Python too old for our script; empty if this is none."""
     answer = _ask(python, "-c", _OLD).stdout.strip()
     parts = answer.split(".")
@@ -145,7 +145,7 @@ def interpreter_with(
     """
     free_threaded = "t" if abi.endswith("t") else ""
     seen: set[str] = set()
-    for candidate in (*first, *_candidates(f"python{python}{free_threaded}", variables)):
+    for candidate in (*first, *_list_interpreters(f"python{python}{free_threaded}", variables)):
         real = os.path.realpath(candidate)
         if real in seen or (candidate not in first and stranger_in(Path(real).parent.parent)):
             continue
@@ -159,18 +159,18 @@ def interpreter_with(
     return None
 
 
-def _candidates(name: str, variables: Mapping[str, str]) -> Iterator[Path]:
+def _list_interpreters(name: str, variables: Mapping[str, str]) -> Iterator[Path]:
     for directory in filter(None, variables.get("PATH", "").split(os.pathsep)):
-        yield from _executable(Path(directory, name))
+        yield from _select_executable(Path(directory, name))
     home = Path(variables.get("HOME", "/"))
     versions = Path(variables.get("PYENV_ROOT") or home / ".pyenv", "versions")
     kept_by_uv = Path(variables.get("XDG_DATA_HOME") or home / ".local/share", "uv", "python")
     for root in (versions, kept_by_uv):
         for found in sorted(root.glob(f"*/bin/{name}")):
-            yield from _executable(found)
+            yield from _select_executable(found)
 
 
-def _executable(file: Path) -> Iterator[Path]:
+def _select_executable(file: Path) -> Iterator[Path]:
     """A program, and no script that stands for one and may refuse to run: pyenv's shims do."""
     try:
         with foreign.open_foreign_file(file) as stream:

@@ -47,7 +47,7 @@ def list_known_environments(variables: Mapping[str, str], state: Path) -> tuple[
         variables: environment variables; HOME, and those by which the tools move their directories.
         state: our state directory.
     """
-    listed = (*read_list(state / LIST), *_in_lists(variables), *_in_places(variables))
+    listed = (*read_list(state / LIST), *_list_recorded_prefixes(variables), *_list_placed_prefixes(variables))
     prefixes = {os.path.realpath(prefix): prefix for prefix in sorted(listed, reverse=True) if _is_environment(prefix)}
     return tuple(sorted(prefixes.values()))
 
@@ -70,46 +70,46 @@ def _is_environment(prefix: Path) -> bool:
     return (prefix / "pyvenv.cfg").is_file() or (prefix / "conda-meta").is_dir()
 
 
-def _in_lists(variables: Mapping[str, str]) -> Iterator[Path]:
+def _list_recorded_prefixes(variables: Mapping[str, str]) -> Iterator[Path]:
     active = (variables.get(name, "") for name in ("VIRTUAL_ENV", "CONDA_PREFIX"))
     yield from (Path(prefix) for prefix in active if prefix.startswith("/"))
-    yield from read_list(_home(variables) / ".conda" / LIST)
+    yield from read_list(_get_home(variables) / ".conda" / LIST)
 
 
-def _in_places(variables: Mapping[str, str]) -> Iterator[Path]:
-    for place in _places(variables):
-        yield from _entries(place)
-    pyenv = _moved(variables, "PYENV_ROOT", ".pyenv")
-    for version in _entries(pyenv / "versions"):
-        yield from _entries(version / "envs")
+def _list_placed_prefixes(variables: Mapping[str, str]) -> Iterator[Path]:
+    for place in _list_known_places(variables):
+        yield from _list_directory(place)
+    pyenv = _find_directory(variables, "PYENV_ROOT", ".pyenv")
+    for version in _list_directory(pyenv / "versions"):
+        yield from _list_directory(version / "envs")
 
 
-def _places(variables: Mapping[str, str]) -> Iterable[Path]:
+def _list_known_places(variables: Mapping[str, str]) -> Iterable[Path]:
     """Directories that hold nothing but environments. Sources: the manuals of the tools named."""
-    data = _moved(variables, "XDG_DATA_HOME", ".local/share")
-    cache = _moved(variables, "XDG_CACHE_HOME", ".cache")
+    data = _find_directory(variables, "XDG_DATA_HOME", ".local/share")
+    cache = _find_directory(variables, "XDG_CACHE_HOME", ".cache")
     pipx = variables.get("PIPX_HOME")
     return (
         Path(pipx) / "venvs" if pipx else data / "pipx/venvs",
-        _home(variables) / ".local/pipx/venvs",
-        _moved(variables, "UV_TOOL_DIR", data / "uv/tools"),
-        _moved(variables, "POETRY_VIRTUALENVS_PATH", cache / "pypoetry/virtualenvs"),
-        _moved(variables, "WORKON_HOME", ".virtualenvs"),
+        _get_home(variables) / ".local/pipx/venvs",
+        _find_directory(variables, "UV_TOOL_DIR", data / "uv/tools"),
+        _find_directory(variables, "POETRY_VIRTUALENVS_PATH", cache / "pypoetry/virtualenvs"),
+        _find_directory(variables, "WORKON_HOME", ".virtualenvs"),
         data / "virtualenvs",
     )
 
 
-def _moved(variables: Mapping[str, str], name: str, usual: str | Path) -> Path:
+def _find_directory(variables: Mapping[str, str], name: str, usual: str | Path) -> Path:
     """Where a variable says, if it says an absolute path; else the usual place below the home directory."""
     told = variables.get(name, "")
-    return Path(told) if told.startswith("/") else _home(variables) / usual
+    return Path(told) if told.startswith("/") else _get_home(variables) / usual
 
 
-def _home(variables: Mapping[str, str]) -> Path:
+def _get_home(variables: Mapping[str, str]) -> Path:
     return Path(variables.get("HOME") or Path.home())
 
 
-def _entries(directory: Path) -> list[Path]:
+def _list_directory(directory: Path) -> list[Path]:
     try:
         return list(directory.iterdir())
     except OSError:
@@ -148,7 +148,7 @@ def derive_interpreter(sibling: Interpreter, environment: Environment) -> Interp
         site_packages=site_packages,
         include=_has_moved_sibling(sibling.include, sibling.prefix, prefix),
         has_headers=Path(_has_moved_sibling(sibling.include, sibling.prefix, prefix) / "Python.h").is_file(),
-        pip_version=_pip_version(Path(site_packages)),
+        pip_version=_find_pip_version(Path(site_packages)),
     )
 
 
@@ -156,7 +156,7 @@ def _has_moved_sibling(path: PurePath, old: PurePath, prefix: PurePath) -> PureP
     return prefix / path.relative_to(old) if path.is_relative_to(old) else path
 
 
-def _pip_version(site_packages: Path) -> str | None:
+def _find_pip_version(site_packages: Path) -> str | None:
     """The pip in site-packages, by the name of its metadata, as `_inside` finds it."""
     try:
         names = sorted(path.name for path in site_packages.iterdir())
@@ -180,7 +180,7 @@ def nearby_environments(directory: Path, variables: Mapping[str, str]) -> tuple[
     """
     found: dict[str, Path] = {}
     for place in _list_nearby_places(directory.absolute(), Path(variables.get("HOME") or Path.home())):
-        for prefix in _inside(place, variables):
+        for prefix in _list_project_environments(place, variables):
             if is_environment(prefix):
                 found.setdefault(os.path.realpath(prefix), prefix)
     return tuple(found.values())
@@ -203,7 +203,7 @@ def _list_nearby_places(directory: Path, home: Path) -> Iterator[Path]:
         yield root
 
 
-def _inside(place: Path, variables: Mapping[str, str]) -> Iterator[Path]:
+def _list_project_environments(place: Path, variables: Mapping[str, str]) -> Iterator[Path]:
     moved = variables.get("UV_PROJECT_ENVIRONMENT")
     if moved:
         yield place / moved
@@ -255,13 +255,13 @@ def scan_environment(prefix: Path) -> EnvironmentSummary:
     return EnvironmentSummary(
         prefix=prefix,
         kind=kind_of_prefix(prefix),
-        python=_venv_python(prefix) or _conda_python(prefix),
-        pillow=tuple(sorted(set(_owners(prefix)))),
-        ours=_ours(prefix),
+        python=_read_venv_python(prefix) or _read_conda_python(prefix),
+        pillow=tuple(sorted(set(_list_owners(prefix)))),
+        ours=_describe_own_stack(prefix),
     )
 
 
-def _venv_python(prefix: Path) -> str:
+def _read_venv_python(prefix: Path) -> str:
     """Sources: `venv` writes "version", virtualenv and uv "version_info"."""
     try:
         lines = foreign.read_text(prefix / "pyvenv.cfg", errors="replace").splitlines()
@@ -272,27 +272,27 @@ def _venv_python(prefix: Path) -> str:
     return ".".join(told.split(".")[:3])
 
 
-def _conda_python(prefix: Path) -> str:
+def _read_conda_python(prefix: Path) -> str:
     found = (_CONDA_PYTHON.fullmatch(path.name) for path in prefix.glob("conda-meta/python-*.json"))
     return next((match["version"] for match in found if match), "")
 
 
-def _owners(prefix: Path) -> Iterator[str]:
+def _list_owners(prefix: Path) -> Iterator[str]:
     for pattern in _SITE:
         for site in prefix.glob(pattern):
-            for match in map(_OWNER.fullmatch, _names(site)):
+            for match in map(_OWNER.fullmatch, _list_names(site)):
                 if match:
                     yield f"{match['name'].lower().replace('_', '-')} {match['version']}"
 
 
-def _names(directory: Path) -> list[str]:
+def _list_names(directory: Path) -> list[str]:
     try:
         return [path.name for path in directory.iterdir()]
     except OSError:
         return []
 
 
-def _ours(prefix: Path) -> str:
+def _describe_own_stack(prefix: Path) -> str:
     try:
         data = receipt_data(prefix) or {}
     except DocumentError:

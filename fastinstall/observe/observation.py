@@ -124,13 +124,13 @@ def observe(  # noqa: PLR0913 (two of them are rooms above this one, handed in)
         if request.toolchain
         else None
     )
-    hardware = RunningProbe(lambda: _hardware(request, variables))
+    hardware = RunningProbe(lambda: _find_gpu_hardware(request, variables))
     from fastinstall.elf.cpu_levels import find_offered_level, platform_of
     from fastinstall.observe.active_environment import active_prefixes
     from fastinstall.observe.stack import Loader, observe_distributions, observe_stack
 
-    settings = _loader_variables(request.process, variables)
-    cpu = request.cpu or _cpu(settings["GLIBC_TUNABLES"])
+    settings = _find_loader_variables(request.process, variables)
+    cpu = request.cpu or _find_cpu(settings["GLIBC_TUNABLES"])
     interpreter = answer.result() if isinstance(answer, RunningProbe) else answer
     platform, capabilities = platform_of(cpu, settings["GLIBC_TUNABLES"])
     loader = Loader(
@@ -144,18 +144,18 @@ def observe(  # noqa: PLR0913 (two of them are rooms above this one, handed in)
     site_packages = Path(interpreter.site_packages)
     distributions = observe_distributions(site_packages)
     symbols = request.recipe.expect.symbols
-    replaced = _replaced(request.recipe)
+    replaced = _list_replaced_names(request.recipe)
     stack = observe_stack(interpreter, replaced, symbols, distributions, loader=loader, thorough=request.thorough)
     if request.binaries is Binaries.DESCRIBED:
-        stack = _with_making(stack)
+        stack = _add_making(stack)
     prefix = Path(environment.prefix)
-    conda = _conda(environment, request, interpreter, stack, variables)
+    conda = _find_conda_facts(environment, request, interpreter, stack, variables)
     return Facts(
         environment=environment,
         active=active_prefixes(variables),
         tool_prefix=tool_prefix,
-        writable=all(map(_is_writable, _written(environment, site_packages))),
-        frozen=_existing(prefix / "conda-meta" / "frozen"),
+        writable=all(map(_is_writable, _list_written_directories(environment, site_packages))),
+        frozen=_get_existing_path(prefix / "conda-meta" / "frozen"),
         conda=conda,
         cpu=cpu,
         interpreter=interpreter,
@@ -164,13 +164,13 @@ def observe(  # noqa: PLR0913 (two of them are rooms above this one, handed in)
         guard=guard(interpreter, stack.core),
         pins=observe_pins(prefix, conda),
         interrupted=interrupted(prefix),
-        linkage=_linkage(request, interpreter, stack, loader),
-        isa=_isa(request, stack),
+        linkage=_find_linkage(request, interpreter, stack, loader),
+        isa=_find_isa_scans(request, stack),
         process=request.process,
         runtime=runtime.result() if runtime is not None else None,
         toolchain=toolchain.result() if toolchain is not None else None,
-        gpu=_gpu(hardware.result(), site_packages, distributions, conda),
-        loading=_loading(distributions, settings["GLIBC_TUNABLES"]),
+        gpu=_find_gpu(hardware.result(), site_packages, distributions, conda),
+        loading=_find_loading_facts(distributions, settings["GLIBC_TUNABLES"]),
     )
 
 
@@ -196,7 +196,7 @@ def observe_means(recipe: Recipe, variables: Mapping[str, str], include_roots: t
     )
 
 
-def _hardware(request: ObservationRequest, variables: Mapping[str, str]) -> Gpu:
+def _find_gpu_hardware(request: ObservationRequest, variables: Mapping[str, str]) -> Gpu:
     """GPUs and their driver; NVML is asked where the whole environment is looked at, and files alone elsewhere."""
     from fastinstall.observe.gpu_driver import observe_hardware
 
@@ -204,7 +204,7 @@ def _hardware(request: ObservationRequest, variables: Mapping[str, str]) -> Gpu:
     return observe_hardware(nvml=asked, library_path=variables.get("LD_LIBRARY_PATH", ""))
 
 
-def _gpu(
+def _find_gpu(
     hardware: Gpu, site_packages: Path, distributions: tuple[Distribution, ...], conda: Conda | None
 ) -> Gpu | None:
     from fastinstall.observe.gpu_driver import join_gpu_facts
@@ -214,13 +214,13 @@ def _gpu(
     return join_gpu_facts(hardware, observe_frameworks(site_packages, distributions, packages))
 
 
-def _loading(distributions: tuple[Distribution, ...], tunables: str) -> LoadingFacts | None:
+def _find_loading_facts(distributions: tuple[Distribution, ...], tunables: str) -> LoadingFacts | None:
     from fastinstall.observe.cpu import observe_loading
 
     return observe_loading(distributions, tunables)
 
 
-def _conda(
+def _find_conda_facts(
     environment: Environment,
     request: ObservationRequest,
     interpreter: Interpreter,
@@ -236,7 +236,7 @@ def _conda(
     return observe_conda(
         Path(environment.prefix),
         interpreter,
-        (*_replaced(request.recipe), GUARD),
+        (*_list_replaced_names(request.recipe), GUARD),
         variables,
         tool=request.toolchain,
         thorough=request.thorough,
@@ -244,13 +244,13 @@ def _conda(
     )
 
 
-def _cpu(tunables: str) -> Cpu:
+def _find_cpu(tunables: str) -> Cpu:
     from fastinstall.observe.cpu import observe_cpu
 
     return observe_cpu(allowed_cores=len(os.sched_getaffinity(0)), tunables=tunables)
 
 
-def _replaced(recipe: Recipe) -> tuple[str, ...]:
+def _list_replaced_names(recipe: Recipe) -> tuple[str, ...]:
     """Names of the distributions that provide what the recipe provides, its own included."""
     from fastinstall.observe.stack import normalise_distribution_name
 
@@ -258,7 +258,7 @@ def _replaced(recipe: Recipe) -> tuple[str, ...]:
     return tuple(dict.fromkeys(normalise_distribution_name(name) for name in names))
 
 
-def _loader_variables(process: LiveProcess | None, variables: Mapping[str, str]) -> dict[str, str]:
+def _find_loader_variables(process: LiveProcess | None, variables: Mapping[str, str]) -> dict[str, str]:
     """What the loader would be told by: the shell, or those variables of a process that runs already."""
     if process is None:
         return {name: variables.get(name, "") for name in ("LD_LIBRARY_PATH", "LD_PRELOAD", "GLIBC_TUNABLES")}
@@ -269,7 +269,7 @@ def _loader_variables(process: LiveProcess | None, variables: Mapping[str, str])
     }
 
 
-def _linkage(
+def _find_linkage(
     request: ObservationRequest, interpreter: Interpreter, stack: InstalledStack, loader: "Loader"
 ) -> Linkage | None:
     if request.binaries is Binaries.CORE or stack.directory is None:
@@ -279,13 +279,13 @@ def _linkage(
     return observe_linkage(interpreter, stack, loader)
 
 
-def _with_making(stack: InstalledStack) -> InstalledStack:
+def _add_making(stack: InstalledStack) -> InstalledStack:
     from fastinstall.elf.imaging_core import describe_making
 
     return stack if stack.core is None else replace(stack, core=describe_making(stack.core))
 
 
-def _isa(request: ObservationRequest, stack: InstalledStack) -> tuple[IsaScan, ...]:
+def _find_isa_scans(request: ObservationRequest, stack: InstalledStack) -> tuple[IsaScan, ...]:
     if request.binaries is Binaries.CORE:
         return ()
     from fastinstall.observe.binaries import observe_isa
@@ -301,7 +301,7 @@ def list_searched_levels(cpu: Cpu, interpreter: Interpreter) -> tuple[str, ...]:
     return usable_hwcaps(cpu.level) if knows_levels(interpreter.libc, interpreter.libc_version) else ()
 
 
-def _written(environment: Environment, site_packages: Path) -> Iterator[Path]:
+def _list_written_directories(environment: Environment, site_packages: Path) -> Iterator[Path]:
     """The directories that a setup writes to."""
     yield site_packages
     if environment.kind is EnvironmentKind.CONDA:
@@ -314,7 +314,7 @@ def _is_writable(directory: Path) -> bool:
     return os.access(existing, os.W_OK | os.X_OK)
 
 
-def _existing(path: Path) -> Path | None:
+def _get_existing_path(path: Path) -> Path | None:
     return path if path.exists() else None
 
 
@@ -365,7 +365,7 @@ def facts_of(session: Session, environment: Environment, request: ObservationReq
     past: list[EnvironmentHistory] = []
 
     def interrupted(prefix: Path) -> str | None:
-        past.append(_past(session, prefix, sized=request.thorough))
+        past.append(_read_past(session, prefix, sized=request.thorough))
         return find_unfinished_transaction(past[-1])
 
     facts = observe(
@@ -382,13 +382,13 @@ def facts_of(session: Session, environment: Environment, request: ObservationReq
 def observe_committed(session: Session, seen: Facts) -> Facts:
     """Facts that were observed in an open transaction, as they are once it is closed; only files are read for it."""
     prefix = Path(seen.environment.prefix)
-    past = _past(session, prefix, sized=True)
+    past = _read_past(session, prefix, sized=True)
     return replace(
         seen, past=past, interrupted=find_unfinished_transaction(past), pins=observe_pins(prefix, seen.conda)
     )
 
 
-def _past(session: Session, prefix: Path, *, sized: bool) -> EnvironmentHistory:
+def _read_past(session: Session, prefix: Path, *, sized: bool) -> EnvironmentHistory:
     past = read_environment_history(prefix, sized=sized)
     return replace(past, interruptions=(*past.interruptions, *pin_interruptions(session, prefix)))
 
@@ -407,8 +407,8 @@ def load_recipes(directories: tuple[Path, ...]) -> dict[str, Recipe]:
         DocumentError: a malformed recipe.
         UsageError: a directory or a file that cannot be read.
     """
-    theirs = _foreign_directories()
-    files, everywhere = _files(directories, theirs), (*directories, *theirs)
+    theirs = _list_foreign_directories()
+    files, everywhere = _list_recipe_files(directories, theirs), (*directories, *theirs)
     return {name: _read(file, everywhere) for name, file in sorted(files.items())}
 
 
@@ -419,10 +419,10 @@ def load_recipe(name: str, directories: tuple[Path, ...]) -> Recipe:
         UsageError: there is none of that name; the hint lists those that there are.
         DocumentError: it is malformed.
     """
-    files = _files(directories)
+    files = _list_recipe_files(directories)
     if name not in files:
-        theirs = _foreign_directories()
-        files, directories = _files(directories, theirs), (*directories, *theirs)
+        theirs = _list_foreign_directories()
+        files, directories = _list_recipe_files(directories, theirs), (*directories, *theirs)
     if name not in files:
         import difflib
 
@@ -450,11 +450,13 @@ def recipe_problems(directories: tuple[Path, ...]) -> tuple[str, ...]:
     Args:
         directories: those that go before theirs.
     """
-    return tuple(_problems({name: file.parent for name, file in _files(directories).items()}))
+    return tuple(
+        _find_extension_problems({name: file.parent for name, file in _list_recipe_files(directories).items()})
+    )
 
 
-def _problems(holders: dict[str, Path]) -> Iterator[str]:
-    for extension in _extensions():
+def _find_extension_problems(holders: dict[str, Path]) -> Iterator[str]:
+    for extension in _find_recipe_extensions():
         try:
             directory = extension.directory()
         except ImportError as error:
@@ -466,21 +468,21 @@ def _problems(holders: dict[str, Path]) -> Iterator[str]:
                 yield f"the recipe {file.stem!r} of {extension.distribution} is ignored: {holder} has one of that name"
 
 
-def _foreign_directories() -> tuple[Path, ...]:
+def _list_foreign_directories() -> tuple[Path, ...]:
     found = []
-    for extension in _extensions():
+    for extension in _find_recipe_extensions():
         with suppress(ImportError):  # `recipe_problems` tells it
             found.append(extension.directory())
     return tuple(found)
 
 
-def _extensions() -> "tuple[Extension, ...]":
+def _find_recipe_extensions() -> "tuple[Extension, ...]":
     from fastinstall.core.extensions import RECIPES, find_installed_extensions
 
     return find_installed_extensions(RECIPES)
 
 
-def _files(directories: tuple[Path, ...], theirs: tuple[Path, ...] = ()) -> dict[str, Path]:
+def _list_recipe_files(directories: tuple[Path, ...], theirs: tuple[Path, ...] = ()) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for directory in (*directories, *theirs):
         if not directory.is_dir():
@@ -494,26 +496,26 @@ def _files(directories: tuple[Path, ...], theirs: tuple[Path, ...] = ()) -> dict
 
 def _read(file: Path, directories: tuple[Path, ...]) -> Recipe:
     try:
-        recipe = parse_recipe(_text(file), file)
+        recipe = parse_recipe(_read_recipe_text(file), file)
     except DocumentError as error:
         raise error.hinting(f"correct it, then: fastinstall recipes check {quote(file)}") from None
     shared = tuple(
         advisory
         for index, name in enumerate(recipe.advisories_from)
-        for advisory in _shared(name, file, index, directories)
+        for advisory in _read_shared_advisories(name, file, index, directories)
     )
     return replace(recipe, advisories=(*recipe.advisories, *shared))
 
 
-def _shared(name: str, recipe: Path, index: int, directories: tuple[Path, ...]) -> tuple[Advisory, ...]:
+def _read_shared_advisories(name: str, recipe: Path, index: int, directories: tuple[Path, ...]) -> tuple[Advisory, ...]:
     for directory in directories:
         file = directory / "advisories" / f"{name}.toml"
         if file.is_file():
-            return parse_advisories(_text(file), file)
+            return parse_advisories(_read_recipe_text(file), file)
     raise DocumentError(recipe, f"advisories_from[{index}]", f"no recipe directory has advisories/{name}.toml")
 
 
-def _text(file: Path) -> str:
+def _read_recipe_text(file: Path) -> str:
     try:
         return foreign.read_text(file)
     except UnicodeDecodeError as error:

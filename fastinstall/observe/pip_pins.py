@@ -136,7 +136,7 @@ def insertion(content: bytes, prefix: PurePath, links: Sequence[str] = ()) -> In
 
 def block_in(content: bytes) -> tuple[str, ...]:
     """Return our lines with their marks, empty if they are not there."""
-    start, end = _span(content)
+    start, end = _find_span(content)
     return tuple(content[start:end].decode("utf-8", "surrogateescape").strip("\r\n").splitlines())
 
 
@@ -148,9 +148,9 @@ def read_pinned_settings(content: bytes) -> dict[str, str]:
 
 def remove_pin_block(content: bytes) -> bytes:
     """The file less our lines; a header of ours stays where somebody's settings have come to stand below it."""
-    start, end = _span(content)
+    start, end = _find_span(content)
     header = f"[{SECTION}]"
-    kept = f"{header}\n" if header in block_in(content) and _begins_with_a_setting(content[end:]) else ""
+    kept = f"{header}\n" if header in block_in(content) and _has_leading_setting(content[end:]) else ""
     return content[:start] + kept.encode() + content[end:]
 
 
@@ -172,14 +172,14 @@ def parse_pip_config(content: bytes, file: PurePath) -> dict[str, dict[str, str]
     return {section: dict(parser.items(section)) for section in parser.sections()}
 
 
-def _begins_with_a_setting(content: bytes) -> bool:
+def _has_leading_setting(content: bytes) -> bool:
     """Whether the first line that is neither empty nor a comment is a setting, rather than a header."""
     lines = (line.strip() for line in content.split(b"\n"))
     first = next((line for line in lines if line and not line.startswith((b"#", b";"))), b"[")
     return not first.startswith(b"[")
 
 
-def _span(content: bytes) -> tuple[int, int]:
+def _find_span(content: bytes) -> tuple[int, int]:
     """Where our lines start and end."""
     opening = re.search(rb"(?m)^# >>> fastinstall pin", content)
     if opening is None:

@@ -83,7 +83,7 @@ def links_beside(
     """
     for setting in found:
         if _is_in_the_way(setting, prefix) and (used_by_pip or setting.later):
-            raise _refusal(setting, prefix, tuple(about(setting)) if setting.key == CONSTRAINT else ())
+            raise _make_conflict_error(setting, prefix, tuple(about(setting)) if setting.key == CONSTRAINT else ())
     hidden = [setting for setting in found if setting.key == LINKS and setting.section != _VARIABLES]
     if hidden and has_credentials(hidden[-1].value):
         raise RefusedError(
@@ -122,17 +122,17 @@ def _has_ours(setting: PipSetting, prefix: PurePath) -> bool:
     return setting.section == _VARIABLES and location(prefix / ours) in setting.value.split()
 
 
-def _refusal(setting: PipSetting, prefix: PurePath, lines: tuple[str, ...]) -> RefusedError:
+def _make_conflict_error(setting: PipSetting, prefix: PurePath, lines: tuple[str, ...]) -> RefusedError:
     ours = settings(prefix).get(setting.key, "")
     pin = f"{prefix / CONFIGURATION}: [{SECTION}] {setting.key} = {ours}" if ours else "it needs an index beside it"
     named = f" (which says {', '.join(map(repr, lines))})" if lines else ""
     return RefusedError(
         f"{setting.told}{named} is in the way of the pin ({pin}): pip takes one of the two",
-        hint=_hint(setting, prefix),
+        hint=_format_hint(setting, prefix),
     )
 
 
-def _hint(setting: PipSetting, prefix: PurePath) -> str:
+def _format_hint(setting: PipSetting, prefix: PurePath) -> str:
     again = f"fastinstall guard install --pin --prefix {quote(prefix)}"
     if setting.section != _VARIABLES:
         return f"take that line out of {quote(setting.origin)}, then: {again}"
@@ -157,11 +157,18 @@ def observe_pip_settings(prefix: Path, variables: Mapping[str, str]) -> tuple[Pi
     """
     named = variables.get("PIP_CONFIG_FILE", "")
     if named == os.devnull:
-        return (PipSetting(origin="PIP_CONFIG_FILE", section=":env:", key="config-file", value=named), *_of(variables))
+        return (
+            PipSetting(origin="PIP_CONFIG_FILE", section=":env:", key="config-file", value=named),
+            *_read_variable_settings(variables),
+        )
     own = (prefix / _NAME, Path(named))
-    found = [setting for file in _files(prefix, named, variables) for setting in _in(file, later=file in own)]
+    found = [
+        setting
+        for file in _list_configuration_files(prefix, named, variables)
+        for setting in _read_file_settings(file, later=file in own)
+    ]
     by_section = (setting for section in _SECTIONS for setting in found if setting.section == section)
-    return (*by_section, *_of(variables))
+    return (*by_section, *_read_variable_settings(variables))
 
 
 def links_of(prefix: Path, variables: Mapping[str, str], *, used_by_pip: bool = True) -> tuple[str, ...]:
@@ -171,16 +178,16 @@ def links_of(prefix: Path, variables: Mapping[str, str], *, used_by_pip: bool = 
         RefusedError: a setting would hide a pin, or a pin would hide it; or pip cannot read a file of its own.
     """
     found = observe_pip_settings(prefix, variables)
-    return links_beside(prefix, found, _on_pillow, used_by_pip=used_by_pip)
+    return links_beside(prefix, found, _find_pillow_lines, used_by_pip=used_by_pip)
 
 
-def _on_pillow(setting: PipSetting) -> tuple[str, ...]:
+def _find_pillow_lines(setting: PipSetting) -> tuple[str, ...]:
     """The lines of local constraint files, named by a setting, that are about Pillow."""
     files = (Path(word.removeprefix("file://")).expanduser() for word in setting.value.split())
-    return tuple(line for file in files for line in _lines(file) if _ON_PILLOW.match(line))
+    return tuple(line for file in files for line in _read_lines(file) if _ON_PILLOW.match(line))
 
 
-def _files(prefix: Path, named: str, variables: Mapping[str, str]) -> Iterator[Path]:
+def _list_configuration_files(prefix: Path, named: str, variables: Mapping[str, str]) -> Iterator[Path]:
     home = Path(variables.get("HOME") or "~").expanduser()
     shared = variables.get("XDG_CONFIG_DIRS") or "/etc/xdg"
     yield from (Path(directory, "pip", _NAME) for directory in shared.split(os.pathsep) if directory)
@@ -193,7 +200,7 @@ def _files(prefix: Path, named: str, variables: Mapping[str, str]) -> Iterator[P
         yield Path(named)
 
 
-def _in(file: Path, *, later: bool) -> Iterator[PipSetting]:
+def _read_file_settings(file: Path, *, later: bool) -> Iterator[PipSetting]:
     try:
         content = foreign.read_bytes(file)
     except OSError:
@@ -206,14 +213,14 @@ def _in(file: Path, *, later: bool) -> Iterator[PipSetting]:
                 yield PipSetting(origin=str(file), section=section, key=plain, value=told, later=later)
 
 
-def _of(variables: Mapping[str, str]) -> Iterator[PipSetting]:
+def _read_variable_settings(variables: Mapping[str, str]) -> Iterator[PipSetting]:
     for name, value in variables.items():
         key = name.removeprefix("PIP_").lower().replace("_", "-")
         if name.startswith("PIP_") and key in _KEYS and value.strip():
             yield PipSetting(origin=name, section=":env:", key=key, value=value.strip())
 
 
-def _lines(file: Path) -> list[str]:
+def _read_lines(file: Path) -> list[str]:
     try:
         return foreign.read_text(file, errors="replace").splitlines()
     except OSError:

@@ -46,10 +46,10 @@ def observe_process(pid: int, root: Path = Path("/")) -> LiveProcess:
     if not maps:
         raise UndeterminedError(f"process {pid} has no memory: it has ended, or belongs to the kernel", hint=_LIST)
     command = tuple(os.fsdecode(word) for word in _read(place / "cmdline", pid).split(b"\0")[:-1])
-    variables = _variables(_read(place / "environ", pid))
-    loaded = _loaded(maps)
-    base = _root_of(place, root, loaded)
-    bindings, unread = _bindings(place, maps)
+    variables = _parse_variables(_read(place / "environ", pid))
+    loaded = _list_loaded_files(maps)
+    base = _find_process_root(place, root, loaded)
+    bindings, unread = _read_libjpeg_bindings(place, maps)
     return LiveProcess(
         pid=pid,
         command=command,
@@ -60,13 +60,13 @@ def observe_process(pid: int, root: Path = Path("/")) -> LiveProcess:
         preload=variables.get("LD_PRELOAD", ""),
         tunables=variables.get("GLIBC_TUNABLES", ""),
         bindings=bindings,
-        libjpegs=tuple(_libjpegs(bindings, base)),
+        libjpegs=tuple(_list_libjpegs(bindings, base)),
         unread=unread,
         root=PurePath("/") if base == root else base,
     )
 
 
-def _bindings(place: Path, maps: list[str]) -> tuple[tuple[Binding, ...], str]:
+def _read_libjpeg_bindings(place: Path, maps: list[str]) -> tuple[tuple[Binding, ...], str]:
     """How libjpeg's functions are bound, or why that cannot be told."""
     try:
         return read_bindings(place / "mem", tuple(read_mappings(maps)), "jpeg_"), ""
@@ -76,12 +76,12 @@ def _bindings(place: Path, maps: list[str]) -> tuple[tuple[Binding, ...], str]:
         return (), str(error)
 
 
-def _libjpegs(bindings: tuple[Binding, ...], base: Path) -> Iterator[LoadedLibrary]:
+def _list_libjpegs(bindings: tuple[Binding, ...], base: Path) -> Iterator[LoadedLibrary]:
     """What is called, and what was asked for; of one alone nothing has to be compared."""
     crossed = (path for each in bindings if each.is_crossed for path in (each.provider, each.wanted))
     for path in dict.fromkeys(path for path in crossed if path is not None):
         with suppress(OSError, ElfError):
-            place = _below(base, Path(path))
+            place = _join_below(base, Path(path))
             yield from (describe(each, path, place=place) for each in identify(place, kinds=(JPEG,)))
 
 
@@ -103,8 +103,8 @@ def executable_of(place: Path, command: tuple[str, ...], variables: dict[str, st
         running = Path(str((place / "exe").readlink()).removesuffix(_DELETED))
     except OSError as error:
         raise UndeterminedError(f"process {place.name} has ended meanwhile", hint=_LIST) from error
-    names = _called(place, command[0], variables) if command else ()
-    return next((name for name in names if _is_same(_below(base, name), place / "exe")), running)
+    names = _list_called_programs(place, command[0], variables) if command else ()
+    return next((name for name in names if _is_same(_join_below(base, name), place / "exe")), running)
 
 
 def _read(path: Path, pid: int) -> bytes:
@@ -119,20 +119,20 @@ def _read(path: Path, pid: int) -> bytes:
         ) from error
 
 
-def _variables(environ: bytes) -> dict[str, str]:
+def _parse_variables(environ: bytes) -> dict[str, str]:
     """The variables that it was started with; what it has set since cannot be seen."""
     pairs = (os.fsdecode(entry).partition("=") for entry in environ.split(b"\0"))
     return {name: value for name, found, value in pairs if found}
 
 
-def _loaded(maps: list[str]) -> tuple[Mapping, ...]:
+def _list_loaded_files(maps: list[str]) -> tuple[Mapping, ...]:
     """One stretch of each file that is the loader's, and not data; a module that is a stub has no code of its own."""
     files = (mapping for mapping in read_mappings(maps) if mapping.is_file)
     found = (mapping for mapping in files if mapping.is_executable or ".so" in PurePath(mapping.path).name)
     return tuple({(mapping.path, mapping.inode): mapping for mapping in found}.values())
 
 
-def _root_of(place: Path, root: Path, loaded: tuple[Mapping, ...]) -> Path:
+def _find_process_root(place: Path, root: Path, loaded: tuple[Mapping, ...]) -> Path:
     """Where the process's files are found from here: `root`, unless it has other files under their names.
 
     A mount namespace of its own is not enough: services have one that differs in `/tmp` alone.
@@ -145,10 +145,10 @@ def _root_of(place: Path, root: Path, loaded: tuple[Mapping, ...]) -> Path:
     except OSError:
         return root
     paths = [Path(mapping.path) for mapping in loaded] if apart else []
-    return root if all(_looks_alike(_below(inside, path), _below(root, path)) for path in paths) else inside
+    return root if all(_is_same_file(_join_below(inside, path), _join_below(root, path)) for path in paths) else inside
 
 
-def _looks_alike(inside: Path, here: Path) -> bool:
+def _is_same_file(inside: Path, here: Path) -> bool:
     """Whether a name leads to the same file for the process and for us, or for both of us to none."""
     try:
         return inside.samefile(here) if inside.exists() else not here.exists()
@@ -158,7 +158,7 @@ def _looks_alike(inside: Path, here: Path) -> bool:
         return True
 
 
-def _called(place: Path, name: str, variables: dict[str, str]) -> Iterator[Path]:
+def _list_called_programs(place: Path, name: str, variables: dict[str, str]) -> Iterator[Path]:
     """Where a shell would have found the program that is called by a name."""
     directories = [""] if "/" in name else variables.get("PATH", "").split(":")
     for directory in directories:
@@ -175,16 +175,16 @@ def _is_replaced(mapping: Mapping, base: Path) -> bool:
     """
     if mapping.is_deleted:
         return True
-    path = _below(base, Path(mapping.path))
+    path = _join_below(base, Path(mapping.path))
     try:
-        return path.stat().st_ino != mapping.inode and _inode_in_maps(path) not in {0, mapping.inode}
+        return path.stat().st_ino != mapping.inode and _read_mapped_inode(path) not in {0, mapping.inode}
     except FileNotFoundError:
         return True
     except (OSError, ValueError):  # not for us to see; empty, so that nothing of it can be mapped
         return False
 
 
-def _inode_in_maps(path: Path) -> int:
+def _read_mapped_inode(path: Path) -> int:
     """The inode that the kernel shows for a file that we map; 0 where it cannot be mapped."""
     with path.open("rb") as stream, mmap.mmap(stream.fileno(), 1, prot=mmap.PROT_READ):
         maps = foreign.read_text(Path("/proc/self/maps"), "utf-8", "surrogateescape")
@@ -192,7 +192,7 @@ def _inode_in_maps(path: Path) -> int:
         return next((mapping.inode for mapping in read_mappings(maps.splitlines()) if mapping.path == name), 0)
 
 
-def _below(base: Path, path: Path) -> Path:
+def _join_below(base: Path, path: Path) -> Path:
     return base / str(path).lstrip("/")
 
 
@@ -243,7 +243,7 @@ def read_bindings(memory: Path, mappings: Sequence[Mapping], start: str) -> tupl
     found = {each.path: each for each in reversed(mappings) if each.is_file and not each.offset and _is_ours(each.path)}
     descriptor = os.open(memory, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        files = [_file(descriptor, mapping) for mapping in reversed(found.values())]
+        files = [_read_mapped_file(descriptor, mapping) for mapping in reversed(found.values())]
         return tuple(binding for file in files for binding in _read_bindings(descriptor, file, mappings, start))
     finally:
         os.close(descriptor)
@@ -262,7 +262,7 @@ def _read_memory(descriptor: int, address: int, size: int) -> bytes:
     return content
 
 
-def _file(descriptor: int, mapping: Mapping) -> _File:
+def _read_mapped_file(descriptor: int, mapping: Mapping) -> _File:
     header = _read_memory(descriptor, mapping.start, 64)
     if header[:6] != b"\x7fELF\x02\x01":
         raise ValueError(f"{mapping.path} is no ELF file of 64 bits")
@@ -280,17 +280,17 @@ def _file(descriptor: int, mapping: Mapping) -> _File:
 
 def _read_bindings(descriptor: int, file: _File, mappings: Sequence[Mapping], start: str) -> Iterator[Binding]:
     strings = _read_memory(descriptor, file.address(_STRINGS), file.tag(_STRINGS_SIZE)) if file.tag(_STRINGS) else b""
-    needed = tuple(_text(strings, value) for kind, value in file.tags if kind == _NEEDED)
-    for name, slot in islice(_slots(descriptor, file, strings, start), _MOST):
+    needed = tuple(_decode_string(strings, value) for kind, value in file.tags if kind == _NEEDED)
+    for name, slot in islice(_list_slots(descriptor, file, strings, start), _MOST):
         (address,) = struct.unpack("<Q", _read_memory(descriptor, slot, 8))
         holder = next((each.path for each in mappings if each.start <= address < each.end and each.is_file), "")
         if holder and PurePath(holder) != file.path:  # else it is not bound before its first call
             provider = PurePath(holder)
-            wanted = _wanted(needed, mappings, provider)
+            wanted = _choose_libjpeg(needed, mappings, provider)
             yield Binding(symbol=name, version="", user=file.path, provider=provider, wanted=wanted)
 
 
-def _slots(descriptor: int, file: _File, strings: bytes, start: str) -> Iterator[tuple[str, int]]:
+def _list_slots(descriptor: int, file: _File, strings: bytes, start: str) -> Iterator[tuple[str, int]]:
     """The functions that the file itself does not define, and where their addresses stand."""
     tables = ((file.address(_RELA), file.tag(_RELA_SIZE)), (file.address(_PLT), file.tag(_PLT_SIZE)))
     whole = ((address, size // _RELOCATION.size * _RELOCATION.size) for address, size in tables if size)
@@ -301,12 +301,12 @@ def _slots(descriptor: int, file: _File, strings: bytes, start: str) -> Iterator
     symbols = _read_memory(descriptor, file.address(_SYMBOLS), (max(named) + 1) * _SYMBOL.size)
     for index, offset in named.items():
         name, _, _, section, _, _ = _SYMBOL.unpack_from(symbols, index * _SYMBOL.size)
-        text = _text(strings, name)
+        text = _decode_string(strings, name)
         if not section and text.startswith(start):
             yield text, file.base + offset
 
 
-def _wanted(needed: Sequence[str], mappings: Sequence[Mapping], provider: PurePath) -> PurePath | None:
+def _choose_libjpeg(needed: Sequence[str], mappings: Sequence[Mapping], provider: PurePath) -> PurePath | None:
     """The mapped libjpeg that the file asks for: maps name what a link leads to."""
     names = [PurePath(name).name for name in needed if "jpeg" in name]
     paths = dict.fromkeys(PurePath(each.path) for each in mappings if each.is_file)
@@ -314,5 +314,5 @@ def _wanted(needed: Sequence[str], mappings: Sequence[Mapping], provider: PurePa
     return provider if provider in found else next(iter(found), None)
 
 
-def _text(strings: bytes, offset: int) -> str:
+def _decode_string(strings: bytes, offset: int) -> str:
     return strings[offset : strings.find(b"\0", offset)].decode("utf-8", "replace")

@@ -51,8 +51,8 @@ def observe_runtime(
     try:
         completed = run(argv, environment={**environment, **_SILENCED_GUARD}, timeout=timeout, check=False)
     except CommandError as error:
-        return _runtime(error.completed, _Ending(error=error.message))
-    return _runtime(completed, _describe_exit(completed))
+        return _make_runtime(error.completed, _Ending(error=error.message))
+    return _make_runtime(completed, _describe_exit(completed))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,28 +72,28 @@ def _describe_exit(completed: Completed) -> _Ending:
     return _Ending()
 
 
-def _runtime(completed: Completed, ending: _Ending) -> Runtime:
-    events = tuple(_events(completed.stdout))
-    imported = _first(events, "imported")
-    operations = tuple(_results(events))
-    running = _running(events) if ending.error else ""
+def _make_runtime(completed: Completed, ending: _Ending) -> Runtime:
+    events = tuple(_parse_events(completed.stdout))
+    imported = _find_event(events, "imported")
+    operations = tuple(_parse_results(events))
+    running = _find_running_operation(events) if ending.error else ""
     return Runtime(
         imported=bool(imported),
-        error=ending.error or _first(events, "failed").get("error", ""),
+        error=ending.error or _find_event(events, "failed").get("error", ""),
         signal=ending.signal,
         during=running or next((result.name for result in operations if not result.ok), ""),
         version=imported.get("version", ""),
         location=imported.get("location", ""),
-        core=_first(events, "core").get("path", ""),
-        features=_first(events, "features").get("features", {}),
+        core=_find_event(events, "core").get("path", ""),
+        features=_find_event(events, "features").get("features", {}),
         operations=operations,
-        mapped_by_import=_mapped(events, "import"),
-        mapped=_mapped(events, "end"),
-        fault=_fault(completed, events, ending.signal),
+        mapped_by_import=_list_mapped_files(events, "import"),
+        mapped=_list_mapped_files(events, "end"),
+        fault=_locate_fault(completed, events, ending.signal),
     )
 
 
-def _events(stdout: str) -> Iterator[dict[str, Any]]:
+def _parse_events(stdout: str) -> Iterator[dict[str, Any]]:
     """The lines of our script; anything else that was printed is passed over."""
     for line in stdout.splitlines():
         try:
@@ -104,19 +104,19 @@ def _events(stdout: str) -> Iterator[dict[str, Any]]:
             yield event
 
 
-def _first(events: tuple[dict[str, Any], ...], kind: str) -> dict[str, Any]:
+def _find_event(events: tuple[dict[str, Any], ...], kind: str) -> dict[str, Any]:
     return next((event for event in events if event["event"] == kind), {})
 
 
-def _mapped(events: tuple[dict[str, Any], ...], when: str) -> tuple[PurePath, ...]:
+def _list_mapped_files(events: tuple[dict[str, Any], ...], when: str) -> tuple[PurePath, ...]:
     """List the files mapped by then; empty if it did not get that far."""
     found = (event["files"] for event in events if event["event"] == "mapped" and event["when"] == when)
     return tuple(map(PurePath, next(found, ())))
 
 
-def _fault(completed: Completed, events: tuple[dict[str, Any], ...], signal: str) -> Fault | None:
+def _locate_fault(completed: Completed, events: tuple[dict[str, Any], ...], signal: str) -> Fault | None:
     """Return where the signal struck, or None if there was no signal or the place is unknown."""
-    address = _first(events, "fault").get("address", "")
+    address = _find_event(events, "fault").get("address", "")
     if not signal or not address:
         return None
 
@@ -124,13 +124,13 @@ def _fault(completed: Completed, events: tuple[dict[str, Any], ...], signal: str
     return read_fault(int(address, 16), lines, decode=signal == "SIGILL", truncated=signal == "SIGBUS")
 
 
-def _results(events: tuple[dict[str, Any], ...]) -> Iterator[OperationResult]:
+def _parse_results(events: tuple[dict[str, Any], ...]) -> Iterator[OperationResult]:
     for event in events:
         if event["event"] == "end":
             yield OperationResult(name=event["name"], ok=not event["error"], error=event["error"])
 
 
-def _running(events: tuple[dict[str, Any], ...]) -> str:
+def _find_running_operation(events: tuple[dict[str, Any], ...]) -> str:
     """What had begun and not ended when the process went away."""
     own = [event for event in events if event["event"] != "fault"]
     last = own[-1] if own else {}
@@ -175,7 +175,7 @@ def read_mappings(lines: Iterable[str]) -> Iterator[Mapping]:
     for found in map(_LINE.fullmatch, lines):
         if found is not None:
             start, end, offset = (int(found[group], 16) for group in (1, 2, 4))
-            path = _unescaped(found[6])
+            path = _unescape_name(found[6])
             yield Mapping(
                 start=start,
                 end=end,
@@ -187,7 +187,7 @@ def read_mappings(lines: Iterable[str]) -> Iterator[Mapping]:
             )
 
 
-def _unescaped(name: str) -> str:
+def _unescape_name(name: str) -> str:
     """The kernel writes a line break in a name as an octal escape."""
     return name.replace("\\012", "\n")
 
@@ -211,14 +211,14 @@ def read_fault(address: int, maps: Iterable[str], *, decode: bool, truncated: bo
     if not mappings:
         return None
     mapping = next((known for known in mappings if known.start <= address < known.end), None)
-    short = _truncated(mappings) if truncated else ()
+    short = _list_truncated_files(mappings) if truncated else ()
     if mapping is None or not mapping.is_file:
         return Fault(file=None, offset=0, code="", truncated=short)
-    fault = replace(_in_file(Path(mapping.path), address - mapping.start + mapping.offset), truncated=short)
+    fault = replace(_read_fault(Path(mapping.path), address - mapping.start + mapping.offset), truncated=short)
     return _decode_instruction(fault) if decode and fault.code else fault
 
 
-def _truncated(mappings: tuple[Mapping, ...]) -> tuple[Path, ...]:
+def _list_truncated_files(mappings: tuple[Mapping, ...]) -> tuple[Path, ...]:
     """The files of PIL's first, then those of others."""
     files = dict.fromkeys(Path(each.path) for each in mappings if each.is_file and not each.is_deleted)
     return tuple(sorted(filter(_is_truncated, files), key=lambda path: packages_of(path) is None))
@@ -235,7 +235,7 @@ def _is_truncated(path: Path) -> bool:
         return False
 
 
-def _in_file(path: Path, offset: int) -> Fault:
+def _read_fault(path: Path, offset: int) -> Fault:
     """The code as the file has it; nothing where the file is gone or ends before, as a truncated one does."""
     try:
         with foreign.open_foreign_file(path) as stream:

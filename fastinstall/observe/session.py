@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fastinstall.pins.project_files import UnfinishedPins
 
 
-def _now() -> datetime:
+def _read_clock() -> datetime:
     return datetime.now(UTC)
 
 
@@ -41,7 +41,7 @@ class Session:
     tool_prefix: Path
     tool_python: Path
     emit: "Emit" = _ignore
-    now: Callable[[], datetime] = _now
+    now: Callable[[], datetime] = _read_clock
 
     @property
     def directories(self) -> Directories:

@@ -80,17 +80,17 @@ def observe_stack(  # noqa: PLR0913 (how thoroughly to look is asked of every pr
     site_packages = Path(interpreter.site_packages)
     directory = site_packages / _PACKAGE
     owners = observe_owners(site_packages, replaces, distributions, thorough=thorough)
-    version = _version(directory / "_version.py")
-    core = _core_file(directory, interpreter.extension_suffix)
+    version = _read_version(directory / "_version.py")
+    core = _find_core_file(directory, interpreter.extension_suffix)
     return InstalledStack(
         directory=directory if directory.is_dir() else None,
         has_init=(directory / "__init__.py").is_file(),
         version=version,
         core=_read(core, symbols, interpreter, loader, version) if core is not None else None,
-        foreign_cores=tuple(f"{_PACKAGE}/{path.name}" for path in _core_files(directory) if path != core),
+        foreign_cores=tuple(f"{_PACKAGE}/{path.name}" for path in _list_core_files(directory) if path != core),
         owners=owners,
-        unclaimed=tuple(sorted(set(_files(site_packages)) - list_record_files(site_packages, owners))),
-        debris=_debris(site_packages, replaces),
+        unclaimed=tuple(sorted(set(_list_package_files(site_packages)) - list_record_files(site_packages, owners))),
+        debris=_find_debris(site_packages, replaces),
         dependants=observe_dependants(interpreter, replaces, distributions),
     )
 
@@ -108,7 +108,7 @@ def _read(
     )
 
 
-def _version(path: Path) -> str | None:
+def _read_version(path: Path) -> str | None:
     try:
         found = _VERSION.search(foreign.read_text(path, errors="replace"))
     except OSError:
@@ -116,21 +116,21 @@ def _version(path: Path) -> str | None:
     return found[2] if found else None
 
 
-def _core_files(directory: Path) -> list[Path]:
+def _list_core_files(directory: Path) -> list[Path]:
     try:
         return sorted(path for path in directory.iterdir() if _CORE.fullmatch(path.name))
     except OSError:
         return []
 
 
-def _core_file(directory: Path, extension_suffix: str) -> Path | None:
+def _find_core_file(directory: Path, extension_suffix: str) -> Path | None:
     """The file that `import PIL._imaging` would take, by the order of the import system's suffixes."""
     suffixes = (extension_suffix, ".abi3.so", ".so")
-    names = {path.name: path for path in _core_files(directory)}
+    names = {path.name: path for path in _list_core_files(directory)}
     return next((names["_imaging" + suffix] for suffix in suffixes if "_imaging" + suffix in names), None)
 
 
-def _files(site_packages: Path) -> Iterator[str]:
+def _list_package_files(site_packages: Path) -> Iterator[str]:
     """Files below PIL/ relative to site-packages, bytecode aside."""
     skipped = len(str(site_packages)) + 1
     for directory, _, names in os.walk(site_packages / _PACKAGE):
@@ -139,7 +139,7 @@ def _files(site_packages: Path) -> Iterator[str]:
                 yield f"{directory[skipped:]}/{name}"
 
 
-def _debris(site_packages: Path, replaces: tuple[str, ...]) -> tuple[str, ...]:
+def _find_debris(site_packages: Path, replaces: tuple[str, ...]) -> tuple[str, ...]:
     """What an interrupted pip leaves.
 
     It moves a directory aside under its own name with the first letters replaced: "~IL", "~-llow.libs".
@@ -149,11 +149,11 @@ def _debris(site_packages: Path, replaces: tuple[str, ...]) -> tuple[str, ...]:
         names = [path.name for path in site_packages.iterdir() if path.name.startswith("~")]
     except OSError:
         return ()
-    pattern = _debris_pattern(replaces)
+    pattern = _make_debris_pattern(replaces)
     return tuple(sorted(name for name in names if pattern.fullmatch(name)))
 
 
-def _debris_pattern(replaces: tuple[str, ...]) -> re.Pattern[str]:
+def _make_debris_pattern(replaces: tuple[str, ...]) -> re.Pattern[str]:
     distributions = {re.sub("[-_.]+", "_", name) for name in replaces}
     spellings = [(_PACKAGE, r"(?:-.*)?"), *((name, r"(?:-.*|\.libs)?") for name in distributions)]
     alternatives = (
@@ -189,16 +189,16 @@ def observe_owners(
     digests = _Digests(str(site_packages), thorough=thorough)
     claims = ((distribution, _record(site_packages, distribution)) for distribution in distributions)
     return tuple(
-        _owner(site_packages, distribution, record, digests)
+        _make_owner(site_packages, distribution, record, digests)
         for distribution, record in claims
-        if distribution.name in replaces or (record is not None and _claims_package(record))
+        if distribution.name in replaces or (record is not None and _is_claiming_package(record))
     )
 
 
 def list_record_files(site_packages: Path, owners: tuple[Owner, ...]) -> frozenset[str]:
     """Every file that the RECORDs of `owners` list, relative to site-packages."""
     records = (_record(site_packages, owner.distribution) for owner in owners)
-    return frozenset(row.path for record in records if record is not None for row in _rows(record))
+    return frozenset(row.path for record in records if record is not None for row in _parse_rows(record))
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,12 +240,12 @@ def _record(site_packages: Path, distribution: Distribution) -> bytes | None:
         return None
 
 
-def _claims_package(record: bytes) -> bool:
+def _is_claiming_package(record: bytes) -> bool:
     return record.startswith(_PIL_DIRECTORY.encode()) or b"\n" + _PIL_DIRECTORY.encode() in record
 
 
 @lru_cache(maxsize=2)
-def _rows(record: bytes) -> tuple[_RecordRow, ...]:
+def _parse_rows(record: bytes) -> tuple[_RecordRow, ...]:
     """The files of a RECORD, without bytecode: it is made anew whenever it is needed."""
     text = record.decode("utf-8", "surrogateescape")
     try:
@@ -261,25 +261,25 @@ def _read_rows(lines: Iterable[list[str]]) -> Iterator[_RecordRow]:
             yield _RecordRow(os.path.normpath(path), digest, size)
 
 
-def _owner(site_packages: Path, distribution: Distribution, record: bytes | None, digests: _Digests) -> Owner:
-    rows = _rows(record) if record is not None else ()
+def _make_owner(site_packages: Path, distribution: Distribution, record: bytes | None, digests: _Digests) -> Owner:
+    rows = _parse_rows(record) if record is not None else ()
     inside = [row for row in rows if not _is_outside(row.path)]
     missing = [row.path for row in rows if not os.path.exists(f"{digests.root}/{row.path}")]  # noqa: PTH110 (likewise)
-    absent, written = frozenset(missing), _written(site_packages / distribution.metadata / "RECORD")
+    absent, written = frozenset(missing), _read_record_time(site_packages / distribution.metadata / "RECORD")
     return Owner(
         distribution=distribution,
-        installed_at=_installed_at(site_packages / distribution.metadata),
+        installed_at=_read_installation_time(site_packages / distribution.metadata),
         has_record=record is not None,
         recorded_core=next((row.digest for row in rows if row.path.startswith(_CORE_FILE) and row.digest), None),
         entries=tuple(sorted({distribution.metadata, *(row.path.partition("/")[0] for row in inside)})),
         outside=tuple(row.path for row in rows if _is_outside(row.path)),
         files=len(rows),
-        mismatched=tuple(row.path for row in rows if row.path not in absent and _differs(row, written, digests)),
+        mismatched=tuple(row.path for row in rows if row.path not in absent and _is_altered(row, written, digests)),
         missing=tuple(missing),
     )
 
 
-def _written(record: Path) -> int:
+def _read_record_time(record: Path) -> int:
     """When a RECORD was written, in nanoseconds since the epoch; 0 where there is none."""
     try:
         return record.stat().st_mtime_ns
@@ -291,7 +291,7 @@ def _is_outside(path: str) -> bool:
     return path.startswith("/") or path.partition("/")[0] == ".."
 
 
-def _differs(row: _RecordRow, written: int, digests: _Digests) -> bool:
+def _is_altered(row: _RecordRow, written: int, digests: _Digests) -> bool:
     """Whether a file on disk is not what RECORD says; one that cannot be read is not."""
     try:
         status = os.stat(f"{digests.root}/{row.path}")  # noqa: PTH116 (like `_digest`)
@@ -305,7 +305,7 @@ def _differs(row: _RecordRow, written: int, digests: _Digests) -> bool:
         return True
 
 
-def _installed_at(metadata: Path) -> str:
+def _read_installation_time(metadata: Path) -> str:
     """When the metadata was written: the time of what installers write last."""
     path = next((metadata / name for name in _WRITTEN_LAST if (metadata / name).exists()), None)
     if path is None:
@@ -323,7 +323,7 @@ def observe_distributions(site_packages: Path) -> tuple[Distribution, ...]:
         metadata = [path for path in site_packages.iterdir() if path.name.endswith(".dist-info")]
     except OSError:
         return ()
-    found = (_distribution(path) for path in metadata if not path.name.startswith("~"))
+    found = (_parse_distribution(path) for path in metadata if not path.name.startswith("~"))
     return tuple(sorted(found, key=lambda distribution: (distribution.name, distribution.version)))
 
 
@@ -343,7 +343,7 @@ def read_head(metadata: Path) -> bytes:
     return content.partition(b"\n\n")[0]
 
 
-def _distribution(metadata: Path) -> Distribution:
+def _parse_distribution(metadata: Path) -> Distribution:
     """One distribution; METADATA is read only where the directory's name can be split in two ways."""
     match = _ESCAPED.fullmatch(metadata.name)
     name, version = (match["name"], match["version"]) if match else _from_metadata(metadata)
@@ -351,7 +351,7 @@ def _distribution(metadata: Path) -> Distribution:
         name=normalise_distribution_name(name),
         version=version,
         metadata=metadata.name,
-        installer=_installer(metadata / "INSTALLER"),
+        installer=_read_installer(metadata / "INSTALLER"),
         requested=(metadata / "REQUESTED").exists(),
     )
 
@@ -362,7 +362,7 @@ def _from_metadata(metadata: Path) -> tuple[str, str]:
     return headers.get(b"Name", name or version), headers.get(b"Version", version if name else "")
 
 
-def _installer(path: Path) -> str:
+def _read_installer(path: Path) -> str:
     try:
         return foreign.read_text(path, errors="replace").strip()
     except OSError:
@@ -382,38 +382,38 @@ def observe_dependants(
         replaces: names of distributions, normalised.
         distributions: everything installed there.
     """
-    pattern = _pattern(replaces)
+    pattern = _make_requirement_pattern(replaces)
     others = [distribution for distribution in distributions if distribution.name not in replaces]
     return tuple(
         Dependant(name=distribution.name, requirement=applicable, version=distribution.version)
         for distribution in others
-        for requirement in _requirements(Path(interpreter.site_packages) / distribution.metadata, pattern)
-        if (applicable := _applicable(requirement, interpreter))
+        for requirement in _read_requirements(Path(interpreter.site_packages) / distribution.metadata, pattern)
+        if (applicable := _apply_marker(requirement, interpreter))
     )
 
 
-def _pattern(names: tuple[str, ...]) -> re.Pattern[bytes]:
+def _make_requirement_pattern(names: tuple[str, ...]) -> re.Pattern[bytes]:
     spellings = "|".join(r"[-_.]+".join(map(re.escape, normalise_distribution_name(name).split("-"))) for name in names)
     text = rf"^Requires-Dist:[ \t]*((?:{spellings})(?![A-Za-z0-9._-]).*?)[ \t\r]*$"
     return re.compile(text.encode(), re.IGNORECASE | re.MULTILINE)
 
 
-def _requirements(metadata: Path, pattern: re.Pattern[bytes]) -> Iterator[str]:
+def _read_requirements(metadata: Path, pattern: re.Pattern[bytes]) -> Iterator[str]:
     for line in pattern.findall(read_head(metadata)):
         yield line.decode("utf-8", "replace")
 
 
-def _applicable(requirement: str, interpreter: Interpreter) -> str:
+def _apply_marker(requirement: str, interpreter: Interpreter) -> str:
     """Return the requirement without its marker, or "" if the marker excludes this interpreter."""
     bare, semicolon, marker = (part.strip() for part in requirement.partition(";"))
     if not semicolon:
         return bare
-    if _EXTRA_ONLY.fullmatch(marker) or not _holds(marker, interpreter):
+    if _EXTRA_ONLY.fullmatch(marker) or not _is_marker_true(marker, interpreter):
         return ""
     return bare
 
 
-def _holds(marker: str, interpreter: Interpreter) -> bool:
+def _is_marker_true(marker: str, interpreter: Interpreter) -> bool:
     """Whether a marker holds for the target; a malformed one counts as holding (it hides nothing)."""
     from packaging.markers import InvalidMarker, Marker  # noqa: PLC0415 (slow, and rarely needed)
 

@@ -52,11 +52,11 @@ def observe_toolchain(
         may_install=manager is not None and os.geteuid() == 0,
         named_compiler=variables.get("CC", ""),
         rattler=importlib.util.find_spec("rattler") is not None,
-        channels=_channels(variables),
+        channels=_read_conda_channels(variables),
     )
 
 
-def _channels(variables: Mapping[str, str]) -> tuple[str, ...]:
+def _read_conda_channels(variables: Mapping[str, str]) -> tuple[str, ...]:
     """As conda is configured; "defaults" by what it stands for, where that is configured."""
     from fastinstall.observe.conda.condarc import find_conda  # noqa: PLC0415 (only where something is built)
 
@@ -84,7 +84,7 @@ def observe_compiler(flags: tuple[str, ...], variables: Mapping[str, str]) -> Co
     Raises:
         UsageError: CC cannot be split into words.
     """
-    command = _command(variables)
+    command = _find_compiler_command(variables)
     if command is None:
         return None
     version = _run((*command, "--version"), variables)
@@ -93,33 +93,37 @@ def observe_compiler(flags: tuple[str, ...], variables: Mapping[str, str]) -> Co
     return Compiler(
         command=command,
         version=version.stdout.partition("\n")[0].strip(),
-        accepts=_accepted(command, tuple(dict.fromkeys(flags)), variables),
+        accepts=_select_accepted_flags(command, tuple(dict.fromkeys(flags)), variables),
     )
 
 
-def _command(variables: Mapping[str, str]) -> tuple[str, ...] | None:
-    named = _words(variables.get("CC", ""))
+def _find_compiler_command(variables: Mapping[str, str]) -> tuple[str, ...] | None:
+    named = _split_words(variables.get("CC", ""))
     candidates = [named] if named else [[name] for name in _USUAL]
     found = (words for words in candidates if find_program(words[0], variables))
     return next((tuple(words) for words in found), None)
 
 
-def _words(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     try:
         return shlex.split(text)
     except ValueError as error:
         raise UsageError(f"CC={text}: {error}", hint="name a compiler and its first words: export CC=gcc") from None
 
 
-def _accepted(command: tuple[str, ...], flags: tuple[str, ...], variables: Mapping[str, str]) -> tuple[str, ...]:
+def _select_accepted_flags(
+    command: tuple[str, ...], flags: tuple[str, ...], variables: Mapping[str, str]
+) -> tuple[str, ...]:
     """The flags that are accepted: all at once where that works, else one by one."""
     with temporary_directory("probe") as scratch:
         compiling = tuple(flag for flag in flags if not flag.startswith("-Wl,"))
         linking = tuple(flag for flag in flags if flag.startswith("-Wl,"))
         front = (*command, "-Werror")
         accepted = {
-            *_try_flags(compiling, lambda some: _succeeds((*front, *some, "-E", "-x", "c", "/dev/null"), variables)),
-            *_try_flags(linking, lambda some: _succeeds(_link(command, some, scratch), variables)),
+            *_try_flags(
+                compiling, lambda some: _is_successful((*front, *some, "-E", "-x", "c", "/dev/null"), variables)
+            ),
+            *_try_flags(linking, lambda some: _is_successful(_link(command, some, scratch), variables)),
         }
     return tuple(flag for flag in flags if flag in accepted)
 
@@ -135,7 +139,7 @@ def _link(command: tuple[str, ...], flags: tuple[str, ...], scratch: Path) -> tu
     return (*command, "-shared", "-nostdlib", *flags, "-x", "c", "/dev/null", "-o", str(scratch / "probe.so"))
 
 
-def _succeeds(argv: tuple[str, ...], variables: Mapping[str, str]) -> bool:
+def _is_successful(argv: tuple[str, ...], variables: Mapping[str, str]) -> bool:
     completed = _run(argv, variables)
     return completed is not None and completed.exit_code == 0 and "warning:" not in completed.stderr
 
@@ -190,8 +194,10 @@ def observe_library(
     """
     package = _PkgConfigPackage(requirement.pkgconfig, variables)
     include = _include(requirement.header, search.include) or _include(requirement.header, package.path("includedir"))
-    library = _library(requirement.link, search.library) or _library(requirement.link, package.path("libdir"))
-    version, implementation = _jpeg(include, search) if requirement.header == "jpeglib.h" else ("", "")
+    library = _find_shared_library(requirement.link, search.library) or _find_shared_library(
+        requirement.link, package.path("libdir")
+    )
+    version, implementation = _identify_jpeg(include, search) if requirement.header == "jpeglib.h" else ("", "")
     found = include is not None or library is not None
     return NativeLibrary(
         name=name,
@@ -236,12 +242,12 @@ def _include(header: str, directories: tuple[Path, ...]) -> Path | None:
     return None
 
 
-def _library(link: str, directories: tuple[Path, ...]) -> Path | None:
+def _find_shared_library(link: str, directories: tuple[Path, ...]) -> Path | None:
     """The shared library that `-lLINK` would take; a dangling symlink, as headers alone bring it, is none."""
     return next((path for path in (directory / f"lib{link}.so" for directory in directories) if path.is_file()), None)
 
 
-def _jpeg(include: Path | None, search: SearchPath) -> tuple[str, str]:
+def _identify_jpeg(include: Path | None, search: SearchPath) -> tuple[str, str]:
     """Version and implementation, from the jconfig.h that `#include "jconfig.h"` in jpeglib.h would take."""
     if include is None:
         return "", ""
@@ -302,7 +308,7 @@ def compile_flags(
 def parse_compiled_file(line: str) -> str | None:
     """Return the C file that a build log line compiles, or None if it compiles none."""
     words = _split_flags(line)
-    return _source(words) if words else None
+    return _find_source(words) if words else None
 
 
 def audit_compile_lines(lines: Iterable[str], cflags: Sequence[str]) -> tuple[str, ...]:
@@ -312,13 +318,13 @@ def audit_compile_lines(lines: Iterable[str], cflags: Sequence[str]) -> tuple[st
         lines: of the log; others than compile lines are passed over.
         cflags: the full CFLAGS that were given.
     """
-    compiled = [(source, words) for words in map(_split_flags, lines) if words and (source := _source(words))]
+    compiled = [(source, words) for words in map(_split_flags, lines) if words and (source := _find_source(words))]
     if not compiled:
         return ("the log has no compile line, so the flags cannot be audited",)
     kernels = [words for source, words in compiled if PurePosixPath(source).name == KERNEL_FILE]
-    problems = [_find_unoptimised(compiled), *(_not_given(flag, compiled) for flag in cflags)]
+    problems = [_find_unoptimised(compiled), *(_explain_missing_flag(flag, compiled) for flag in cflags)]
     problems += [f"{KERNEL_FILE} was not compiled"] if not kernels else []
-    problems += [_overridden(words, cflags) for words in kernels]
+    problems += [_explain_overridden_flag(words, cflags) for words in kernels]
     return tuple(problem for problem in problems if problem)
 
 
@@ -341,32 +347,37 @@ def _split_flags(line: str) -> list[str]:
         return line.split()
 
 
-def _source(words: list[str]) -> str | None:
+def _find_source(words: list[str]) -> str | None:
     following = dict(pairwise(words)).get("-c", "")
     return following if following.endswith(".c") else None
 
 
 def _find_unoptimised(compiled: list[tuple[str, list[str]]]) -> str:
-    slow = [(source, _last(words, "-O")) for source, words in compiled if _last(words, "-O") not in _OPTIMISED]
+    slow = [
+        (source, _find_last_word(words, "-O"))
+        for source, words in compiled
+        if _find_last_word(words, "-O") not in _OPTIMISED
+    ]
     if not slow:
         return ""
-    return f"compiled without optimisation ({slow[0][1] or 'no -O flag'}): {_some([source for source, _ in slow])}"
+    files = _list_some_files([source for source, _ in slow])
+    return f"compiled without optimisation ({slow[0][1] or 'no -O flag'}): {files}"
 
 
-def _not_given(flag: str, compiled: list[tuple[str, list[str]]]) -> str:
+def _explain_missing_flag(flag: str, compiled: list[tuple[str, list[str]]]) -> str:
     files = [source for source, words in compiled if flag not in words]
-    return f"{flag} did not reach the compiler: {_some(files)}" if files else ""
+    return f"{flag} did not reach the compiler: {_list_some_files(files)}" if files else ""
 
 
-def _overridden(words: list[str], cflags: Sequence[str]) -> str:
-    wanted, got = _last(cflags, "-march="), _last(words, "-march=")
+def _explain_overridden_flag(words: list[str], cflags: Sequence[str]) -> str:
+    wanted, got = _find_last_word(cflags, "-march="), _find_last_word(words, "-march=")
     return f"{KERNEL_FILE}: {wanted} is overridden by {got}" if wanted and got and wanted != got else ""
 
 
-def _last(words: Sequence[str], prefix: str) -> str:
+def _find_last_word(words: Sequence[str], prefix: str) -> str:
     return next((word for word in reversed(words) if word.startswith(prefix)), "")
 
 
-def _some(files: list[str]) -> str:
+def _list_some_files(files: list[str]) -> str:
     shown = files[:3]
     return listing(shown) if len(files) <= len(shown) else f"{', '.join(shown)} and {len(files) - len(shown)} more"

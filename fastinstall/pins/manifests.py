@@ -228,26 +228,26 @@ def _try_insertions(text: str, addition: Addition) -> Iterator[EditedManifest]:
         meant = _compute_expected_data(text, addition)
     except (TypeError, AttributeError):
         return  # something else than a table, or than an array, is in its place
-    for attempt in (*_insertions(text, addition), _block(text, addition)):
-        if _reads(attempt.text) == meant:
+    for attempt in (*_list_insertions(text, addition), _block(text, addition)):
+        if _parse_toml_or_none(attempt.text) == meant:
             yield attempt
     edited = _insert_addition(text, addition)
-    if _reads(edited) == meant:
+    if _parse_toml_or_none(edited) == meant:
         yield EditedManifest(text=edited, pieces=())
 
 
-def _reads(text: str) -> dict[str, Any] | None:
+def _parse_toml_or_none(text: str) -> dict[str, Any] | None:
     try:
         return toml_data(text)
     except ValueError:
         return None
 
 
-def _insertions(text: str, addition: Addition) -> Iterator[EditedManifest]:
+def _list_insertions(text: str, addition: Addition) -> Iterator[EditedManifest]:
     """The addition below each line that looks like the header of its table."""
     if isinstance(addition, TableAddition):
         return
-    newline = _newline(text)
+    newline = _detect_newline(text)
     piece = newline.join((MARK, *format_body(addition), ""))
     names = r"[ \t]*\.[ \t]*".join(rf"""["']?{re.escape(name)}["']?""" for name in addition.table)
     for found in re.finditer(rf"^[ \t]*\[[ \t]*{names}[ \t]*\][ \t]*(?:#[^\n]*)?(?:\n|\r\n|\Z)", text, re.MULTILINE):
@@ -257,7 +257,7 @@ def _insertions(text: str, addition: Addition) -> Iterator[EditedManifest]:
 
 def _block(text: str, addition: Addition) -> EditedManifest:
     """The addition with a header of its own, at the end."""
-    newline = _newline(text)
+    newline = _detect_newline(text)
     gap = "" if not text or text.endswith(newline * 2) else newline if text.endswith("\n") else newline * 2
     piece = gap + newline.join((MARK, format_header(addition), *format_body(addition), ""))
     return EditedManifest(text=text + piece, pieces=(piece,))
@@ -283,7 +283,7 @@ def _insert_addition(text: str, addition: Addition) -> str:
     return document.as_string()
 
 
-def _newline(text: str) -> str:
+def _detect_newline(text: str) -> str:
     return "\r\n" if "\r\n" in text else "\n"
 
 

@@ -82,10 +82,10 @@ def pin_project(
         RefusedError: a foreign setting is in the way, the project's tool is not to be found or makes no lock, the
             lock would not hold the stack, or would go back on other distributions. Nothing is changed then.
     """
-    directory, prefix, tool = Path(project.directory), Path(environment.prefix), _tool_of(project)
+    directory, prefix, tool = Path(project.directory), Path(environment.prefix), _require_tool(project)
     with lock_environment(directory):
         files_of_pin.recover(directory, session.begun_pins)
-        payload = _payload(tool, receipt, prefix, wheel)
+        payload = _list_payload(tool, receipt, prefix, wheel)
         digests = {name: sha256(file) for name, file in payload.items()}
         if not _is_held(directory, prefix, digests):
             change = _change(session, prefix, project, receipt, wheel)
@@ -151,7 +151,7 @@ def _is_held(directory: Path, prefix: Path, payload: Mapping[str, str]) -> bool:
     return state is not None and not state.problems and record is not None and record.payload == payload
 
 
-def _payload(tool: PinTool, receipt: Receipt, prefix: Path, wheel: Path) -> dict[str, Path]:
+def _list_payload(tool: PinTool, receipt: Receipt, prefix: Path, wheel: Path) -> dict[str, Path]:
     """What has to lie beside the project, by its path in there."""
     if tool.payload is Payload.WHEEL:
         return {f"{WHEELS}/{wheel.name}": wheel}
@@ -172,18 +172,18 @@ def _payload(tool: PinTool, receipt: Receipt, prefix: Path, wheel: Path) -> dict
 
 
 def _change(session: PinSession, prefix: Path, project: Project, receipt: Receipt, wheel: Path) -> _Change:
-    tool = _tool_of(project)
+    tool = _require_tool(project)
     if tool.locking is not None:
-        change, pinned = _of_lock(session, prefix, project, wheel)
+        change, pinned = _change_lock(session, prefix, project, wheel)
     else:
-        change, pinned = _of_manifest(project, receipt, wheel)
+        change, pinned = _change_manifest(project, receipt, wheel)
     caution = tool.caution(project.directory, pinned)
     if caution:
         session.emit(Noted(message=caution))
     return change
 
 
-def _of_lock(session: PinSession, prefix: Path, project: Project, wheel: Path) -> tuple[_Change, Pinned]:
+def _change_lock(session: PinSession, prefix: Path, project: Project, wheel: Path) -> tuple[_Change, Pinned]:
     """The files of a project whose tool makes its lock anew."""
     directory, build = Path(project.directory), parse_pinned_build(wheel.name)
     trial = PinTrial(project=project, wheel=wheel, build=build, tool=_lock_tool(session, prefix, project, wheel))
@@ -195,14 +195,14 @@ def _of_lock(session: PinSession, prefix: Path, project: Project, wheel: Path) -
     text = (without[manifest] or b"").decode("utf-8")
     return _Change(
         contents={manifest: tried.manifest.text.encode("utf-8"), lock: tried.lock},
-        additions=_tool_of(project).additions(text, trial.pinned),
+        additions=_require_tool(project).additions(text, trial.pinned),
         pieces=tried.manifest.pieces,
     ), trial.pinned
 
 
-def _of_manifest(project: Project, receipt: Receipt, wheel: Path) -> tuple[_Change, Pinned]:
+def _change_manifest(project: Project, receipt: Receipt, wheel: Path) -> tuple[_Change, Pinned]:
     """The manifest of a project whose tool meets the pin when it installs next."""
-    directory, name, tool = Path(project.directory), Path(project.manifest).name, _tool_of(project)
+    directory, name, tool = Path(project.directory), Path(project.manifest).name, _require_tool(project)
     text = (files_of_pin.compute_unpinned_files(directory, (name,))[name] or b"").decode("utf-8")
     if tool.payload is Payload.WHEEL:
         pinned = Pinned(build=parse_pinned_build(wheel.name))
@@ -215,7 +215,7 @@ def _of_manifest(project: Project, receipt: Receipt, wheel: Path) -> tuple[_Chan
     return _Change(contents={name: edited.text.encode("utf-8")}, additions=additions, pieces=edited.pieces), pinned
 
 
-def _tool_of(project: Project) -> PinTool:
+def _require_tool(project: Project) -> PinTool:
     tool = find_tool(project.manager)
     if tool is None:
         raise RefusedError(f"{project.directory}: no project of a tool that we know", hint="go without --pin")
@@ -223,7 +223,7 @@ def _tool_of(project: Project) -> PinTool:
 
 
 def _lock_tool(session: PinSession, prefix: Path, project: Project, wheel: Path) -> LockTool:
-    tool = _tool_of(project)
+    tool = _require_tool(project)
     found = lock_tool(tool, prefix, session.variables)
     if found is None:
         raise RefusedError(
@@ -311,13 +311,13 @@ def try_pin(trial: PinTrial, before: Mapping[str, bytes | None]) -> PinTrialResu
     name, lock = trial.names
     manifest = edit_manifest(trial.project, trial.tool.tool, (before[name] or b"").decode("utf-8"), trial.pinned)
     with mirror_project(trial.project, trial.wheel, before) as mirror:
-        plain = _plain_lock(trial, mirror, before[lock]).decode("utf-8")
+        plain = _make_plain_lock(trial, mirror, before[lock]).decode("utf-8")
         prepared = trial.tool.tool.prepare_lock(manifest.text, plain, trial.pinned)
         if prepared != plain:
             (mirror / lock).write_text(prepared, encoding="utf-8")
         _refuse_unrequired(trial, plain)
         (mirror / name).write_bytes(manifest.text.encode("utf-8"))
-        content = _pinned_lock(trial, mirror)
+        content = _make_pinned_lock(trial, mirror)
     _refuse_unheld(trial, plain, content.decode("utf-8"))
     return PinTrialResult(manifest=manifest, lock=content)
 
@@ -346,7 +346,7 @@ def edit_manifest(project: Project, tool: PinTool, text: str, pinned: Pinned) ->
         raise DocumentError(project.manifest, "", f"not TOML: {error}") from error
 
 
-def _plain_lock(trial: PinTrial, mirror: Path, there: bytes | None) -> bytes:
+def _make_plain_lock(trial: PinTrial, mirror: Path, there: bytes | None) -> bytes:
     if there is not None and trial.tool.is_fresh(mirror):
         return there
     try:
@@ -359,7 +359,7 @@ def _plain_lock(trial: PinTrial, mirror: Path, there: bytes | None) -> bytes:
         ) from error
 
 
-def _pinned_lock(trial: PinTrial, mirror: Path) -> bytes:
+def _make_pinned_lock(trial: PinTrial, mirror: Path) -> bytes:
     try:
         return relocate_lock(trial.tool.lock(mirror), mirror, trial.project)
     except CommandError as error:

@@ -138,12 +138,12 @@ class UnfinishedPins:
         """Note what the record of a project is going to be; without a note what is cut short is told, not finished."""
         with suppress(OSError):
             make_private(self.directory, durable=True)
-            files.write_text(self._note(project), f"{_digest(record)}\n", mode=0o600)
+            files.write_text(self._locate_note(project), f"{_digest(record)}\n", mode=0o600)
 
     def is_noted(self, project: Path) -> bool:
         """Whether this user is at a project, or was when a run of theirs died there."""
         try:
-            status = self._note(project).lstat()
+            status = self._locate_note(project).lstat()
         except OSError:
             return False
         return stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
@@ -152,14 +152,14 @@ class UnfinishedPins:
         """Whether this user has written the record that is there, or had none there yet, or none any more."""
         if not self.is_noted(project):
             return False
-        return record is None or foreign.text_if_there(self._note(project)).strip() == _digest(record)
+        return record is None or foreign.text_if_there(self._locate_note(project)).strip() == _digest(record)
 
     def forget(self, project: Path) -> None:
         """Drop the note: nothing is unfinished there."""
         with suppress(OSError):
-            self._note(project).unlink(missing_ok=True)
+            self._locate_note(project).unlink(missing_ok=True)
 
-    def _note(self, project: Path) -> Path:
+    def _locate_note(self, project: Path) -> Path:
         return self.directory / hashlib.sha256(os.fsencode(os.path.realpath(project))).hexdigest()
 
 
@@ -192,7 +192,7 @@ def write_project_pin(
     for name, source in payload.items():
         files.write_bytes(directory / name, foreign.read_bytes(source, limit=_WHEEL))
     for name, content in contents.items():
-        before = _content(directory / name)
+        before = _read_content(directory / name)
         if before is not None:
             files.write_bytes(directory / _ORIGINALS / name, before)
         files.write_bytes(directory / _STAGED / name, content)
@@ -215,10 +215,10 @@ def compute_unpinned_files(directory: Path, names: Sequence[str]) -> dict[str, b
     """
     record = read_record(directory)
     _refuse_links(directory, names)
-    contents = {name: _content(directory / name) for name in names}
+    contents = {name: _read_content(directory / name) for name in names}
     for index, file in enumerate(record.files if record is not None else ()):
         if record is not None and file.name in contents:
-            contents[file.name] = _without_pin(directory, record, file, is_manifest=index == 0)
+            contents[file.name] = _remove_pin(directory, record, file, is_manifest=index == 0)
     return contents
 
 
@@ -279,7 +279,7 @@ def recover(directory: Path, begun: UnfinishedPins) -> None:
     elif record.stage is PinStage.UNPINNING:
         _restore(directory, record, begun)
     elif record.stage is PinStage.PINNING:
-        _finish(directory, record, begun) if _can_finish(directory, record) else _restore(directory, record, begun)
+        _finish(directory, record, begun) if _is_finishable(directory, record) else _restore(directory, record, begun)
 
 
 def interruption_of(directory: Path, begun: UnfinishedPins) -> Interruption | None:
@@ -349,16 +349,16 @@ def _refuse_links(directory: Path, names: Sequence[str]) -> None:
             )
 
 
-def _can_finish(directory: Path, record: PinRecord) -> bool:
+def _is_finishable(directory: Path, record: PinRecord) -> bool:
     """Whether every file is as it was or as it shall be, and what shall be lies ready."""
-    contents = ((file, _digest(_content(directory / file.name))) for file in record.files)
-    ready = (_digest(_content(directory / _STAGED / file.name)) == file.after for file in record.files)
+    contents = ((file, _digest(_read_content(directory / file.name))) for file in record.files)
+    ready = (_digest(_read_content(directory / _STAGED / file.name)) == file.after for file in record.files)
     return all(found in (file.before, file.after) for file, found in contents) and all(ready)
 
 
 def _finish(directory: Path, record: PinRecord, begun: UnfinishedPins) -> PinRecord:
     for file in record.files:
-        staged = _content(directory / _STAGED / file.name)
+        staged = _read_content(directory / _STAGED / file.name)
         if staged is not None:
             _replace(directory, file.name, staged)
     done = replace(record, stage=PinStage.PINNED)
@@ -372,7 +372,7 @@ def _finish(directory: Path, record: PinRecord, begun: UnfinishedPins) -> PinRec
 def _restore(directory: Path, record: PinRecord, begun: UnfinishedPins) -> None:
     for index, file in enumerate(record.files):
         path = directory / file.name
-        content = _without_pin(directory, record, file, is_manifest=index == 0)
+        content = _remove_pin(directory, record, file, is_manifest=index == 0)
         if content is not None:
             _replace(directory, file.name, content)
         elif path.is_file():
@@ -382,11 +382,11 @@ def _restore(directory: Path, record: PinRecord, begun: UnfinishedPins) -> None:
     begun.forget(directory)
 
 
-def _without_pin(directory: Path, record: PinRecord, file: PinnedFile, *, is_manifest: bool) -> bytes | None:
-    now = _content(directory / file.name)
+def _remove_pin(directory: Path, record: PinRecord, file: PinnedFile, *, is_manifest: bool) -> bytes | None:
+    now = _read_content(directory / file.name)
     if now is None or _digest(now) == file.before:
         return now
-    original = _content(directory / _ORIGINALS / file.name)
+    original = _read_content(directory / _ORIGINALS / file.name)
     if _digest(now) == file.after and _digest(original) == file.before:
         return original
     return _withdraw_addition(directory, record, now) if is_manifest else now
@@ -404,7 +404,9 @@ def _withdraw_addition(directory: Path, record: PinRecord, manifest: bytes) -> b
 def _is_abandoned(directory: Path) -> bool:
     """Whether what is left there, without a record, is what a death leaves before the first step or after the last."""
     home = directory / HOME
-    ours = (directory / _README).is_file() or any(_drafts(directory)) or (home.is_dir() and not any(home.iterdir()))
+    ours = (
+        (directory / _README).is_file() or any(_list_drafts(directory)) or (home.is_dir() and not any(home.iterdir()))
+    )
     return ours and not _is_named(directory)
 
 
@@ -413,7 +415,7 @@ def _is_named(directory: Path) -> bool:
     names = {name for each in tools() for name in each.manifests}
     manifests = (directory / name for name in names if (directory / name).is_file())
     try:
-        return any(HOME.encode() in (_content(manifest) or b"") for manifest in manifests)
+        return any(HOME.encode() in (_read_content(manifest) or b"") for manifest in manifests)
     except DocumentError:
         return True
 
@@ -421,7 +423,7 @@ def _is_named(directory: Path) -> bool:
 def _replace(directory: Path, name: str, content: bytes) -> None:
     """Put a file in place in one step; what a death leaves half-made lies in our directory."""
     target = directory / name
-    if _content(target) == content:
+    if _read_content(target) == content:
         return
     mode = target.stat().st_mode & 0o7777 if target.exists() else 0o644
     ready = directory / _READY / name
@@ -437,7 +439,7 @@ def _replace(directory: Path, name: str, content: bytes) -> None:
 
 def _discard(directory: Path) -> None:
     # The record goes first: what is left without one is swept away by `recover`.
-    for path in (*(directory / name for name in _OURS), *_drafts(directory)):
+    for path in (*(directory / name for name in _OURS), *_list_drafts(directory)):
         files.discard(path)
     home = directory / HOME
     if home.is_dir() and not any(home.iterdir()):
@@ -447,7 +449,7 @@ def _discard(directory: Path) -> None:
     files.sync_directory(directory)
 
 
-def _drafts(directory: Path) -> Iterator[Path]:
+def _list_drafts(directory: Path) -> Iterator[Path]:
     """What a death in `files.write_bytes` has left beside the record and the page for people."""
     return (path for name in (RECORD, _README) for path in (directory / HOME).glob(f".{Path(name).name}.*"))
 
@@ -459,7 +461,7 @@ def _write(directory: Path, record: PinRecord, begun: UnfinishedPins) -> None:
     files.write_bytes(directory / RECORD, content)
 
 
-def _content(path: Path) -> bytes | None:
+def _read_content(path: Path) -> bytes | None:
     return foreign.bytes_if_there(path)
 
 

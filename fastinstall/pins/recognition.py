@@ -38,12 +38,12 @@ def project_of(prefix: Path, named: Path | None = None) -> Project | None:
         DocumentError: a manifest is not TOML.
     """
     if named is not None:
-        project = _project_in(Path(os.path.normpath(named.absolute())))
+        project = _find_project(Path(os.path.normpath(named.absolute())))
         if project is None:
-            raise _no_project(named)
+            raise _make_no_project_error(named)
         return project
     for directory in (find_project_directory(prefix), find_believed_project(prefix)):
-        if directory is not None and (project := _project_in(directory)) is not None:
+        if directory is not None and (project := _find_project(directory)) is not None:
             return project
     return None
 
@@ -84,22 +84,22 @@ def find_believed_project(prefix: Path) -> Path | None:
     return noted if is_pinned_for(noted, prefix) else None
 
 
-def _no_project(named: Path) -> UsageError:
-    from fastinstall.pins.tools import tools  # noqa: PLC0415 (as `_project_in`)
+def _make_no_project_error(named: Path) -> UsageError:
+    from fastinstall.pins.tools import tools  # noqa: PLC0415 (as `_find_project`)
 
-    names = _either([tool.name for tool in tools()])
-    commands = _either([f"{tool.name} lock" for tool in tools() if tool.locking is not None])
+    names = _join_alternatives([tool.name for tool in tools()])
+    commands = _join_alternatives([f"{tool.name} lock" for tool in tools() if tool.locking is not None])
     return UsageError(
         f"{named}: no project of {names}: it has neither their lock nor their table",
         hint=f"make its lock first ({named}/pyproject.toml): {commands}",
     )
 
 
-def _either(words: list[str]) -> str:
+def _join_alternatives(words: list[str]) -> str:
     return f"{', '.join(words[:-1])} or {words[-1]}"
 
 
-def _project_in(directory: Path) -> Project | None:
+def _find_project(directory: Path) -> Project | None:
     if not directory.is_dir():
         return None
     from fastinstall.pins.tool import ProjectSign  # noqa: PLC0415 (only where something may be a project)
@@ -113,28 +113,29 @@ def _project_in(directory: Path) -> Project | None:
         return None
     # A manifest of a tool's own decides by itself: then nothing else is read.
     own = [tool for tool in known if tool.sign(there, {}) is ProjectSign.MANIFEST]
-    tables = {} if own or _PYPROJECT not in there else _tables(directory / _PYPROJECT)
+    tables = {} if own or _PYPROJECT not in there else _read_tool_tables(directory / _PYPROJECT)
     signs = {tool.name: tool.sign(there, tables) for tool in known}
     strongest = max(signs.values())
     candidates = [tool for tool in known if strongest and signs[tool.name] is strongest]
     if len(candidates) > 1:
         first, second = candidates[:2]
         raise UsageError(
-            f"{directory} is a project of {first.name} and of {second.name}: {_why(first, second, strongest)}",
+            f"{directory} is a project of {first.name} and of {second.name}: "
+            f"{_explain_ambiguity(first, second, strongest)}",
             hint=f"take away what is left over of one of them in {directory}",
         )
-    return _project(directory, candidates[0], there) if candidates else None
+    return _make_project(directory, candidates[0], there) if candidates else None
 
 
-def _why(first: "PinTool", second: "PinTool", sign: int) -> str:
-    from fastinstall.pins.tool import ProjectSign  # noqa: PLC0415 (as `_project_in`)
+def _explain_ambiguity(first: "PinTool", second: "PinTool", sign: int) -> str:
+    from fastinstall.pins.tool import ProjectSign  # noqa: PLC0415 (as `_find_project`)
 
     if sign == ProjectSign.LOCK:
         return f"{first.lock} and {second.lock} are both there"
     return f"{_PYPROJECT} has [tool.{first.name}] and [tool.{second.name}], and there is no lock"
 
 
-def _project(directory: Path, tool: "PinTool", there: frozenset[str]) -> Project:
+def _make_project(directory: Path, tool: "PinTool", there: frozenset[str]) -> Project:
     return Project(
         directory=directory,
         manager=tool.name,
@@ -144,7 +145,7 @@ def _project(directory: Path, tool: "PinTool", there: frozenset[str]) -> Project
     )
 
 
-def _tables(manifest: Path) -> dict[str, Any]:
+def _read_tool_tables(manifest: Path) -> dict[str, Any]:
     tool = foreign.read_toml(manifest).get("tool", {})
     return tool if isinstance(tool, dict) else {}
 
@@ -154,7 +155,7 @@ _RECORD = ".fastinstall/pin.json"
 
 def observe_project_pin(prefix: Path) -> tuple[PinState, ...]:
     """The pin of the environment's project; empty where there is none."""
-    directory = _directory(prefix)
+    directory = _find_directory(prefix)
     state = read_pin_state(directory, prefix) if directory is not None else None
     return (state,) if state is not None else ()
 
@@ -166,30 +167,30 @@ def read_pin_state(directory: Path, prefix: Path | None = None) -> PinState | No
         directory: of the project.
         prefix: of the environment whose stack it should hold; None for the one on record.
     """
-    record = _json(directory / _RECORD)
+    record = _read_json(directory / _RECORD)
     if record is None:
         return None
     try:
-        requirement, tool = str(record["requirement"]), _tool(record)
-        manifest, *locks = _names(record, tool)
+        requirement, tool = str(record["requirement"]), _get_tool(record)
+        manifest, *locks = _list_names(record, tool)
         place = prefix or directory / record["prefix"]
         problems = (
-            *_unfinished(record),
+            *_describe_unfinished(record),
             *(f"{name} is gone" for name in record["payload"] if not (directory / name).is_file()),
             *_describe_missing_pin(directory / manifest, tool.named_by(requirement), "names it"),
             *(
                 problem
                 for lock in locks
-                for problem in _describe_missing_pin(directory / lock, _locked(requirement), "holds it")
+                for problem in _describe_missing_pin(directory / lock, _format_locked_version(requirement), "holds it")
             ),
-            *_other_build(place, requirement),
+            *_describe_other_build(place, requirement),
         )
     except (LookupError, TypeError, ValueError):
         return PinState(kind="uv", file=directory / _RECORD, requirement="", problems=(f"{_RECORD} cannot be read",))
     return PinState(kind=tool.name, file=directory / manifest, requirement=requirement, problems=problems)
 
 
-def _directory(prefix: Path) -> Path | None:
+def _find_directory(prefix: Path) -> Path | None:
     pixi = prefix.parent.name == "envs" and prefix.parent.parent.name == ".pixi"
     holding = prefix.parent.parent.parent if pixi else prefix.parent
     if (holding / _RECORD).is_file():
@@ -200,11 +201,11 @@ def _directory(prefix: Path) -> Path | None:
 
 def _is_for_another(directory: Path, prefix: Path) -> bool:
     """Whether the pin of a project says that it is another environment's; a copy notes what the original did."""
-    named = (_json(directory / _RECORD) or {}).get("prefix")
+    named = (_read_json(directory / _RECORD) or {}).get("prefix")
     return isinstance(named, str) and os.path.realpath(directory / named) != os.path.realpath(prefix)
 
 
-def _tool(record: dict[str, Any]) -> "PinTool":
+def _get_tool(record: dict[str, Any]) -> "PinTool":
     from fastinstall.pins.tools import find_tool  # noqa: PLC0415 (only where something is pinned)
 
     tool = find_tool(str(record["manager"]))
@@ -213,7 +214,7 @@ def _tool(record: dict[str, Any]) -> "PinTool":
     return tool
 
 
-def _names(record: dict[str, Any], tool: "PinTool") -> tuple[str, ...]:
+def _list_names(record: dict[str, Any], tool: "PinTool") -> tuple[str, ...]:
     """Manifest and lock, which are those of its tool; a record may come from anybody."""
     names = tuple(str(file["name"]) for file in record["files"])
     if names[0] not in tool.manifests or names[1:] not in ((), *(((tool.lock,),) if tool.lock else ())):
@@ -221,7 +222,7 @@ def _names(record: dict[str, Any], tool: "PinTool") -> tuple[str, ...]:
     return names
 
 
-def _unfinished(record: dict[str, Any]) -> tuple[str, ...]:
+def _describe_unfinished(record: dict[str, Any]) -> tuple[str, ...]:
     return () if record["stage"] == "pinned" else (f"a change of it was cut short ({record['stage']})",)
 
 
@@ -233,19 +234,19 @@ def _describe_missing_pin(file: Path, words: str, what: str) -> tuple[str, ...]:
     return () if words in text else (f"{file.name} no longer {what}",)
 
 
-def _locked(requirement: str) -> str:
+def _format_locked_version(requirement: str) -> str:
     return f'version = "{requirement.rpartition("==")[2]}"'
 
 
-def _other_build(prefix: Path, requirement: str) -> tuple[str, ...]:
-    receipt = _json(prefix / RECEIPT)
+def _describe_other_build(prefix: Path, requirement: str) -> tuple[str, ...]:
+    receipt = _read_json(prefix / RECEIPT)
     if receipt is None:
         return ()
     there = f"{receipt.get('distribution')}=={receipt.get('version')}"
     return () if there == requirement else (f"{there} is in place in {prefix}",)
 
 
-def _json(file: Path) -> dict[str, Any] | None:
+def _read_json(file: Path) -> dict[str, Any] | None:
     try:
         content = json_data(foreign.read_bytes(file))
     except FileNotFoundError:

@@ -67,9 +67,9 @@ class LockTool:
     def _run(self, words: tuple[str, ...], directory: Path, *, check: bool) -> Completed:
         python = ("--python", self.prefix / "bin" / "python") if self.locking.names_python else ()
         argv = (self.program, *words, *python)
-        return run(argv, environment=self._environment(), directory=directory, timeout=_SECONDS, check=check)
+        return run(argv, environment=self._make_environment(), directory=directory, timeout=_SECONDS, check=check)
 
-    def _environment(self) -> dict[str, str]:
+    def _make_environment(self) -> dict[str, str]:
         dropped = {"CONDA_PREFIX", *(name for tool in tools() if tool.locking for name in tool.locking.drops)}
         kept = {name: value for name, value in self.variables.items() if name not in dropped}
         links = [link for link in re.split(r"[\s,]+", kept.pop("UV_FIND_LINKS", "")) if link and _OWN_PIN not in link]
@@ -205,7 +205,7 @@ def find_downgrades(before: Locked, after: Locked, *, but: str) -> tuple[LockDow
     return tuple(
         LockDowngrade(name=name, was=_sort_versions(before[name]), now=_sort_versions(after[name]))
         for name in names
-        if _goes_back(before[name], after[name])
+        if _is_downgrade(before[name], after[name])
     )
 
 
@@ -216,7 +216,7 @@ def remove_locked_package(text: str, name: str) -> str:
     return first + "".join(package for package in packages if not named.search(package))
 
 
-def _goes_back(was: frozenset[str], now: frozenset[str]) -> bool:
+def _is_downgrade(was: frozenset[str], now: frozenset[str]) -> bool:
     newest = max(map(parse_version_number, was))
     if any(parse_version_number(version) < newest for version in now - was):
         return True

@@ -41,10 +41,10 @@ def perform(name: str) -> Parts:
     operation, mode, size, parameters = name.split("/")
     width, height = size.split("x")
     made = OPERATIONS[operation](picture(mode, (int(width), int(height)), 0), *parameters.split(","))
-    return [_part(item) for item in (made if isinstance(made, tuple) else (made,))]
+    return [_encode_part(item) for item in (made if isinstance(made, tuple) else (made,))]
 
 
-def _part(item: Any) -> tuple[str, Size, bytes]:
+def _encode_part(item: Any) -> tuple[str, Size, bytes]:
     if isinstance(item, Image.Image):
         return item.mode, item.size, item.tobytes()
     return "values", (1, 1), repr(item).encode()

@@ -86,7 +86,9 @@ def matrix_cases(*, sizes: tuple[tuple[int, int], ...] = SIZES, modes: tuple[str
     return tuple(
         f"{operation}/{mode}/{width}x{height}/{parameters}"
         for mode, (width, height) in product(modes, sizes)
-        for operation, _, parameters in (text.partition("/") for text in _of_one_picture(mode, width, height))
+        for operation, _, parameters in (
+            text.partition("/") for text in _list_single_picture_cases(mode, width, height)
+        )
     )
 
 
@@ -101,10 +103,10 @@ def pixels_of(case: str) -> int:
     return int(width) * int(height) if width.isdecimal() and height.isdecimal() else 0
 
 
-def _of_one_picture(mode: str, width: int, height: int) -> Iterator[str]:
-    yield from _resizes(width, height)
-    yield from _reductions(width, height)
-    yield from _filters()
+def _list_single_picture_cases(mode: str, width: int, height: int) -> Iterator[str]:
+    yield from _list_resizes(width, height)
+    yield from _list_reductions(width, height)
+    yield from _list_filters()
     yield from (f"getchannel/{band}" for band in range(4))
     yield from (f"convert/{target}" for target in MODES if mode == target or "LAB" not in (mode, target))
     yield from (f"convert-undithered/{target}" for target in ("1", "P"))
@@ -121,7 +123,7 @@ def _of_one_picture(mode: str, width: int, height: int) -> Iterator[str]:
         yield from (f"colour-table/{steps},{channels},{target}" for steps, (channels, target) in shapes)
 
 
-def _resizes(width: int, height: int) -> Iterator[str]:
+def _list_resizes(width: int, height: int) -> Iterator[str]:
     targets = (
         "1x1",
         "3x2",
@@ -138,7 +140,7 @@ def _resizes(width: int, height: int) -> Iterator[str]:
         yield from (f"resize/{resample},9x11,0.7:1.1:{width - 1.3:.1f}:{height - 0.4:.1f}" for resample in _RESAMPLES)
 
 
-def _reductions(width: int, height: int) -> Iterator[str]:
+def _list_reductions(width: int, height: int) -> Iterator[str]:
     yield from (f"reduce/{factor}" for factor in range(1, 8))
     pairs = dict.fromkeys(pair for a, b in product(range(1, 8), range(1, 4)) for pair in ((a, b), (b, a)) if a != b)
     yield from (f"reduce/{a}:{b}" for a, b in pairs)
@@ -146,7 +148,7 @@ def _reductions(width: int, height: int) -> Iterator[str]:
         yield f"reduce/3,1:1:{width - 1}:{height}"
 
 
-def _filters() -> Iterator[str]:
+def _list_filters() -> Iterator[str]:
     settings = (("", "0"), ("3", "17"), ("0.25", "-40"))
     small, large = ("smooth", "sharpen", "edges", "uneven"), ("mean", "slope", "negative")
     yield from (f"filter-3x3/{kernel},{scale},{offset}" for kernel, (scale, offset) in product(small, settings))
@@ -269,8 +271,8 @@ def check_of(name: str, passed: str, differences: Sequence[CaseDifference], seco
     return ProofCheck(
         name=name,
         status=ProofStatus.FAILED,
-        summary=f"{_cases(len(differences))} fail: {', '.join(operations)}",
-        details=_lines(differences),
+        summary=f"{_count_cases(len(differences))} fail: {', '.join(operations)}",
+        details=_summarize_differences(differences),
         operations=operations,
         seconds=round(seconds, 2),
     )
@@ -281,7 +283,7 @@ def skip_proof_check(name: str, reason: str) -> ProofCheck:
     return ProofCheck(name=name, status=ProofStatus.SKIPPED, summary=reason)
 
 
-def _lines(differences: Sequence[CaseDifference]) -> tuple[str, ...]:
+def _summarize_differences(differences: Sequence[CaseDifference]) -> tuple[str, ...]:
     """For each operation how many cases fail in which modes, the worst of them and the one of the smallest picture."""
     groups: dict[str, list[CaseDifference]] = defaultdict(list)
     for difference in differences:
@@ -293,7 +295,7 @@ def _lines(differences: Sequence[CaseDifference]) -> tuple[str, ...]:
 
 def _describe_differences(operation: str, found: Sequence[CaseDifference]) -> Iterator[str]:
     modes = dict.fromkeys(difference.case.split("/")[1] for difference in found)
-    yield f"{operation}: {_cases(len(found))} in {', '.join(modes)}"
+    yield f"{operation}: {_count_cases(len(found))} in {', '.join(modes)}"
     worst = max(found, key=lambda difference: difference.largest or math.inf)  # 0: there was nothing to compare
     yield f"  the worst: {worst.text}"
     smallest = min(found, key=lambda difference: pixels_of(difference.case))
@@ -301,7 +303,7 @@ def _describe_differences(operation: str, found: Sequence[CaseDifference]) -> It
         yield f"  the smallest: {smallest.text}"
 
 
-def _cases(count: int) -> str:
+def _count_cases(count: int) -> str:
     return "1 case" if count == 1 else f"{count} cases"
 
 

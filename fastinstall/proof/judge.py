@@ -69,14 +69,14 @@ def distance(ours: Sequence[ProofPicture], theirs: Sequence[ProofPicture]) -> Di
     largest = bias = 0.0
     for mine, other in zip(ours, theirs, strict=True):
         if (mine.mode, mine.size) != (other.mode, other.size) or len(mine.content) != len(other.content):
-            return Distance(problem=f"{_shape(mine)}, expected {_shape(other)}")
-        apart = tuple(_differences(mine.mode, mine.content, other.content))
+            return Distance(problem=f"{_describe_shape(mine)}, expected {_describe_shape(other)}")
+        apart = tuple(_find_differences(mine.mode, mine.content, other.content))
         largest = max(largest, *(abs(difference) for _, difference in apart), 0.0)
-        bias = max(bias, _bias(mine, apart), key=abs)
+        bias = max(bias, _measure_bias(mine, apart), key=abs)
     return Distance(largest=largest, bias=bias, samples=min((len(sample.content) for sample in ours), default=0))
 
 
-def _bias(sample: ProofPicture, apart: Sequence[tuple[int, float]]) -> float:
+def _measure_bias(sample: ProofPicture, apart: Sequence[tuple[int, float]]) -> float:
     """The average difference of the band where it is largest."""
     bands = max(1, len(sample.content) // max(1, sample.size[0] * sample.size[1]))
     sums = [0.0] * bands
@@ -85,38 +85,40 @@ def _bias(sample: ProofPicture, apart: Sequence[tuple[int, float]]) -> float:
     return max(sums, key=abs) * bands / max(1, len(sample.content))
 
 
-def _shape(sample: ProofPicture) -> str:
+def _describe_shape(sample: ProofPicture) -> str:
     return f"mode {sample.mode}, {sample.size[0]}x{sample.size[1]}, {len(sample.content)} bytes"
 
 
-def _differences(mode: str, ours: bytes, theirs: bytes) -> Iterator[tuple[int, float]]:
+def _find_differences(mode: str, ours: bytes, theirs: bytes) -> Iterator[tuple[int, float]]:
     """Position and difference, ours less theirs, of the samples that are not the same."""
-    positions = _differing(ours, theirs)
+    positions = _find_differing_bytes(ours, theirs)
     if mode in _EXACT:
         return ((position, _WRONG) for position in positions)
     if mode in _WIDE:
-        return _wide(struct.Struct(_WIDE[mode]), ours, theirs, positions)
+        return _compare_wide_samples(struct.Struct(_WIDE[mode]), ours, theirs, positions)
     if mode in _WITH_ALPHA:
-        return _weighted(_WITH_ALPHA[mode], ours, theirs, positions)
+        return _compare_weighted(_WITH_ALPHA[mode], ours, theirs, positions)
     if mode in _CIRCULAR:
-        return _circular(_CIRCULAR[mode], ours, theirs, positions)
+        return _compare_circular(_CIRCULAR[mode], ours, theirs, positions)
     return ((position, float(ours[position] - theirs[position])) for position in positions)
 
 
-def _differing(ours: bytes, theirs: bytes) -> Iterator[int]:
+def _find_differing_bytes(ours: bytes, theirs: bytes) -> Iterator[int]:
     """Positions of the bytes that are not the same."""
     both = int.from_bytes(ours, "little") ^ int.from_bytes(theirs, "little")
     return (found.start() for found in re.finditer(rb"[^\0]", both.to_bytes(len(ours), "little")))
 
 
-def _wide(form: struct.Struct, ours: bytes, theirs: bytes, positions: Iterator[int]) -> Iterator[tuple[int, float]]:
+def _compare_wide_samples(
+    form: struct.Struct, ours: bytes, theirs: bytes, positions: Iterator[int]
+) -> Iterator[tuple[int, float]]:
     for start in dict.fromkeys(position // form.size * form.size for position in positions):
         (mine,), (other,) = form.unpack_from(ours, start), form.unpack_from(theirs, start)
         apart = float(mine) - float(other)
         yield start, apart if abs(apart) >= 0 else _WRONG  # a NaN is neither near nor far
 
 
-def _weighted(bands: int, ours: bytes, theirs: bytes, positions: Iterator[int]) -> Iterator[tuple[int, float]]:
+def _compare_weighted(bands: int, ours: bytes, theirs: bytes, positions: Iterator[int]) -> Iterator[tuple[int, float]]:
     """Colours times alpha, as they are seen; the alpha as it is. A fully transparent colour is none."""
     for position in positions:
         last = position // bands * bands + bands - 1
@@ -126,7 +128,7 @@ def _weighted(bands: int, ours: bytes, theirs: bytes, positions: Iterator[int]) 
             yield position, (ours[position] * ours[last] - theirs[position] * theirs[last]) / 255
 
 
-def _circular(
+def _compare_circular(
     bands: tuple[int, ...], ours: bytes, theirs: bytes, positions: Iterator[int]
 ) -> Iterator[tuple[int, float]]:
     for position in positions:
@@ -162,10 +164,12 @@ def judge(comparison: StackComparison, work: Work, results: Results) -> tuple[Ca
     ours, standard = fill_fresh_memory(comparison.ours), fill_fresh_memory(comparison.standard)
     mine, theirs = results.outcomes(ours, work), results.outcomes(standard, work)
     differing = [case for case in work.cases if mine[case] != theirs[case] and not is_death(theirs[case])]
-    distances = _distances((ours, standard), replace(work, cases=[c for c in differing if _both(c, mine, theirs)]))
+    distances = _measure_distances(
+        (ours, standard), replace(work, cases=[c for c in differing if _has_two_pictures(c, mine, theirs)])
+    )
     wrong = [
-        *(_unlike(case, mine, theirs) for case in differing if not _both(case, mine, theirs)),
-        *_too_far(distances, exact=comparison.exact),
+        *(_report_unlike(case, mine, theirs) for case in differing if not _has_two_pictures(case, mine, theirs)),
+        *_find_excesses(distances, exact=comparison.exact),
     ]
     return determinate(wrong, comparison.witness, work)
 
@@ -183,11 +187,11 @@ def determinate(wrong: Sequence[CaseDifference], witness: ProofStack | None, wor
         return tuple(item for item in wrong if await_future(one).get(item.case) == await_future(other).get(item.case))
 
 
-def _both(case: str, mine: Outcomes, theirs: Outcomes) -> bool:
+def _has_two_pictures(case: str, mine: Outcomes, theirs: Outcomes) -> bool:
     return is_digest(mine[case]) and is_digest(theirs[case])
 
 
-def _distances(stacks: tuple[ProofStack, ProofStack], work: Work) -> Mapping[str, Distance]:
+def _measure_distances(stacks: tuple[ProofStack, ProofStack], work: Work) -> Mapping[str, Distance]:
     beside = RunningProbe(lambda: sample_cases(stacks[1], work))
     mine, theirs = sample_cases(stacks[0], work), beside.result()
     nothing = Distance(problem="it does not make the same twice")
@@ -196,19 +200,21 @@ def _distances(stacks: tuple[ProofStack, ProofStack], work: Work) -> Mapping[str
     }
 
 
-def _unlike(case: str, mine: Outcomes, theirs: Outcomes) -> CaseDifference:
+def _report_unlike(case: str, mine: Outcomes, theirs: Outcomes) -> CaseDifference:
     words = ["makes a picture" if is_digest(outcome) else outcome for outcome in (mine[case], theirs[case])]
-    return _finding(case, problem=f"{words[0]}; the reference {words[1]}")
+    return _make_difference(case, problem=f"{words[0]}; the reference {words[1]}")
 
 
-def _too_far(distances: Mapping[str, Distance], *, exact: bool) -> Iterator[CaseDifference]:
+def _find_excesses(distances: Mapping[str, Distance], *, exact: bool) -> Iterator[CaseDifference]:
     for case, apart in distances.items():
         tolerance = EQUAL if exact else tolerance_of(case)
         if apart.problem or apart.largest > tolerance.largest:
-            yield _finding(case, largest=round(apart.largest, 2), allowed=tolerance.largest, problem=apart.problem)
+            yield _make_difference(
+                case, largest=round(apart.largest, 2), allowed=tolerance.largest, problem=apart.problem
+            )
         elif _is_typical(case, apart) and abs(apart.bias) > tolerance.bias:
             problem = f"lies {apart.bias:+.2f} to one side on average, allowed {tolerance.bias:g}"
-            yield _finding(case, largest=round(apart.largest, 2), allowed=tolerance.largest, problem=problem)
+            yield _make_difference(case, largest=round(apart.largest, 2), allowed=tolerance.largest, problem=problem)
 
 
 def _is_typical(case: str, apart: Distance) -> bool:
@@ -216,5 +222,5 @@ def _is_typical(case: str, apart: Distance) -> bool:
     return pixels_of(case) >= FEWEST_PIXELS and apart.samples >= FEWEST_SAMPLES
 
 
-def _finding(case: str, *, largest: float = 0.0, allowed: float = 0.0, problem: str = "") -> CaseDifference:
+def _make_difference(case: str, *, largest: float = 0.0, allowed: float = 0.0, problem: str = "") -> CaseDifference:
     return CaseDifference(case=case, operation=operation_of(case), largest=largest, allowed=allowed, problem=problem)

@@ -159,7 +159,7 @@ def generate_damaged_files(reference: ProofStack, damage: Damage) -> Iterator[Wo
     with files.temporary_directory("files") as directory:
         for sample in made:
             (directory / sample.mode.replace("/", "-")).write_bytes(sample.content)
-        cases = tuple(case for sample in made for case in _cases(sample.mode, damage))
+        cases = tuple(case for sample in made for case in _list_decoder_cases(sample.mode, damage))
         yield Work(cases=cases, operations=DECODERS, inputs=directory, seconds=_SECONDS)
 
 
@@ -178,7 +178,7 @@ def prove_decoders(ours: ProofStack, reference: ProofStack, work: Work, results:
     return judge(StackComparison(ours=ours, standard=reference, witness=reference), work, results)
 
 
-def _cases(form: str, damage: Damage) -> Iterator[str]:
+def _list_decoder_cases(form: str, damage: Damage) -> Iterator[str]:
     yield f"round-trip-{form}/"
     yield f"decode-{form}/whole"
     yield from (f"decode-{form}/cut:{1000 * number // (damage.cuts + 1)}" for number in range(1, damage.cuts + 1))
@@ -248,7 +248,7 @@ def prove_by_running(trial: QuickProof, effort: ProofDepth) -> tuple[ProofCheck,
     total = 2 * len(trial.levels) + 1 + (len(trial.levels) > 1) + (trial.reference is None)
     with Results(trial.kept) as results:
         _start(trial, work, results)
-        for check in _checks(trial, work, effort.damage, results):
+        for check in _run_checks(trial, work, effort.damage, results):
             checks.append(check)
             trial.emit(Progressed(stage="prove", done=len(checks), total=total))
     return tuple(checks)
@@ -262,19 +262,19 @@ def _start(trial: QuickProof, work: Work, results: Results) -> None:
         results.start(disturb_memory(stack), work)
 
 
-def _checks(trial: QuickProof, work: Work, damage: Damage, results: Results) -> Iterator[ProofCheck]:
-    yield from _matrix_checks(trial, work, results)
+def _run_checks(trial: QuickProof, work: Work, damage: Damage, results: Results) -> Iterator[ProofCheck]:
+    yield from _check_matrix(trial, work, results)
     if len(trial.levels) > 1:
-        same = f"{len(work.cases)} results are the same to the bit on {_names(trial.levels)}"
+        same = f"{len(work.cases)} results are the same to the bit on {_join_labels(trial.levels)}"
         yield _time_check("levels", same, partial(compare_levels, trial.levels, trial.reference, work, results))
     for level in trial.levels:
         passed = f"{len(work.cases)} results do not depend on what was in the memory"
         find = partial(prove_heap, level, trial.reference, work, results)
         yield _time_check(f"heap {level.label}", passed, find)
-    yield from _decoder_checks(trial, damage, results)
+    yield from _check_decoders(trial, damage, results)
 
 
-def _matrix_checks(trial: QuickProof, work: Work, results: Results) -> Iterator[ProofCheck]:
+def _check_matrix(trial: QuickProof, work: Work, results: Results) -> Iterator[ProofCheck]:
     """One for each level; levels that gave the same to the bit are compared once."""
     if trial.reference is None:
         yield skip_proof_check("matrix", _NO_REFERENCE)
@@ -294,7 +294,7 @@ def _matrix_checks(trial: QuickProof, work: Work, results: Results) -> Iterator[
         yield check_of(f"matrix {level.label}", passed, found, time.monotonic() - begun)
 
 
-def _decoder_checks(trial: QuickProof, damage: Damage, results: Results) -> Iterator[ProofCheck]:
+def _check_decoders(trial: QuickProof, damage: Damage, results: Results) -> Iterator[ProofCheck]:
     """On the best level only: no decoder has kernels."""
     if trial.reference is None:
         yield skip_proof_check("decoders", _NO_REFERENCE)
@@ -315,7 +315,7 @@ def _share_libraries(build: ProofStack, reference: ProofStack) -> bool:
     return not theirs or bool(ours & theirs)
 
 
-def _names(levels: Sequence[ProofStack]) -> str:
+def _join_labels(levels: Sequence[ProofStack]) -> str:
     return " and ".join(level.label for level in levels)
 
 

@@ -135,7 +135,7 @@ def _run(
     names, results = scratch / "names", scratch / "results"
     names.write_text("".join(f"{case}\n" for case in work.cases), encoding="utf-8")
     results.write_bytes(bytes(_RECORD * (len(work.cases) + 1)))
-    argv = _argv(stack, work, names, results)
+    argv = _make_argv(stack, work, names, results)
     deaths: dict[str, str] = {}
     first = 0
     while first < len(work.cases) and len(deaths) < _MOST_DEATHS:
@@ -147,7 +147,7 @@ def _run(
         if first == 0:
             raise FailedError(f"{stack.label}: it {ending} while PIL is imported")
         deaths[work.cases[first - 1]] = ending
-    return {**dict(_outcomes(work.cases, results.read_bytes())), **deaths}
+    return {**dict(_parse_outcomes(work.cases, results.read_bytes())), **deaths}
 
 
 def _forget_position(results: Path) -> None:
@@ -155,7 +155,7 @@ def _forget_position(results: Path) -> None:
         stream.write(bytes(8))
 
 
-def _argv(stack: ProofStack, work: Work, names: Path, results: Path) -> tuple[str | Path, ...]:
+def _make_argv(stack: ProofStack, work: Work, names: Path, results: Path) -> tuple[str | Path, ...]:
     places = ("--stage", stack.tree.absolute(), "--operations", work.operations, "--cases", names, "--results", results)
     inputs = ("--inputs", work.inputs) if work.inputs else ()
     return (stack.python, "-I", "-B", _RUNNER, *places, *inputs, "--seconds", str(work.seconds))
@@ -174,15 +174,15 @@ def _describe_death(stack: ProofStack, argv: tuple[str | Path, ...], work: Work,
         return f"gives no answer within {work.seconds:g} s"
     if completed.signal_name:
         return f"dies of {completed.signal_name}"
-    raise FailedError(f"{stack.label}: {_complaint(completed)}")
+    raise FailedError(f"{stack.label}: {_find_complaint(completed)}")
 
 
-def _complaint(completed: Completed) -> str:
+def _find_complaint(completed: Completed) -> str:
     text = completed.stdout if completed.exit_code == _NOT_IMPORTED else completed.stderr
     return text.strip().rpartition("\n")[2] or f"exit code {completed.exit_code}"
 
 
-def _outcomes(cases: Sequence[str], content: bytes) -> Iterator[tuple[str, str]]:
+def _parse_outcomes(cases: Sequence[str], content: bytes) -> Iterator[tuple[str, str]]:
     for number, case in enumerate(cases, start=1):
         record = content[number * _RECORD : (number + 1) * _RECORD]
         if record[:1] == b"D":
@@ -248,7 +248,7 @@ class Results:
         """Begin a run, if it has not begun."""
         key = digest((str(stack.python), str(stack.tree), stack.variables, work))
         if key not in self._started:
-            self._started[key] = self._workers.submit(self._outcomes, stack, work)
+            self._started[key] = self._workers.submit(self._load_outcomes, stack, work)
         return self._started[key]
 
     def outcomes(self, stack: ProofStack, work: Work) -> Outcomes:
@@ -259,10 +259,10 @@ class Results:
         """
         return await_future(self.start(stack, work))
 
-    def _outcomes(self, stack: ProofStack, work: Work) -> Outcomes:
+    def _load_outcomes(self, stack: ProofStack, work: Work) -> Outcomes:
         if self._kept is None or not stack.identity or work.inputs is not None:
             return run_cases(stack, work, self._leash)
-        kept = self._kept / _key(stack, work)
+        kept = self._kept / _make_key(stack, work)
         with suppress(OSError, UnicodeDecodeError):
             lines = kept.read_text(encoding="utf-8").splitlines()
             if len(lines) == len(work.cases):
@@ -283,7 +283,7 @@ def disturb_memory(stack: ProofStack) -> ProofStack:
     return stack.with_tunables(_FILLED + "170").with_variables({"PILLOW_BLOCK_SIZE": "4096"})
 
 
-def _key(stack: ProofStack, work: Work) -> str:
+def _make_key(stack: ProofStack, work: Work) -> str:
     """Everything that decides the outcomes."""
     sources = [files.sha256(path) for path in (work.operations, work.operations.with_name("_runner.py"))]
     decisive = {name: stack.variables.get(name, "") for name in ("GLIBC_TUNABLES", "PILLOW_BLOCK_SIZE")}

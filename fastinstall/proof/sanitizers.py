@@ -71,18 +71,18 @@ class SanitizerFault:
 
 def read_reports(log: str) -> frozenset[SanitizerFault]:
     """The faults of a log; those of one kind in one function once."""
-    return frozenset(_reports(log.splitlines()))
+    return frozenset(_parse_reports(log.splitlines()))
 
 
-def _reports(lines: list[str]) -> Iterator[SanitizerFault]:
+def _parse_reports(lines: list[str]) -> Iterator[SanitizerFault]:
     for number, line in enumerate(lines):
         error = _ERROR.search(line)
         if error is not None:
             kind = error["kind"] or _NUMBER.sub("N", error["text"])
-            yield SanitizerFault(kind=kind, function=_function(lines[number + 1 :]))
+            yield SanitizerFault(kind=kind, function=_find_function(lines[number + 1 :]))
 
 
-def _function(lines: list[str]) -> str:
+def _find_function(lines: list[str]) -> str:
     """Of the first stack that follows, the innermost function with a source that is not the library's own."""
     for line in lines:
         if _ERROR.search(line):
@@ -129,19 +129,19 @@ def prove_sanitized(yard: BuildTree, reference: ProofStack, effort: ProofDepth) 
         FailedError: the source does not compile with sanitizers, or PIL cannot be imported.
     """
     begun = time.monotonic()
-    if not yard.gcc or not _path_of(yard.steps, _RUNTIMES[0]):
+    if not yard.gcc or not _find_library_path(yard.steps, _RUNTIMES[0]):
         return skip_proof_check(
             SANITIZED, "the C compiler brings no AddressSanitizer (on Debian libasan comes with gcc)"
         )
     ours = build_sanitized_stack(yard, yard.source, "sanitized")
     with generate_damaged_files(reference, effort.damage) as decoders:
         works = (Work(cases=matrix_cases(sizes=effort.sizes)), decoders)
-        found = faults(ours, works, partial(_stock, yard))
+        found = faults(ours, works, partial(_build_stock, yard))
     passed = f"{sum(len(work.cases) for work in works)} cases run without a report of AddressSanitizer or UBSan"
     return check_of(SANITIZED, passed, found, time.monotonic() - begun)
 
 
-def _stock(yard: BuildTree) -> ProofStack | None:
+def _build_stock(yard: BuildTree) -> ProofStack | None:
     return build_sanitized_stack(yard, yard.stock, "sanitized-stock") if yard.stock is not None else None
 
 
@@ -158,7 +158,7 @@ def build_sanitized_stack(yard: BuildTree, source: Path, name: str) -> ProofStac
 def preload_sanitizers(stack: ProofStack, steps: CoreSteps, core: Path) -> ProofStack:
     """The same stack with the run-time libraries loaded first that a sanitized core asks for."""
     asked = (name for name in read_dynamic(core).needed if name.startswith(_RUNTIMES))
-    paths = (_path_of(steps, name) for name in sorted(asked))
+    paths = (_find_library_path(steps, name) for name in sorted(asked))
     return stack.with_variables({"LD_PRELOAD": " ".join(filter(None, paths)), "PILLOW_BLOCK_SIZE": "4096"})
 
 
@@ -181,7 +181,7 @@ def faults(
     other = stock()
     known = frozenset(report for work in works for report in watch(other, work).reports) if other else frozenset()
     return tuple(
-        fault for work, each in zip(works, seen, strict=True) for fault in _new_faults(ours, work, each, known)
+        fault for work, each in zip(works, seen, strict=True) for fault in _find_faults(ours, work, each, known)
     )
 
 
@@ -191,22 +191,22 @@ def watch(stack: ProofStack, work: Work) -> SanitizerRun:
         options = f"{_OPTIONS}:log_path={logs / 'log'}"
         watched = stack.with_variables({"ASAN_OPTIONS": options, "UBSAN_OPTIONS": options})
         with Results(None) as results:
-            runs = [results.start(watched, part) for part in _parts(replace(work, seconds=_SECONDS))]
+            runs = [results.start(watched, part) for part in _split_work(replace(work, seconds=_SECONDS))]
             outcomes = {case: outcome for each in runs for case, outcome in await_future(each).items()}
         told = (log.read_text("utf-8", "replace") for log in logs.iterdir())
         reports = frozenset(report for text in told for report in read_reports(text))
     return SanitizerRun(deaths={case: how for case, how in outcomes.items() if is_death(how)}, reports=reports)
 
 
-def _new_faults(
+def _find_faults(
     ours: ProofStack, work: Work, seen: SanitizerRun, known: frozenset[SanitizerFault]
 ) -> Iterator[CaseDifference]:
     told: set[SanitizerFault] = set()
-    for case in _samples(seen.deaths):
+    for case in _choose_samples(seen.deaths):
         alone = watch(ours, replace(work, cases=(case,)))
         told |= alone.reports
         if not alone.reports or alone.reports - known:
-            yield _fault(case, alone.reports - known, seen.deaths[case])
+            yield _make_fault(case, alone.reports - known, seen.deaths[case])
     rest = seen.reports - known - told
     if rest:
         yield from _locate_faults(ours, work, rest)
@@ -218,10 +218,10 @@ def _locate_faults(ours: ProofStack, work: Work, wanted: frozenset[SanitizerFaul
         cases = tuple(case for case in work.cases if operation_of(case) == operation)
         found = watch(ours, replace(work, cases=cases)).reports & wanted
         if found:
-            yield _fault(cases[0], found, "")
+            yield _make_fault(cases[0], found, "")
 
 
-def _samples(deaths: Mapping[str, str]) -> Iterator[str]:
+def _choose_samples(deaths: Mapping[str, str]) -> Iterator[str]:
     """Some cases of each operation that died, to be looked into."""
     seen: dict[str, int] = {}
     for case, outcome in deaths.items():
@@ -231,19 +231,19 @@ def _samples(deaths: Mapping[str, str]) -> Iterator[str]:
             yield case
 
 
-def _fault(case: str, reports: Iterable[SanitizerFault], outcome: str) -> CaseDifference:
+def _make_fault(case: str, reports: Iterable[SanitizerFault], outcome: str) -> CaseDifference:
     problem = "; ".join(sorted(report.text for report in reports)) or outcome
     return CaseDifference(case=case, operation=operation_of(case), largest=0.0, allowed=0.0, problem=problem)
 
 
-def _parts(work: Work) -> Iterator[Work]:
+def _split_work(work: Work) -> Iterator[Work]:
     """Parts of equal length, one for each processor."""
     length = max(100, -(-len(work.cases) // len(os.sched_getaffinity(0))))
     for first in range(0, len(work.cases), length):
         yield replace(work, cases=work.cases[first : first + length])
 
 
-def _path_of(steps: CoreSteps, library: str) -> str:
+def _find_library_path(steps: CoreSteps, library: str) -> str:
     """Ask the compiler for a library's path, or return "" (it echoes the name) if it has none."""
     answer = run((*steps.compiler, f"-print-file-name={library}"), environment=steps.variables).stdout.strip()
     return answer if "/" in answer else ""
@@ -299,17 +299,19 @@ def prove_warnings(yard: BuildTree, *, quick: bool = False) -> ProofCheck:
     try:
         found = warnings_of(yard, yard.source, steps, quick=quick)
         suspects = [step for step in steps if found[step.source]]
-        found = _less(found, warnings_of(yard, stock, suspects, quick=quick))
-        merged = _less(found, _of_the_fork(yard, [step for step in suspects if found[step.source]], quick=quick))
+        found = _subtract_warnings(found, warnings_of(yard, stock, suspects, quick=quick))
+        merged = _subtract_warnings(
+            found, _read_fork_warnings(yard, [step for step in suspects if found[step.source]], quick=quick)
+        )
     except FailedError as error:
         return _check(name, error.message, (error.message, *error.details), begun)
-    own = f"; {len(_lines(found))} are the fork's own" if found != merged else ""
-    fresh = _lines(merged)
+    own = f"; {len(_list_warning_lines(found))} are the fork's own" if found != merged else ""
+    fresh = _list_warning_lines(merged)
     told = f"{len(fresh) or 'none'} that {stock.name} does not give{own}, in {len(steps)} files"
     return _check(name, told, fresh, begun)
 
 
-def _of_the_fork(
+def _read_fork_warnings(
     yard: BuildTree, steps: Sequence[RecordedCompilation], *, quick: bool
 ) -> dict[str, frozenset[ComparableWarning]]:
     """What the fork's files give as they were published: no fault of the merge."""
@@ -319,14 +321,14 @@ def _of_the_fork(
     return warnings_of(yard, fork, [step for step in steps if (fork / step.source).is_file()], quick=quick)
 
 
-def _less(
+def _subtract_warnings(
     found: dict[str, frozenset[ComparableWarning]], known: dict[str, frozenset[ComparableWarning]]
 ) -> dict[str, frozenset[ComparableWarning]]:
     everything = frozenset(warned for each in known.values() for warned in each)
     return {source: each - everything for source, each in found.items()}
 
 
-def _lines(found: dict[str, frozenset[ComparableWarning]]) -> tuple[str, ...]:
+def _list_warning_lines(found: dict[str, frozenset[ComparableWarning]]) -> tuple[str, ...]:
     return tuple(sorted({warned.line for each in found.values() for warned in each}))
 
 
@@ -358,27 +360,31 @@ def warnings_of(
 
 def parse_warnings(text: str) -> frozenset[ComparableWarning]:
     """What GCC or clang wrote, in the C locale."""
-    return frozenset(_warnings(text.splitlines()))
+    return frozenset(_parse_warnings(text.splitlines()))
 
 
 def find_changed_compilations(yard: BuildTree, stock: Path) -> tuple[RecordedCompilation, ...]:
     """The steps whose C file, or one that it includes, is not as upstream's; headers aside, for all include them."""
-    return tuple(step for step in yard.steps.compile if any(_differs(yard, stock, file) for file in _files(yard, step)))
+    return tuple(
+        step
+        for step in yard.steps.compile
+        if any(_is_different(yard, stock, file) for file in _list_step_files(yard, step))
+    )
 
 
-def _files(yard: BuildTree, step: RecordedCompilation) -> Iterator[Path]:
+def _list_step_files(yard: BuildTree, step: RecordedCompilation) -> Iterator[Path]:
     file = Path(step.source)
     yield file
     text = (yard.source / file).read_text("utf-8", "replace")
     yield from (file.parent / name for name in _INCLUDED.findall(text) if name.endswith(".c"))
 
 
-def _differs(yard: BuildTree, stock: Path, file: Path) -> bool:
+def _is_different(yard: BuildTree, stock: Path, file: Path) -> bool:
     ours, theirs = yard.source / file, stock / file
     return ours.is_file() and (not theirs.is_file() or ours.read_bytes() != theirs.read_bytes())
 
 
-def _warnings(lines: Iterable[str]) -> Iterator[ComparableWarning]:
+def _parse_warnings(lines: Iterable[str]) -> Iterator[ComparableWarning]:
     function = ""
     for line in lines:
         heading, warning = _FUNCTION.match(line) or _INLINED.match(line), _WARNING.match(line)

@@ -107,9 +107,9 @@ def measure(
         workers = [stack.enter_context(_open(contender, effort.photo, circumstances)) for contender in (before, after)]
         for worker, contender in zip(workers, (before, after), strict=True):
             _greet(worker, contender)
-        names = effort.operations or _common_names(workers)
+        names = effort.operations or _list_common_names(workers)
         timings = _take_turns(workers, names, effort, circumstances.emit)
-    rows = tuple(row for name, rounds in timings.items() if (row := _row(name, rounds)) is not None)
+    rows = tuple(row for name, rounds in timings.items() if (row := _make_row(name, rounds)) is not None)
     if not rows:
         raise FailedError(f"nothing could be measured: {before.label} and {after.label} share no operation that runs")
     return SpeedTable(
@@ -146,7 +146,7 @@ def _greet(worker: process.Conversation, contender: MeasuredPil) -> None:
         raise FailedError(f"{contender.label} cannot be measured: {error.message}", details=error.details) from error
 
 
-def _common_names(workers: Sequence[process.Conversation]) -> tuple[str, ...]:
+def _list_common_names(workers: Sequence[process.Conversation]) -> tuple[str, ...]:
     known = [_ask(worker, {"operation": "?", "seconds": 0})["names"] for worker in workers]
     return tuple(name for name in known[0] if name in known[1])
 
@@ -170,7 +170,7 @@ def _ask(worker: process.Conversation, request: dict[str, Any]) -> dict[str, Any
     return answer if isinstance(answer, dict) else {}
 
 
-def _row(name: str, rounds: Sequence[tuple[float, ...]]) -> SpeedRow | None:
+def _make_row(name: str, rounds: Sequence[tuple[float, ...]]) -> SpeedRow | None:
     """Return one row of the table, or None if one of the two cannot do it."""
     before, after = (min(column) for column in zip(*rounds, strict=True))
     if not (math.isfinite(before) and math.isfinite(after)):
@@ -252,23 +252,25 @@ def _compare(operation: str, ours: tuple[str, bytes] | None, reference: tuple[st
     elif ours[0] != reference[0] or len(ours[1]) != len(reference[1]):
         problem = f"mode {ours[0]} with {len(ours[1])} samples, expected {reference[0]} with {len(reference[1])}"
     else:
-        largest = _largest_difference(ours[1], reference[1], reference[0])
+        largest = _measure_largest_difference(ours[1], reference[1], reference[0])
         return PixelDifference(operation=operation, largest=largest, tolerance=tolerance)
     return PixelDifference(operation=operation, largest=0.0, tolerance=tolerance, problem=problem)
 
 
-def _largest_difference(ours: bytes, reference: bytes, mode: str) -> float:
+def _measure_largest_difference(ours: bytes, reference: bytes, mode: str) -> float:
     if ours == reference:
         return 0.0
     if mode not in _WITH_ALPHA:
         return float(max(map(abs, map(operator.sub, ours, reference))))
     bands = len(mode)
     alphas = (ours[bands - 1 :: bands], reference[bands - 1 :: bands])
-    colours = (_weighted((ours[band::bands], reference[band::bands]), alphas) for band in range(bands - 1))
+    colours = (
+        _measure_weighted_difference((ours[band::bands], reference[band::bands]), alphas) for band in range(bands - 1)
+    )
     return max(float(max(map(abs, map(operator.sub, *alphas)))), *colours)
 
 
-def _weighted(colours: tuple[bytes, bytes], alphas: tuple[bytes, bytes]) -> float:
+def _measure_weighted_difference(colours: tuple[bytes, bytes], alphas: tuple[bytes, bytes]) -> float:
     """The largest difference of one band, each weighted by the greater of the two alphas."""
     differences = map(abs, map(operator.sub, *colours))
     return float(max(map(operator.mul, differences, map(max, *alphas)))) / 255
@@ -301,7 +303,7 @@ class ProvenStack:
     level: str | None
 
 
-def prove(stage: Path, subject: ProvenStack, python: Path, workshop: ExecutionContext) -> Runtime:
+def prove(stage: Path, subject: ProvenStack, python: Path, context: ExecutionContext) -> Runtime:
     """Import the staged PIL in the target's interpreter and use it.
 
     What was proven before on this machine, the same wheel with the same Python, is used once more
@@ -311,7 +313,7 @@ def prove(stage: Path, subject: ProvenStack, python: Path, workshop: ExecutionCo
         stage: the staged tree.
         subject: what is proven, and against what.
         python: the target's interpreter.
-        workshop: tools.
+        context: tools.
 
     Returns:
         What happened, all of it well.
@@ -319,26 +321,26 @@ def prove(stage: Path, subject: ProvenStack, python: Path, workshop: ExecutionCo
     Raises:
         FailedError: an operation failed, died, or gave other pixels than the reference.
     """
-    workshop.emit(Started(stage="prove", message="running real operations on the staged build"))
-    note = workshop.cache / "proofs" / digest(subject)
+    context.emit(Started(stage="prove", message="running real operations on the staged build"))
+    note = context.cache / "proofs" / digest(subject)
     if note.is_file():
-        runtime = observe_runtime(python, stage=stage, environment=workshop.variables, quick=True)
+        runtime = observe_runtime(python, stage=stage, environment=context.variables, quick=True)
         _refuse_failures(runtime)
         return runtime
-    runtime = _run_comparison(stage, subject.reference, python, workshop)
-    files.write_text(note, f"{subject.wheel_sha256} proven at {workshop.now.isoformat(timespec='seconds')}\n")
+    runtime = _run_comparison(stage, subject.reference, python, context)
+    files.write_text(note, f"{subject.wheel_sha256} proven at {context.now.isoformat(timespec='seconds')}\n")
     return runtime
 
 
-def _run_comparison(stage: Path, reference: Artefact | None, python: Path, workshop: ExecutionContext) -> Runtime:
-    with files.temporary_directory("proof", within=workshop.cache / "tmp") as scratch:
+def _run_comparison(stage: Path, reference: Artefact | None, python: Path, context: ExecutionContext) -> Runtime:
+    with files.temporary_directory("proof", within=context.cache / "tmp") as scratch:
         ours = scratch / "ours"
-        runtime = observe_runtime(python, stage=stage, pixels=ours, environment=workshop.variables)
+        runtime = observe_runtime(python, stage=stage, pixels=ours, environment=context.variables)
         _refuse_failures(runtime)
         if reference is not None:
             theirs = scratch / "reference"
-            official = unpack_official_wheel(reference, workshop)
-            observe_runtime(python, stage=official, pixels=theirs, environment=workshop.variables)
+            official = unpack_official_wheel(reference, context)
+            observe_runtime(python, stage=official, pixels=theirs, environment=context.variables)
             ran = {operation.name for operation in runtime.operations}
             _refuse_differences(ours, theirs, reference, ran)
     return runtime
@@ -358,14 +360,14 @@ def refuse_lost_features(before: Mapping[str, str], after: Mapping[str, str], *,
         )
 
 
-def unpack_official_wheel(wheel: Artefact, workshop: ExecutionContext) -> Path:
+def unpack_official_wheel(wheel: Artefact, context: ExecutionContext) -> Path:
     """An official wheel as a directory that can go on `sys.path`; kept in the cache."""
-    target = workshop.cache / "unpacked" / (wheel.sha256 or wheel.filename)
+    target = context.cache / "unpacked" / (wheel.sha256 or wheel.filename)
     if target.is_dir():
         return target
-    archive = workshop.index.fetch(wheel, workshop.cache, workshop.emit)
+    archive = context.index.fetch(wheel, context.cache, context.emit)
     target.parent.mkdir(parents=True, exist_ok=True)
-    with files.temporary_directory("unpack", within=workshop.cache / "tmp") as scratch:
+    with files.temporary_directory("unpack", within=context.cache / "tmp") as scratch:
         from fastinstall.wheelbuild.wheel_files import unpack_wheel  # noqa: PLC0415 (only when a reference is needed)
 
         tree = scratch / "tree"
@@ -396,9 +398,9 @@ def _refuse_differences(ours: Path, theirs: Path, reference: Artefact, ran: Coll
         raise FailedError(
             f"{len(wrong)} operations give other pixels than {reference.filename}",
             hint="report this build: it is not installed",
-            details=tuple(_difference_text(item) for item in wrong),
+            details=tuple(_describe_difference(item) for item in wrong),
         )
 
 
-def _difference_text(item: PixelDifference) -> str:
+def _describe_difference(item: PixelDifference) -> str:
     return f"{item.operation}: {item.problem or f'differs by {item.largest:g}, allowed {item.tolerance:g}'}"

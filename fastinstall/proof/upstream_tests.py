@@ -76,13 +76,13 @@ def prove_suite(
     with files.temporary_directory("suite") as space:
         source = extract_source(sdist, space / "source")
         if not (source / _TESTS).is_dir():
-            return _left_out(f"{sdist.name} brings no tests")
+            return _skip_checks(f"{sdist.name} brings no tests")
         try:
-            python = _environment(interpreter, space / "environment", ours.variables)
+            python = _make_environment(interpreter, space / "environment", ours.variables)
         except CommandError as error:
-            return _left_out(f"no environment with {', '.join(_REQUIRES)} could be made: {error.message}")
+            return _skip_checks(f"no environment with {', '.join(_REQUIRES)} could be made: {error.message}")
         suite = Suite(source=source, python=python, space=space)
-        return (_selftest(suite, ours), _tests(suite, ours, reference))
+        return (_run_selftest(suite, ours), _run_tests(suite, ours, reference))
 
 
 def read_results(report: Path) -> Results:
@@ -109,11 +109,11 @@ def compare_results(ours: Results, reference: Results) -> Iterator[tuple[str, st
             )
 
 
-def _left_out(reason: str) -> tuple[ProofCheck, ...]:
+def _skip_checks(reason: str) -> tuple[ProofCheck, ...]:
     return (skip_proof_check(SELFTEST_NAME, reason), skip_proof_check(NAME, reason))
 
 
-def _environment(interpreter: Interpreter, prefix: Path, variables: Mapping[str, str]) -> Path:
+def _make_environment(interpreter: Interpreter, prefix: Path, variables: Mapping[str, str]) -> Path:
     """Make an environment with what the tests require.
 
     Raises:
@@ -127,15 +127,15 @@ def _environment(interpreter: Interpreter, prefix: Path, variables: Mapping[str,
     return python
 
 
-def _variables(stack: ProofStack) -> dict[str, str]:
+def _make_variables(stack: ProofStack) -> dict[str, str]:
     ours = {"PYTHONPATH": str(stack.tree.absolute()), "PYTHONDONTWRITEBYTECODE": "1", "FASTINSTALL_GUARD": "0"}
     return {**pip_environment(stack.variables), **ours}
 
 
-def _selftest(suite: Suite, stack: ProofStack) -> ProofCheck:
+def _run_selftest(suite: Suite, stack: ProofStack) -> ProofCheck:
     begun = time.monotonic()
     argv = (suite.python, "selftest.py", "--installed")
-    completed = run(argv, directory=suite.source, environment=_variables(stack), check=False, timeout=_SECONDS)
+    completed = run(argv, directory=suite.source, environment=_make_variables(stack), check=False, timeout=_SECONDS)
     lines = tuple(line for line in completed.stdout.splitlines()[-_SHOWN:] if line.strip())
     passed = completed.exit_code == 0
     return ProofCheck(
@@ -152,7 +152,7 @@ def _run_suite(suite: Suite, stack: ProofStack, number: int, leash: ProcessGroup
     report = suite.space / f"report-{number}.xml"
     quiet = ("-q", "-p", "no:cacheprovider", "--tb=line", "-o", "addopts=", f"--junitxml={report}")
     argv = (suite.python, "-m", "pytest", *quiet, f"--basetemp={suite.space / f'temporary-{number}'}", _TESTS)
-    variables = _variables(stack)
+    variables = _make_variables(stack)
     completed = run(argv, directory=suite.source, environment=variables, check=False, timeout=_SECONDS, leash=leash)
     try:
         return read_results(report)
@@ -163,14 +163,14 @@ def _run_suite(suite: Suite, stack: ProofStack, number: int, leash: ProcessGroup
         )
 
 
-def _tests(suite: Suite, ours: ProofStack, reference: ProofStack) -> ProofCheck:
+def _run_tests(suite: Suite, ours: ProofStack, reference: ProofStack) -> ProofCheck:
     begun = time.monotonic()
     works = [partial(_run_suite, suite, stack, number) for number, stack in enumerate((ours, reference))]
     mine, theirs = together(works)
-    return _check(tuple(_problems(mine, theirs)), mine, begun)
+    return _check(tuple(_list_problems(mine, theirs)), mine, begun)
 
 
-def _problems(mine: Results | str, theirs: Results | str) -> Iterator[str]:
+def _list_problems(mine: Results | str, theirs: Results | str) -> Iterator[str]:
     for results in (mine, theirs):
         if isinstance(results, str):
             yield results

@@ -99,25 +99,25 @@ def record_steps(work: BuildInputs, chassis: BaseWheel, target: LevelTarget) -> 
     space = work.ground.space / _LEVEL
     notes = space / _NOTES
     notes.mkdir(parents=True)
-    request = _recording(work.ground.request, target, space, notes)
+    request = _record_compilations(work.ground.request, target, space, notes)
     ground = replace(work.ground, request=request, space=space, log=space / "log")
     (lane,) = compile_levels(ground, {target.level: LinkLocation(run_path=chassis.run_path)})
     noted = [tuple(path.read_text("utf-8").split("\0")[:-1]) for path in sorted(notes.iterdir())]
-    compiled, link = tuple(_compiled(noted)), _find_link_command(noted)
+    compiled, link = tuple(_parse_compilations(noted)), _find_link_command(noted)
     archived = _group_archived_objects(compiled, link, noted, lane.source)
     header = lane.source / _find_prefix_header(noted)
     used = (step for step in compiled if step.output in link)
     return CoreSteps(
         compiler=work.ground.request.compiler.command,
         variables={**work.ground.request.variables, "LC_ALL": "C"},
-        compile=_longest_first((*used, *archived.steps), lane.source),
+        compile=_sort_by_size((*used, *archived.steps), lane.source),
         link=(*(word for word in link if word not in archived.words), *(step.output for step in archived.steps)),
         prefix=header.read_text("utf-8") if header.is_file() else "",
         jobs=work.ground.request.step.jobs,
     )
 
 
-def _recording(request: BuildRequest, target: LevelTarget, space: Path, notes: Path) -> BuildRequest:
+def _record_compilations(request: BuildRequest, target: LevelTarget, space: Path, notes: Path) -> BuildRequest:
     script = space / "compiler"
     compiler = request.compiler
     text = _SCRIPT.format(compiler=shlex.join(compiler.command), notes=shlex.quote(str(notes)))
@@ -126,7 +126,7 @@ def _recording(request: BuildRequest, target: LevelTarget, space: Path, notes: P
     return replace(request, step=step, compiler=replace(compiler, command=(str(script),)), emit=ignore)
 
 
-def _compiled(noted: list[tuple[str, ...]]) -> Iterator[RecordedCompilation]:
+def _parse_compilations(noted: list[tuple[str, ...]]) -> Iterator[RecordedCompilation]:
     for words in noted:
         following = dict(pairwise(words))
         if "-c" in following and following["-c"].endswith(".c"):
@@ -170,7 +170,7 @@ def _drop_prefix_header(words: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(word for previous, word in pairwise(("", *words)) if _INCLUDE not in (previous, word))
 
 
-def _longest_first(steps: Iterable[RecordedCompilation], source: Path) -> tuple[RecordedCompilation, ...]:
+def _sort_by_size(steps: Iterable[RecordedCompilation], source: Path) -> tuple[RecordedCompilation, ...]:
     """The largest files first, so that no processor is left with one at the end."""
     return tuple(sorted(steps, key=lambda step: -(source / step.source).stat().st_size))
 
@@ -262,7 +262,7 @@ class Bench:
         self._variant = variant
         self._directory = directory
         directory.mkdir(parents=True, exist_ok=True)
-        self._prefix = self._precompiled()
+        self._prefix = self._precompile_header()
 
     def compile(self, step: RecordedCompilation, output: tuple[str, ...], leash: ProcessGroup) -> Completed:
         """Compile one file; whether that worked is told by the exit code.
@@ -273,17 +273,19 @@ class Bench:
             leash: ends it with others.
         """
         prefix = self._prefix if _INCLUDE in step.words else ()
-        words = (*_without_prefix(step.words), *self._variant.flags, *prefix, "-c", step.source, *output)
+        words = (*_remove_prefix_header(step.words), *self._variant.flags, *prefix, "-c", step.source, *output)
         return self._run(words, leash)
 
-    def _precompiled(self) -> tuple[str, ...]:
+    def _precompile_header(self) -> tuple[str, ...]:
         """Words that use the header; where it cannot be precompiled, it is read as it is, and takes longer."""
         step = next((step for step in self._steps.compile if _INCLUDE in step.words), None)
         if step is None:
             return ()
         header = self._directory / "prefix.h"
         files.write_text(header, self._steps.prefix)
-        common = (word for word in _without_prefix(step.words) if not word.startswith("-D") or self._is_common(word))
+        common = (
+            word for word in _remove_prefix_header(step.words) if not word.startswith("-D") or self._is_common(word)
+        )
         self._run((*common, *self._variant.flags, "-x", "c-header", str(header), "-o", f"{header}.gch"), ProcessGroup())
         return (_INCLUDE, str(header))
 
@@ -337,7 +339,7 @@ def _run(steps: CoreSteps, variant: SanitizedVariant, words: tuple[str, ...], le
     return run(argv, environment=steps.variables, directory=variant.source, check=False, leash=leash)
 
 
-def _without_prefix(words: tuple[str, ...]) -> tuple[str, ...]:
+def _remove_prefix_header(words: tuple[str, ...]) -> tuple[str, ...]:
     """Words without the header that is put before every file."""
     if _INCLUDE not in words:
         return words

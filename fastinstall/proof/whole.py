@@ -72,7 +72,7 @@ def run_whole_proof(case: WholeProof) -> Proof:
     begun, emit = time.monotonic(), case.trial.emit
     emit(Started(stage=STAGE, message=f"preparing variants of {case.request.step.version}"))
     yard = open_build_tree(case.request, case.trial.subject.levels[-1], case.space)
-    stages = tuple(_stages(case, yard))
+    stages = tuple(_list_stages(case, yard))
     checks: list[ProofCheck] = []
     for done, (name, make) in enumerate(stages):
         emit(Progressed(stage=STAGE, done=done, total=len(stages)))
@@ -82,57 +82,57 @@ def run_whole_proof(case: WholeProof) -> Proof:
     return Proof(subject=case.trial.subject, checks=tuple(checks), seconds=seconds)
 
 
-def _stages(case: WholeProof, yard: BuildTree | None) -> Iterator[tuple[str, Checks]]:
+def _list_stages(case: WholeProof, yard: BuildTree | None) -> Iterator[tuple[str, Checks]]:
     trial, request = case.trial, case.request
     core = Path(request.recipe.package) / f"{CORE}{request.interpreter.extension_suffix}"
     yield "build flags", partial(prove_binaries, case.tree, core, request.step.levels)
     if yard is not None:
-        yield STATIC, lambda: (_static(yard),)
+        yield STATIC, lambda: (_check_statically(yard),)
         yield WARNINGS, lambda: (prove_warnings(yard, quick=True),)
     yield "matrix", partial(prove_by_running, replace(trial, emit=ignore), WHOLE)
-    yield from _beside_the_reference(case, yard)
+    yield from _list_reference_stages(case, yard)
 
 
-def _beside_the_reference(case: WholeProof, yard: BuildTree | None) -> Iterator[tuple[str, Checks]]:
+def _list_reference_stages(case: WholeProof, yard: BuildTree | None) -> Iterator[tuple[str, Checks]]:
     trial, reference = case.trial, case.trial.reference
     if yard is None or reference is None:
         for name in ("speed", SANITIZERS, WARNINGS, SUITE):
-            yield name, partial(_left_out, name)
+            yield name, partial(_skip_check, name)
         return
     for level in trial.levels:
-        yield f"speed {level.label}", partial(_speed, case, yard, level)
+        yield f"speed {level.label}", partial(_check_speed, case, yard, level)
     yield SANITIZERS, lambda: (prove_sanitized(yard, reference, WHOLE),)
     yield WARNINGS, lambda: (prove_warnings(yard),)
     request = case.request
     yield SUITE, lambda: prove_suite(request.source, request.interpreter, trial.levels[-1], reference)
 
 
-def _left_out(name: str) -> tuple[ProofCheck, ...]:
+def _skip_check(name: str) -> tuple[ProofCheck, ...]:
     return (skip_proof_check(name, _NO_BASE_WHEEL),)
 
 
-def _speed(case: WholeProof, yard: BuildTree, ours: ProofStack) -> tuple[ProofCheck, ...]:
+def _check_speed(case: WholeProof, yard: BuildTree, ours: ProofStack) -> tuple[ProofCheck, ...]:
     if case.trial.reference is None or not case.request.recipe.expect.symbols:
         return (skip_proof_check(f"speed {ours.label}", "this recipe brings no kernels"),)
-    return (prove_speed(ours, case.trial.reference, _not_accelerated(case, yard)),)
+    return (prove_speed(ours, case.trial.reference, _find_unaccelerated_operations(case, yard)),)
 
 
-def _not_accelerated(case: WholeProof, yard: BuildTree) -> frozenset[str]:
+def _find_unaccelerated_operations(case: WholeProof, yard: BuildTree) -> frozenset[str]:
     """Operations of the catalogue whose kernels were left out."""
     kernels, report = case.request.recipe.kernels, yard.work.prepared.report
     if kernels is None or report is None:
         return frozenset()
     left_out = {*case.request.step.without, *(each.what for each in report.not_accelerated)}
-    return frozenset(_operations(kernels, left_out))
+    return frozenset(_list_part_operations(kernels, left_out))
 
 
-def _operations(kernels: Kernels, parts: set[str]) -> Iterator[str]:
+def _list_part_operations(kernels: Kernels, parts: set[str]) -> Iterator[str]:
     begins = tuple(begin for part in kernels.parts if part.name in parts for begin in part.operations)
     known = dict.fromkeys(map(operation_of, matrix_cases(sizes=((5, 4),), modes=("RGB",))))
     return (operation for operation in known if operation.startswith(begins)) if begins else iter(())
 
 
-def _static(yard: BuildTree) -> ProofCheck:
+def _check_statically(yard: BuildTree) -> ProofCheck:
     begun, report = time.monotonic(), yard.work.prepared.report
     if report is None or yard.stock is None:
         return skip_proof_check(STATIC, "nothing is merged")
@@ -178,7 +178,7 @@ def prove_binaries(tree: Path, core: Path, levels: Sequence[str]) -> tuple[Proof
     """
     begun = time.monotonic()
     try:
-        copies = _copies(tree / core, levels)
+        copies = _list_code_copies(tree / core, levels)
     except (ElfError, OSError) as error:
         return (
             _check(FLAGS_NAME, "", (f"{core}: {error}",), begun),
@@ -192,7 +192,7 @@ def prove_binaries(tree: Path, core: Path, levels: Sequence[str]) -> tuple[Proof
     )
 
 
-def _copies(core: Path, levels: Sequence[str]) -> tuple[CoreLevel, ...]:
+def _list_code_copies(core: Path, levels: Sequence[str]) -> tuple[CoreLevel, ...]:
     """The copies of the code; where there is one only, it is the module itself."""
     stub = read_stub(core)
     if stub is not None:
@@ -263,21 +263,23 @@ def prove_speed(ours: ProofStack, reference: ProofStack, not_accelerated: Collec
     if not names:
         return ProofCheck(name=name, status=ProofStatus.SKIPPED, summary="all kernels that are timed were left out")
     circumstances = MeasurementConditions(cpu="", measured_at="", variables=ours.variables, emit=ignore)
-    table = measure(_contender(reference), _contender(ours), TimingEffort(operations=names), circumstances)
+    table = measure(
+        _make_measured_pil(reference), _make_measured_pil(ours), TimingEffort(operations=names), circumstances
+    )
     holds = table.geomean >= BOUND
     bound = "" if holds else f", at least {BOUND:g} is expected"
     return ProofCheck(
         name=name,
         status=ProofStatus.OK if holds else ProofStatus.FAILED,
         summary=f"{table.geomean:.2f} times as fast as {reference.label} on {len(table.rows)} operations{bound}",
-        details=() if holds else tuple(_lines(table.rows)),
+        details=() if holds else tuple(_describe_rows(table.rows)),
         seconds=round(time.monotonic() - begun, 2),
     )
 
 
-def _contender(stack: ProofStack) -> MeasuredPil:
+def _make_measured_pil(stack: ProofStack) -> MeasuredPil:
     return MeasuredPil(label=stack.label, python=stack.python, stage=stack.tree)
 
 
-def _lines(rows: Sequence[SpeedRow]) -> list[str]:
+def _describe_rows(rows: Sequence[SpeedRow]) -> list[str]:
     return [f"{row.operation}: {row.after_ms:.2f} ms, the official wheel {row.before_ms:.2f} ms" for row in rows]

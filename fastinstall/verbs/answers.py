@@ -51,12 +51,12 @@ def keep(session: Session, answers: Answers) -> None:
     What bears a secret is not kept at all, because without it it would be another answer; that nothing can be written
     is no reason to stop.
     """
-    plain = replace(answers, before=_without_risks(answers.before), after=_without_risks(answers.after))
+    plain = replace(answers, before=_remove_risks(answers.before), after=_remove_risks(answers.after))
     text = dump(document("answers", plain))
     if redact_text(text, find_secret_values(session.variables)) != text:
         return
     with contextlib.suppress(OSError, UnicodeEncodeError):
-        file = _file(session, Path(answers.target))
+        file = _locate_answers(session, Path(answers.target))
         make_private(file.parent)
         write_text(file, text, mode=0o600, durable=False)
         for old in sorted(file.parent.glob("*.json"), key=lambda each: each.stat().st_mtime)[:-_KEPT]:
@@ -65,7 +65,7 @@ def keep(session: Session, answers: Answers) -> None:
 
 def read_kept_answers(session: Session, target: Path) -> Answers | None:
     """Read earlier answers for a target, or return None if there are none that this version understands."""
-    file = _file(session, target)
+    file = _locate_answers(session, target)
     try:
         return open_document(Answers, "answers", json_data(foreign.read_text(file)), file=file)
     except (OSError, ValueError, DocumentError):
@@ -75,23 +75,23 @@ def read_kept_answers(session: Session, target: Path) -> Answers | None:
 def forget(session: Session, target: Path) -> None:
     """Remove what is kept for a target."""
     with contextlib.suppress(OSError):
-        _file(session, target).unlink()
+        _locate_answers(session, target).unlink()
 
 
-def apply_kept_answers(answers: Answers, wish: Request) -> Request:
+def apply_kept_answers(answers: Answers, request: Request) -> Request:
     """The wish of this run with what was changed by the answers."""
     changed = {
         field.name: getattr(answers.after, field.name)
         for field in fields(Request)
         if getattr(answers.after, field.name) != getattr(answers.before, field.name)
     }
-    return replace(wish, **changed)
+    return replace(request, **changed)
 
 
-def _without_risks(wish: Request) -> Request:
-    return replace(wish, allow=(), avoid=())
+def _remove_risks(request: Request) -> Request:
+    return replace(request, allow=(), avoid=())
 
 
-def _file(session: Session, target: Path) -> Path:
+def _locate_answers(session: Session, target: Path) -> Path:
     name = hashlib.sha256(os.fsencode(os.path.realpath(target))).hexdigest()[:24]
     return session.directories.state / DIRECTORY / f"{name}.json"

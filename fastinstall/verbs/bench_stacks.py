@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 
 
 def observe_context(
-    session: Session, environment: Environment, wish: BenchRequest, space: Path, remarks: list[str]
+    session: Session, environment: Environment, request: BenchRequest, space: Path, remarks: list[str]
 ) -> BenchContext:
     """Observe target and machine.
 
     Args:
         session: the outside world.
         environment: the target.
-        wish: what was asked for.
+        request: what was asked for.
         space: a temporary directory.
         remarks: where lines for the reader are collected.
 
@@ -64,11 +64,11 @@ def observe_context(
     return BenchContext(
         session=session,
         environment=environment,
-        wish=wish,
+        wish=request,
         facts=facts,
         core=facts.stack.core,
         machine=observe_machine(facts.cpu, libc, session.variables),
-        effort=QUICK if wish.quick else FULL,
+        effort=QUICK if request.quick else FULL,
         space=space,
         remark=remark,
         elapsed=lambda: time.monotonic() - started,
@@ -82,11 +82,11 @@ def make_bench_execution_context(context: BenchContext, *, offline: bool) -> Exe
         context: where it is measured.
         offline: from our cache alone.
     """
-    wish = Request(offline=offline)
+    request = Request(offline=offline)
     session = context.session
     return ExecutionContext(
-        recipe=recipe_named(session, wish.recipe),
-        index=index_for(session, wish, settings_of(session, context.python)),
+        recipe=recipe_named(session, request.recipe),
+        index=index_for(session, request, settings_of(session, context.python)),
         cache=session.own_cache(),
         variables=session.variables,
         emit=session.emit,
@@ -106,16 +106,18 @@ _NO_BUILD = "our build is not in the cache"
 
 def prepare_stacks(context: BenchContext) -> ComparableStacks:
     """Have both ready, as far as may be; what could not be had says why."""
-    return ComparableStacks(official=_official(context), ours=None if holds_our_build(context) else _ours(context))
+    return ComparableStacks(
+        official=_find_official_stack(context), ours=None if holds_our_build(context) else _find_our_stack(context)
+    )
 
 
-def _official(context: BenchContext) -> BenchStack | None:
+def _find_official_stack(context: BenchContext) -> BenchStack | None:
     title = "the newest official wheel"
     try:
         wheel = (
             find_official_wheel(context.session.own_cache(), context.facts.interpreter)
             if context.wish.quick
-            else _newest_official(context)
+            else _find_newest_official(context)
         )
         if wheel is None:
             missing = "is not in the cache" if context.wish.quick else "does not exist for this Python"
@@ -127,19 +129,19 @@ def _official(context: BenchContext) -> BenchStack | None:
     return None if _is_in_place(context, stage) else BenchStack(title=title, directory=stage)
 
 
-def _newest_official(context: BenchContext) -> Artefact | None:
+def _find_newest_official(context: BenchContext) -> Artefact | None:
     execution = make_bench_execution_context(context, offline=False)
     found = execution.index.releases_for((execution.recipe,), context.facts.interpreter)[execution.recipe.name].wheels
     return found[0] if found else None
 
 
-def _ours(context: BenchContext) -> BenchStack | None:
+def _find_our_stack(context: BenchContext) -> BenchStack | None:
     title = "fastinstall's build, not installed yet"
     try:
         wheel = (
             find_cached_build(context.session.own_cache(), context.facts.interpreter)
             if context.wish.quick or not context.wish.build
-            else _built(context)
+            else _build_wheel(context)
         )
         if wheel is None:
             return BenchStack(title=title, absent=_NO_BUILD)
@@ -151,7 +153,7 @@ def _ours(context: BenchContext) -> BenchStack | None:
     return BenchStack(title=f"pillow {wheel.name.split('-')[1]} (fastinstall, not installed yet)", directory=stage)
 
 
-def _built(context: BenchContext) -> Path:
+def _build_wheel(context: BenchContext) -> Path:
     """Our build as a setup would make it; compiling takes about half a minute, and is said before."""
     from fastinstall.apply.wheel_only import build_into  # noqa: PLC0415 (only where it may be built)
 
@@ -208,11 +210,11 @@ def find_cached_build(cache: Path, interpreter: Interpreter) -> Path | None:
         cache: root of our cache.
         interpreter: that it was built for.
     """
-    found = max(_entries(cache, interpreter), key=lambda each: _rank(each[1]), default=None)
+    found = max(_list_cached_wheels(cache, interpreter), key=lambda each: _rank(each[1]), default=None)
     return found[0] if found else None
 
 
-def _entries(cache: Path, interpreter: Interpreter) -> Iterator[tuple[Path, CachedWheel]]:
+def _list_cached_wheels(cache: Path, interpreter: Interpreter) -> Iterator[tuple[Path, CachedWheel]]:
     python = f"{interpreter.implementation} {'.'.join(interpreter.version.split('.')[:2])} {interpreter.abi}"
     wanted = {"recipe": Request().recipe, "link": LinkMode.BUNDLE.value, "python": python}
     for result in sorted((cache / "wheels").glob("*/result.json")):

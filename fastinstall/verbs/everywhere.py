@@ -54,7 +54,7 @@ def examine_everywhere(session: Session, examination: Examination) -> Survey:
     check_names(examination.checks)
     prefixes = list_known_environments(session.variables, session.directories.state)
     worth = [prefix for prefix in prefixes if has_pillow(prefix) or (prefix / RECEIPT).is_file()]
-    results = _results(session, replace(examination, known=_observe_shared_facts(session)), worth)
+    results = _examine_prefixes(session, replace(examination, known=_observe_shared_facts(session)), worth)
     reports = tuple(result for result in results if isinstance(result, EnvironmentReport))
     unobservable = tuple(result for result in results if isinstance(result, Unobservable))
     statuses = (*(report.status for report in reports), *(Status.UNKNOWN for _ in unobservable))
@@ -69,11 +69,11 @@ def examine_everywhere(session: Session, examination: Examination) -> Survey:
 def _observe_shared_facts(session: Session) -> PriorFacts:
     """What is the same for all of them."""
     usual = Request().recipe
-    cpu = observe_cpu(allowed_cores=_cores(), tunables=session.variables.get("GLIBC_TUNABLES", ""))
+    cpu = observe_cpu(allowed_cores=_count_cores(), tunables=session.variables.get("GLIBC_TUNABLES", ""))
     return PriorFacts(cpu=cpu, recipes={usual: recipe_named(session, usual)})
 
 
-def _results(
+def _examine_prefixes(
     session: Session, examination: Examination, prefixes: Sequence[Path]
 ) -> list[EnvironmentReport | Unobservable | None]:
     siblings = Siblings()
@@ -81,7 +81,7 @@ def _results(
     def work(prefix: Path) -> EnvironmentReport | Unobservable | None:
         return _examine_environment(session, examination, siblings, prefix)
 
-    return run_in_processes(work, prefixes, count=_cores() if len(prefixes) >= _ENOUGH else 1)
+    return run_in_processes(work, prefixes, count=_count_cores() if len(prefixes) >= _ENOUGH else 1)
 
 
 def _examine_environment(
@@ -109,7 +109,7 @@ def _examine_environment(
         return Unobservable(prefix=prefix, problem=f"examining it crashed, a bug of fastinstall: {said}")
 
 
-def _cores() -> int:
+def _count_cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
@@ -145,7 +145,7 @@ def discover_environments(session: Session, directory: Path) -> tuple[AtHand, ..
     """
     found: dict[str, AtHand] = {}
     own = os.path.realpath(session.tool_prefix)
-    for prefix, how in _candidates(session, directory):
+    for prefix, how in _list_candidates(session, directory):
         real = os.path.realpath(prefix)
         if real == own or real in found or len(found) >= _SHOWN:
             continue
@@ -155,7 +155,7 @@ def discover_environments(session: Session, directory: Path) -> tuple[AtHand, ..
     return tuple(sorted(found.values(), key=_rank))
 
 
-def _candidates(session: Session, directory: Path) -> Iterator[tuple[Path, str]]:
+def _list_candidates(session: Session, directory: Path) -> Iterator[tuple[Path, str]]:
     for name, active in active_prefixes(session.variables).items():
         if is_environment(Path(active)):
             yield Path(active), f"active ({name})"
@@ -188,16 +188,16 @@ def process_target(process: LiveProcess, variables: Mapping[str, str]) -> Enviro
         RefusedError: it runs in fastinstall's own environment; or root asks, and it is another user's.
     """
     if process.root != PurePath("/"):
-        raise _in_container(process)
+        raise _make_container_error(process)
     tool_prefix = Path(sys.prefix)
     core = running_core(process.mapped)
-    prefix = _prefix_of(core) if core is not None else None
+    prefix = _find_prefix(core) if core is not None else None
     _refuse_stranger(process, prefix or Path(process.executable).parent.parent)
     if prefix is not None:
-        return locate(_as_called(prefix, process.executable), None, variables, tool_prefix)
+        return locate(_restore_called_prefix(prefix, process.executable), None, variables, tool_prefix)
     if core is None and not _INTERPRETER.fullmatch(process.executable.name):
         raise UndeterminedError(
-            f"process {process.pid} is no Python and has no PIL mapped: {_shown(process)}",
+            f"process {process.pid} is no Python and has no PIL mapped: {_format_process(process)}",
             hint="list the processes that have: grep -l PIL/_imaging /proc/[0-9]*/maps",
         )
     return locate(None, Path(process.executable), variables, tool_prefix)
@@ -214,25 +214,25 @@ def _refuse_stranger(process: LiveProcess, prefix: Path) -> None:
         )
 
 
-def _prefix_of(core: PurePath) -> Path | None:
+def _find_prefix(core: PurePath) -> Path | None:
     """The nearest environment that a core lies in, moved aside or not; None where it is in none ("~/.local")."""
     return next((prefix for prefix in Path(core).parents if any((prefix / mark).exists() for mark in _MARKS)), None)
 
 
-def _as_called(prefix: Path, executable: PurePath) -> Path:
+def _restore_called_prefix(prefix: Path, executable: PurePath) -> Path:
     """A prefix by the name that the process was started by: the kernel's name for a file has no links in it."""
     called = Path(executable).parent.parent
     return called if called.exists() and called.resolve() == prefix.resolve() else prefix
 
 
-def _in_container(process: LiveProcess) -> UndeterminedError:
+def _make_container_error(process: LiveProcess) -> UndeterminedError:
     inside = f"nsenter --target {process.pid} --mount --root -- fastinstall doctor"
     return UndeterminedError(
         f"process {process.pid} has a file system of its own, as in a container: its files are not those of this one",
         hint=f"run fastinstall inside it, in its own environment: {inside}",
-        details=(f"it runs {_shown(process)}",),
+        details=(f"it runs {_format_process(process)}",),
     )
 
 
-def _shown(process: LiveProcess) -> str:
+def _format_process(process: LiveProcess) -> str:
     return shlex.join(process.command) or str(process.executable)

@@ -71,7 +71,7 @@ def guards_of(
     receipt = receipt_of(environment)
     recipe = read_recorded_recipe(session, environment, receipt)
     facts = facts_of(session, environment, ObservationRequest(recipe=recipe))
-    guards = _guards(facts, receipt)
+    guards = _make_guards(facts, receipt)
     guards = replace(guards, pins=(*guards.pins, *project_pins(project, guards.pins)))
     return _count_guards(guards, facts) if measured else guards
 
@@ -112,7 +112,7 @@ def install_guard(
         belongs = find_unpinned_project(session, environment, project, receipt) if pin else None
         if not renewing and add_pin is None and missing is None and belongs is None:
             return guards_of(session, environment, project=project)
-        with _transaction(store, facts, verb) as transaction:
+        with _begin_transaction(store, facts, verb) as transaction:
             if renewing:
                 renew(store, facts, receipt, transaction)
             if missing is not None:
@@ -144,7 +144,7 @@ def remove_guard(session: Session, environment: Environment, *, project: Path | 
         pinned = receipt.wish.pin or bool(pin_of(store.prefix)) or belongs is not None
         if not present and package is None and not pinned:
             return guards_of(session, environment)
-        with _transaction(store, facts, _REMOVAL) as transaction:
+        with _begin_transaction(store, facts, _REMOVAL) as transaction:
             unpinning = pin_removal(store, transaction.stage)
             transaction.perform((*moves_out(store, site_packages), *package_moves(facts), *unpinning))
             if package is not None:
@@ -160,7 +160,7 @@ def _record_wanted_guards(receipt: Receipt, *, pin: bool) -> Receipt:
     return replace(receipt, wish=replace(receipt.wish, pin=pin))
 
 
-def _guards(facts: Facts, receipt: Receipt | None) -> Guards:
+def _make_guards(facts: Facts, receipt: Receipt | None) -> Guards:
     state, package = facts.guard, find_installed_guard(facts)
     return Guards(
         installed=state.installed,
@@ -196,7 +196,7 @@ def _prepare_guarding(
     return store, facts, receipt
 
 
-def _transaction(store: JournalStore, facts: Facts, verb: str) -> Transaction:
+def _begin_transaction(store: JournalStore, facts: Facts, verb: str) -> Transaction:
     document = {"schema": "fastinstall.plan/1", "summary": verb, "verb": verb}
     return begin(store, document, site_packages=facts.interpreter.site_packages, stamp=make_stamp())
 
@@ -233,7 +233,7 @@ def bring_package(
     root = transaction.stage / _STAGED
     engine.link([guard], root, prefix=prefix)
     transaction.perform(tuple(list_linked_moves(prefix, root, kept=f"stage/{_STAGED}")))
-    _note(prefix, CondaChange(linked=(guard,)), session.now(), transaction, "install")
+    _note_in_history(prefix, CondaChange(linked=(guard,)), session.now(), transaction, "install")
 
 
 def package_moves(facts: Facts) -> Sequence[Move]:
@@ -249,10 +249,10 @@ def package_moves(facts: Facts) -> Sequence[Move]:
 
 def note_removal(guard: CondaPackage, facts: Facts, now: datetime, transaction: Transaction) -> None:
     """Tell conda's history that it went, and that nobody asks for it any more."""
-    _note(Path(facts.environment.prefix), CondaChange(unlinked=(guard,)), now, transaction, "remove")
+    _note_in_history(Path(facts.environment.prefix), CondaChange(unlinked=(guard,)), now, transaction, "remove")
 
 
-def _note(prefix: Path, change: CondaChange, now: datetime, transaction: Transaction, verb: str) -> None:
+def _note_in_history(prefix: Path, change: CondaChange, now: datetime, transaction: Transaction, verb: str) -> None:
     file = prefix / HISTORY
     existing = foreign.text_if_there(file)
     revised = history_revision(existing, now.astimezone(), f"fastinstall guard {verb}", change)
@@ -279,7 +279,11 @@ class Replacement:
 def replacement_of(session: Session, environment: Environment) -> Replacement | None:
     """Find a replacement that can be accepted, or return None if nothing is set up or ours is in place."""
     receipt = JournalStore(Path(environment.prefix)).read_receipt()
-    return _replacement(session, _facts(session, environment, receipt), receipt) if receipt is not None else None
+    return (
+        _find_replacement(session, _observe_facts(session, environment, receipt), receipt)
+        if receipt is not None
+        else None
+    )
 
 
 def accept(session: Session, environment: Environment) -> Replacement | None:
@@ -298,21 +302,21 @@ def accept(session: Session, environment: Environment) -> Replacement | None:
         receipt = store.read_receipt()
         if receipt is None:
             return None
-        facts = _facts(session, environment, receipt)
+        facts = _observe_facts(session, environment, receipt)
         refuse_if_protected(facts)
-        accepted = _replacement(session, facts, receipt)
+        accepted = _find_replacement(session, facts, receipt)
         if accepted is not None:
             _withdraw(session, store, facts)
     return accepted
 
 
-def _facts(session: Session, environment: Environment, receipt: Receipt) -> Facts:
+def _observe_facts(session: Session, environment: Environment, receipt: Receipt) -> Facts:
     return facts_of(
         session, environment, ObservationRequest(recipe=read_recorded_recipe(session, environment, receipt))
     )
 
 
-def _replacement(session: Session, facts: Facts, receipt: Receipt) -> Replacement | None:
+def _find_replacement(session: Session, facts: Facts, receipt: Receipt) -> Replacement | None:
     recipe = recipe_named(session, receipt.recipe)
     (finding,) = judge(session, facts, receipt, recipe, (_SWAPPED,)).findings
     if finding.status is not Status.ERROR:
@@ -326,7 +330,7 @@ def _withdraw(session: Session, store: JournalStore, facts: Facts) -> None:
     project, package = find_pinned_project(session, facts.environment), find_installed_guard(facts)
     with begin(store, document, site_packages=site_packages, stamp=stamp) as transaction:
         unpinning = pin_removal(store, transaction.stage)
-        registration = _registration(store)
+        registration = _list_registration_moves(store)
         transaction.perform((*moves_out(store, site_packages), *package_moves(facts), *registration, *unpinning))
         if package is not None:
             note_removal(package, facts, session.now(), transaction)
@@ -335,7 +339,7 @@ def _withdraw(session: Session, store: JournalStore, facts: Facts) -> None:
         transaction.retire(stamp.at)
 
 
-def _registration(store: JournalStore) -> tuple[Move, ...]:
+def _list_registration_moves(store: JournalStore) -> tuple[Move, ...]:
     """Conda would go on taking our packages out of the channel that it registers."""
     if not (store.prefix / REGISTRATION).is_file():
         return ()

@@ -37,13 +37,13 @@ from fastinstall.proof.stack_operations import (
 from fastinstall.verbs.bench_stacks import make_bench_execution_context, observe_context, prepare_stacks
 
 
-def bench(session: Session, environment: Environment, wish: BenchRequest) -> BenchReport:
+def bench(session: Session, environment: Environment, request: BenchRequest) -> BenchReport:
     """Measure, judge and advise.
 
     Args:
         session: the outside world.
         environment: the target.
-        wish: what is measured, and how long.
+        request: what is measured, and how long.
 
     Raises:
         UndeterminedError: there is no PIL, no image, or none that can be measured.
@@ -52,18 +52,18 @@ def bench(session: Session, environment: Environment, wish: BenchRequest) -> Ben
     """
     remarks: list[str] = []
     with files.temporary_directory("bench", within=session.own_cache() / "tmp") as space:
-        context = observe_context(session, environment, wish, space, remarks)
+        context = observe_context(session, environment, request, space, remarks)
         stacks = prepare_stacks(context)
         context = context.from_now()
-        workloads = tuple(_workloads(context, stacks)) if wish.loading else ()
-        operations = compare_operations(context, stacks) if wish.operations else None
+        workloads = tuple(_measure_workloads(context, stacks)) if request.loading else ()
+        operations = compare_operations(context, stacks) if request.operations else None
         return BenchReport(
             prefix=environment.prefix,
             python=context.facts.interpreter.version,
             machine=context.machine,
             measured_at=session.now().isoformat(timespec="seconds"),
             tool_version=__version__,
-            effort="quick" if wish.quick else "full",
+            effort="quick" if request.quick else "full",
             seconds=round(context.elapsed(), 2),
             workloads=workloads,
             operations=operations,
@@ -88,11 +88,11 @@ def candidate_names(_session: Session) -> tuple[PossibleCandidate, ...]:
     return list_known_candidates()
 
 
-def _workloads(context: BenchContext, stacks: ComparableStacks) -> Iterator[WorkloadResult]:
+def _measure_workloads(context: BenchContext, stacks: ComparableStacks) -> Iterator[WorkloadResult]:
     names = task_names(context)
     context = context.with_time_for(len(names))
     candidate_runs = choose_candidate_runs(context, materials_for(context, stacks))
-    target_rate = _target_rate(context)
+    target_rate = _find_target_rate(context)
     left_out: list[str] = []
     for number, name in enumerate(names):
         least = minimum_workload_seconds(name)
@@ -100,13 +100,13 @@ def _workloads(context: BenchContext, stacks: ComparableStacks) -> Iterator[Work
             left_out.append(name)
             continue
         seconds = max(least, share_of(context.left(), name, names[number + 1 :]))
-        yield _workload(context, name, candidate_runs, target_rate, seconds)
+        yield _measure_workload(context, name, candidate_runs, target_rate, seconds)
     if left_out:
         command = f"fastinstall bench --quick --workload {','.join(left_out)}"
         context.remark(f"no time was left for {listing(left_out)}; to measure it: {command}")
 
 
-def _workload(
+def _measure_workload(
     context: BenchContext,
     name: str,
     candidate_runs: tuple[CandidateRun, ...],
@@ -124,7 +124,7 @@ def _workload(
         compared.workload,
         context.machine,
         context.environment,
-        _surroundings(context),
+        _make_surroundings(context),
     )
     return WorkloadResult(
         workload=compared.workload,
@@ -136,7 +136,7 @@ def _workload(
     )
 
 
-def _surroundings(context: BenchContext) -> AdviceSurroundings:
+def _make_surroundings(context: BenchContext) -> AdviceSurroundings:
     return AdviceSurroundings(
         pipeline=context.wish.pipeline,
         codes={each.name: each.code for each in all_adapters()} | {each.name: each.code for each in all_kinds()},
@@ -150,7 +150,7 @@ def _surroundings(context: BenchContext) -> AdviceSurroundings:
     )
 
 
-def _target_rate(context: BenchContext) -> float | None:
+def _find_target_rate(context: BenchContext) -> float | None:
     if not context.wish.step:
         return context.wish.target_rate
     from fastinstall.bench.training_step import rate_of_step  # noqa: PLC0415 (only with --step)
@@ -171,17 +171,17 @@ def compare_operations(context: BenchContext, stacks: ComparableStacks) -> Speed
     Where our build is in place, it is held against the official wheel; elsewhere what is in place is held against
     our build, so that the table always reads: this is what fastinstall brings.
     """
-    pair = _pair(context, stacks)
+    pair = _choose_pair(context, stacks)
     if pair is None:
         context.remark("no table of operations: there is neither another official wheel nor our build to compare with")
         return None
-    effort = _effort(context)
+    effort = _choose_effort(context)
     if effort is None:
         context.remark("no table of operations: no time was left; --only operations measures it alone")
         return None
     context.session.emit(Started(stage="measure", message=f"operations: {pair[0].label} against {pair[1].label}"))
     try:
-        return measure(*pair, effort, _circumstances(context))
+        return measure(*pair, effort, _make_conditions(context))
     except FailedError as error:
         context.remark(f"no table of operations: {error.message}")
         return None
@@ -200,10 +200,12 @@ def compare_with_official(context: BenchContext, effort: TimingEffort) -> SpeedT
     official = BenchStack(
         title=f"pillow {wheels[0].version} (official wheel)", directory=unpack_official_wheel(wheels[0], execution)
     )
-    return measure(_contender(context, official), _in_place(context), effort, _circumstances(context))
+    return measure(
+        _make_compared_pil(context, official), _make_installed_pil(context), effort, _make_conditions(context)
+    )
 
 
-def _effort(context: BenchContext) -> TimingEffort | None:
+def _choose_effort(context: BenchContext) -> TimingEffort | None:
     """Every operation; in quick mode those of a short table that there is time for, the decisive ones first."""
     if not context.wish.quick:
         return TimingEffort(operations=())
@@ -216,25 +218,25 @@ def _effort(context: BenchContext) -> TimingEffort | None:
     return TimingEffort(operations=SHORT[:count], rounds=_QUICK_ROUNDS, seconds=_QUICK_SECONDS)
 
 
-def _pair(context: BenchContext, stacks: ComparableStacks) -> tuple[MeasuredPil, MeasuredPil] | None:
+def _choose_pair(context: BenchContext, stacks: ComparableStacks) -> tuple[MeasuredPil, MeasuredPil] | None:
     if stacks.ours is not None and stacks.ours.directory is not None:
-        return _in_place(context), _contender(context, stacks.ours)
+        return _make_installed_pil(context), _make_compared_pil(context, stacks.ours)
     if stacks.official is not None and stacks.official.directory is not None:
-        return _contender(context, stacks.official), _in_place(context)
+        return _make_compared_pil(context, stacks.official), _make_installed_pil(context)
     return None
 
 
-def _in_place(context: BenchContext) -> MeasuredPil:
+def _make_installed_pil(context: BenchContext) -> MeasuredPil:
     return MeasuredPil(label=context.label, python=context.python)
 
 
-def _contender(context: BenchContext, stack: BenchStack) -> MeasuredPil:
+def _make_compared_pil(context: BenchContext, stack: BenchStack) -> MeasuredPil:
     return MeasuredPil(
         label=stack.title, python=context.python, stage=Path(stack.directory) if stack.directory else None
     )
 
 
-def _circumstances(context: BenchContext) -> MeasurementConditions:
+def _make_conditions(context: BenchContext) -> MeasurementConditions:
     return MeasurementConditions(
         cpu=context.facts.cpu.name,
         measured_at=context.session.now().isoformat(timespec="seconds"),

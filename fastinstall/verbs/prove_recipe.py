@@ -59,7 +59,7 @@ def prove_recipe(session: Session, name: str, target: NamedTarget, wish: Request
 def _run_proof(built: BuildResult, request: BuildRequest, interpreter: Interpreter, context: ExecutionContext) -> Proof:
     ground = ProofContext(interpreter=interpreter, cpu=context.cpu, reference=request.step.chassis)
     subject = subject_of(request.step, built, ground)
-    kept = context.cache / "proofs" / f"{_key(subject, request)}.whole.json"
+    kept = context.cache / "proofs" / f"{_make_key(subject, request)}.whole.json"
     proof = _read_proof(kept)
     if proof is not None and proof.holds:
         context.emit(Noted(message=f"{built.wheel.name} was proven before: {kept}"))
@@ -73,7 +73,7 @@ def _run_proof(built: BuildResult, request: BuildRequest, interpreter: Interpret
     return proof
 
 
-def _key(subject: ProofSubject, request: BuildRequest) -> str:
+def _make_key(subject: ProofSubject, request: BuildRequest) -> str:
     """Everything that the proof speaks of: the wheel and its circumstances, and the sources of its variants."""
     sources = (request.source, request.kernels, request.base, *request.statics.values())
     return digest((subject, [files.sha256(path) for path in sources if path is not None]))

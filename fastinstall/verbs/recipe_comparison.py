@@ -69,35 +69,35 @@ class RecipePreview:
     speed: SpeedTable | None = None
 
 
-def compare_recipes(session: Session, target: NamedTarget, facts: Facts, wish: Request) -> tuple[RecipePreview, ...]:
+def compare_recipes(session: Session, target: NamedTarget, facts: Facts, request: Request) -> tuple[RecipePreview, ...]:
     """What each recipe would give for a target, the recommended ones first.
 
     Args:
         session: the outside world.
         target: what is meant.
         facts: of it.
-        wish: of which the version and the levels are left out, for they belong to one recipe.
+        request: of which the version and the levels are left out, for they belong to one recipe.
 
     Raises:
         FailedError: the index cannot be reached.
     """
     recipes = sorted(all_recipes(session), key=lambda recipe: not recipe.recommended)
-    releases = releases_of_all(session, target, recipes, facts.interpreter, wish)
+    releases = releases_of_all(session, target, recipes, facts.interpreter, request)
     speeds = tuple(_read_measured_tables(session.directories.cache, facts.cpu.name))
-    plain = Request(recipe=wish.recipe, dist_name=wish.dist_name)
+    plain = Request(recipe=request.recipe, dist_name=request.dist_name)
     return tuple(_offer(recipe, releases[recipe.name], facts, plain, speeds) for recipe in recipes)
 
 
 def _offer(
-    recipe: Recipe, releases: Releases, facts: Facts, wish: Request, speeds: tuple[SpeedTable, ...]
+    recipe: Recipe, releases: Releases, facts: Facts, request: Request, speeds: tuple[SpeedTable, ...]
 ) -> RecipePreview:
     try:
-        refuse_unsuited(recipe, facts.cpu, wish)
-        usable = buildable(releases, recipe, facts.cpu, wish)
-        choice = newest_fitting(usable, recipe, facts.interpreter, facts.stack.dependants, wish)
+        refuse_unsuited(recipe, facts.cpu, request)
+        usable = buildable(releases, recipe, facts.cpu, request)
+        choice = newest_fitting(usable, recipe, facts.interpreter, facts.stack.dependants, request)
     except (RefusedError, UsageError) as error:
         return RecipePreview(recipe=recipe, choice=None, problem=error.message)
-    made = f"{wish.dist_name} {base_version(choice.version)}+{recipe.source.label}."
+    made = f"{request.dist_name} {base_version(choice.version)}+{recipe.source.label}."
     return RecipePreview(
         recipe=recipe,
         choice=choice,

@@ -41,46 +41,46 @@ _VERB = "doctor --fix"
 """What the list of what can be undone calls it."""
 
 
-def plan_repair(session: Session, environment: Environment, wish: Request) -> Plan:
+def plan_repair(session: Session, environment: Environment, request: Request) -> Plan:
     """Decide what makes an environment healthy again.
 
     Where a setup is on record, exactly its build comes back, from the cache if it is there; unless somebody has put a
     later Pillow in its place on purpose, or something requires what is there: then that version is built, with the
-    receipt's wish. Where nothing is on record, it is a setup as `wish` has it.
+    receipt's wish. Where nothing is on record, it is a setup as `request` has it.
 
     Raises:
         RefusedError: neither can be had; says what can be done instead.
         FastinstallError: as a setup's planning.
     """
-    return replace(_planned(session, environment, wish), verb=_VERB)
+    return replace(_plan_repair(session, environment, request), verb=_VERB)
 
 
-def _planned(session: Session, environment: Environment, wish: Request) -> Plan:
+def _plan_repair(session: Session, environment: Environment, request: Request) -> Plan:
     receipt = receipt_of(environment)
     if receipt is None:
-        return _reinstalling(session, plan(session, NamedTarget(prefix=Path(environment.prefix)), wish))
-    facts = _facts(session, environment, receipt)
+        return _add_reinstalls(session, plan(session, NamedTarget(prefix=Path(environment.prefix)), request))
+    facts = _observe_facts(session, environment, receipt)
     recipe = recipe_named(session, receipt.recipe)
     done = nothing_to_do(facts, recipe, receipt.wish, receipt) or guard_plan(facts, recipe, receipt.wish, receipt)
     if done is not None and not _is_link(facts):
         return done
     intent = intent_of(facts, receipt)
     if intent is None or not intent.is_kept:
-        restored = _restoring(session, environment, facts, receipt)
-        return _reinstalling(session, with_word_of(restored, intent, receipt, recipe))
-    followed = plan_following(session, environment, receipt, intent, wish)
+        restored = _plan_restoring_wheel(session, environment, facts, receipt)
+        return _add_reinstalls(session, with_word_of(restored, intent, receipt, recipe))
+    followed = plan_following(session, environment, receipt, intent, request)
     if followed.plan is not None:
-        return _reinstalling(session, followed.plan)
-    return _returning(session, _Swapped(facts=facts, receipt=receipt, intent=intent), followed.reasons, wish)
+        return _add_reinstalls(session, followed.plan)
+    return _plan_return(session, _Swapped(facts=facts, receipt=receipt, intent=intent), followed.reasons, request)
 
 
-def repair(session: Session, planned: Plan, wish: Request, agree: PlanConsent) -> Receipt:
+def repair(session: Session, planned: Plan, request: Request, agree: PlanConsent) -> Receipt:
     """Carry out what `plan_repair` has decided.
 
     Args:
         session: the outside world.
         planned: the plan, consented to.
-        wish: as of `plan_repair`.
+        request: as of `plan_repair`.
         agree: asks for consent to another plan, where the version that somebody wanted does not prove.
 
     Raises:
@@ -94,7 +94,7 @@ def repair(session: Session, planned: Plan, wish: Request, agree: PlanConsent) -
             raise
         for line in error.details:
             session.emit(Noted(message=line))
-        back = replace(_returning(session, swapped, (error.message,), wish), verb=_VERB)
+        back = replace(_plan_return(session, swapped, (error.message,), request), verb=_VERB)
         return _announce_repair_eta(session, agree(back))
 
 
@@ -116,25 +116,25 @@ def _find_swapped_stack(session: Session, environment: Environment) -> _Swapped 
     receipt = receipt_of(environment)
     if receipt is None:
         return None
-    facts = _facts(session, environment, receipt)
+    facts = _observe_facts(session, environment, receipt)
     intent = intent_of(facts, receipt)
     return _Swapped(facts=facts, receipt=receipt, intent=intent) if intent is not None else None
 
 
-def _returning(session: Session, swapped: _Swapped, reasons: Sequence[str], wish: Request) -> Plan:
+def _plan_return(session: Session, swapped: _Swapped, reasons: Sequence[str], request: Request) -> Plan:
     """Back to ours, which is a risk to be allowed; refused where something requires what is in place."""
     environment, intent = swapped.facts.environment, swapped.intent
     if intent.unmet:
         raise refusal(intent, reasons, environment.prefix)
-    restored = _restoring(session, environment, swapped.facts, swapped.receipt)
-    return _reinstalling(session, returning(restored, intent, reasons, wish.allow))
+    restored = _plan_restoring_wheel(session, environment, swapped.facts, swapped.receipt)
+    return _add_reinstalls(session, returning(restored, intent, reasons, request.allow))
 
 
-def _restoring(session: Session, environment: Environment, facts: Facts, receipt: Receipt) -> Plan:
-    return plan_restoring(session, environment, receipt, _releases(session, receipt, facts))
+def _plan_restoring_wheel(session: Session, environment: Environment, facts: Facts, receipt: Receipt) -> Plan:
+    return plan_restoring(session, environment, receipt, _find_releases(session, receipt, facts))
 
 
-def _reinstalling(session: Session, planned: Plan) -> Plan:
+def _add_reinstalls(session: Session, planned: Plan) -> Plan:
     """In a conda environment other packages get back what was taken from them, in the same transaction."""
     environment = planned.environment
     if environment.kind is not EnvironmentKind.CONDA or not planned.steps:
@@ -149,13 +149,13 @@ def _is_link(facts: Facts) -> bool:
     return facts.stack.directory is not None and Path(facts.stack.directory).is_symlink()
 
 
-def _facts(session: Session, environment: Environment, receipt: Receipt) -> Facts:
+def _observe_facts(session: Session, environment: Environment, receipt: Receipt) -> Facts:
     return facts_of(
         session, environment, ObservationRequest(recipe=read_recorded_recipe(session, environment, receipt))
     )
 
 
-def _releases(session: Session, receipt: Receipt, facts: Facts) -> Releases:
+def _find_releases(session: Session, receipt: Receipt, facts: Facts) -> Releases:
     cached = find_wheel(session.directories.cache, receipt.wheel_sha256)
     if cached is not None:
         wheel = Artefact(
@@ -189,7 +189,7 @@ class InPlacePlan:
 
 
 def plan_following(
-    session: Session, environment: Environment, receipt: Receipt, intent: Intent, wish: Request
+    session: Session, environment: Environment, receipt: Receipt, intent: Intent, request: Request
 ) -> InPlacePlan:
     """Plan our build of the version in place: by the receipt's recipe, else with the kernels merged onto it.
 
@@ -198,13 +198,13 @@ def plan_following(
         environment: the target.
         receipt: of the setup that was replaced; its wish is kept, but for the version.
         intent: what took its place.
-        wish: of this run: risks, and whether there is a network.
+        request: of this run: risks, and whether there is a network.
     """
     reasons: dict[str, None] = {}
     reachable = True
     for recipe in dict.fromkeys((receipt.recipe, Request().recipe)):
-        for wanted in _attempts(
-            session, _make_followed_request(receipt, recipe, intent.version, wish), reachable=reachable
+        for wanted in _list_attempts(
+            session, _make_followed_request(receipt, recipe, intent.version, request), reachable=reachable
         ):
             made = _plan_following(session, environment, wanted)
             if isinstance(made, Plan):
@@ -216,7 +216,7 @@ def plan_following(
     return InPlacePlan(plan=None, reasons=tuple(reasons))
 
 
-def _attempts(session: Session, wanted: Request, *, reachable: bool) -> Iterator[Request]:
+def _list_attempts(session: Session, wanted: Request, *, reachable: bool) -> Iterator[Request]:
     """With the index, as long as it answers; without one what was fetched before may do."""
     if reachable or wanted.offline:
         yield wanted
@@ -225,7 +225,7 @@ def _attempts(session: Session, wanted: Request, *, reachable: bool) -> Iterator
         yield replace(wanted, offline=True)
 
 
-def _make_followed_request(receipt: Receipt, recipe: str, version: str, wish: Request) -> Request:
+def _make_followed_request(receipt: Receipt, recipe: str, version: str, request: Request) -> Request:
     kept = tuple(risk for risk in receipt.wish.allow if risk not in _OF_ONE_VERSION)
     return replace(
         receipt.wish,
@@ -233,29 +233,29 @@ def _make_followed_request(receipt: Receipt, recipe: str, version: str, wish: Re
         version=version,
         upgrade=False,
         avoid=(),
-        offline=wish.offline or receipt.wish.offline,
-        wheelhouse=wish.wheelhouse or receipt.wish.wheelhouse,
-        allow=tuple(dict.fromkeys((*kept, *wish.allow))),
+        offline=request.offline or receipt.wish.offline,
+        wheelhouse=request.wheelhouse or receipt.wish.wheelhouse,
+        allow=tuple(dict.fromkeys((*kept, *request.allow))),
     )
 
 
-def _plan_following(session: Session, environment: Environment, wish: Request) -> Plan | FastinstallError:
+def _plan_following(session: Session, environment: Environment, request: Request) -> Plan | FastinstallError:
     try:
-        _refuse_unless_offered(session, environment, wish)
-        return plan(session, NamedTarget(prefix=Path(environment.prefix)), wish)
+        _refuse_unless_offered(session, environment, request)
+        return plan(session, NamedTarget(prefix=Path(environment.prefix)), request)
     except (UsageError, RefusedError, FailedError) as error:
         return error
 
 
-def _refuse_unless_offered(session: Session, environment: Environment, wish: Request) -> None:
+def _refuse_unless_offered(session: Session, environment: Environment, request: Request) -> None:
     """Look whether there is such a version at all, before anything else is looked at for it."""
-    recipe = recipe_named(session, wish.recipe)
+    recipe = recipe_named(session, request.recipe)
     interpreter = observe_interpreter(Path(environment.python))
-    index = index_for(session, wish, settings_of(session, Path(environment.python)))
+    index = index_for(session, request, settings_of(session, Path(environment.python)))
     offered = index.releases(recipe, interpreter)
     versions = {base_version(artefact.version) for artefact in (*offered.sources, *offered.prebuilt)}
-    if wish.version not in versions:
-        raise UsageError(f"{offered.origin} has no {recipe.source.pypi} {wish.version}")
+    if request.version not in versions:
+        raise UsageError(f"{offered.origin} has no {recipe.source.pypi} {request.version}")
 
 
 def _explain_plan(made: Plan, intent: Intent) -> Plan:
@@ -290,8 +290,8 @@ def returning(plan: Plan, intent: Intent, reasons: Sequence[str], allowed: Itera
     )
     others = tuple(each for each in plan.hazards if each.risk is not Risk.DOWNGRADE)
     kept = tuple(risk for risk in plan.wish.allow if risk is not Risk.DOWNGRADE)
-    wish = replace(plan.wish, allow=(*kept, Risk.DOWNGRADE) if hazard.allowed else kept)
-    return replace(plan, wish=wish, hazards=(hazard, *others))
+    request = replace(plan.wish, allow=(*kept, Risk.DOWNGRADE) if hazard.allowed else kept)
+    return replace(plan, wish=request, hazards=(hazard, *others))
 
 
 def ways_out(plan: Plan) -> tuple[str, ...]:

@@ -60,7 +60,7 @@ def history(environment: Environment) -> Transactions:
     """What can be undone, newest first, and what it holds; those whose journal cannot be read come first."""
     store = JournalStore(Path(environment.prefix))
     damaged = tuple(_describe_damaged_transaction(store, each) for each in store.unreadable())
-    found = (*damaged, *(_past(info) for info in store.readable()))
+    found = (*damaged, *(_make_past_transaction(info) for info in store.readable()))
     return Transactions(transactions=found, held_bytes=sum(each.held_bytes for each in found))
 
 
@@ -91,7 +91,7 @@ def undo(session: Session, environment: Environment, *, to: str | None, force: b
         receipt, chosen = receipt_if_readable(store), _choose_transactions(store, to)
         with signals.defer_signals():  # all of them, or none
             done = tuple(_roll_back(session, environment, chosen, to, force=force))
-        return (*result.sentences, *done, *pin_left_behind(store), *_unmet(session, prefix, receipt))
+        return (*result.sentences, *done, *pin_left_behind(store), *_find_unmet_requirements(session, prefix, receipt))
 
 
 def forgettable_in(environment: Environment, identifier: str | None) -> ForgettableHistory:
@@ -99,7 +99,7 @@ def forgettable_in(environment: Environment, identifier: str | None) -> Forgetta
     store = JournalStore(Path(environment.prefix))
     if identifier is not None and unreadable_named(store, identifier) is not None:
         return ForgettableHistory(transactions=(), held_bytes=0, damaged=identifier)
-    found = tuple(_past(info) for info in forgettable(store, identifier))
+    found = tuple(_make_past_transaction(info) for info in forgettable(store, identifier))
     return ForgettableHistory(transactions=found, held_bytes=sum(each.held_bytes for each in found))
 
 
@@ -135,7 +135,7 @@ def forget_in(session: Session, environment: Environment, identifier: str | None
     return (*result.sentences, *told, f"{format_bytes(freed)} freed" if gone else "nothing to forget")
 
 
-def _past(info: TransactionInfo) -> PastTransaction:
+def _make_past_transaction(info: TransactionInfo) -> PastTransaction:
     title, held = info.title, info.held_bytes
     return PastTransaction(
         id=info.id,
@@ -176,11 +176,11 @@ def _choose_transactions(store: JournalStore, to: str | None) -> tuple[str, ...]
             raise RefusedError(f"{store.prefix}: nothing to undo: fastinstall has set up nothing here")
         return known[:1]  # the acceptance of what is in place, or a setup whose receipt cannot be read
     if receipt.id not in known:
-        raise _way_back_gone(store, receipt, known)
+        raise _make_missing_cache_error(store, receipt, known)
     return known[: known.index(receipt.id) + 1]
 
 
-def _way_back_gone(store: JournalStore, receipt: Receipt, known: tuple[str, ...]) -> RefusedError:
+def _make_missing_cache_error(store: JournalStore, receipt: Receipt, known: tuple[str, ...]) -> RefusedError:
     where, python = quote(store.prefix), quote(receipt.environment.python)
     stock = f"pillow=={base_version(receipt.source_version)}"  # what takes ours, takes that
     replaced = f"; it had replaced {receipt.previous}" if receipt.previous else ""
@@ -207,14 +207,14 @@ def _roll_back(
     except EnvironmentDamagedError as error:
         details = (*error.details, in_place(store.prefix))
         raise EnvironmentDamagedError(error.message, hint=error.hint, details=details) from error
-    yield from _sentences(store.prefix, done)
+    yield from _describe_rollback(store.prefix, done)
     yield from unpinning.sentences
     absent = absence(Path(environment.python))
     if absent:
         yield f"{environment.python}: {absent}; the files are back, and whether they work there could not be tried"
 
 
-def _unmet(session: Session, prefix: Path, receipt: Receipt | None) -> Iterator[str]:
+def _find_unmet_requirements(session: Session, prefix: Path, receipt: Receipt | None) -> Iterator[str]:
     """What a conda package that came back has to have, and has no longer."""
     if kind_of_prefix(prefix) is not EnvironmentKind.CONDA:
         return
@@ -224,17 +224,17 @@ def _unmet(session: Session, prefix: Path, receipt: Receipt | None) -> Iterator[
     yield from unmet_sentences(read_records(prefix / "conda-meta").packages, names, str(prefix))
 
 
-def _sentences(prefix: Path, done: RolledBack) -> tuple[str, ...]:
+def _describe_rollback(prefix: Path, done: RolledBack) -> tuple[str, ...]:
     return (
         *(f"undone: {identifier}" for identifier in done.ids),
         *(f"kept aside, and not fastinstall's: {path}" for path in done.kept),
         *(f"could not come back, somebody had removed it: {path}" for path in done.lost),
-        *_left(prefix),
+        *_mention_kept_files(prefix),
         f"back to the state before {'it' if done.receipt else 'fastinstall'}: {in_place(prefix)}",
     )
 
 
-def _left(prefix: Path) -> Iterator[str]:
+def _mention_kept_files(prefix: Path) -> Iterator[str]:
     """What rollbacks have kept for people, this one and earlier ones."""
     kept = prefix / KEPT
     if kept.is_dir():
@@ -262,12 +262,12 @@ def find_foreign_packages(session: Session, store: JournalStore) -> tuple[str, .
     receipt = receipt_if_readable(store)
     recipe = recipe_of(session, receipt)
     logs = [store.journal(info.id).read() for info in store.readable()]
-    found = tuple(path for site in _sites(logs) for path in _distributions(store.prefix, site, recipe))
+    found = tuple(path for site in _list_sites(logs) for path in _list_distributions(store.prefix, site, recipe))
     if receipt is None:
         brought = _list_brought_files(logs)
         return tuple(path for path in found if path not in brought)
     distributions = (path for path in found if PurePath(path).name != receipt.metadata)
-    return (*distributions, *_other_records(store.prefix, recipe, receipt))
+    return (*distributions, *_list_other_records(store.prefix, recipe, receipt))
 
 
 def recipe_of(session: Session, receipt: Receipt | None) -> Recipe:
@@ -283,14 +283,14 @@ def list_provided_names(recipe: Recipe) -> set[str]:
     return {*recipe.replaces, recipe.source.pypi, recipe.source.chassis}
 
 
-def _sites(logs: Iterable[Log]) -> tuple[str, ...]:
+def _list_sites(logs: Iterable[Log]) -> tuple[str, ...]:
     """Every site-packages that a transaction was about."""
     begun = (log.begun for log in logs if log.begun is not None)
     directories = (directory.path for each in begun for directory in each.directories)
     return tuple(dict.fromkeys(path for path in directories if PurePath(path).name in _SITES))
 
 
-def _distributions(prefix: Path, site: str, recipe: Recipe) -> Iterator[str]:
+def _list_distributions(prefix: Path, site: str, recipe: Recipe) -> Iterator[str]:
     there = observe_distributions(prefix / site)
     owners = observe_owners(
         prefix / site, tuple(map(normalise_distribution_name, list_provided_names(recipe))), there, thorough=False
@@ -303,7 +303,7 @@ def _list_brought_files(logs: Iterable[Log]) -> set[str]:
     return {move.live for move in moves if move.kind is not MoveKind.OUT}
 
 
-def _other_records(prefix: Path, recipe: Recipe, receipt: Receipt) -> Iterator[str]:
+def _list_other_records(prefix: Path, recipe: Recipe, receipt: Receipt) -> Iterator[str]:
     """Records of conda packages in the place of ours; where ours is none of conda's, conda's was there before."""
     if receipt.conda is None or kind_of_prefix(prefix) is not EnvironmentKind.CONDA:
         return

@@ -72,7 +72,7 @@ def audit_core(core: Path, symbols: tuple[str, ...], ldflags: tuple[str, ...]) -
         FailedError: it cannot be read, is not optimised, lacks kernels, or does not bear its CPU level.
     """
     try:
-        problems = (_optimised(core), _kernels(core, symbols), _level(core, ldflags))
+        problems = (_audit_optimisation(core), _audit_kernels(core, symbols), _audit_level(core, ldflags))
     except (ElfError, OSError) as error:
         raise FailedError(f"the built core cannot be read: {error}") from error
     found = tuple(problem for problem in problems if problem)
@@ -80,19 +80,19 @@ def audit_core(core: Path, symbols: tuple[str, ...], ldflags: tuple[str, ...]) -
         raise FailedError(f"{core.name} is not what was asked for: {found[0]}", details=found)
 
 
-def _optimised(core: Path) -> str:
+def _audit_optimisation(core: Path) -> str:
     share = measure_unoptimised_share(core)
     if share is None or share < _MOST_UNOPTIMISED:
         return ""
     return f"it was compiled without optimisation ({share:.0%} of its functions begin as at -O0)"
 
 
-def _kernels(core: Path, symbols: tuple[str, ...]) -> str:
+def _audit_kernels(core: Path, symbols: tuple[str, ...]) -> str:
     missing = sorted(set(symbols) - read_defined_symbols(core))
     return f"kernels are missing: {', '.join(missing)}" if missing else ""
 
 
-def _level(core: Path, ldflags: tuple[str, ...]) -> str:
+def _audit_level(core: Path, ldflags: tuple[str, ...]) -> str:
     asked = next((match[1] for flag in ldflags if (match := _LEVEL_FLAG.search(flag))), None)
     noted = read_dynamic(core).isa_needed
     return f"it is marked {noted or 'with no CPU level'}, not {asked}" if asked and noted != asked else ""
@@ -177,14 +177,14 @@ def certify_base_wheel(chassis: BaseWheel, variables: Mapping[str, str], directo
 
 def platforms(certified: str, official: tuple[str, ...]) -> tuple[str, ...]:
     """The official tags where the certified one promises at least as much, else the certified one alone."""
-    limits = [_libc(tag) for tag in official]
-    own = _libc(certified)
+    limits = [_parse_libc_tag(tag) for tag in official]
+    own = _parse_libc_tag(certified)
     if own is not None and all(limit is not None and limit[0] == own[0] and own[1] <= limit[1] for limit in limits):
         return official
     return (certified,)
 
 
-def _libc(tag: str) -> tuple[str, tuple[int, int]] | None:
+def _parse_libc_tag(tag: str) -> tuple[str, tuple[int, int]] | None:
     match = _MANYLINUX.fullmatch(tag)
     return (f"{match[1]} {match[4]}", (int(match[2]), int(match[3]))) if match else None
 
@@ -306,7 +306,7 @@ def assemble(parts: Parts) -> Path:
     request, started = parts.request, time.monotonic()
     request.emit(Started(stage="bundle", message="putting the wheel together"))
     for lane in parts.lanes:
-        audit_core(_core(parts, lane), _list_expected_symbols(parts), lane.target.ldflags)
+        audit_core(_locate_core(parts, lane), _list_expected_symbols(parts), lane.target.ldflags)
     tree, platforms = _bundle_libraries(parts)
     wheel = _label_wheel(parts, tree, platforms)
     request.emit(Finished(stage="bundle", message=wheel.name, seconds=time.monotonic() - started))
@@ -323,7 +323,7 @@ def _list_expected_symbols(parts: Parts) -> tuple[str, ...]:
     return tuple(symbol for symbol in wanted if symbol in words)
 
 
-def _core(parts: Parts, lane: CompiledLevel) -> Path:
+def _locate_core(parts: Parts, lane: CompiledLevel) -> Path:
     return lane.tree / parts.request.recipe.package / f"{CORE}{parts.request.interpreter.extension_suffix}"
 
 
@@ -331,7 +331,7 @@ def _bundle_libraries(parts: Parts) -> tuple[Path, tuple[str, ...]]:
     """The tree of the wheel, and its platform tags."""
     request, chassis, first = parts.request, parts.chassis, parts.lanes[0]
     if chassis is not None:
-        by_level = {lane.target.level: _core(parts, lane) for lane in parts.lanes}
+        by_level = {lane.target.level: _locate_core(parts, lane) for lane in parts.lanes}
         with hide_idle_libraries(chassis):
             take_version(chassis, first.tree)
             place_cores(request, chassis, {berth: by_level[berth.target.level] for berth in parts.berths})

@@ -59,7 +59,7 @@ class BaseWheel:
         Raises:
             FailedError: more than one bears that name.
         """
-        found = [name for name in self.bundled if _stem(name) == f"lib{link}"]
+        found = [name for name in self.bundled if _strip_library_version(name) == f"lib{link}"]
         if len(found) > 1:
             raise FailedError(f"{self.filename}: lib{link} is ambiguous: {', '.join(found)}")
         return found[0] if found else None
@@ -108,9 +108,9 @@ def hide_idle_libraries(chassis: BaseWheel) -> Iterator[None]:
 
     Where the core was built without a codec, its library would only lie there.
     """
-    before = _reached(chassis)
+    before = _find_used_libraries(chassis)
     yield
-    for name in before.keys() - _reached(chassis).keys():
+    for name in before.keys() - _find_used_libraries(chassis).keys():
         files.discard(before[name])
 
 
@@ -143,12 +143,12 @@ def require_known_libraries(chassis: BaseWheel, core: Path, run_path: str) -> No
         raise FailedError(f"{core.name} searches its libraries in {found!r}, where {run_path!r} was asked for")
 
 
-def _reached(chassis: BaseWheel) -> dict[str, Path]:
+def _find_used_libraries(chassis: BaseWheel) -> dict[str, Path]:
     return find_reached_libraries(chassis.package.rglob("*.so"), chassis.libraries)
 
 
 def _require_same_code(chassis: BaseWheel, package: Path) -> None:
-    official, built = _python_code(chassis.package), _python_code(package)
+    official, built = _read_python_code(chassis.package), _read_python_code(package)
     different = sorted(name for name in official.keys() | built.keys() if official.get(name) != built.get(name))
     if different:
         raise FailedError(
@@ -158,12 +158,12 @@ def _require_same_code(chassis: BaseWheel, package: Path) -> None:
         )
 
 
-def _python_code(package: Path) -> dict[str, bytes]:
+def _read_python_code(package: Path) -> dict[str, bytes]:
     found = {path.relative_to(package).as_posix(): path for path in package.rglob("*") if path.suffix in _PYTHON_CODE}
     return {name: path.read_bytes() for name, path in found.items() if name != VERSION_FILE}
 
 
-def _stem(name: str) -> str:
+def _strip_library_version(name: str) -> str:
     """The name alone: "libtiff" for "libtiff-295fd75c.so.6.2.0" and for "libtiff.so.6"."""
     return re.sub(r"(-[0-9a-f]{8,})?\.so(\..*)?$", "", name)
 

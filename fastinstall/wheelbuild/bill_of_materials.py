@@ -118,7 +118,11 @@ def bill_of_materials(contents: WheelComponents, tree: Path) -> str:
         contents: what went in.
         tree: the unpacked wheel with its bundled libraries, and with the official bills where it has some.
     """
-    components = [*_made_from(contents), *map(_static, contents.statics), *_from_tree(tree)]
+    components = [
+        *_list_included_distributions(contents),
+        *map(_describe_static_library, contents.statics),
+        *_from_tree(tree),
+    ]
     references = sorted(component["bom-ref"] for component in components)
     document = {
         "$schema": _SCHEMA,
@@ -128,18 +132,18 @@ def bill_of_materials(contents: WheelComponents, tree: Path) -> str:
         "metadata": {
             "lifecycles": [{"phase": "build"}],
             "tools": {"components": [{"type": "application", "name": "fastinstall", "version": __version__}]},
-            "component": _own(contents),
+            "component": _describe_wheel(contents),
         },
         "components": components,
         "dependencies": [{"ref": _OWN, "dependsOn": references}],
-        "formulation": [{"bom-ref": "fastinstall:formula", "components": _made_with(contents)}],
+        "formulation": [{"bom-ref": "fastinstall:formula", "components": _list_build_tools(contents)}],
     }
     number = uuid.uuid5(uuid.NAMESPACE_URL, values.digest(document))
     return json.dumps({**document, "serialNumber": f"urn:uuid:{number}"}, indent=2, ensure_ascii=False) + "\n"
 
 
-def _own(contents: WheelComponents) -> _Component:
-    purl = _purl("pypi", contents.distribution, contents.version)
+def _describe_wheel(contents: WheelComponents) -> _Component:
+    purl = _make_purl("pypi", contents.distribution, contents.version)
     found = {
         "type": "library",
         "bom-ref": _OWN,
@@ -147,11 +151,11 @@ def _own(contents: WheelComponents) -> _Component:
         "version": contents.version,
         "purl": purl,
     }
-    ancestors = [_package(each) for each in (contents.source, contents.kernels) if each is not None]
-    return {**found, "pedigree": {"ancestors": ancestors, "notes": _notes(contents)}}
+    ancestors = [_describe_package(each) for each in (contents.source, contents.kernels) if each is not None]
+    return {**found, "pedigree": {"ancestors": ancestors, "notes": _describe_changes(contents)}}
 
 
-def _notes(contents: WheelComponents) -> str:
+def _describe_changes(contents: WheelComponents) -> str:
     source, kernels, base = contents.source, contents.kernels, contents.base
     if kernels is None or base is None:
         return f"Its core is {source.name} {source.version}, compiled by fastinstall."
@@ -160,59 +164,59 @@ def _notes(contents: WheelComponents) -> str:
     return f"Its core is {source.name} {source.version} with {changes}{left_out}, merged and compiled by fastinstall."
 
 
-def _made_from(contents: WheelComponents) -> list[_Component]:
+def _list_included_distributions(contents: WheelComponents) -> list[_Component]:
     """Distributions whose code or files are in the wheel."""
     parts = [each for each in (contents.source, contents.kernels, contents.chassis) if each is not None]
-    return [{**_package(each), "bom-ref": f"fastinstall:from/{each.filename}"} for each in parts]
+    return [{**_describe_package(each), "bom-ref": f"fastinstall:from/{each.filename}"} for each in parts]
 
 
-def _made_with(contents: WheelComponents) -> list[_Component]:
+def _list_build_tools(contents: WheelComponents) -> list[_Component]:
     """What took part in the making, and is not in the wheel."""
     found: list[_Component] = [{"type": "application", "name": "C compiler", "version": contents.compiler}]
     if contents.base is not None:
-        found.append(_package(contents.base))
+        found.append(_describe_package(contents.base))
     for filename, sha256 in contents.requirements:
         name, version = filename.split("-")[:2]
-        found.append(_package(Ingredient(name=name, version=version, filename=filename, sha256=sha256)))
+        found.append(_describe_package(Ingredient(name=name, version=version, filename=filename, sha256=sha256)))
     return found
 
 
-def _static(part: StaticPart) -> _Component:
+def _describe_static_library(part: StaticPart) -> _Component:
     return {
         "type": "library",
         "bom-ref": f"fastinstall:static/{part.name}",
         "name": part.name,
         **({"version": part.version} if part.version else {}),
         "description": "linked into the core",
-        "hashes": _hashes(part.archive_sha256),
-        "purl": _purl("generic", part.name, part.version),
-        "pedigree": {"ancestors": [_package(part.sdist)]},
+        "hashes": _make_hashes(part.archive_sha256),
+        "purl": _make_purl("generic", part.name, part.version),
+        "pedigree": {"ancestors": [_describe_package(part.sdist)]},
     }
 
 
-def _package(value: Ingredient) -> _Component:
+def _describe_package(value: Ingredient) -> _Component:
     name = re.sub(r"[-_.]+", "-", value.name).lower()
     found: _Component = {"type": "library", "name": value.name, "version": value.version}
-    hashes = {"hashes": _hashes(value.sha256)} if value.sha256 else {}
-    return {**found, **hashes, "purl": f"{_purl('pypi', name, value.version)}?file_name={quote(value.filename)}"}
+    hashes = {"hashes": _make_hashes(value.sha256)} if value.sha256 else {}
+    return {**found, **hashes, "purl": f"{_make_purl('pypi', name, value.version)}?file_name={quote(value.filename)}"}
 
 
 def _from_tree(tree: Path) -> Iterator[_Component]:
     """Bundled libraries, each by its digest and, where the official bills know it, by its name; and vendored code."""
-    known = _official(tree)
+    known = _read_official_bills(tree)
     for path in sorted(tree.glob("*.libs/**/*.so*")):
         location = path.relative_to(tree).as_posix()
         stem = re.sub(r"(-[0-9a-f]{8,})?\.so(\..*)?$", "", path.name)
         names = (_ALIASES.get(stem, stem), stem.removeprefix("lib"))
         told = next((known[name] for name in names if name in known), {"type": "file", "name": location})
-        found = {**told, "bom-ref": f"file:{location}", "hashes": _hashes(files.sha256(path))}
+        found = {**told, "bom-ref": f"file:{location}", "hashes": _make_hashes(files.sha256(path))}
         yield {**found, "evidence": {"occurrences": [{"location": location}]}}
     for name, component in sorted(known.items()):
         if _VENDORED in name:
             yield {**component, "bom-ref": name}
 
 
-def _official(tree: Path) -> dict[str, _Component]:
+def _read_official_bills(tree: Path) -> dict[str, _Component]:
     """What the official wheel's bills tell, by a library's name, and by the whole reference of vendored code.
 
     A bill that cannot be read tells nothing: it is replaced anyway.
@@ -234,12 +238,12 @@ def _describe_component(component: _Component) -> Iterator[tuple[str, _Component
         yield reference, kept
     elif not reference.startswith("pkg:pypi/"):
         name = reference.partition("#")[0].partition("@")[0].rpartition("/")[2]
-        yield name, {**kept, "purl": component.get("purl", _purl("generic", name, version))}
+        yield name, {**kept, "purl": component.get("purl", _make_purl("generic", name, version))}
 
 
-def _purl(kind: str, name: str, version: str) -> str:
+def _make_purl(kind: str, name: str, version: str) -> str:
     return f"pkg:{kind}/{name}@{quote(version)}" if version else f"pkg:{kind}/{name}"
 
 
-def _hashes(sha256: str) -> list[dict[str, str]]:
+def _make_hashes(sha256: str) -> list[dict[str, str]]:
     return [{"alg": "SHA-256", "content": sha256}]

@@ -24,19 +24,19 @@ def explain(request: BuildRequest, completed: Completed, log: Path) -> FailedErr
         completed: the command that failed, both streams joined in `stdout`.
         log: the file that holds all of it.
     """
-    cause = _cause(request, completed.stdout)
+    cause = _find_cause(request, completed.stdout)
     lines = [line for line in completed.stdout.splitlines() if line.strip()]
     details = (*lines[-_LAST_LINES:], f"log: {log}")
     if cause is not None:
         return FailedError(f"the build failed: {cause.message}", hint=cause.hint, details=details)
     refused = dict(_REFUSED.findall(completed.stdout))
     if request.kernels is not None and refused:
-        return _refused_merge(request, refused, log)
+        return _explain_refused_merge(request, refused, log)
     ending = f"killed by {completed.signal_name}" if completed.signal_name else f"exit code {completed.exit_code}"
     return FailedError(f"the build failed ({ending})", hint=f"read the whole log: less {quote(log)}", details=details)
 
 
-def _refused_merge(request: BuildRequest, refused: dict[str, str], log: Path) -> UnprovenError:
+def _explain_refused_merge(request: BuildRequest, refused: dict[str, str], log: Path) -> UnprovenError:
     """What the compiler does not take of a merged source; `refused` has its messages and their files."""
     version = request.step.source.version if request.step.source is not None else request.step.version
     files = tuple(dict.fromkeys(refused.values()))
@@ -45,7 +45,7 @@ def _refused_merge(request: BuildRequest, refused: dict[str, str], log: Path) ->
     return UnprovenError(message, version=version, files=files, details=details)
 
 
-def _cause(request: BuildRequest, output: str) -> FailedError | None:
+def _find_cause(request: BuildRequest, output: str) -> FailedError | None:
     for pattern, cause in _CAUSES:
         match = re.search(pattern, output, re.MULTILINE)
         error = cause(request, match) if match else None
@@ -54,83 +54,88 @@ def _cause(request: BuildRequest, output: str) -> FailedError | None:
     return None
 
 
-def _disk_full(request: BuildRequest, _match: re.Match[str]) -> FailedError:
+def _explain_full_disk(request: BuildRequest, _match: re.Match[str]) -> FailedError:
     where = request.cache
     return FailedError(f"no space left on the device of {where}", hint="FASTINSTALL_CACHE_DIR=DIR moves the cache")
 
 
-def _python_headers(request: BuildRequest, _match: re.Match[str]) -> FailedError:
+def _explain_missing_python_headers(request: BuildRequest, _match: re.Match[str]) -> FailedError:
     return missing_python_headers(request)
 
 
-def _library(request: BuildRequest, match: re.Match[str]) -> FailedError | None:
-    libraries = _matching(request, lambda library: library.option == match[1])
+def _explain_missing_library(request: BuildRequest, match: re.Match[str]) -> FailedError | None:
+    libraries = _select_requirements(request, lambda library: library.option == match[1])
     if not libraries:
         return None
     return FailedError(f"headers or library of {match[1]} were not found", hint=package_hint(libraries))
 
 
-def _header(request: BuildRequest, match: re.Match[str]) -> FailedError | None:
+def _explain_missing_header(request: BuildRequest, match: re.Match[str]) -> FailedError | None:
     name = Path(match[1]).name
-    libraries = _matching(request, lambda library: Path(library.header).name == name)
+    libraries = _select_requirements(request, lambda library: Path(library.header).name == name)
     if not libraries:
         return None
     return FailedError(f"C header {match[1]} is missing", hint=package_hint(libraries))
 
 
-def _linker(request: BuildRequest, match: re.Match[str]) -> FailedError | None:
-    libraries = _matching(request, lambda library: library.link == match[1])
+def _explain_linker_failure(request: BuildRequest, match: re.Match[str]) -> FailedError | None:
+    libraries = _select_requirements(request, lambda library: library.link == match[1])
     if not libraries:
         return None
     return FailedError(f"the linker does not find lib{match[1]}", hint=package_hint(libraries))
 
 
-def _compiler(request: BuildRequest, _match: re.Match[str]) -> FailedError:
+def _explain_missing_compiler(request: BuildRequest, _match: re.Match[str]) -> FailedError:
     command = " ".join(request.compiler.command)
     hint = "apt-get install gcc libc6-dev, or dnf install gcc"
     return FailedError(f"the C compiler ({command}) cannot be run", hint=hint)
 
 
-def _flag(_request: BuildRequest, match: re.Match[str]) -> FailedError:
+def _explain_unknown_flag(_request: BuildRequest, match: re.Match[str]) -> FailedError:
     hint = "ask for a lower --level, or install a later gcc"
     return FailedError(f"the C compiler does not know {match[1]}", hint=hint)
 
 
-def _memory(request: BuildRequest, _match: re.Match[str]) -> FailedError:
+def _explain_lack_of_memory(request: BuildRequest, _match: re.Match[str]) -> FailedError:
     jobs = max(1, request.step.jobs // 2)
     return FailedError("the compiler was killed, probably for memory", hint=f"run again with --jobs {jobs}")
 
 
-def _requirements(request: BuildRequest, match: re.Match[str]) -> FailedError:
+def _explain_missing_requirements(request: BuildRequest, match: re.Match[str]) -> FailedError:
     said = match[0].strip()
     if request.offline:
-        hint = _wheelhouse_hint(request)
+        hint = _hint_at_wheelhouse(request)
         return FailedError(f"the build's own requirements are not in the wheelhouse: {said}", hint=hint)
     hint = "check the network and pip's index settings, or bring them in a --wheelhouse"
     return FailedError(f"the build's own requirements could not be fetched: {said}", hint=hint)
 
 
-def _wheelhouse_hint(request: BuildRequest) -> str:
+def _hint_at_wheelhouse(request: BuildRequest) -> str:
     directory = quote(request.wheelhouse or "DIR")
     python = quote(request.interpreter.executable)
     return f"with a network: {python} -m pip download -d {directory} setuptools pybind11, then --wheelhouse {directory}"
 
 
-def _matching(request: BuildRequest, fits: Callable[[NativeRequirement], bool]) -> tuple[NativeRequirement, ...]:
+def _select_requirements(
+    request: BuildRequest, fits: Callable[[NativeRequirement], bool]
+) -> tuple[NativeRequirement, ...]:
     return tuple(library for library in request.recipe.libraries.values() if fits(library))
 
 
 _CAUSES: tuple[tuple[str, _Cause], ...] = (
-    (r"No space left on device", _disk_full),
-    (r"fatal error: '?Python\.h'?", _python_headers),
-    (r"headers or library files could not be found for (\w+)", _library),
-    (r"DependencyException: (\w+)", _library),
-    (r"fatal error: '?([\w./-]+\.h)'?", _header),
-    (r"ld(?:\.\w+)?: cannot find -l(\w+)", _linker),
-    (r"unrecognized command[- ]line option \W?(-[\w=.+-]+)", _flag),
-    (r"bad value \S+ for \W?(-m[\w=.+-]+)", _flag),
-    (r"Killed signal terminated program cc1|cannot allocate memory|out of memory allocating", _memory),
-    (r"error: command '[^']*' failed: No such file or directory|error: \[Errno 2\].*'(?:cc|gcc|clang)", _compiler),
-    (r"^.*No matching distribution found for .*$", _requirements),
-    (r"^.*Could not find a version that satisfies.*$", _requirements),
+    (r"No space left on device", _explain_full_disk),
+    (r"fatal error: '?Python\.h'?", _explain_missing_python_headers),
+    (r"headers or library files could not be found for (\w+)", _explain_missing_library),
+    (r"DependencyException: (\w+)", _explain_missing_library),
+    (r"fatal error: '?([\w./-]+\.h)'?", _explain_missing_header),
+    (r"ld(?:\.\w+)?: cannot find -l(\w+)", _explain_linker_failure),
+    (r"unrecognized command[- ]line option \W?(-[\w=.+-]+)", _explain_unknown_flag),
+    (r"bad value \S+ for \W?(-m[\w=.+-]+)", _explain_unknown_flag),
+    (r"Killed signal terminated program cc1|cannot allocate memory|out of memory allocating", _explain_lack_of_memory),
+    (
+        r"error: command '[^']*' failed: No such file or directory|error: \[Errno 2\].*'(?:cc|gcc|clang)",
+        _explain_missing_compiler,
+    ),
+    (r"^.*No matching distribution found for .*$", _explain_missing_requirements),
+    (r"^.*Could not find a version that satisfies.*$", _explain_missing_requirements),
 )

@@ -166,7 +166,7 @@ def fetch_requirements(request: BuildRequest, source: Path) -> BuildRequirements
     required = build_requires(source)
     if not required:
         return BuildRequirements(directory=None, files=())
-    place = request.cache / "requirements" / values.digest(_inputs(request, required))
+    place = request.cache / "requirements" / values.digest(_list_key_inputs(request, required))
     latest, age = latest_whole(_Latest, "requirements", place / _LATEST)
     if latest is None or (age > _LIFETIME and not request.offline):
         latest = _refresh_requirements(request, required, place, latest)
@@ -195,7 +195,7 @@ def remove_pip_settings(variables: Mapping[str, str]) -> dict[str, str]:
     return {**kept, "PIP_CONFIG_FILE": os.devnull}
 
 
-def _inputs(request: BuildRequest, required: tuple[str, ...]) -> dict[str, str]:
+def _list_key_inputs(request: BuildRequest, required: tuple[str, ...]) -> dict[str, str]:
     interpreter = request.interpreter
     minor = ".".join(interpreter.version.split(".")[:2])
     return {
@@ -213,7 +213,7 @@ def _refresh_requirements(
         return _fetch_requirements(request, required, place)
     except CommandError as error:
         if latest is None:
-            raise _missing(request, required, error) from error
+            raise _explain_missing_requirements(request, required, error) from error
         message = f"{', '.join(required)}: cannot be looked up, so what was fetched before serves the build"
         request.emit(Noted(message=message, warning=True))
         return latest
@@ -224,7 +224,7 @@ def _fetch_requirements(request: BuildRequest, required: tuple[str, ...], place:
         fresh = space / "wheels"
         fresh.mkdir()
         argv = (*request.pip, "download", "--only-binary", ":all:", "--quiet", "--progress-bar", "off")
-        words = (*_index_words(request), "--dest", str(fresh), *required)
+        words = (*_make_index_words(request), "--dest", str(fresh), *required)
         environment = {**pip_environment(request.variables), "TMPDIR": str(space)}
         run((*argv, *words), environment=environment, timeout=_SECONDS)
         digests = {path.name: files.sha256(path) for path in sorted(fresh.iterdir())}
@@ -234,12 +234,12 @@ def _fetch_requirements(request: BuildRequest, required: tuple[str, ...], place:
     return latest
 
 
-def _index_words(request: BuildRequest) -> tuple[str, ...]:
+def _make_index_words(request: BuildRequest) -> tuple[str, ...]:
     links = ("--find-links", str(request.wheelhouse)) if request.wheelhouse is not None else ()
     return ("--no-index", *links) if request.offline else links
 
 
-def _missing(request: BuildRequest, required: tuple[str, ...], error: CommandError) -> FailedError:
+def _explain_missing_requirements(request: BuildRequest, required: tuple[str, ...], error: CommandError) -> FailedError:
     wanted = " ".join(map(quote, required))
     directory = quote(request.wheelhouse or "WHEELHOUSE")
     where = (

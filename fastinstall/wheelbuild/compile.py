@@ -106,13 +106,13 @@ class CompileProgress:
 
 
 def compile_wheel(
-    request: BuildRequest, workshop: CompileContext, link: Linking, cppflags: tuple[str, ...]
+    request: BuildRequest, context: CompileContext, link: Linking, cppflags: tuple[str, ...]
 ) -> CompilerOutput:
     """Build the wheel.
 
     Args:
         request: the build.
-        workshop: where it happens.
+        context: where it happens.
         link: how it links.
         cppflags: preprocessor flags.
 
@@ -120,19 +120,19 @@ def compile_wheel(
         FailedError: the build failed, the flags did not reach the compiler, or a required library
             was not used; with the last lines, the log's path, and what to do where the cause is known.
     """
-    flags = Flags(target=workshop.target, jobs=workshop.jobs, preprocessor=cppflags, linker=link.flags)
-    variables = {**remove_pip_settings(build_variables(request, flags)), "TMPDIR": str(workshop.temporary)}
-    watch = _Watch(workshop.tally)
-    argv = _argv(request, workshop, link)
-    completed = run(argv, environment=variables, check=False, on_line=watch.hear, leash=workshop.leash)
+    flags = Flags(target=context.target, jobs=context.jobs, preprocessor=cppflags, linker=link.flags)
+    variables = {**remove_pip_settings(build_variables(request, flags)), "TMPDIR": str(context.temporary)}
+    watch = _Watch(context.tally)
+    argv = _make_argv(request, context, link)
+    completed = run(argv, environment=variables, check=False, on_line=watch.hear, leash=context.leash)
     output = redact_text(completed.stdout)
-    files.write_text(workshop.log, output)
+    files.write_text(context.log, output)
     if completed.exit_code != 0:
-        raise explain(request, completed, workshop.log)
+        raise explain(request, completed, context.log)
     features = parse_setup_summary(completed.stdout)
-    _require_flags(workshop, watch.lines)
-    _require_features(request, features, workshop.log)
-    return CompilerOutput(wheel=_only_wheel(workshop), features=features, output=output)
+    _require_flags(context, watch.lines)
+    _require_features(request, features, context.log)
+    return CompilerOutput(wheel=_find_only_wheel(context), features=features, output=output)
 
 
 class _Watch:
@@ -148,13 +148,13 @@ class _Watch:
             self._tally.count()
 
 
-def _argv(request: BuildRequest, workshop: CompileContext, link: Linking) -> tuple[str, ...]:
+def _make_argv(request: BuildRequest, context: CompileContext, link: Linking) -> tuple[str, ...]:
     # The long form: pip knows -C only since 23.1, and an old Python is served by its own pip.
     chosen = tuple(word for name, value in link.options.items() for word in ("--config-settings", f"{name}={value}"))
     quiet = ("--no-color", "--progress-bar", "off")
     fresh = ("--no-deps", "--no-cache-dir")  # pip's cache ignores CFLAGS
-    where = ("-w", str(workshop.output), str(workshop.source))
-    return (*request.pip, "wheel", "-v", *quiet, *fresh, *workshop.requirements.words, *chosen, *where)
+    where = ("-w", str(context.output), str(context.source))
+    return (*request.pip, "wheel", "-v", *quiet, *fresh, *context.requirements.words, *chosen, *where)
 
 
 def files_to_compile(source: Path) -> int:
@@ -165,10 +165,10 @@ def files_to_compile(source: Path) -> int:
     return sum(1 for path in found if path.name not in included)
 
 
-def _require_flags(workshop: CompileContext, lines: list[str]) -> None:
-    problems = audit_compile_lines(lines, workshop.target.cflags)
+def _require_flags(context: CompileContext, lines: list[str]) -> None:
+    problems = audit_compile_lines(lines, context.target.cflags)
     if problems:
-        raise FailedError(f"the build is not what was asked for: {problems[0]}; log: {workshop.log}", details=problems)
+        raise FailedError(f"the build is not what was asked for: {problems[0]}; log: {context.log}", details=problems)
 
 
 def _require_features(request: BuildRequest, features: dict[str, str | None], log: Path) -> None:
@@ -178,10 +178,10 @@ def _require_features(request: BuildRequest, features: dict[str, str | None], lo
         raise FailedError(f"the build left out {', '.join(missing)}, which it was to use; log: {log}")
 
 
-def _only_wheel(workshop: CompileContext) -> Path:
-    wheels = sorted(workshop.output.glob("*.whl"))
+def _find_only_wheel(context: CompileContext) -> Path:
+    wheels = sorted(context.output.glob("*.whl"))
     if len(wheels) != 1:
-        raise FailedError(f"the build left {len(wheels)} wheels where one was expected; log: {workshop.log}")
+        raise FailedError(f"the build left {len(wheels)} wheels where one was expected; log: {context.log}")
     return wheels[0]
 
 
@@ -253,13 +253,13 @@ def _compile(
     ground: BuildContext, target: LevelTarget, place: LinkLocation, tally: CompileProgress, leash: ProcessGroup
 ) -> CompiledLevel:
     request, space = ground.request, ground.space / target.level
-    workshop = _make_compile_context(ground, target, tally, leash)
+    context = _make_compile_context(ground, target, tally, leash)
     link = replace(ground.link, flags=(*ground.link.flags, *place.flags))
-    with precompile_prefix_header(request, target, ground.headers, workshop.source) as prefix:
+    with precompile_prefix_header(request, target, ground.headers, context.source) as prefix:
         before = (*preprocessor_flags(ground.headers.directories, prefix), *path_flags(space, request.cache))
-        compiled = compile_wheel(request, workshop, link, before)
+        compiled = compile_wheel(request, context, link, before)
     unpack_wheel(compiled.wheel, space / "tree")
-    return CompiledLevel(target=target, source=workshop.source, compiled=compiled, tree=space / "tree")
+    return CompiledLevel(target=target, source=context.source, compiled=compiled, tree=space / "tree")
 
 
 def _make_compile_context(
@@ -332,19 +332,19 @@ def precompile_prefix_header(
     if not headers.gcc:
         yield ()
         return
-    files.write_text(source / _NAME, _text(request.interpreter.version))
+    files.write_text(source / _NAME, _make_prefix_header(request.interpreter.version))
     with ThreadPoolExecutor(max_workers=1) as pool:
-        pool.submit(_precompile, request, target, headers, source)
+        pool.submit(_precompile_header, request, target, headers, source)
         yield "-include", _NAME
 
 
-def _text(python: str) -> str:
+def _make_prefix_header(python: str) -> str:
     version = tuple(int(part) for part in python.split(".")[:2])
     first = _PYTHON if version >= _CLEAN else _OLDER_PYTHON
     return f"/* Put before every file by fastinstall. */\n{first}{_INTRINSICS}"
 
 
-def _precompile(request: BuildRequest, target: LevelTarget, headers: Headers, source: Path) -> None:
+def _precompile_header(request: BuildRequest, target: LevelTarget, headers: Headers, source: Path) -> None:
     """Write it beside its place and rename it, so that no compiler reads half of it."""
     unfinished = source / f"{_NAME}.unfinished"
     include = include_flags((*headers.directories, Path(request.interpreter.include)))

@@ -115,7 +115,7 @@ def find_linked_libraries(request: BuildRequest) -> tuple[Path, ...]:
     """The files that the linker finds for the enabled libraries without a chassis, for the cache's key."""
     places = (request.library_prefix / "lib",) if request.library_prefix is not None else ()
     linked = (library for name, library in request.enabled().items() if name not in request.statics)
-    found = (_development_library(request, library, places) for library in linked)
+    found = (_find_development_library(request, library, places) for library in linked)
     return tuple(path.resolve() for path in found if path is not None)
 
 
@@ -138,7 +138,7 @@ def _find_carried_library(request: BuildRequest, chassis: BaseWheel, library: Na
     if bundled is not None and chassis.libraries is not None:
         return chassis.libraries / bundled
     host = next((name for name in chassis.host if name.startswith(f"lib{library.link}.so")), None)
-    return _found_by_compiler(request, host) if host is not None else None
+    return _ask_compiler_for_library(request, host) if host is not None else None
 
 
 def _require_inside(library: Path, enabled: dict[str, NativeRequirement]) -> None:
@@ -151,13 +151,15 @@ def _require_inside(library: Path, enabled: dict[str, NativeRequirement]) -> Non
         )
 
 
-def _development_library(request: BuildRequest, library: NativeRequirement, places: tuple[Path, ...]) -> Path | None:
+def _find_development_library(
+    request: BuildRequest, library: NativeRequirement, places: tuple[Path, ...]
+) -> Path | None:
     name = f"lib{library.link}.so"
     inside = next((place / name for place in places if (place / name).exists()), None)
-    return inside or _found_by_compiler(request, name)
+    return inside or _ask_compiler_for_library(request, name)
 
 
-def _found_by_compiler(request: BuildRequest, name: str) -> Path | None:
+def _ask_compiler_for_library(request: BuildRequest, name: str) -> Path | None:
     """Where the compiler's own search finds a library; it echoes the name where it does not."""
     argv = (*request.compiler.command, f"-print-file-name={name}")
     answer = run(argv, environment=request.variables).stdout.strip()
@@ -200,14 +202,14 @@ def probe_headers(request: BuildRequest) -> Headers:
         FailedError: Python.h or a library's header is missing, with the packages that bring it.
     """
     directories = include_directories(request)
-    text = preprocess(request, directories, _program(request, directories))
+    text = preprocess(request, directories, _write_header_program(request, directories))
     missing = tuple(re.findall(rf"^{_MISSING} (\S+)$", text, re.MULTILINE))
     if missing:
-        raise _missing(request, missing)
+        raise _explain_missing_headers(request, missing)
     return Headers(
         directories=directories,
         digest=hashlib.sha256(text.encode()).hexdigest(),
-        versions=_versions(request, directories, text),
+        versions=_read_versions(request, directories, text),
         jpeg_abi=macro("JPEG_LIB_VERSION", text),
         gcc=bool(macro("__GNUC__", text)) and not macro("__clang__", text),
     )
@@ -232,7 +234,7 @@ def preprocess(request: BuildRequest, directories: Iterable[Path], program: str)
     """
     python = (request.interpreter.include,)
     include = include_flags((*directories, *map(Path, python)))
-    last = tuple(f"-idirafter{directory}" for directory in _own_directories(request, directories))
+    last = tuple(f"-idirafter{directory}" for directory in _list_header_directories(request, directories))
     flags = ("-pthread", *request.step.targets[0].cflags, *include, *last)
     argv = (*request.compiler.command, *flags, "-E", "-P", "-dD", "-x", "c", "-")
     return run(argv, environment=request.variables, stdin=program, timeout=_SECONDS).stdout
@@ -244,17 +246,17 @@ def macro(name: str, text: str) -> str:
     return match[1] if match else ""
 
 
-def _own_directories(request: BuildRequest, directories: Iterable[Path]) -> Iterator[Path]:
+def _list_header_directories(request: BuildRequest, directories: Iterable[Path]) -> Iterator[Path]:
     """Those that a library's header finds its siblings in, as freetype2/ft2build.h does; setup.py adds them too."""
     places = (*directories, *_SYSTEM_DIRECTORIES)
     names = {Path(library.header).parent for library in request.enabled().values() if "*" not in library.header}
     return (place / name for name in sorted(names - {Path()}) for place in places if (place / name).is_dir())
 
 
-def _program(request: BuildRequest, directories: tuple[Path, ...]) -> str:
-    lines = ["#include <stddef.h>", "#include <stdio.h>", *_included("Python", "<Python.h>")]
+def _write_header_program(request: BuildRequest, directories: tuple[Path, ...]) -> str:
+    lines = ["#include <stddef.h>", "#include <stdio.h>", *_write_include("Python", "<Python.h>")]
     for name, library in _observe_libraries(request).items():
-        lines += _included(name, _spell_library(library, directories))
+        lines += _write_include(name, _spell_library(library, directories))
     return "\n".join(lines) + "\n"
 
 
@@ -263,7 +265,7 @@ def _observe_libraries(request: BuildRequest) -> dict[str, NativeRequirement]:
     return {name: library for name, library in request.enabled().items() if name not in request.statics}
 
 
-def _included(name: str, header: str) -> Iterator[str]:
+def _write_include(name: str, header: str) -> Iterator[str]:
     yield f"#if __has_include({header})"
     yield f"#include {header}"
     yield "#else"
@@ -274,28 +276,28 @@ def _included(name: str, header: str) -> Iterator[str]:
 def _spell_library(library: NativeRequirement, directories: tuple[Path, ...]) -> str:
     if "*" not in library.header:
         return f"<{library.header}>"
-    found = _versioned(library, directories)
+    found = _find_versioned_header(library, directories)
     return f'"{found}"' if found else f"<{library.header.replace('*', 'any')}>"
 
 
-def _versioned(library: NativeRequirement, directories: tuple[Path, ...]) -> Path | None:
+def _find_versioned_header(library: NativeRequirement, directories: tuple[Path, ...]) -> Path | None:
     """A header in a directory named after its version, as Pillow's setup.py looks for openjpeg's."""
     places = (*directories, *_SYSTEM_DIRECTORIES)
     return next((path for place in places for path in sorted(place.glob(library.header), reverse=True)), None)
 
 
-def _versions(request: BuildRequest, directories: tuple[Path, ...], text: str) -> dict[str, str]:
+def _read_versions(request: BuildRequest, directories: tuple[Path, ...], text: str) -> dict[str, str]:
     found = {}
     for name, library in _observe_libraries(request).items():
         match = re.search(rf"^#define {_VERSION_MACROS.get(library.header, '(?!)')}", text, re.MULTILINE)
         if match:
             found[name] = match[1]
-        elif path := _versioned(library, directories) if "*" in library.header else None:
+        elif path := _find_versioned_header(library, directories) if "*" in library.header else None:
             found[name] = path.parent.name.rpartition("-")[2]
     return found
 
 
-def _missing(request: BuildRequest, names: tuple[str, ...]) -> FailedError:
+def _explain_missing_headers(request: BuildRequest, names: tuple[str, ...]) -> FailedError:
     if "Python" in names:
         return missing_python_headers(request)
     libraries = {name: request.recipe.libraries[name] for name in names}
@@ -354,7 +356,7 @@ def matching_headers(request: BuildRequest, headers: Headers, library: str, dire
             f"jpeglib.h is not libjpeg-turbo's: its ABI is {headers.jpeg_abi}, and that of {library} is {wanted}",
             hint="apt-get install libjpeg-turbo8-dev (or libjpeg62-turbo-dev), or dnf install libjpeg-turbo-devel",
         )
-    for header in _jpeg_files(request, headers.directories):
+    for header in _list_jpeg_headers(request, headers.directories):
         text = header.read_text(encoding="utf-8", errors="surrogateescape")
         files.write_bytes(directory / header.name, _adapt_header(text, wanted).encode("utf-8", "surrogateescape"))
     return (directory,)
@@ -364,7 +366,7 @@ def _adapt_header(text: str, abi: str) -> str:
     return _DEFINITION.sub(rf"\g<1>{abi}", text)
 
 
-def _jpeg_files(request: BuildRequest, directories: tuple[Path, ...]) -> tuple[Path, ...]:
+def _list_jpeg_headers(request: BuildRequest, directories: tuple[Path, ...]) -> tuple[Path, ...]:
     """The files that <jpeglib.h> consists of: those that the compiler reads besides the standard library's."""
     argv = (*request.compiler.command, *include_flags(directories), "-M", "-x", "c", "-")
     rule = run(argv, environment=request.variables, stdin=_PROGRAM).stdout

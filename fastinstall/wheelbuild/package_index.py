@@ -68,7 +68,7 @@ def publish_wheel(session: Session, wheel: Path, sha256: str, directory: Path) -
         DocumentError: its SHA256SUMS cannot be read.
     """
     target = directory / wheel.name
-    with _alone(session, directory), _told(directory):
+    with _lock_directory(session, directory), _explain_write_errors(directory):
         survey(directory, ignore)
         _refuse_another(target, sha256)
         if not target.exists():
@@ -79,7 +79,7 @@ def publish_wheel(session: Session, wheel: Path, sha256: str, directory: Path) -
 
 
 @contextmanager
-def _alone(session: Session, directory: Path) -> Iterator[None]:
+def _lock_directory(session: Session, directory: Path) -> Iterator[None]:
     """One writer of a directory at a time, as far as this user's runs go."""
     key = f"index-{digest(str(directory.resolve()))[:16]}"
     with reserve_cache_key(session.own_cache(), key, session.emit, "writes the same directory"):
@@ -87,7 +87,7 @@ def _alone(session: Session, directory: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _told(directory: Path) -> Iterator[None]:
+def _explain_write_errors(directory: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -163,32 +163,35 @@ def index_pages(files: Sequence[IndexedFile]) -> dict[str, str]:
     projects: dict[str, list[IndexedFile]] = {}
     for file in sorted(files, key=lambda each: (each.name, each.filename)):
         projects.setdefault(file.name, []).append(file)
-    pages = {"index.html": _html("Simple index", _project_links(projects)), "index.json": _json(_root(projects))}
+    pages = {
+        "index.html": _render_page("Simple index", _render_project_links(projects)),
+        "index.json": _format_json(_make_root_document(projects)),
+    }
     for name, offered in projects.items():
-        pages[f"{name}/index.html"] = _html(f"Links for {name}", map(_file_link, offered))
-        pages[f"{name}/index.json"] = _json(_project(name, offered))
+        pages[f"{name}/index.html"] = _render_page(f"Links for {name}", map(_render_file_link, offered))
+        pages[f"{name}/index.json"] = _format_json(_make_project_document(name, offered))
     return pages
 
 
-def _project_links(projects: Iterable[str]) -> Iterable[str]:
+def _render_project_links(projects: Iterable[str]) -> Iterable[str]:
     return (f'<a href="{quote_parse(name)}/">{html.escape(name)}</a>' for name in projects)
 
 
-def _file_link(file: IndexedFile) -> str:
-    attributes = {"href": f"{_address(file)}#sha256={file.sha256}"}
+def _render_file_link(file: IndexedFile) -> str:
+    attributes = {"href": f"{_make_file_address(file)}#sha256={file.sha256}"}
     if file.requires_python:
         attributes["data-requires-python"] = file.requires_python
     if file.metadata_sha256:
         attributes["data-core-metadata"] = f"sha256={file.metadata_sha256}"
     if file.has_provenance:
-        attributes["data-provenance"] = f"{_address(file)}.provenance"
+        attributes["data-provenance"] = f"{_make_file_address(file)}.provenance"
     if file.has_signature:
         attributes["data-gpg-sig"] = "true"
     words = " ".join(f'{key}="{html.escape(value)}"' for key, value in attributes.items())
     return f"<a {words}>{html.escape(file.filename)}</a>"
 
 
-def _html(title: str, links: Iterable[str]) -> str:
+def _render_page(title: str, links: Iterable[str]) -> str:
     return "\n".join(
         (
             "<!DOCTYPE html>",
@@ -207,24 +210,24 @@ def _html(title: str, links: Iterable[str]) -> str:
     )
 
 
-def _root(projects: Iterable[str]) -> dict[str, Any]:
+def _make_root_document(projects: Iterable[str]) -> dict[str, Any]:
     return {"meta": {"api-version": _VERSION}, "projects": [{"name": name} for name in projects]}
 
 
-def _project(name: str, files: Sequence[IndexedFile]) -> dict[str, Any]:
+def _make_project_document(name: str, files: Sequence[IndexedFile]) -> dict[str, Any]:
     versions = list(dict.fromkeys(file.version for file in files))
     return {
         "meta": {"api-version": _VERSION},
         "name": name,
         "versions": versions,
-        "files": [_file(file) for file in files],
+        "files": [_make_file_entry(file) for file in files],
     }
 
 
-def _file(file: IndexedFile) -> Mapping[str, Any]:
+def _make_file_entry(file: IndexedFile) -> Mapping[str, Any]:
     described: dict[str, Any] = {
         "filename": file.filename,
-        "url": _address(file),
+        "url": _make_file_address(file),
         "hashes": {"sha256": file.sha256},
         "size": file.size,
         "upload-time": file.uploaded,
@@ -234,17 +237,17 @@ def _file(file: IndexedFile) -> Mapping[str, Any]:
     if file.metadata_sha256:
         described["core-metadata"] = {"sha256": file.metadata_sha256}
     if file.has_provenance:
-        described["provenance"] = f"{_address(file)}.provenance"
+        described["provenance"] = f"{_make_file_address(file)}.provenance"
     if file.has_signature:
         described["gpg-sig"] = True
     return described
 
 
-def _json(document: Mapping[str, Any]) -> str:
+def _format_json(document: Mapping[str, Any]) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def _address(file: IndexedFile) -> str:
+def _make_file_address(file: IndexedFile) -> str:
     """Relative to the page of its project; some stores of files read a bare "+" as a space."""
     return f"../../{quote_parse(file.filename)}"
 
@@ -293,14 +296,14 @@ def _read_offered_wheel(path: Path, sums: Mapping[str, str], emit: Emit) -> Offe
     plain, label = split_label(path.name)
     parsed = parse_filename(plain)
     if parsed is None:
-        raise _no_wheel(path, "its name is not that of a wheel")
+        raise _make_unusable_wheel_error(path, "its name is not that of a wheel")
     digest = files.sha256(path)
     if sums.get(path.name, digest).lower() != digest:
         raise FailedError(
             f"{path}: damaged: sha256 is {digest}, but {SUMS} says {sums[path.name]}",
             hint=f"copy it there again; or take it away: rm {quote(path)}",
         )
-    metadata, variant = _metadata_of(path, label, known=path.name in sums)
+    metadata, variant = _read_wheel_metadata(path, label, known=path.name in sums)
     headers = HeaderParser().parsestr(metadata.decode("utf-8", "replace"))
     return OfferedWheel(
         path=path,
@@ -321,7 +324,7 @@ def _read_offered_wheel(path: Path, sums: Mapping[str, str], emit: Emit) -> Offe
     )
 
 
-def _metadata_of(wheel: Path, label: str, *, known: bool) -> tuple[bytes, WheelVariant | None]:
+def _read_wheel_metadata(wheel: Path, label: str, *, known: bool) -> tuple[bytes, WheelVariant | None]:
     """METADATA of a sound wheel, and its variant; of one whose sum is known, only these members are read."""
     try:
         if not known:
@@ -331,11 +334,11 @@ def _metadata_of(wheel: Path, label: str, *, known: bool) -> tuple[bytes, WheelV
             variant = read_variant(archive.read(f"{place}/{FILE}").decode(), label) if label else None
             return archive.read(f"{place}/METADATA"), variant
     except ArchiveError as error:
-        raise _no_wheel(wheel, error.message) from error
+        raise _make_unusable_wheel_error(wheel, error.message) from error
     except KeyError as error:
-        raise _no_wheel(wheel, f"it has no {error.args[0]}") from error
+        raise _make_unusable_wheel_error(wheel, f"it has no {error.args[0]}") from error
     except ValueError as error:
-        raise _no_wheel(wheel, f"{FILE}: {error}") from error
+        raise _make_unusable_wheel_error(wheel, f"{FILE}: {error}") from error
 
 
 def _refuse_ambiguous(wheels: Iterable[OfferedWheel]) -> None:
@@ -345,10 +348,12 @@ def _refuse_ambiguous(wheels: Iterable[OfferedWheel]) -> None:
         if wheel.variant is not None:
             key = (wheel.file.name, wheel.file.version, wheel.variant.label)
             if known.setdefault(key, wheel.variant) != wheel.variant:
-                raise _no_wheel(wheel.path, f"another wheel means something else by the label {wheel.variant.label!r}")
+                raise _make_unusable_wheel_error(
+                    wheel.path, f"another wheel means something else by the label {wheel.variant.label!r}"
+                )
 
 
-def _no_wheel(path: Path, reason: str) -> FailedError:
+def _make_unusable_wheel_error(path: Path, reason: str) -> FailedError:
     return FailedError(f"{path}: not a wheel that can be offered: {reason}", hint=f"mv {quote(path)} /tmp")
 
 
@@ -358,7 +363,7 @@ def _is_attested(wheel: Path, digest: str, emit: Emit) -> bool:
     if not beside.is_file():
         return False
     try:
-        subjects = _subjects(json_data(foreign.read_bytes(beside)))
+        subjects = _list_attested_hashes(json_data(foreign.read_bytes(beside)))
     except (ValueError, KeyError, TypeError) as error:
         emit(Noted(message=f"{beside}: not offered: no provenance document (PEP 740): {error!r}", warning=True))
         return False
@@ -367,7 +372,7 @@ def _is_attested(wheel: Path, digest: str, emit: Emit) -> bool:
     return subjects == {digest}
 
 
-def _subjects(document: dict[str, Any]) -> set[str]:
+def _list_attested_hashes(document: dict[str, Any]) -> set[str]:
     """The sha256 of each file that the attestations of a provenance document are of."""
     statements = (
         json_data(base64.b64decode(attestation["envelope"]["statement"]))
@@ -389,7 +394,7 @@ def write_index(directory: Path, wheels: tuple[OfferedWheel, ...]) -> None:
     for wheel in wheels:
         _write(directory / f"{wheel.file.filename}{METADATA}", wheel.metadata)
     _write_sums(directory, {wheel.file.filename: wheel.file.sha256 for wheel in wheels})
-    variants = dict(_variants(wheels))
+    variants = dict(_list_variant_files(wheels))
     for name, text in variants.items():
         _write(directory / name, text.encode())
     pages = index_pages([wheel.file for wheel in wheels] + [_read_indexed_file(directory / name) for name in variants])
@@ -398,7 +403,7 @@ def write_index(directory: Path, wheels: tuple[OfferedWheel, ...]) -> None:
     _tidy(directory, pages, variants)
 
 
-def _variants(wheels: Sequence[OfferedWheel]) -> Iterator[tuple[str, str]]:
+def _list_variant_files(wheels: Sequence[OfferedWheel]) -> Iterator[tuple[str, str]]:
     """The file that tells the variants of each version that has some (PEP 825), by name."""
     labelled: dict[tuple[str, str], dict[str, WheelVariant]] = {}
     for wheel in wheels:

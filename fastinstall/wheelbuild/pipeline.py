@@ -91,7 +91,7 @@ def prepare_build_inputs(site: BuildSite) -> BuildInputs:
         FailedError: something is missing, or the merged source fails its static checks.
     """
     request, space = site.request, site.space
-    prepared, statics = _source_and_libraries(site)
+    prepared, statics = _prepare_source_and_libraries(site)
     chassis = _fetch_base_wheel(request, space)
     return BuildInputs(
         prepared=prepared,
@@ -102,14 +102,14 @@ def prepare_build_inputs(site: BuildSite) -> BuildInputs:
     )
 
 
-def _source_and_libraries(site: BuildSite) -> tuple[PreparedSource, dict[str, StaticLibrary]]:
+def _prepare_source_and_libraries(site: BuildSite) -> tuple[PreparedSource, dict[str, StaticLibrary]]:
     """Both at the same time: a library's `configure` and our merge would each leave a processor idle.
 
     The merge stays in this thread, so that an interruption ends it at once.
     """
     leash = ProcessGroup()
     with ThreadPoolExecutor(max_workers=1) as pool:
-        libraries = pool.submit(_libraries, site.request, leash)
+        libraries = pool.submit(_build_static_libraries, site.request, leash)
         try:
             return prepare_source(site.request, site.headers, site.space), await_future(libraries)
         except BaseException:
@@ -117,7 +117,7 @@ def _source_and_libraries(site: BuildSite) -> tuple[PreparedSource, dict[str, St
             raise
 
 
-def _libraries(request: BuildRequest, leash: ProcessGroup) -> dict[str, StaticLibrary]:
+def _build_static_libraries(request: BuildRequest, leash: ProcessGroup) -> dict[str, StaticLibrary]:
     return {order.name: build_static(order, leash) for order in static_orders(request)}
 
 
@@ -150,7 +150,7 @@ def _make_build_context(
     archives = {name: library.archive for name, library in statics.items()}
     directories = (
         *(library.include for library in statics.values()),
-        *_jpeg_directories(site, chassis),
+        *_find_jpeg_directories(site, chassis),
         *site.headers.directories,
     )
     return BuildContext(
@@ -171,7 +171,7 @@ def _fetch_base_wheel(request: BuildRequest, space: Path) -> BaseWheel | None:
     return open_base_wheel(request.chassis, request.recipe.package, suffix, space / "chassis")
 
 
-def _jpeg_directories(site: BuildSite, chassis: BaseWheel | None) -> tuple[Path, ...]:
+def _find_jpeg_directories(site: BuildSite, chassis: BaseWheel | None) -> tuple[Path, ...]:
     library = chassis.library("jpeg") if chassis is not None else None
     if library is None:
         return ()
@@ -221,7 +221,7 @@ def inputs_of(request: BuildRequest, headers: Headers) -> dict[str, str]:
     """Everything that decides the bytes of the wheel, by name."""
     step, interpreter = request.step, request.interpreter
     return {
-        **list_known_inputs(request.recipe, step, interpreter, _digests(request)),
+        **list_known_inputs(request.recipe, step, interpreter, _digest_sources(request)),
         "statics": values.digest({order.name: static_inputs(order) for order in static_orders(request)}),
         "linked": " ".join(files.sha256(path) for path in find_linked_libraries(request))
         if request.chassis is None
@@ -233,7 +233,7 @@ def inputs_of(request: BuildRequest, headers: Headers) -> dict[str, str]:
     }
 
 
-def _digests(request: BuildRequest) -> dict[str, str]:
+def _digest_sources(request: BuildRequest) -> dict[str, str]:
     sources = {
         "source": request.source,
         "kernels": request.kernels,

@@ -71,10 +71,10 @@ def apply_tuning_rule(source: str, rule: Tuning) -> str | None:
     """
     if not rule.functions:
         return f"{_optimize(rule.options)}\n{source}"
-    return _around_functions(source, rule)
+    return _remove_functions(source, rule)
 
 
-def _around_functions(source: str, rule: Tuning) -> str | None:
+def _remove_functions(source: str, rule: Tuning) -> str | None:
     from fastinstall.cmerge.syntax import parse_items  # noqa: PLC0415 (the parser, only where it is needed)
 
     parsed = parse_items(source)
@@ -136,7 +136,7 @@ class _CachedMerge:
 
 def place_of(cache_root: Path, order: MergeOrder) -> Path:
     """Where the merge lies, if it is in the cache."""
-    return cache_root / "merges" / values.digest(_inputs(order))
+    return cache_root / "merges" / values.digest(_list_key_inputs(order))
 
 
 def recall(place: Path, tree: Path, emit: Emit) -> MergeReport | None:
@@ -183,12 +183,12 @@ def keep(place: Path, tree: Path, report: MergeReport) -> None:
         files.publish(space / "entry", place, space / "old")
 
 
-def _inputs(order: MergeOrder) -> dict[str, object]:
+def _list_key_inputs(order: MergeOrder) -> dict[str, object]:
     """All of it by name; the code that merges is among it, so that no number has to be raised when it changes."""
     return {
         "format": _FORMAT,
         "tool": __version__,
-        "code": _code(),
+        "code": _digest_merge_code(),
         "parser": [importlib.metadata.version(name) for name in _PARSER],
         "source": files.sha256(order.source),
         "kernels": files.sha256(order.kernels),
@@ -199,7 +199,7 @@ def _inputs(order: MergeOrder) -> dict[str, object]:
 
 
 @cache
-def _code() -> str:
+def _digest_merge_code() -> str:
     modules = sorted(Path(path) for directory in merging.__path__ for path in Path(directory).glob("*.py"))
     return values.digest({path.name: files.sha256(path) for path in modules})
 
@@ -253,8 +253,8 @@ def prepare_source(request: BuildRequest, headers: Headers, space: Path) -> Prep
 def _merge_kernels(request: BuildRequest, kernels: Kernels, tree: Path, space: Path) -> MergeReport:
     order = MergeOrder(
         source=request.source,
-        kernels=_given(request.kernels),
-        base=_given(request.base),
+        kernels=_require_sdist(request.kernels),
+        base=_require_sdist(request.base),
         rules=kernels,
         without=request.step.without,
     )
@@ -264,7 +264,7 @@ def _merge_kernels(request: BuildRequest, kernels: Kernels, tree: Path, space: P
         report = _merge(request, order, tree, space)
         keep(place, tree, report)
     else:
-        request.emit(Noted(message=f"{_what(order)}: merged before, and taken from the cache"))
+        request.emit(Noted(message=f"{_describe_order(order)}: merged before, and taken from the cache"))
     for each in report.not_accelerated:
         request.emit(Noted(message=f"{each.what} is not accelerated: {each.reason}", warning=True))
     return report
@@ -275,7 +275,7 @@ def _merge(request: BuildRequest, order: MergeOrder, tree: Path, space: Path) ->
     from fastinstall.cmerge.trees import Trees, merge_trees  # noqa: PLC0415 (likewise)
 
     started = time.monotonic()
-    what = _what(order)
+    what = _describe_order(order)
     request.emit(Started(stage="merge", message=f"merging {what}"))
     fork = extract_source(order.kernels, space / "kernels", only=_CODE)
     base = extract_source(order.base, space / "base", only=_CODE)
@@ -306,15 +306,15 @@ def _tune(request: BuildRequest, rules: tuple[Tuning, ...], tree: Path) -> None:
         files.write_bytes(path, text.encode("utf-8", "surrogateescape"))
 
 
-def _what(order: MergeOrder) -> str:
-    return f"the kernels of {_stem(order.kernels)} onto {_stem(order.source)}"
+def _describe_order(order: MergeOrder) -> str:
+    return f"the kernels of {_strip_sdist_suffix(order.kernels)} onto {_strip_sdist_suffix(order.source)}"
 
 
-def _given(path: Path | None) -> Path:
+def _require_sdist(path: Path | None) -> Path:
     if path is None:
         raise FailedError("a merge needs the sdist of the fork and that of what it follows")
     return path
 
 
-def _stem(path: Path) -> str:
+def _strip_sdist_suffix(path: Path) -> str:
     return path.name.removesuffix(".tar.gz")

@@ -189,7 +189,7 @@ def list_known_inputs(
         "distribution": f"{step.distribution} {step.version}",
         "targets": values.digest(step.targets),
         "link": step.link.value,
-        "libraries": " ".join(sorted(_compiled_against(recipe, step, chassis=bool(hashes["chassis"])))),
+        "libraries": " ".join(sorted(_list_compiled_libraries(recipe, step, chassis=bool(hashes["chassis"])))),
         "python": " ".join(python),
         "platform": f"{interpreter.platform} {interpreter.extension_suffix}",
     }
@@ -223,6 +223,6 @@ def _is_portable(step: WheelOrder) -> bool:
     return step.source is not None and step.chassis is not None and step.link is LinkMode.BUNDLE and not native
 
 
-def _compiled_against(recipe: Recipe, step: WheelOrder, *, chassis: bool) -> Iterator[str]:
+def _list_compiled_libraries(recipe: Recipe, step: WheelOrder, *, chassis: bool) -> Iterator[str]:
     known = {name: recipe.libraries[name] for name in step.libraries if name in recipe.libraries}
     return (name for name, library in known.items() if library.core or not chassis)

@@ -67,7 +67,7 @@ def compile_steps(directory: Path, archive: str) -> tuple[MakefileCompilation, .
     if not objects:
         raise FailedError(f"{directory / _NAME}: no rule for {archive}")
     subdirectory = top.expanded("$(ARCHDIR)")
-    return tuple(_step(directory, top, PurePosixPath(name), subdirectory) for name in objects)
+    return tuple(_find_compilation(directory, top, PurePosixPath(name), subdirectory) for name in objects)
 
 
 @immutable
@@ -123,18 +123,20 @@ def _read_makefile(directory: Path) -> _Makefile:
     return _Makefile(directory=directory, variables=variables, rules=tuple(rules))
 
 
-def _step(directory: Path, top: _Makefile, name: PurePosixPath, subdirectory: str) -> MakefileCompilation:
+def _find_compilation(directory: Path, top: _Makefile, name: PurePosixPath, subdirectory: str) -> MakefileCompilation:
     """An object of the top directory is made there, or in the architecture's directory and copied."""
     if name.parent != PurePosixPath():
-        found = _made_in(_read_makefile(directory / name.parent), name.name)
+        found = _find_compilation_in(_read_makefile(directory / name.parent), name.name)
     else:
-        found = _made_in(top, name.name) or _made_in(_read_makefile(directory / subdirectory), name.name)
+        found = _find_compilation_in(top, name.name) or _find_compilation_in(
+            _read_makefile(directory / subdirectory), name.name
+        )
     if found is None:
         raise FailedError(f"{top.directory / _NAME}: no rule for {name} that compiles one file")
     return found
 
 
-def _made_in(makefile: _Makefile, name: str) -> MakefileCompilation | None:
+def _find_compilation_in(makefile: _Makefile, name: str) -> MakefileCompilation | None:
     """By the rule for this very object, else by the pattern where a source of that name is there."""
     compiling = [rule for rule in makefile.rules if rule.command.startswith("$(CC) ") and " -c " in rule.command]
     rule = next((rule for rule in compiling if rule.target == name), None)
@@ -296,7 +298,7 @@ class _LibraryBuild:
         steps = compile_steps(source, archive)
         self._compile(steps)
         (entry / _INCLUDE).mkdir(parents=True)
-        self._archive(steps, entry / archive)
+        self._archive_objects(steps, entry / archive)
         for header in order.source.headers:
             _copy(source / header, entry / _INCLUDE / Path(header).name)
         _describe(entry)
@@ -312,7 +314,7 @@ class _LibraryBuild:
 
     def _compile(self, steps: tuple[MakefileCompilation, ...]) -> None:
         with ThreadPoolExecutor(max_workers=max(self._order.jobs, 1)) as pool:
-            work = [pool.submit(self._run, step.argv, step.directory, self._failure(step)) for step in steps]
+            work = [pool.submit(self._run, step.argv, step.directory, self._describe_failure(step)) for step in steps]
             try:
                 for done, each in enumerate(work, 1):
                     await_future(each)
@@ -322,10 +324,10 @@ class _LibraryBuild:
                 pool.shutdown(cancel_futures=True)
                 raise
 
-    def _failure(self, step: MakefileCompilation) -> str:
+    def _describe_failure(self, step: MakefileCompilation) -> str:
         return f"compiling {step.output.name} of {self._order.source.pypi} failed"
 
-    def _archive(self, steps: tuple[MakefileCompilation, ...], target: Path) -> None:
+    def _archive_objects(self, steps: tuple[MakefileCompilation, ...], target: Path) -> None:
         """Collect the objects; D: no times, owners and permissions in it (ar(1))."""
         order = self._order
         command = (*order.compiler.command, "-print-prog-name=ar")

@@ -62,7 +62,7 @@ def install_command(manager: str, packages: tuple[str, ...], *, root: bool | Non
         root: whether it is for root; None for whoever runs us.
     """
     may = may_install() if root is None else root
-    return shlex.join((*(() if may else ("sudo",)), *_INSTALL[_known(manager, packages)], *packages))
+    return shlex.join((*(() if may else ("sudo",)), *_INSTALL[_require_known_manager(manager, packages)], *packages))
 
 
 def may_install() -> bool:
@@ -109,7 +109,7 @@ def _update() -> None:
     run((*_QUIET, "apt-get", "update", *_PATIENT["apt"]), timeout=_SECONDS)
 
 
-def _known(manager: str, packages: tuple[str, ...]) -> str:
+def _require_known_manager(manager: str, packages: tuple[str, ...]) -> str:
     if manager not in _INSTALL:
         raise RefusedError(
             f"no package manager that we know ({manager!r})",
@@ -162,19 +162,19 @@ def unpack_headers(manager: str, packages: tuple[str, ...], cache: Path, emit: E
             hint=install_command(manager, packages) if manager == "dnf" else f"install {' '.join(packages)}",
         )
     home = cache / "headers"
-    known = _remembered(home, packages)
+    known = _find_remembered_tree(home, packages)
     if known is not None:
         return known
     failure: CommandError | None = None
-    for view in _views(home, emit):
+    for view in _open_views(home, emit):
         try:
             tree = _unpack(view, packages, home, emit)
         except CommandError as error:
             failure = error
         else:
-            files.write_text(_note(home, packages), tree.name)
+            files.write_text(_locate_note(home, packages), tree.name)
             return tree
-    raise _failed(packages, failure)
+    raise _explain_apt_failure(packages, failure)
 
 
 def include_directories(root: Path) -> tuple[Path, ...]:
@@ -186,28 +186,36 @@ def include_directories(root: Path) -> tuple[Path, ...]:
     return (include, *own)
 
 
-def _remembered(home: Path, packages: tuple[str, ...]) -> Path | None:
+def _find_remembered_tree(home: Path, packages: tuple[str, ...]) -> Path | None:
     """The tree that these packages had while the lists of the archive were as they are now."""
     try:
-        tree = home / foreign.read_text(_note(home, packages), encoding="ascii")
+        tree = home / foreign.read_text(_locate_note(home, packages), encoding="ascii")
     except OSError:
         return None
     return tree if tree.is_dir() else None
 
 
-def _note(home: Path, packages: tuple[str, ...]) -> Path:
+def _locate_note(home: Path, packages: tuple[str, ...]) -> Path:
     lists = (path.stat().st_mtime_ns for path in (_LISTS, home / "apt" / "lists") if path.is_dir())
     key = hashlib.sha256(repr((sorted(packages), *lists)).encode()).hexdigest()[:16]
     return home / "notes" / key
 
 
-def _views(home: Path, emit: Emit) -> Iterator[_View]:
+def _open_views(home: Path, emit: Emit) -> Iterator[_View]:
     private = home / "apt"
     lists, archives = private / "lists", private / "archives"
     for directory in (lists / "partial", archives / "archives" / "partial"):
         directory.mkdir(parents=True, exist_ok=True)
-    yield _View(_parsed(private / "system.bin"))
-    view = _View(("-o", f"Dir::State::lists={lists}/", "-o", f"Dir::Cache={archives}/", *_parsed(private / "own.bin")))
+    yield _View(_make_cache_options(private / "system.bin"))
+    view = _View(
+        (
+            "-o",
+            f"Dir::State::lists={lists}/",
+            "-o",
+            f"Dir::Cache={archives}/",
+            *_make_cache_options(private / "own.bin"),
+        )
+    )
     if any(lists.glob("*_Packages*")):
         yield view
     emit(Noted(message="fetching the system's package lists into the cache of fastinstall"))
@@ -215,7 +223,7 @@ def _views(home: Path, emit: Emit) -> Iterator[_View]:
     yield view
 
 
-def _parsed(path: Path) -> tuple[str, ...]:
+def _make_cache_options(path: Path) -> tuple[str, ...]:
     """Have apt keep its parsed lists with us: a container's system is often set to keep none, at 0.5 s a command."""
     return ("-o", f"Dir::Cache::pkgcache={path}", "-o", "Dir::Cache::srcpkgcache=")
 
@@ -232,8 +240,8 @@ def _update_package_lists(view: _View) -> None:
 
 
 def _unpack(view: _View, packages: tuple[str, ...], home: Path, emit: Emit) -> Path:
-    versions = _versions(view, (*packages, *_depends(view, packages)))
-    tree = home / _key(packages, versions)
+    versions = _list_download_versions(view, (*packages, *_list_dependencies(view, packages)))
+    tree = home / _make_key(packages, versions)
     if tree.is_dir():
         return tree
     emit(Noted(message=f"unpacking headers of {', '.join(packages)} into the cache of fastinstall"))
@@ -252,7 +260,7 @@ def _extract_all(view: _View, packages: tuple[str, ...], root: Path) -> None:
             transitional = tuple(
                 path.name.partition("_")[0] for path in directory.iterdir() if not _extract(path, root)
             )
-        packages = _depends(view, transitional) if transitional and depth + 1 < _DEPTH else ()
+        packages = _list_dependencies(view, transitional) if transitional and depth + 1 < _DEPTH else ()
         if not packages:
             return
 
@@ -282,19 +290,19 @@ def _require_inside(archive: Path, root: Path) -> None:
                 raise ArchiveError(archive, Objection(member=member, reason="is a link that leads out of the package"))
 
 
-def _depends(view: _View, packages: tuple[str, ...]) -> tuple[str, ...]:
+def _list_dependencies(view: _View, packages: tuple[str, ...]) -> tuple[str, ...]:
     listing = view.apt("apt-cache", "depends", *packages)
     matches = (_DEPENDS.match(line) for line in listing.splitlines())
     return tuple(dict.fromkeys(match["name"] for match in matches if match))
 
 
-def _versions(view: _View, packages: tuple[str, ...]) -> tuple[str, ...]:
+def _list_download_versions(view: _View, packages: tuple[str, ...]) -> tuple[str, ...]:
     listing = view.apt("apt-get", "download", "--print-uris", *dict.fromkeys(packages))
     matches = (_URI.match(line) for line in listing.splitlines())
     return tuple(f"{match['file']} {match['hash']}" for match in matches if match)
 
 
-def _key(packages: tuple[str, ...], versions: tuple[str, ...]) -> str:
+def _make_key(packages: tuple[str, ...], versions: tuple[str, ...]) -> str:
     text = "\n".join((*sorted(packages), *sorted(versions)))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -306,7 +314,7 @@ def _keep(fresh: Path, tree: Path) -> None:
         return  # another run of ours was faster, with the same content
 
 
-def _failed(packages: tuple[str, ...], failure: CommandError | None) -> FailedError:
+def _explain_apt_failure(packages: tuple[str, ...], failure: CommandError | None) -> FailedError:
     return FailedError(
         f"apt cannot give the headers of {', '.join(packages)}",
         hint=install_command("apt", packages),

@@ -208,7 +208,7 @@ def fetch_needs(fetching: DependencyFetching) -> tuple[Path, FetchedDependencies
     Raises:
         FailedError: no Python can be served: the index cannot be reached, may not be, or has no wheels.
     """
-    place = fetching.cache / "tool" / "needs" / values.digest(_inputs(fetching))
+    place = fetching.cache / "tool" / "needs" / values.digest(_list_key_inputs(fetching))
     latest, age = latest_whole(FetchedDependencies, "tool-needs", place / _LATEST)
     # That of a time when a Python could not be served may be of a bad moment:
     if latest is None or ((age > _LIFETIME or latest.left_out) and not fetching.offline):
@@ -240,7 +240,7 @@ def _read(path: Path) -> ShelfWheel:
     return make_shelf_wheel(path.name, map(str, headers.get_all("Requires-Dist") or ()))
 
 
-def _inputs(fetching: DependencyFetching) -> dict[str, str]:
+def _list_key_inputs(fetching: DependencyFetching) -> dict[str, str]:
     return {
         "requires": "\n".join(sorted(_read(fetching.wheel).requires)),
         "pythons": " ".join(fetching.pythons),
@@ -294,24 +294,26 @@ def _gather_requirements(fetching: DependencyFetching, shelf: _Shelf) -> tuple[f
             failures[minor] = error
     if len(failures) == len(fetching.pythons):
         raise next(iter(failures.values()))
-    return frozenset(used), {minor: _reason(_closure(fetching, shelf, minor)) for minor in failures}
+    return frozenset(used), {
+        minor: _explain_missing_wheels(_find_closure(fetching, shelf, minor)) for minor in failures
+    }
 
 
 def _complete(fetching: DependencyFetching, shelf: _Shelf, minor: str) -> Closure:
     """Download until nothing is missing: what pip resolves may itself require more under another Python."""
     for _ in range(_ROUNDS):
-        found = _closure(fetching, shelf, minor)
+        found = _find_closure(fetching, shelf, minor)
         if not found.missing:
             return found
         _download(fetching, shelf, minor, found.missing)
     raise FailedError(f"what fastinstall needs for Python {minor} does not come to an end", details=found.missing)
 
 
-def _closure(fetching: DependencyFetching, shelf: _Shelf, minor: str) -> Closure:
+def _find_closure(fetching: DependencyFetching, shelf: _Shelf, minor: str) -> Closure:
     return closure_of(_read(fetching.wheel), shelf.wheels, minor, fetching.platforms)
 
 
-def _reason(closure: Closure) -> str:
+def _explain_missing_wheels(closure: Closure) -> str:
     return f"pip finds no wheels of {', '.join(closure.missing)} that fit it"
 
 
@@ -320,12 +322,12 @@ def _download(fetching: DependencyFetching, shelf: _Shelf, minor: str, wanted: S
     known = (f"{wheel.name}=={wheel.version}\n" for wheel in shelf.wheels)
     files.write_text(pins, "".join(dict.fromkeys(known)), durable=False)
     words = ("download", "--quiet", "--progress-bar", "off", "--only-binary", ":all:", "--dest", str(shelf.directory))
-    argv = (*_PIP, *words, "--constraint", str(pins), *_target(minor, fetching.platforms), *wanted)
+    argv = (*_PIP, *words, "--constraint", str(pins), *_make_target_words(minor, fetching.platforms), *wanted)
     environment = {**pip_environment(fetching.variables), "TMPDIR": str(shelf.directory.parent)}
     run(argv, environment=environment, timeout=_SECONDS)
 
 
-def _target(minor: str, platforms: Sequence[str]) -> Iterator[str]:
+def _make_target_words(minor: str, platforms: Sequence[str]) -> Iterator[str]:
     yield from ("--python-version", minor, "--implementation", "cp")
     for abi in (f"cp{minor.replace('.', '')}", "abi3", "none"):
         yield from ("--abi", abi)

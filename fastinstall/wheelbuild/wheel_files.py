@@ -88,10 +88,10 @@ def pack_wheel(tree: Path, target: Path, *, compress: bool = True) -> None:
     with zipfile.ZipFile(target, "w", method, compresslevel=_EFFORT) as archive:
         for name in names:
             content = contents[name].read_bytes()
-            rows.append((name, f"sha256={_urlsafe_digest(content)}", str(len(content))))
-            archive.writestr(_entry(name, contents[name], method), content)
+            rows.append((name, f"sha256={_digest_urlsafe(content)}", str(len(content))))
+            archive.writestr(_make_entry(name, contents[name], method), content)
         rows.append((f"{metadata.name}/RECORD", "", ""))
-        archive.writestr(_entry(rows[-1][0], None, method), _csv(rows))
+        archive.writestr(_make_entry(rows[-1][0], None, method), _format_csv(rows))
 
 
 def metadata_directory(tree: Path) -> Path:
@@ -119,7 +119,7 @@ def tags_of(tree: Path) -> Tags:
     return Tags(python=lines[0][0], abi=lines[0][1], platforms=tuple(dict.fromkeys(tag[2] for tag in lines)))
 
 
-def _entry(name: str, path: Path | None, method: int) -> zipfile.ZipInfo:
+def _make_entry(name: str, path: Path | None, method: int) -> zipfile.ZipInfo:
     entry = zipfile.ZipInfo(name, _DATE)
     executable = path is not None and path.stat().st_mode & stat.S_IXUSR
     entry.external_attr = (stat.S_IFREG | (0o755 if executable else 0o644)) << 16
@@ -128,11 +128,11 @@ def _entry(name: str, path: Path | None, method: int) -> zipfile.ZipInfo:
     return entry
 
 
-def _urlsafe_digest(content: bytes) -> str:
+def _digest_urlsafe(content: bytes) -> str:
     return base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
 
 
-def _csv(rows: list[tuple[str, str, str]]) -> str:
+def _format_csv(rows: list[tuple[str, str, str]]) -> str:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue()
@@ -175,7 +175,9 @@ def label_tree(tree: Path, label: Label) -> str:
     stem = f"{_escape_name(label.distribution)}-{label.version.replace('-', '_')}"
     metadata = _rename_directory(metadata_directory(tree), f"{stem}.dist-info")
     _rewrite(metadata / "METADATA", {"Name": label.distribution, "Version": label.version, "Summary": label.summary})
-    files.write_text(metadata / "WHEEL", _wheel_text(tuple(f"{tags.python}-{tags.abi}-{p}" for p in label.platforms)))
+    files.write_text(
+        metadata / "WHEEL", _make_wheel_file(tuple(f"{tags.python}-{tags.abi}-{p}" for p in label.platforms))
+    )
     for stale in metadata.glob("sboms/*"):
         files.discard(stale)
     for name, text in label.statements.items():
@@ -209,7 +211,7 @@ def _rename_directory(directory: Path, name: str) -> Path:
     return target
 
 
-def _wheel_text(tags: tuple[str, ...]) -> str:
+def _make_wheel_file(tags: tuple[str, ...]) -> str:
     lines = ["Wheel-Version: 1.0", f"Generator: fastinstall {__version__}", "Root-Is-Purelib: false"]
     return "\n".join([*lines, *(f"Tag: {tag}" for tag in tags)]) + "\n"
 
@@ -263,7 +265,7 @@ def stage_wheel(wheel: Path, stage: Path, interpreter: Interpreter) -> str:
 
 def compile_bytecode(stage: Path, interpreter: Interpreter) -> None:
     """Write bytecode as the target's interpreter would, with the paths that it will have there."""
-    compiler = (interpreter.executable, "-I", "-S", "-m", "compileall", "-q", "-j", str(_workers()))
+    compiler = (interpreter.executable, "-I", "-S", "-m", "compileall", "-q", "-j", str(_choose_worker_count()))
     minor = tuple(int(part) for part in interpreter.version.split(".")[:2])
     paths = (
         ("-s", stage, "-p", interpreter.site_packages) if minor >= _STRIPS_PATHS else ("-d", interpreter.site_packages)
@@ -271,7 +273,7 @@ def compile_bytecode(stage: Path, interpreter: Interpreter) -> None:
     process.run((*compiler, *map(str, paths), str(stage)), timeout=120)
 
 
-def _workers() -> int:
+def _choose_worker_count() -> int:
     """How many processes compile: a pool costs 0.15 s of CPU, which two CPUs do not win back (measured)."""
     granted = len(os.sched_getaffinity(0))
     return min(granted, _MOST_WORKERS) if granted >= _WORTH_A_POOL else 1

@@ -145,13 +145,13 @@ class _Door:
         patch.setattr(builtins, "open", stream)
 
     def _patch_exchange(self, patch: pytest.MonkeyPatch) -> None:
-        real = files._renameat2
+        real = files._call_renameat2
 
         def call(source: Path, target: Path, flags: int) -> None:
             name = "exchange" if flags == files._RENAME_EXCHANGE else "rename"
             self._pass(name, (_absolute(source), _absolute(target)), real, (source, target, flags), {})
 
-        patch.setattr(files, "_renameat2", call)
+        patch.setattr(files, "_call_renameat2", call)
 
     def _patch_starting(self, patch: pytest.MonkeyPatch) -> None:
         real = subprocess.Popen.__init__

@@ -195,7 +195,7 @@ def _arm(patch: pytest.MonkeyPatch, step: int) -> None:
 
     for name in _CALLS:
         patch.setattr(os, name, deadly(getattr(os, name)))
-    patch.setattr(files, "_renameat2", deadly(files._renameat2))
+    patch.setattr(files, "_call_renameat2", deadly(files._call_renameat2))
 
 
 _CALLS = (

@@ -138,9 +138,9 @@ def _request(cache: Path, scratch: Path) -> BuildRequest:
     session = open_session({**os.environ, "HOME": str(scratch / "home"), "FASTINSTALL_CACHE_DIR": str(cache)})
     wish = Request(recipe="pillow-merged", version=VERSION, levels=("x86-64-v2", LEVEL))
     plan, interpreter = plan_build(session, NamedTarget(python=Path(sys.executable)), wish)
-    workshop = make_execution_context(session, plan, recipe_named(session, wish.recipe))
+    context = make_execution_context(session, plan, recipe_named(session, wish.recipe))
     step = next(step for step in plan.steps if isinstance(step, Build))
-    return step.request_build(interpreter, fetch_inputs(plan.steps, workshop), workshop)
+    return step.request_build(interpreter, fetch_inputs(plan.steps, context), context)
 
 
 def _same(file: str, one: Path, other: Path) -> bool:

@@ -38,9 +38,9 @@ CROP = ("PIL/Image.py", "return im.crop((x0, y0, x1, y1))", "return im.crop((x0,
 
 @dataclass(frozen=True, kw_only=True)
 class Scene:
-    """A workshop, and wheels to prove in it."""
+    """A context, and wheels to prove in it."""
 
-    workshop: ExecutionContext
+    context: ExecutionContext
     ground: ProofContext
     step: Build
     official: Path
@@ -80,7 +80,7 @@ def scene(shared_cache: Path, cache: Path) -> Scene:
     official = index.releases(recipe, interpreter).wheels[0]
     path = index.fetch(official, shared_cache, heard.append)
     cpu = observe_cpu(allowed_cores=len(os.sched_getaffinity(0)))
-    workshop = ExecutionContext(
+    context = ExecutionContext(
         recipe=recipe,
         index=index,
         cache=cache,
@@ -90,7 +90,7 @@ def scene(shared_cache: Path, cache: Path) -> Scene:
         cpu=cpu,
     )
     ground = ProofContext(interpreter=interpreter, cpu=cpu, reference=official)
-    return Scene(workshop=workshop, ground=ground, step=_step(official), official=path, heard=heard)
+    return Scene(context=context, ground=ground, step=_step(official), official=path, heard=heard)
 
 
 def test_the_part_whose_operations_fail_is_left_out_and_the_rest_is_proven(scene: Scene, tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_the_part_whose_operations_fail_is_left_out_and_the_rest_is_proven(scene
         scene.step,
         scene.maker(lambda step: scene.official if "blur" in step.without else damaged),
         scene.ground,
-        scene.workshop,
+        scene.context,
     )
     assert built.wheel == scene.official
     assert scene.made == [(), ("blur",)]
@@ -109,9 +109,9 @@ def test_the_part_whose_operations_fail_is_left_out_and_the_rest_is_proven(scene
 
 def test_what_is_proven_once_is_not_proven_again(scene: Scene) -> None:
     make = scene.maker(lambda _step: scene.official)
-    make_proven(scene.step, make, scene.ground, scene.workshop)
+    make_proven(scene.step, make, scene.ground, scene.context)
     scene.heard.clear()
-    make_proven(scene.step, make, scene.ground, scene.workshop)
+    make_proven(scene.step, make, scene.ground, scene.context)
     assert scene.heard == []
 
 
@@ -120,13 +120,13 @@ def test_where_no_part_is_to_blame_nothing_is_built_and_the_failure_names_the_op
 ) -> None:
     damaged = _damaged(scene.official, tmp_path, *CROP)
     with pytest.raises(UnprovenError, match="crop") as caught:
-        make_proven(scene.step, scene.maker(lambda _step: damaged), scene.ground, scene.workshop)
+        make_proven(scene.step, scene.maker(lambda _step: damaged), scene.ground, scene.context)
     assert caught.value.version == scene.step.version
     assert any("crop/" in line for line in caught.value.details)
 
 
 def test_a_recipe_that_merges_nothing_is_not_held_against_the_official_wheel_here(scene: Scene, tmp_path: Path) -> None:
-    plain = replace(scene.workshop, recipe=load_recipe("pillow-simd", (recipes_directory(),)))
+    plain = replace(scene.context, recipe=load_recipe("pillow-simd", (recipes_directory(),)))
     damaged = _damaged(scene.official, tmp_path, *BLUR)
     built = make_proven(scene.step, scene.maker(lambda _step: damaged), scene.ground, plain)
     assert built.wheel == damaged

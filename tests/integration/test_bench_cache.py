@@ -51,10 +51,10 @@ def test_who_may_not_write_a_file_is_told_by_a_read_that_does_not_wait(tmp_path:
     _on_disk(tmp_path)
     descriptor = os.open(_written(tmp_path / "file", 4), os.O_RDONLY)
     try:
-        assert _cache._at_hand(descriptor, mmap.PAGESIZE)
+        assert _cache._is_page_in_cache(descriptor, mmap.PAGESIZE)
         os.fdatasync(descriptor)
         os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-        assert not _cache._at_hand(descriptor, mmap.PAGESIZE)
+        assert not _cache._is_page_in_cache(descriptor, mmap.PAGESIZE)
     finally:
         os.close(descriptor)
 

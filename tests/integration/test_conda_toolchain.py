@@ -62,22 +62,22 @@ def test_it_compiles_with_the_headers_of_the_packages_and_is_made_once(
     sandbox: Sandbox, channel: CondaChannel, compilers: str
 ) -> None:
     heard: list[Event] = []
-    workshop = _workshop(sandbox, heard)
+    context = _workshop(sandbox, heard)
     step = CondaToolchain(
         channels=(compilers, channel.url),
         packages=("c-compiler", "libjpeg-turbo", "libtiff"),
         libraries=("jpeg", "tiff"),
         reason="of the test",
     )
-    made = step.fetch(workshop)
-    compiler = observe_compiler((), {**workshop.variables, **made.variables})
+    made = step.fetch(context)
+    compiler = observe_compiler((), {**context.variables, **made.variables})
     assert compiler is not None
-    assert Path(compiler.command[0]).is_relative_to(workshop.cache / "toolchains")
+    assert Path(compiler.command[0]).is_relative_to(context.cache / "toolchains")
     source = sandbox.root / "uses.c"
     source.write_text(_PROGRAM)
     includes = [f"-I{directory}" for directory in made.includes]
     subprocess.run((*compiler.command, *includes, "-c", "-o", sandbox.root / "uses.o", source), check=True)
-    again = step.fetch(workshop)
+    again = step.fetch(context)
     assert again == made
     assert [event.message for event in heard if isinstance(event, Noted) and "used again" in event.message]
 
@@ -98,11 +98,11 @@ def test_headers_alone_leave_the_compiler_to_the_system(sandbox: Sandbox, channe
 
 
 def test_what_was_left_half_made_is_made_again(sandbox: Sandbox, channel: CondaChannel, compilers: str) -> None:
-    workshop = _workshop(sandbox, [])
+    context = _workshop(sandbox, [])
     step = CondaToolchain(
         channels=(compilers, channel.url), packages=("c-compiler",), libraries=(), reason="of the test"
     )
-    (toolchain,) = (Path(step.fetch(workshop).variables["CC"]).parents[1],)
+    (toolchain,) = (Path(step.fetch(context).variables["CC"]).parents[1],)
     (toolchain / ".fastinstall-complete").unlink()
     shutil.rmtree(toolchain / "bin")
-    assert Path(step.fetch(workshop).variables["CC"]).is_file()
+    assert Path(step.fetch(context).variables["CC"]).is_file()

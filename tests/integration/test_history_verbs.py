@@ -276,7 +276,7 @@ def test_an_interruption_when_all_is_done_says_so_and_is_no_failure(
     before = tree_hash(place.prefix)
     for stamp in STAMPS[:2]:
         _set_up(place, stamp)
-    renames, rename = iter(range(1000)), files._renameat2
+    renames, rename = iter(range(1000)), files._call_renameat2
 
     def interrupted(source: Path, target: Path, flags: int) -> None:
         """The kernel's own, while somebody presses Ctrl-C."""
@@ -284,7 +284,7 @@ def test_an_interruption_when_all_is_done_says_so_and_is_no_failure(
             os.kill(os.getpid(), signal.SIGINT)
         rename(source, target, flags)
 
-    monkeypatch.setattr(files, "_renameat2", interrupted)
+    monkeypatch.setattr(files, "_call_renameat2", interrupted)
     done = place.cli("rollback", "--yes", "--to", STAMPS[0].id)
     assert (done.exit_code, "interrupted when the rollback was done already" in done.stderr) == (ExitCode.OK, True)
     assert tree_hash(place.prefix) == before, "all of them, although it was interrupted in the first"

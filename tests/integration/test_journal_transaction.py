@@ -155,14 +155,14 @@ def test_a_move_that_fails_halfway_is_undone(store: JournalStore, monkeypatch: p
     before = picture(store.prefix)
     from fastinstall.core import files
 
-    real, calls = files._renameat2, iter(range(100))
+    real, calls = files._call_renameat2, iter(range(100))
 
     def refuse_the_third(source: Path, target: Path, flags: int) -> None:
         if "site-packages" in f"{source}{target}" and next(calls) == 2:
             raise PermissionError(13, "Permission denied", str(source))
         real(source, target, flags)
 
-    monkeypatch.setattr(files, "_renameat2", refuse_the_third)
+    monkeypatch.setattr(files, "_call_renameat2", refuse_the_third)
     with pytest.raises(FailedError, match="Permission denied"), open_transaction(store) as transaction:
         transaction.perform(swap_moves())
     assert picture(store.prefix) == before

@@ -150,7 +150,7 @@ def test_nothing_is_lost_where_entries_cannot_be_exchanged(
 def test_nothing_is_lost_where_the_stage_lies_in_site_packages(
     name: str, scenery: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store, "_one_mount", lambda _one, _other: False)
+    monkeypatch.setattr(store, "_is_one_mount", lambda _one, _other: False)
     _try(_SCENES[name], scenery, Sample(every=4))
 
 

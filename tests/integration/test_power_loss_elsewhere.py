@@ -126,7 +126,7 @@ def _begun(top: Path) -> UnfinishedPins:
     """What was begun; a disk that is rebuilt elsewhere has its project elsewhere, which notes are named after."""
     begun = UnfinishedPins(directory=top / "state")
     for note in begun.directory.glob("[!.]*") if top.name != "origin" else ():
-        note.rename(begun._note(top / "project"))
+        note.rename(begun._locate_note(top / "project"))
     return begun
 
 

@@ -89,12 +89,12 @@ class Reader(OpenedReader):
             return int(transaction.stat(images)["entries"])
 
     def read(self, index: int) -> bytes:
-        return self._found(index, 1)
+        return self._read_value(index, 1)
 
     def name(self, index: int) -> str:
-        return os.fsdecode(self._found(index, 2))
+        return os.fsdecode(self._read_value(index, 2))
 
-    def _found(self, index: int, table: int) -> bytes:
+    def _read_value(self, index: int, table: int) -> bytes:
         handle = self.handle()
         with handle[0].begin(db=handle[table]) as transaction:
             return bytes(transaction.get(b"%010d" % index))

@@ -47,13 +47,13 @@ class Records:
         self.out, self.layout = out, layout
         index, names = index_in(out), names_in(out)
         count = min(len(index) // 4, len(names))
-        while count and index[4 * count - 1] > self._size(index[4 * count - 4]):
+        while count and index[4 * count - 1] > self._measure_size(index[4 * count - 4]):
             count -= 1
         self.done = set(names[:count])
         self.number, self.offset = (index[4 * count - 4], index[4 * count - 1]) if count else (0, 0)
         self.index = appended(os.path.join(out, INDEX), 32 * count)
         self.names = appended(os.path.join(out, NAMES), sum(len(line_of(each)) for each in names[:count]))
-        self.data = self._opened()
+        self.data = self._open_file()
 
     def end(self) -> None:
         self.data.write(self.layout.end)
@@ -63,7 +63,7 @@ class Records:
     def add(self, name: str, content: bytes) -> None:
         before, after = self.layout.frame(name, content)
         if self.offset > len(self.layout.begin) and self.offset + len(content) > self.layout.most:
-            self._next()
+            self._start_next_file()
         for each in (before, content, after):
             self.data.write(each)
         start = self.offset + len(before)
@@ -71,24 +71,24 @@ class Records:
         self.index.write(array("Q", (self.number, start, len(content), self.offset)).tobytes())
         self.names.write(line_of(name))
 
-    def _next(self) -> None:
+    def _start_next_file(self) -> None:
         self.data.write(self.layout.end)
         self.data.close()
         self.number, self.offset = self.number + 1, 0
-        self.data = self._opened()
+        self.data = self._open_file()
 
-    def _opened(self) -> BinaryIO:
-        data = appended(self._path(self.number), self.offset)
+    def _open_file(self) -> BinaryIO:
+        data = appended(self._make_path(self.number), self.offset)
         if not self.offset:
             data.write(self.layout.begin)
             self.offset = len(self.layout.begin)
         return data
 
-    def _path(self, number: int) -> str:
+    def _make_path(self, number: int) -> str:
         return os.path.join(self.out, self.layout.file.format(number))
 
-    def _size(self, number: int) -> int:
-        return os.path.getsize(self._path(number)) if os.path.exists(self._path(number)) else 0
+    def _measure_size(self, number: int) -> int:
+        return os.path.getsize(self._make_path(number)) if os.path.exists(self._make_path(number)) else 0
 
 
 class RecordReader:

@@ -28,17 +28,17 @@ def make_bench_request(arguments: Namespace) -> BenchRequest:
     """
     _refuse_contradictions(arguments)
     return BenchRequest(
-        paths=tuple(_existing(each) for each in arguments.paths),
+        paths=tuple(_require_existing_path(each) for each in arguments.paths),
         workloads=_read("--workload", arguments.workload, names, ()),
-        pipeline=_pipeline(arguments),
+        pipeline=_read_pipeline(arguments),
         quick=arguments.quick,
         samples=_read("--samples", arguments.samples, count, None),
-        workers=_read("--workers", arguments.workers, _workers, ()),
-        target_rate=_read("--target-rate", arguments.target_rate, _rate, None),
-        step=_program("--step", arguments.step, "step"),
-        loader=_program("--loader", arguments.loader, "load"),
-        candidates=_read("--candidates", arguments.candidates, _some_names, ()),
-        bring=_read("--with", arguments.bring, _some_names, ()),
+        workers=_read("--workers", arguments.workers, _parse_worker_counts, ()),
+        target_rate=_read("--target-rate", arguments.target_rate, _parse_rate, None),
+        step=_parse_program("--step", arguments.step, "step"),
+        loader=_parse_program("--loader", arguments.loader, "load"),
+        candidates=_read("--candidates", arguments.candidates, _parse_names, ()),
+        bring=_read("--with", arguments.bring, _parse_names, ()),
         build=not arguments.no_build,
         loading=arguments.only != "operations",
         operations=arguments.only != "loading",
@@ -51,13 +51,13 @@ def pipeline_of(arguments: Namespace) -> ImagePipeline:
     Raises:
         UsageError: --size or --crop cannot be read, or do not fit together.
     """
-    return _pipeline(arguments)
+    return _read_pipeline(arguments)
 
 
-def _pipeline(arguments: Namespace) -> ImagePipeline:
+def _read_pipeline(arguments: Namespace) -> ImagePipeline:
     usual = ImagePipeline()
-    shorter = _read("--size", arguments.size, _pixels, usual.shorter)
-    crop = _read("--crop", arguments.crop, _pixels_or_none, min(usual.crop, shorter))
+    shorter = _read("--size", arguments.size, _parse_pixels, usual.shorter)
+    crop = _read("--crop", arguments.crop, _parse_pixels_or_zero, min(usual.crop, shorter))
     if crop > shorter:
         raise UsageError(
             f"--crop {crop}: larger than what it is cut out of, whose shorter side has {shorter} pixels",
@@ -92,32 +92,32 @@ def _read(flag: str, text: str | None, read: Callable[[object], T], default: T) 
         raise UsageError(f"{flag} {text}: {error}", hint=_HINT) from None
 
 
-def _some_names(value: object) -> tuple[str, ...]:
+def _parse_names(value: object) -> tuple[str, ...]:
     found = names(value)
     if not found:
         raise ValueError("expected names, separated by commas")
     return found
 
 
-def _pixels(value: object) -> int:
+def _parse_pixels(value: object) -> int:
     found = count(value)
     if found > _LARGEST:
         raise ValueError(f"expected at most {_LARGEST} pixels")
     return found
 
 
-def _pixels_or_none(value: object) -> int:
-    return 0 if value == "0" else _pixels(value)
+def _parse_pixels_or_zero(value: object) -> int:
+    return 0 if value == "0" else _parse_pixels(value)
 
 
-def _workers(value: object) -> tuple[int, ...]:
+def _parse_worker_counts(value: object) -> tuple[int, ...]:
     written = names(value)
     if not written or not all(each.isascii() and each.isdecimal() for each in written):
         raise ValueError("expected numbers of worker processes, separated by commas: 0,1,2")
     return tuple(sorted({int(each) for each in written}))
 
 
-def _rate(value: object) -> float:
+def _parse_rate(value: object) -> float:
     problem = f"expected images a second, more than 0, found {value!r}"
     try:
         found = float(str(value))
@@ -128,14 +128,14 @@ def _rate(value: object) -> float:
     return found
 
 
-def _existing(text: str) -> Path:
+def _require_existing_path(text: str) -> Path:
     path = Path(text).expanduser().absolute()
     if not path.exists():
         raise UsageError(f"{text}: no such file or directory", hint="name images, or directories that have some")
     return path
 
 
-def _program(flag: str, text: str | None, function: str) -> str:
+def _parse_program(flag: str, text: str | None, function: str) -> str:
     """FILE[:FUNCTION] with an absolute path and the function's name; empty where it was not given."""
     if text is None:
         return ""
@@ -160,12 +160,12 @@ def add_bench(parser: argparse.ArgumentParser) -> None:
     """Everything but the target."""
     parser.add_argument("--quick", action="store_true", help="answer within 20 seconds")
     parser.add_argument("--only", choices=("loading", "operations"), help="one of its two halves")
-    _loading(parser)
-    _candidates(parser)
-    _output(parser)
+    _add_loading_flags(parser)
+    _add_candidate_flags(parser)
+    _add_output_flags(parser)
 
 
-def _loading(parser: argparse.ArgumentParser) -> None:
+def _add_loading_flags(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("what is loaded")
     generated = "which photos are generated: 500px, 12mp, png (default: all)"
     group.add_argument("--workload", metavar="NAME,...", help=generated)
@@ -182,7 +182,7 @@ def _loading(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--loader", metavar="FILE[:FUNCTION]", help=loader)
 
 
-def _candidates(parser: argparse.ArgumentParser) -> None:
+def _add_candidate_flags(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("what it is compared with")
     group.add_argument("--list", action="store_true", help="name the candidates and stop")
     group.add_argument("--candidates", metavar="NAME,...", help="only these (default: all that fit)")
@@ -193,7 +193,7 @@ def _candidates(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--print-code", metavar="NAME", help=code)
 
 
-def _output(parser: argparse.ArgumentParser) -> None:
+def _add_output_flags(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("where it goes")
     group.add_argument("--csv", metavar="FILE", help="all figures as a table")
     group.add_argument("--chart", metavar="FILE.png", help="a picture; needs the extra fastinstall[bench]")

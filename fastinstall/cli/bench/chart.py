@@ -85,12 +85,12 @@ class Panel:
 def panels_of(report: BenchReport) -> Iterator[Panel]:
     """Every panel, from top to bottom."""
     for result in report.workloads:
-        yield from _workload_panels(result)
+        yield from _make_workload_panels(result)
     if report.operations is not None:
-        yield _operations_panel(report.operations)
+        yield _make_operations_panel(report.operations)
 
 
-def _workload_panels(result: WorkloadResult) -> Iterator[Panel]:
+def _make_workload_panels(result: WorkloadResult) -> Iterator[Panel]:
     title = f"{clean_chart_text(result.workload.name, _NAME)}: {result.verdict.bound}"
     timing = result.baseline.timing
     if timing is None:
@@ -123,7 +123,9 @@ def _draw_stages(axes: Any, timing: Timing) -> None:  # noqa: ANN401 (matplotlib
         else:
             small.append(f"{each.stage} {each.ms:.2f}")
         start += share
-    _plain(axes, f"% of {timing.ms:.2f} ms an image" + (f"; not named above: {', '.join(small)} ms" if small else ""))
+    _simplify_axes(
+        axes, f"% of {timing.ms:.2f} ms an image" + (f"; not named above: {', '.join(small)} ms" if small else "")
+    )
     axes.set_xlim(0, 100)
     axes.set_yticks([0], [f"{rate_words(timing.images_per_second)} images/s\nin one process"])
 
@@ -133,7 +135,7 @@ def _draw_gains(axes: Any, found: list[tuple[CandidateResult, Gain]]) -> None:  
     is_wide = most > _MOST_SCALE
     for number, (each, gain) in enumerate(found):
         start = 1.0 if is_wide else 0.0
-        axes.barh(number, gain.ratio - start, left=start, height=0.62, linewidth=1.2, **_bar_look(each, gain))
+        axes.barh(number, gain.ratio - start, left=start, height=0.62, linewidth=1.2, **_choose_bar_style(each, gain))
         bounds = [[max(gain.ratio - gain.low, 0)], [max(gain.high - gain.ratio, 0)]]
         axes.errorbar(gain.ratio, number, xerr=bounds, color="black", capsize=3, linewidth=1.2)
         beside = max(gain.high, 1.0) * 1.06 if is_wide else gain.high + most * 0.012
@@ -144,8 +146,8 @@ def _draw_gains(axes: Any, found: list[tuple[CandidateResult, Gain]]) -> None:  
     _scale_gains(axes, min(gain.low for _, gain in found), most)
 
 
-def _bar_look(result: CandidateResult, gain: Gain) -> dict[str, Any]:
-    colour = _colour(gain.ratio)
+def _choose_bar_style(result: CandidateResult, gain: Gain) -> dict[str, Any]:
+    colour = _choose_colour(gain.ratio)
     if result.candidate.aliased:
         return {"color": "white", "edgecolor": colour, "hatch": "////"}
     return {"color": colour, "edgecolor": colour}
@@ -162,10 +164,10 @@ def _scale_gains(axes: Any, least: float, most: float) -> None:  # noqa: ANN401 
         told += ", logarithmic"
     else:
         axes.set_xlim(0, most * 1.12)
-    _plain(axes, told)
+    _simplify_axes(axes, told)
 
 
-def _operations_panel(table: SpeedTable) -> Panel:
+def _make_operations_panel(table: SpeedTable) -> Panel:
     rows = sorted(table.rows, key=ratio_of, reverse=True)
     left_out = max(len(rows) - _MOST_OPERATIONS, 0)
     if left_out:
@@ -180,26 +182,26 @@ def _operations_panel(table: SpeedTable) -> Panel:
 def _draw_operations(axes: Any, rows: list[SpeedRow]) -> None:  # noqa: ANN401 (likewise)
     axes.set_xscale("log")
     numbers = range(len(rows))
-    colours = [_colour(ratio_of(row)) for row in rows]
+    colours = [_choose_colour(ratio_of(row)) for row in rows]
     before, after = [row.before_ms for row in rows], [row.after_ms for row in rows]
     axes.hlines(numbers, before, after, color=colours, linewidth=2, zorder=1)
     axes.scatter(before, numbers, facecolor="white", edgecolor=GREY, s=42, zorder=2, label="before")
     axes.scatter(after, numbers, color=colours, s=42, zorder=3, label="after")
     for number, row in enumerate(rows):
         axes.text(1.01, number, f"{ratio_of(row):.2f}x", transform=axes.get_yaxis_transform(), va="center", size=10.5)
-    axes.set_yticks(range(len(rows)), [_short(row.operation) for row in rows])
+    axes.set_yticks(range(len(rows)), [_shorten_label(row.operation) for row in rows])
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.grid(axis="x", color="#dddddd", linewidth=0.8)
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, frameon=False, fontsize=10.5)
-    _plain(axes, "milliseconds, less is better (blue: faster, orange: slower, grey: within 5%)")
+    _simplify_axes(axes, "milliseconds, less is better (blue: faster, orange: slower, grey: within 5%)")
 
 
-def _colour(ratio: float) -> str:
+def _choose_colour(ratio: float) -> str:
     return BLUE if ratio > 1 + SAME else VERMILION if ratio < 1 - SAME else GREY
 
 
-def _plain(axes: Any, label: str) -> None:  # noqa: ANN401 (likewise)
+def _simplify_axes(axes: Any, label: str) -> None:  # noqa: ANN401 (likewise)
     axes.spines["right"].set_visible(False)
     axes.tick_params(axis="y", length=0)
     axes.set_axisbelow(True)
@@ -224,7 +226,7 @@ def clean_chart_text(text: str, most: int) -> str:
     return whole if len(whole) <= most else f"{whole[: most - 3]}..."
 
 
-def _short(text: str) -> str:
+def _shorten_label(text: str) -> str:
     return clean_chart_text(text, _LABEL)
 
 
@@ -253,10 +255,10 @@ def bench_chart(report: BenchReport) -> bytes:
     with rc_context({"font.size": _FONT, "text.parse_math": False, "axes.spines.top": False}):
         figure = Figure(figsize=(_WIDTH, height), dpi=_DPI, facecolor="white")
         FigureCanvasAgg(figure)
-        _head(figure, report, height)
+        _draw_head(figure, report, height)
         top = height - _HEAD
         for panel in panels:
-            panel.draw(_axes(figure, panel, top, height))
+            panel.draw(_place_panel(figure, panel, top, height))
             top -= panel.outer_height
         out = io.BytesIO()
         with warnings.catch_warnings():
@@ -265,7 +267,7 @@ def bench_chart(report: BenchReport) -> bytes:
     return out.getvalue()
 
 
-def _axes(figure: Any, panel: Panel, top: float, height: float) -> Any:  # noqa: ANN401 (matplotlib's)
+def _place_panel(figure: Any, panel: Panel, top: float, height: float) -> Any:  # noqa: ANN401 (matplotlib's)
     """Place a panel; all its measures are inches."""
     bottom = top - panel.title_height - panel.height
     place = (_LEFT / _WIDTH, bottom / height, (_WIDTH - _LEFT - _RIGHT) / _WIDTH, panel.height / height)
@@ -280,7 +282,7 @@ def _axes(figure: Any, panel: Panel, top: float, height: float) -> Any:  # noqa:
     return axes
 
 
-def _head(figure: Any, report: BenchReport, height: float) -> None:  # noqa: ANN401 (likewise)
+def _draw_head(figure: Any, report: BenchReport, height: float) -> None:  # noqa: ANN401 (likewise)
     title = "How images are loaded, and what would help" if report.workloads else "Operations of PIL"
     about = f"{machine_words(report.machine)}; {report.measured_at[:10]}; Python {report.python}; "
     about += f"fastinstall {report.tool_version}, {report.effort}"

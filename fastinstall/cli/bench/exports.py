@@ -86,12 +86,12 @@ def bench_csv(report: BenchReport) -> str:
     out = io.StringIO(newline="")
     writer = csv.DictWriter(out, COLUMNS, restval="")
     writer.writeheader()
-    for row in _rows(report):
-        writer.writerow({column: _cell(row.get(column, "")) for column in COLUMNS})
+    for row in _list_rows(report):
+        writer.writerow({column: _format_cell(row.get(column, "")) for column in COLUMNS})
     return out.getvalue()
 
 
-def _cell(value: object) -> str:
+def _format_cell(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, float):
@@ -100,22 +100,22 @@ def _cell(value: object) -> str:
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 
-def _rows(report: BenchReport) -> Iterator[Row]:
+def _list_rows(report: BenchReport) -> Iterator[Row]:
     yield {"section": "report", "name": str(report.prefix), "metric": "time", "value": report.seconds, "unit": "s"}
     yield {"section": "report", "metric": "measured at", "value": report.measured_at, "note": report.effort}
     yield {"section": "report", "metric": "fastinstall", "value": report.tool_version}
     yield {"section": "report", "metric": "python", "value": report.python}
-    yield from _machine_rows(report.machine)
+    yield from _list_machine_rows(report.machine)
     for result in report.workloads:
-        for row in _workload_rows(result):
+        for row in _list_workload_rows(result):
             yield {"workload": result.workload.name, **row}
     if report.operations is not None:
-        yield from _operation_rows(report.operations)
+        yield from _list_operation_rows(report.operations)
     for remark in report.remarks:
         yield {"section": "remark", "note": remark}
 
 
-def _machine_rows(machine: LoaderLimits) -> Iterator[Row]:
+def _list_machine_rows(machine: LoaderLimits) -> Iterator[Row]:
     yield {"section": "machine", "name": machine.cpu, "metric": "CPUs", "value": machine.cores}
     yield {"section": "machine", "metric": "quota", "value": machine.quota, "unit": "CPUs"}
     yield {"section": "machine", "metric": "memory", "value": machine.memory_bytes, "unit": "B"}
@@ -123,18 +123,24 @@ def _machine_rows(machine: LoaderLimits) -> Iterator[Row]:
     yield {"section": "machine", "metric": "GLIBC_TUNABLES", "value": machine.tunables}
 
 
-def _workload_rows(result: WorkloadResult) -> Iterator[Row]:
-    yield from _image_rows(result.workload)
-    yield _verdict_row(result.verdict)
+def _list_workload_rows(result: WorkloadResult) -> Iterator[Row]:
+    yield from _list_image_rows(result.workload)
+    yield _make_verdict_row(result.verdict)
     for each in (result.baseline, *result.candidates):
-        yield from _result_rows(each)
+        yield from _list_result_rows(each)
     for advice in result.advice:
         command = advice.finding.remedy.command if advice.finding.remedy is not None else None
         told = f"{advice.finding.message}; {command}" if command else advice.finding.message
-        yield {"section": "advice", "name": advice.candidate, "metric": "gain", **_bounds(advice.gain), "note": told}
+        yield {
+            "section": "advice",
+            "name": advice.candidate,
+            "metric": "gain",
+            **_make_bounds(advice.gain),
+            "note": told,
+        }
 
 
-def _image_rows(workload: Workload) -> Iterator[Row]:
+def _list_image_rows(workload: Workload) -> Iterator[Row]:
     figures: Iterable[tuple[str, object, str]] = (
         ("files found", workload.files, ""),
         ("measured", workload.images, ""),
@@ -151,7 +157,7 @@ def _image_rows(workload: Workload) -> Iterator[Row]:
         yield {"section": "left out", "name": each.reason, "metric": "files", "value": each.count, "note": told}
 
 
-def _verdict_row(verdict: BottleneckVerdict) -> Row:
+def _make_verdict_row(verdict: BottleneckVerdict) -> Row:
     return {
         "section": "verdict",
         "name": verdict.bound,
@@ -162,24 +168,24 @@ def _verdict_row(verdict: BottleneckVerdict) -> Row:
     }
 
 
-def _result_rows(result: CandidateResult) -> Iterator[Row]:
+def _list_result_rows(result: CandidateResult) -> Iterator[Row]:
     name = {"name": result.candidate.name}
     told = "aliased" if result.candidate.aliased else ""
     reason = result.reason or told
     yield {"section": "candidate", **name, "metric": "outcome", "value": result.outcome, "note": reason}
     if result.timing is not None:
-        for row in _timing_rows(result.timing):
+        for row in _list_timing_rows(result.timing):
             yield {**name, **row}
     if result.gain is not None:
-        yield {"section": "candidate", **name, "metric": "gain", **_bounds(result.gain)}
+        yield {"section": "candidate", **name, "metric": "gain", **_make_bounds(result.gain)}
     for rate in result.rates:
-        yield {"section": "workers", **name, **_rate_row(rate)}
-    for metric, value, unit in _quality(result):
+        yield {"section": "workers", **name, **_make_rate_row(rate)}
+    for metric, value, unit in _list_quality_figures(result):
         if value is not None:
             yield {"section": "candidate", **name, "metric": metric, "value": value, "unit": unit}
 
 
-def _timing_rows(timing: Timing) -> Iterator[Row]:
+def _list_timing_rows(timing: Timing) -> Iterator[Row]:
     for stage in timing.stages:
         yield {"section": "stage", "metric": stage.stage, "value": stage.ms, "unit": "ms"}
     yield {"section": "candidate", "metric": "time", "value": timing.ms, "unit": "ms"}
@@ -189,7 +195,7 @@ def _timing_rows(timing: Timing) -> Iterator[Row]:
         yield {"section": "stage", "metric": "read", "value": timing.cold_read_ms, "unit": "ms", "cache": "cold"}
 
 
-def _quality(result: CandidateResult) -> Iterator[tuple[str, object, str]]:
+def _list_quality_figures(result: CandidateResult) -> Iterator[tuple[str, object, str]]:
     difference = result.difference
     if difference is not None and difference.same_shape:
         yield "mean difference", difference.mean, "levels"
@@ -199,7 +205,7 @@ def _quality(result: CandidateResult) -> Iterator[tuple[str, object, str]]:
     yield "cannot load", result.left_out or None, "images"
 
 
-def _rate_row(rate: LoadingRate) -> Row:
+def _make_rate_row(rate: LoadingRate) -> Row:
     return {
         "metric": "rate",
         "value": rate.images_per_second,
@@ -211,11 +217,11 @@ def _rate_row(rate: LoadingRate) -> Row:
     }
 
 
-def _bounds(gain: Gain | None) -> Row:
+def _make_bounds(gain: Gain | None) -> Row:
     return {} if gain is None else {"value": gain.ratio, "unit": "x", "low": gain.low, "high": gain.high}
 
 
-def _operation_rows(table: SpeedTable) -> Iterator[Row]:
+def _list_operation_rows(table: SpeedTable) -> Iterator[Row]:
     for each in table.rows:
         name = {"section": "operation", "name": each.operation}
         yield {**name, "metric": "before", "value": each.before_ms, "unit": "ms", "note": table.baseline}
@@ -270,7 +276,7 @@ def pillow_perf_text(report: BenchReport) -> str:
 
 
 def _block(table: SpeedTable, label: str, times: dict[str, float]) -> Iterator[str]:
-    known = [suite for suite in _suites() if any(name in times for name in suite.cases)]
+    known = [suite for suite in _make_suites() if any(name in times for name in suite.cases)]
     if not known:
         return
     yield from (_RULE, f"{label}, {table.cpu}, {table.measured_at}", _RULE)
@@ -280,24 +286,32 @@ def _block(table: SpeedTable, label: str, times: dict[str, float]) -> Iterator[s
         pixels = suite.size[0] * suite.size[1]
         for case, seconds in found:
             yield f"    {case.name:18} {seconds:8.5f} s {pixels / seconds / 1e6:8.2f} Mpx/s"
-        yield ",\n".join(f"[{_words(case)}, {seconds!r}]" for case, seconds in found)
+        yield ",\n".join(f"[{_format_arguments(case)}, {seconds!r}]" for case, seconds in found)
 
 
-def _words(case: _Case) -> str:
+def _format_arguments(case: _Case) -> str:
     return ", ".join(f'"{each}"' for each in case.arguments)
 
 
-def _suites() -> tuple[_Suite, ...]:
+def _make_suites() -> tuple[_Suite, ...]:
     return (
         _Suite(title="Scale", size=_LARGE, cases=_scale("RGB")),
         _Suite(title="Scale", size=_LARGE, mode="RGBA", cases=_scale("RGBA")),
         _Suite(title="Scale", size=_LARGE, mode="L", cases=_scale("L")),
-        _Suite(title="Blur", size=_SMALL, cases={f"gaussian r{each} RGB": _alone(f"{each}px") for each in (2, 5)}),
-        _Suite(title="Filter", size=_SMALL, cases={"filter 3x3 RGB": _alone("Sharpen")}),
-        _Suite(title="Convert", size=_LARGE, cases=_conversions()),
-        _Suite(title="Composition", size=_LARGE, cases={"alpha_composite": _alone("Composition")}),
-        _Suite(title="Rotate right", size=_LARGE, cases={name: _alone(case) for name, case in _ROTATIONS.items()}),
-        _Suite(title="Allocate", size=_LARGE, cases={name: _alone(case) for name, case in _BANDS.items()}),
+        _Suite(
+            title="Blur",
+            size=_SMALL,
+            cases={f"gaussian r{each} RGB": _make_single_case(f"{each}px") for each in (2, 5)},
+        ),
+        _Suite(title="Filter", size=_SMALL, cases={"filter 3x3 RGB": _make_single_case("Sharpen")}),
+        _Suite(title="Convert", size=_LARGE, cases=_make_conversion_cases()),
+        _Suite(title="Composition", size=_LARGE, cases={"alpha_composite": _make_single_case("Composition")}),
+        _Suite(
+            title="Rotate right",
+            size=_LARGE,
+            cases={name: _make_single_case(case) for name, case in _ROTATIONS.items()},
+        ),
+        _Suite(title="Allocate", size=_LARGE, cases={name: _make_single_case(case) for name, case in _BANDS.items()}),
     )
 
 
@@ -315,11 +329,11 @@ def _scale(mode: str) -> dict[str, _Case]:
     }
 
 
-def _conversions() -> dict[str, _Case]:
-    return {f"convert {each}": _alone(each.replace("-", " to ")) for each in _CONVERSIONS}
+def _make_conversion_cases() -> dict[str, _Case]:
+    return {f"convert {each}": _make_single_case(each.replace("-", " to ")) for each in _CONVERSIONS}
 
 
-def _alone(name: str) -> _Case:
+def _make_single_case(name: str) -> _Case:
     return _Case(arguments=(name,), name=name)
 
 
@@ -333,25 +347,27 @@ def imread_benchmark_files(report: BenchReport, directory: Path) -> dict[Path, s
     for result in report.workloads:
         if set(result.workload.formats) != {"JPEG"}:
             continue
-        place = directory / _slug(result.workload.name) / _system(report.machine)
-        for library, each in _comparable(result):
-            content = _document(library, each, result, report)
+        place = directory / _make_slug(result.workload.name) / _name_system(report.machine)
+        for library, each in _select_comparable(result):
+            content = _make_library_document(library, each, result, report)
             files[place / f"{library}_1t_results.json"] = json.dumps(content, indent=2) + "\n"
     return files
 
 
-def _comparable(result: WorkloadResult) -> Iterator[tuple[str, CandidateResult]]:
+def _select_comparable(result: WorkloadResult) -> Iterator[tuple[str, CandidateResult]]:
     """Results that mean the same over there, with the library's name; images that cannot be loaded make them differ."""
     names = {each.name: each.imread_benchmark for each in all_adapters()}
     for each in select_measured((result.baseline, *result.candidates)):
         library = names.get(each.candidate.name, "")
         if each.candidate.kind is CandidateKind.BASELINE and each.candidate.adapter == _PILLOW:
             library = _PILLOW
-        if library and not each.left_out and _milliseconds(each, _stages_of(library)):
+        if library and not each.left_out and _sum_milliseconds(each, _list_timed_stages(library)):
             yield library, each
 
 
-def _document(library: str, each: CandidateResult, result: WorkloadResult, report: BenchReport) -> dict[str, Any]:
+def _make_library_document(
+    library: str, each: CandidateResult, result: WorkloadResult, report: BenchReport
+) -> dict[str, Any]:
     images = result.workload.images
     return {
         "library": library,
@@ -359,30 +375,30 @@ def _document(library: str, each: CandidateResult, result: WorkloadResult, repor
         "run_tag": "1t",
         "requested_threads": 1,
         "effective_threads": 1,
-        "system_info": {**_system_info(report), library: each.versions.get(library, "Unknown")},
-        "benchmark_results": _results(_milliseconds(each, _stages_of(library)), images),
+        "system_info": {**_make_system_info(report), library: each.versions.get(library, "Unknown")},
+        "benchmark_results": _make_benchmark_results(_sum_milliseconds(each, _list_timed_stages(library)), images),
         "num_images": images,
         "num_runs": 1,
         "fastinstall": {
             "version": report.tool_version,
             "measured_at": report.measured_at,
-            "stages": list(_stages_of(library)),
+            "stages": list(_list_timed_stages(library)),
             "lacks": _LACKS if library == _PILLOW else "",
         },
     }
 
 
-def _stages_of(library: str) -> tuple[Stage, ...]:
+def _list_timed_stages(library: str) -> tuple[Stage, ...]:
     """What is timed over there."""
     return (Stage.DECODE, Stage.CONVERT) if library == _PILLOW else (Stage.DECODE,)
 
 
-def _milliseconds(each: CandidateResult, stages: tuple[Stage, ...]) -> float:
+def _sum_milliseconds(each: CandidateResult, stages: tuple[Stage, ...]) -> float:
     found = each.timing.stages if each.timing is not None else ()
     return sum(stage.ms for stage in found if stage.stage in stages)
 
 
-def _results(milliseconds: float, images: int) -> dict[str, Any]:
+def _make_benchmark_results(milliseconds: float, images: int) -> dict[str, Any]:
     rate, micros, whole = 1000 / milliseconds, milliseconds * 1000, milliseconds * images / 1000
     parts = ("mean", "p50", "p90", "p99")
     return {
@@ -400,7 +416,7 @@ def _results(milliseconds: float, images: int) -> dict[str, Any]:
     }
 
 
-def _system_info(report: BenchReport) -> dict[str, Any]:
+def _make_system_info(report: BenchReport) -> dict[str, Any]:
     host = os.uname()
     return {
         "Python": report.python,
@@ -416,11 +432,11 @@ def _system_info(report: BenchReport) -> dict[str, Any]:
     }
 
 
-def _system(machine: LoaderLimits) -> str:
+def _name_system(machine: LoaderLimits) -> str:
     return f"linux_{re.sub(r'[ /]', '-', machine.cpu)}"
 
 
-def _slug(name: str) -> str:
+def _make_slug(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "images"
 
 
@@ -441,11 +457,11 @@ class ResultFormat:
     make: Callable[[BenchReport, Path], dict[Path, str]]
 
 
-def _imread(report: BenchReport, directory: Path) -> dict[Path, str]:
+def _export_imread(report: BenchReport, directory: Path) -> dict[Path, str]:
     return imread_benchmark_files(report, directory)
 
 
-def _perf(report: BenchReport, file: Path) -> dict[Path, str]:
+def _export_perf(report: BenchReport, file: Path) -> dict[Path, str]:
     text = pillow_perf_text(report)
     return {file: text} if text else {}
 
@@ -455,13 +471,13 @@ EXPORTS: dict[str, ResultFormat] = {
         half="loading",
         directory=True,
         needs="it holds decoders that make an array of a whole JPEG, timed on images that are all JPEG",
-        make=_imread,
+        make=_export_imread,
     ),
     "pillow-perf": ResultFormat(
         half="operations",
         directory=False,
         needs="it holds times of PIL's operations",
-        make=_perf,
+        make=_export_perf,
     ),
 }
 """The forms that are known, by the name of the project."""

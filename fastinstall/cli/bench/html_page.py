@@ -43,7 +43,7 @@ _TITLE = "How images are loaded here, and what would help"
 
 def bench_html(report: BenchReport) -> str:
     """The page."""
-    body = "\n".join(_body(report))
+    body = "\n".join(_render_body(report))
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -52,50 +52,50 @@ def bench_html(report: BenchReport) -> str:
     )
 
 
-def _body(report: BenchReport) -> Iterator[str]:
+def _render_body(report: BenchReport) -> Iterator[str]:
     yield f"<h1>{_TITLE}</h1>"
     yield paragraph(f"{report.prefix} (Python {report.python})", "about")
     yield paragraph(machine_words(report.machine), "about")
     yield paragraph(f"{moment_words(report)}; fastinstall {report.tool_version}", "about")
     for result in report.workloads:
         yield "<section>"
-        yield from _workload(result)
+        yield from _render_workload(result)
         yield "</section>"
     if report.operations is not None:
         yield "<section>"
-        yield from _operations(report.operations)
+        yield from _render_operations(report.operations)
         yield "</section>"
     if report.remarks:
         yield "<section>\n<h2>Notes</h2>"
-        yield _items(report.remarks)
+        yield _render_items(report.remarks)
         yield "</section>"
 
 
-def _workload(result: WorkloadResult) -> Iterator[str]:
+def _render_workload(result: WorkloadResult) -> Iterator[str]:
     yield f"<h2>{escape_html(result.workload.name)}</h2>"
     bound = f"<strong>{escape_html(result.verdict.bound)}</strong>"
     yield f'<p class="verdict">{bound}: {escape_html(result.verdict.sentence)}</p>'
-    yield _items(result.verdict.evidence)
-    yield from _advice(result.advice)
+    yield _render_items(result.verdict.evidence)
+    yield from _render_advice_list(result.advice)
     yield "<h3>Where the time of an image goes</h3>"
     if result.baseline.timing is None:
         yield paragraph(f"not measured: {result.baseline.outcome}: {result.baseline.reason}")
     else:
-        yield from _stages(result.baseline.timing)
+        yield from _render_stages(result.baseline.timing)
     yield paragraph(f"{images_words(result.workload)}. Each: {pipeline_words(result.pipeline)}.")
-    yield _items(f"left out: {describe_left_out_images(each)}" for each in result.workload.unmeasured)
-    yield from _rates(result.baseline)
-    yield from _candidates(result)
+    yield _render_items(f"left out: {describe_left_out_images(each)}" for each in result.workload.unmeasured)
+    yield from _render_rates(result.baseline)
+    yield from _render_candidates(result)
 
 
-def _advice(advice: Iterable[SpeedAdvice]) -> Iterator[str]:
-    items = [_one_advice(each) for each in advice]
+def _render_advice_list(advice: Iterable[SpeedAdvice]) -> Iterator[str]:
+    items = [_render_advice(each) for each in advice]
     if items:
         yield "<h3>What to do, the greatest gain first</h3>"
         yield f"<ol>{''.join(items)}</ol>"
 
 
-def _one_advice(advice: SpeedAdvice) -> str:
+def _render_advice(advice: SpeedAdvice) -> str:
     gain = f"<strong>{escape_html(gain_words(advice.gain))}</strong>: " if advice.gain is not None else ""
     begin = "<em>Begin here.</em> " if advice.recommended else ""
     remedy = advice.finding.remedy
@@ -107,7 +107,7 @@ def _one_advice(advice: SpeedAdvice) -> str:
     return f"<li>{''.join(told)}</li>"
 
 
-def _stages(timing: Timing) -> Iterator[str]:
+def _render_stages(timing: Timing) -> Iterator[str]:
     yield render_stacked_bar([(str(each.stage), each.share) for each in timing.stages])
     rows = [
         [Cell(text=str(each.stage), key=str(each.stage)), Cell(text=f"{each.ms:.3f}"), Cell(text=f"{each.share:.0%}")]
@@ -121,7 +121,7 @@ def _stages(timing: Timing) -> Iterator[str]:
         yield paragraph(f"Reading a file that is not in the page cache: {timing.cold_read_ms:.3f} ms.")
 
 
-def _rates(result: CandidateResult) -> Iterator[str]:
+def _render_rates(result: CandidateResult) -> Iterator[str]:
     if not result.rates:
         return
     most = max(each.images_per_second for each in result.rates)
@@ -144,18 +144,18 @@ def _rates(result: CandidateResult) -> Iterator[str]:
     yield note(f"By: {', '.join(dict.fromkeys(str(each.engine) for each in result.rates))}.")
 
 
-def _candidates(result: WorkloadResult) -> Iterator[str]:
+def _render_candidates(result: WorkloadResult) -> Iterator[str]:
     others = select_measured(result.candidates)
     if others:
         yield "<h3>Other ways to load the same images</h3>"
-        yield from _measured_candidates(result, others)
+        yield from _render_measured_candidates(result, others)
     missing = [f"{name}: {reason}" for name, reason in describe_unmeasured(result.candidates)]
     if missing:
         yield "<h3>Not measured</h3>"
-        yield _items(missing)
+        yield _render_items(missing)
 
 
-def _measured_candidates(result: WorkloadResult, others: list[CandidateResult]) -> Iterator[str]:
+def _render_measured_candidates(result: WorkloadResult, others: list[CandidateResult]) -> Iterator[str]:
     workers = find_best_warm_rate(result.baseline)
     shown = [*select_measured((result.baseline,)), *others]
     most = max((each.gain.high for each in others if each.gain is not None), default=1.0)
@@ -188,7 +188,7 @@ def _measured_candidates(result: WorkloadResult, others: list[CandidateResult]) 
         yield note("Aliased: its resize skips pixels; it is faster because it is not the same picture.")
 
 
-def _operations(operations: SpeedTable) -> Iterator[str]:
+def _render_operations(operations: SpeedTable) -> Iterator[str]:
     yield "<h2>Operations of PIL</h2>"
     yield paragraph(f"{operations.candidate} (after) against {operations.baseline} (before).")
     yield paragraph(f"{summarize_operations(operations)}.")
@@ -210,7 +210,7 @@ def _operations(operations: SpeedTable) -> Iterator[str]:
     )
 
 
-def _items(texts: Iterable[str]) -> str:
+def _render_items(texts: Iterable[str]) -> str:
     items = "".join(f"<li>{escape_html(each)}</li>" for each in texts)
     return f"<ul>{items}</ul>" if items else ""
 
@@ -259,9 +259,9 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
         rows: as many cells each.
     """
     kept = [number for number in range(len(heads)) if any(row[number].text or row[number].drawn for row in rows)]
-    kinds = {number: _kind([row[number] for row in rows]) for number in kept}
+    kinds = {number: _choose_cell_class([row[number] for row in rows]) for number in kept}
     head = "".join(f'<th scope="col"{kinds[number]}>{escape_html(heads[number])}</th>' for number in kept)
-    lines = "".join(f"<tr>{''.join(_cell(row[number], kinds[number]) for number in kept)}</tr>" for row in rows)
+    lines = "".join(f"<tr>{''.join(_render_cell(row[number], kinds[number]) for number in kept)}</tr>" for row in rows)
     scrolled = f"<table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>"
     return f'<div class="wide" role="region" tabindex="0" aria-label="table">{scrolled}</div>'
 
@@ -306,13 +306,13 @@ def render_stacked_bar(shares: Sequence[tuple[str, float]]) -> str:
     )
 
 
-def _kind(cells: Sequence[Cell]) -> str:
+def _choose_cell_class(cells: Sequence[Cell]) -> str:
     """Columns of figures alone stand to the right."""
     texts = [cell.text for cell in cells if cell.text]
     return ' class="figure"' if texts and all(text[0] in _FIGURES for text in texts) else ""
 
 
-def _cell(cell: Cell, kind: str) -> str:
+def _render_cell(cell: Cell, kind: str) -> str:
     key = f'<span class="key key-{escape_html(cell.key)}"></span>' if cell.key else ""
     return f"<td{kind}>{cell.drawn or key + escape_html(cell.text)}</td>"
 

@@ -53,9 +53,9 @@ def outputs_of(arguments: Namespace) -> Outputs:
     """
     exports = tuple(_export(each, arguments.only) for each in arguments.export)
     found = Outputs(
-        csv=_file("--csv", arguments.csv),
-        chart=_file("--chart", arguments.chart),
-        html=_file("--html", arguments.html),
+        csv=_parse_output_path("--csv", arguments.csv),
+        chart=_parse_output_path("--chart", arguments.chart),
+        html=_parse_output_path("--html", arguments.html),
         exports=exports,
     )
     if found.chart is not None:
@@ -75,7 +75,7 @@ def write_outputs(report: BenchReport, outputs: Outputs, tell: Callable[[str], N
     Raises:
         UsageError: a file could not be written, or the report has nothing that a form can bear.
     """
-    for flag, path, make in _texts(outputs):
+    for flag, path, make in _list_outputs(outputs):
         if path is not None:
             _write(flag, path, make(report))
             tell(f"{flag}: {path}")
@@ -86,21 +86,25 @@ def write_outputs(report: BenchReport, outputs: Outputs, tell: Callable[[str], N
             tell(f"{flag}{path}")
 
 
-def _texts(outputs: Outputs) -> tuple[tuple[str, Path | None, Callable[[BenchReport], bytes]], ...]:
-    return (("--csv", outputs.csv, _csv), ("--chart", outputs.chart, _chart), ("--html", outputs.html, _html))
+def _list_outputs(outputs: Outputs) -> tuple[tuple[str, Path | None, Callable[[BenchReport], bytes]], ...]:
+    return (
+        ("--csv", outputs.csv, _render_csv),
+        ("--chart", outputs.chart, _render_chart),
+        ("--html", outputs.html, _render_html),
+    )
 
 
-def _csv(report: BenchReport) -> bytes:
+def _render_csv(report: BenchReport) -> bytes:
     return bench_csv(report).encode("utf-8", "backslashreplace")
 
 
-def _chart(report: BenchReport) -> bytes:
+def _render_chart(report: BenchReport) -> bytes:
     from fastinstall.cli.bench.chart import bench_chart  # noqa: PLC0415 (matplotlib takes half a second)
 
     return bench_chart(report)
 
 
-def _html(report: BenchReport) -> bytes:
+def _render_html(report: BenchReport) -> bytes:
     from fastinstall.cli.bench.html_page import bench_html  # noqa: PLC0415 (only with --html)
 
     return bench_html(report).encode("utf-8", "backslashreplace")
@@ -112,7 +116,7 @@ def _write(flag: str, path: Path, content: bytes) -> None:
     try:
         write_bytes(path, content)
     except OSError as error:
-        raise _unwritable(flag, path, error.strerror or str(error)) from None
+        raise _make_unwritable_error(flag, path, error.strerror or str(error)) from None
 
 
 def _export(text: str, only: str | None) -> ResultExport:
@@ -134,7 +138,7 @@ def _export(text: str, only: str | None) -> ResultExport:
     return ResultExport(form=form, path=path)
 
 
-def _file(flag: str, text: str | None) -> Path | None:
+def _parse_output_path(flag: str, text: str | None) -> Path | None:
     if not text:
         return None
     path = Path(text).expanduser().absolute()
@@ -144,19 +148,19 @@ def _file(flag: str, text: str | None) -> Path | None:
 
 def _refuse_file(flag: str, path: Path) -> None:
     if os.path.lexists(path) and (path.is_symlink() or not path.is_file()):
-        raise _unwritable(flag, path, "a directory" if path.is_dir() else "no regular file")
+        raise _make_unwritable_error(flag, path, "a directory" if path.is_dir() else "no regular file")
     if not path.parent.is_dir():
-        raise _unwritable(flag, path, f"there is no directory {path.parent}")
+        raise _make_unwritable_error(flag, path, f"there is no directory {path.parent}")
     if not os.access(path.parent, os.W_OK | os.X_OK):
-        raise _unwritable(flag, path, f"{path.parent} cannot be written to")
+        raise _make_unwritable_error(flag, path, f"{path.parent} cannot be written to")
 
 
 def _refuse_directory(flag: str, path: Path) -> None:
     there = next(each for each in (path, *path.parents) if os.path.lexists(each))
     if not there.is_dir():
-        raise _unwritable(flag, path, f"{there} is no directory")
+        raise _make_unwritable_error(flag, path, f"{there} is no directory")
     if not os.access(there, os.W_OK | os.X_OK):
-        raise _unwritable(flag, path, f"{there} cannot be written to")
+        raise _make_unwritable_error(flag, path, f"{there} cannot be written to")
 
 
 def _refuse_chart(text: str, path: Path) -> None:
@@ -175,5 +179,5 @@ def _refuse_twice(paths: list[Path]) -> None:
             raise UsageError(f"{path} is named for two results, and can hold one", hint="give each its own file")
 
 
-def _unwritable(flag: str, path: Path, problem: str) -> UsageError:
+def _make_unwritable_error(flag: str, path: Path, problem: str) -> UsageError:
     return UsageError(f"{flag}{path}: {problem}", hint="name a file that can be written")

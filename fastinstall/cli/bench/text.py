@@ -58,24 +58,24 @@ def bench_text(report: BenchReport, page: Page, *, unicode: bool = True) -> str:
         unicode: whether bars may be drawn with block characters.
     """
     brief = report.effort == _QUICK and not page.verbose
-    lines = list(_head(report, page))
+    lines = list(_render_head(report, page))
     for result in report.workloads:
-        lines += ["", *_workload_lines(result, page, brief=brief, unicode=unicode)]
-    lines += _after_a_gap(legend_lines(report.workloads, page))
+        lines += ["", *_render_workload(result, page, brief=brief, unicode=unicode)]
+    lines += _add_gap(legend_lines(report.workloads, page))
     if report.operations is not None:
         lines += ["", *operation_lines(report.operations, page, brief=brief)]
-    lines += _after_a_gap([line for each in report.remarks for line in page.lines(each, first="note: ", rest="      ")])
+    lines += _add_gap([line for each in report.remarks for line in page.lines(each, first="note: ", rest="      ")])
     if not brief and report.workloads and len(lines) > _LONG:
-        lines += ["", page.paint("in short", "bold"), *_brief_lines(report, page)]
+        lines += ["", page.paint("in short", "bold"), *_render_brief(report, page)]
     return join_lines(lines)
 
 
 def bench_brief(report: BenchReport, page: Page) -> str:
     """What --quiet says: of each workload the verdict and the first advice."""
-    return join_lines(_brief_lines(report, page))
+    return join_lines(_render_brief(report, page))
 
 
-def _brief_lines(report: BenchReport, page: Page) -> Iterator[str]:
+def _render_brief(report: BenchReport, page: Page) -> Iterator[str]:
     for result in report.workloads:
         verdict = f"{result.workload.name}: {result.verdict.bound}: {result.verdict.sentence}"
         yield from page.lines(verdict, rest="  ")
@@ -86,13 +86,13 @@ def _brief_lines(report: BenchReport, page: Page) -> Iterator[str]:
         yield from page.lines(told, rest="  ")
 
 
-def _head(report: BenchReport, page: Page) -> Iterator[str]:
+def _render_head(report: BenchReport, page: Page) -> Iterator[str]:
     yield from page.lines(f"{report.prefix} (Python {report.python})", rest="  ", style="bold")
     yield from page.lines(machine_words(report.machine), first="  ", rest="    ")
     yield f"  {moment_words(report)}"
 
 
-def _workload_lines(result: WorkloadResult, page: Page, *, brief: bool, unicode: bool) -> Iterator[str]:
+def _render_workload(result: WorkloadResult, page: Page, *, brief: bool, unicode: bool) -> Iterator[str]:
     style = {LoadingLimit.FAST_ENOUGH: "ok", LoadingLimit.UNTOLD: "unknown"}.get(result.verdict.bound, "hint")
     yield from page.lines(f"{result.workload.name}: {result.verdict.bound}", rest="  ", style=style)
     yield from page.lines(result.verdict.sentence, first="  ", rest="  ")
@@ -102,19 +102,19 @@ def _workload_lines(result: WorkloadResult, page: Page, *, brief: bool, unicode:
     for each in page.shortened([describe_left_out_images(each) for each in result.workload.unmeasured]):
         yield from page.lines(each, first="  left out: ", rest="    ")
     yield from page.lines(pipeline_words(result.pipeline), first="  each: ", rest="    ")
-    for part in _parts(result, page, brief=brief, unicode=unicode):
-        yield from _after_a_gap(part)
+    for part in _render_workload_parts(result, page, brief=brief, unicode=unicode):
+        yield from _add_gap(part)
 
 
-def _parts(result: WorkloadResult, page: Page, *, brief: bool, unicode: bool) -> Iterator[list[str]]:
+def _render_workload_parts(result: WorkloadResult, page: Page, *, brief: bool, unicode: bool) -> Iterator[list[str]]:
     yield stage_lines(result.baseline, page, unicode=unicode)
     yield rates_brief(result.baseline, page) if brief else rate_lines(result.baseline, page, unicode=unicode)
     yield candidate_lines(result, page)
-    yield list(_unmeasured_lines(result, page, brief=brief))
+    yield list(_render_unmeasured(result, page, brief=brief))
     yield advice_lines(result.advice, page, most=_FEW if brief else None)
 
 
-def _unmeasured_lines(result: WorkloadResult, page: Page, *, brief: bool) -> Iterator[str]:
+def _render_unmeasured(result: WorkloadResult, page: Page, *, brief: bool) -> Iterator[str]:
     """Each says what to do to have it measured; many of them are only named where the report is to be brief."""
     told = list(describe_unmeasured(result.candidates))
     if brief and len(told) > _FEW:
@@ -127,7 +127,7 @@ def _unmeasured_lines(result: WorkloadResult, page: Page, *, brief: bool) -> Ite
         yield from page.advice(f"{name}: {reason}", first="    ", rest="      ")
 
 
-def _after_a_gap(lines: list[str]) -> list[str]:
+def _add_gap(lines: list[str]) -> list[str]:
     return ["", *lines] if lines else []
 
 
@@ -144,16 +144,16 @@ def stage_lines(result: CandidateResult, page: Page, *, unicode: bool) -> list[s
     timing = result.timing
     if timing is None:
         return list(page.lines(f"not measured: {result.outcome}: {result.reason}", first="  ", rest="    "))
-    columns = (Column(title="stage", figures=False), Column(title="ms"), Column(title="share"), _bars())
+    columns = (Column(title="stage", figures=False), Column(title="ms"), Column(title="share"), _make_bar_column())
     rows = [
         (str(each.stage), f"{each.ms:.3f}", f"{each.share:.0%}", bar(each.share, _BAR, unicode=unicode))
         for each in timing.stages
     ]
     rows.append(("all", f"{timing.ms:.3f}", "", ""))
-    return [*table_lines(columns, rows, page), *page.lines(_summary(timing), first="  ", rest="    ")]
+    return [*table_lines(columns, rows, page), *page.lines(_summarize_timing(timing), first="  ", rest="    ")]
 
 
-def _summary(timing: Timing) -> str:
+def _summarize_timing(timing: Timing) -> str:
     memory = f", {bytes_words(timing.peak_bytes)} of memory at most" if timing.peak_bytes else ""
     cold = timing.cold_read_ms
     told = f"{rate_words(timing.images_per_second)} images/s in one process{memory}"
@@ -171,9 +171,11 @@ def rate_lines(result: CandidateResult, page: Page, *, unicode: bool) -> list[st
         Column(title="images/s"),
         Column(title="first batch"),
         Column(title="memory"),
-        _bars(),
+        _make_bar_column(),
     )
-    rows = [(*_rate_row(each), bar(each.images_per_second / most, _BAR // 2, unicode=unicode)) for each in result.rates]
+    rows = [
+        (*_make_rate_row(each), bar(each.images_per_second / most, _BAR // 2, unicode=unicode)) for each in result.rates
+    ]
     engines = dict.fromkeys(str(each.engine) for each in result.rates)
     return [*table_lines(columns, rows, page), *page.lines(f"by: {', '.join(engines)}", first="  ", rest="    ")]
 
@@ -201,7 +203,7 @@ def candidate_lines(result: WorkloadResult, page: Page) -> list[str]:
         Column(title="memory"),
         Column(title="differs", figures=False, least=10),
     )
-    rows = [_candidate_row(each, workers) for each in (*select_measured((result.baseline,)), *others)]
+    rows = [_make_candidate_row(each, workers) for each in (*select_measured((result.baseline,)), *others)]
     baseline = f"baseline: {result.baseline.candidate.title}"
     return [*page.lines(baseline, first="  ", rest="    "), *table_lines(columns, rows, page)]
 
@@ -218,13 +220,13 @@ def legend_lines(results: Sequence[WorkloadResult], page: Page) -> list[str]:
     return [line for each in told for line in page.lines(each, rest="  ", style="dim")]
 
 
-def _rate_row(rate: LoadingRate) -> tuple[str, ...]:
+def _make_rate_row(rate: LoadingRate) -> tuple[str, ...]:
     first = f"{rate.first_batch_seconds:.2f} s" if rate.first_batch_seconds else ""
     memory = bytes_words(rate.peak_bytes) if rate.peak_bytes else ""
     return str(rate.workers), start_words(rate), rate_words(rate.images_per_second), first, memory
 
 
-def _candidate_row(result: CandidateResult, workers: LoadingRate | None) -> tuple[str, ...]:
+def _make_candidate_row(result: CandidateResult, workers: LoadingRate | None) -> tuple[str, ...]:
     rate = rate_words(result.timing.images_per_second) if result.timing is not None else ""
     return (
         _name(result),
@@ -245,7 +247,7 @@ def _name(result: CandidateResult) -> str:
     return f"{name} ({told})" if told else name
 
 
-def _bars() -> Column:
+def _make_bar_column() -> Column:
     return Column(title="", figures=False)
 
 

@@ -70,7 +70,7 @@ def brief_images_words(workload: Workload) -> str:
 
 def place_words(filesystem: Filesystem) -> str:
     """Where files lie, as far as it matters to a loader."""
-    kind = "network filesystem" if filesystem.network else "in memory" if filesystem.memory else _disk(filesystem)
+    kind = "network filesystem" if filesystem.network else "in memory" if filesystem.memory else _name_disk(filesystem)
     return f"{filesystem.type}, {kind}"
 
 
@@ -123,7 +123,7 @@ def seconds_words(seconds: float) -> str:
 
 def difference_words(result: CandidateResult) -> str:
     """How far the pixels lie from the baseline's, and whether the resize is known to alias."""
-    far = "" if result.difference is None else _far(result.difference)
+    far = "" if result.difference is None else _format_difference(result.difference)
     return " ".join(word for word in (far, "aliased" if result.candidate.aliased else "") if word)
 
 
@@ -188,11 +188,11 @@ def format_count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _disk(filesystem: Filesystem) -> str:
+def _name_disk(filesystem: Filesystem) -> str:
     return {True: "turning disk", False: "solid-state disk", None: "disk"}[filesystem.rotational]
 
 
-def _far(difference: Difference) -> str:
+def _format_difference(difference: Difference) -> str:
     if not difference.same_shape:
         return "another shape"
     return "none" if difference.highest == 0 else f"{difference.mean:.2f} / {difference.highest}"
@@ -248,7 +248,7 @@ def table_lines(columns: Sequence[Column], rows: Sequence[Sequence[str]], page: 
             min_width=column.least,
         )
     for row in rows:
-        table.add_row(*(Text(row[number], _style(row[number], page)) for number in kept))
+        table.add_row(*(Text(row[number], _choose_style(row[number], page)) for number in kept))
     width = _UNBROKEN if page.width is None else page.width - len(_INDENT)
     out = StringIO()
     console = Console(
@@ -262,7 +262,7 @@ def table_lines(columns: Sequence[Column], rows: Sequence[Sequence[str]], page: 
     return [_INDENT + line.rstrip() for line in out.getvalue().splitlines()]
 
 
-def _style(text: str, page: Page) -> str:
+def _choose_style(text: str, page: Page) -> str:
     """Of one field, by what it says; colours repeat it and add nothing."""
     found = _TIMES.match(text) if page.colour else None
     if found is None:
@@ -308,7 +308,7 @@ def operation_lines(table: SpeedTable, page: Page, *, brief: bool) -> list[str]:
         *page.lines(title, rest="  ", style="bold"),
         *page.lines(summarize_operations(table), first="  ", rest="    "),
     ]
-    lines += table_lines(columns, [_row(each) for each in shown], page)
+    lines += table_lines(columns, [_make_operation_row(each) for each in shown], page)
     if len(shown) < len(rows):
         lines.append(f"  ... and {len(rows) - len(shown)} between them: --verbose, --csv FILE or --html FILE")
     losses = [f"{row.operation} ({ratio_of(row):.2f}x)" for row in rows if ratio_of(row) < 1 - SAME]
@@ -333,7 +333,7 @@ def ratio_of(row: SpeedRow) -> float:
     return row.before_ms / row.after_ms if row.after_ms else math.inf
 
 
-def _row(row: SpeedRow) -> tuple[str, ...]:
+def _make_operation_row(row: SpeedRow) -> tuple[str, ...]:
     ratio = ratio_of(row)
     bounds = "" if row.low is None or row.high is None else f" ({row.low:.2f}-{row.high:.2f})"
     return row.operation, f"{row.before_ms:.2f}", f"{row.after_ms:.2f}", f"{ratio:.2f}x{bounds}"

@@ -23,9 +23,9 @@ def run(arguments: Namespace, context: Context) -> int:
         return _print_code(arguments, context)
     from fastinstall.verbs.measure_loading import bench  # noqa: PLC0415 (not for --list and what is refused)
 
-    wish, outputs = make_bench_request(arguments), outputs_of(arguments)
+    request, outputs = make_bench_request(arguments), outputs_of(arguments)
     session = session_of(context).listening(progress_for(context))
-    report = bench(session, look_at(session, arguments, context), wish)
+    report = bench(session, look_at(session, arguments, context), request)
     _tell(report, context.console)
     write_outputs(report, outputs, context.console.talk)
     return ExitCode.OK
@@ -40,10 +40,10 @@ def _tell(report: BenchReport, console: Console) -> None:
     if console.quiet:
         console.data(bench_brief(report, console.out))
     else:
-        console.data(bench_text(report, console.out, unicode=_draws_bars()))
+        console.data(bench_text(report, console.out, unicode=_can_print_bars()))
 
 
-def _draws_bars() -> bool:
+def _can_print_bars() -> bool:
     """Whether stdout takes block characters."""
     try:
         _BARS.encode(sys.stdout.encoding or "ascii")

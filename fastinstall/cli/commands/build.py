@@ -29,16 +29,16 @@ def run(arguments: Namespace, context: Context) -> int:
         return run_for_hosts(arguments, context)
     session = session_of(context).listening(progress_for(context))
     output = Path(arguments.output).expanduser().absolute()
-    wish = make_request(arguments, context)
-    built = _maker(arguments)(session, target_of(arguments), wish, output)
-    tool = _tool(session, output, wish, built) if arguments.with_tool else None
+    request = make_request(arguments, context)
+    built = _choose_builder(arguments)(session, target_of(arguments), request, output)
+    tool = _bring_tool_wheels(session, output, request, built) if arguments.with_tool else None
     if arguments.explain:
         return _explain(built, tool, context)
     if context.console.json:
         context.console.data(dump(document("build", _report(built, tool))))
     else:
         brought = (tool.directory / tool.wheel,) if tool is not None else ()
-        context.console.data("\n".join(str(path) for path in (*_files(built), *brought)))
+        context.console.data("\n".join(str(path) for path in (*_list_built_files(built), *brought)))
     return ExitCode.OK
 
 
@@ -50,22 +50,22 @@ def _refuse_contradictions(arguments: Namespace) -> None:
         raise UsageError("--experimental-variants makes wheels, and --format conda packages", hint=hint)
 
 
-def _maker(arguments: Namespace) -> Callable[[Session, NamedTarget, Request, Path], BuildOutcome]:
+def _choose_builder(arguments: Namespace) -> Callable[[Session, NamedTarget, Request, Path], BuildOutcome]:
     if arguments.experimental_variants:
         return build_variants
     return build_channel if arguments.format == "conda" else build_into
 
 
-def _tool(session: Session, output: Path, wish: Request, built: BuildOutcome) -> ToolWheels:
+def _bring_tool_wheels(session: Session, output: Path, request: Request, built: BuildOutcome) -> ToolWheels:
     """Fastinstall itself beside what was built, for its Python too."""
     from fastinstall.fleet.tool_wheels import bring_tool  # noqa: PLC0415 (only with --with-tool)
 
-    return bring_tool(session, output, pythons=(built.python,), offline=wish.offline)
+    return bring_tool(session, output, pythons=(built.python,), offline=request.offline)
 
 
 def _report(built: BuildOutcome, tool: ToolWheels | None) -> BuildReport:
     result, stack = built.result, built.stack
-    packages = () if stack is None else zip(_packages(built), _files(built), strict=True)
+    packages = () if stack is None else zip(_list_packages(built), _list_built_files(built), strict=True)
     return BuildReport(
         format=Format.WHEEL if stack is None else Format.CONDA,
         wheel=result.wheel,
@@ -81,23 +81,23 @@ def _report(built: BuildOutcome, tool: ToolWheels | None) -> BuildReport:
     )
 
 
-def _packages(built: BuildOutcome) -> list[CondaPackage]:
+def _list_packages(built: BuildOutcome) -> list[CondaPackage]:
     """The conda packages, the stack first."""
     stack = built.stack
     return [each for each in (stack.package, stack.guard) if each is not None] if stack is not None else []
 
 
-def _files(built: BuildOutcome) -> list[Path]:
+def _list_built_files(built: BuildOutcome) -> list[Path]:
     """What was asked for: the wheel and its variants, or the conda packages."""
     if built.stack is None:
         return [built.result.wheel, *built.variants]
-    return [Path(built.stack.channel) / each.subdir / f"{each.dist}.conda" for each in _packages(built)]
+    return [Path(built.stack.channel) / each.subdir / f"{each.dist}.conda" for each in _list_packages(built)]
 
 
 def _explain(built: BuildOutcome, tool: ToolWheels | None, context: Context) -> int:
     """The wheel's own report of its merge; what was built, where nothing was merged into it."""
     report = merge_report(built.result.wheel)
-    made = [str(path) for path in _files(built)]
+    made = [str(path) for path in _list_built_files(built)]
     if context.console.json:
         told = document("build", _report(built, tool)) if report is None else document("merge", report)
         context.console.data(dump(told))
@@ -115,10 +115,10 @@ def run_for_hosts(arguments: Namespace, context: Context) -> int:
     _refuse_host_contradictions(arguments)
     session = session_of(context).listening(progress_for(context))
     wheelhouse = Path(arguments.output).expanduser().absolute()
-    wish = make_request(arguments, context)
-    fleet = build_fleet(session, fleet_request(arguments), wish, wheelhouse)
+    request = make_request(arguments, context)
+    fleet = build_fleet(session, fleet_request(arguments), request, wheelhouse)
     if arguments.with_tool and fleet.artefacts:
-        _bring_tool(session, fleet, wish, wheelhouse)
+        _bring_tool(session, fleet, request, wheelhouse)
     if context.console.json:
         context.console.data(dump(document("fleet", fleet)))
     else:
@@ -139,8 +139,8 @@ def _refuse_host_contradictions(arguments: Namespace) -> None:
         )
 
 
-def _bring_tool(session: Session, fleet: Fleet, wish: Request, wheelhouse: Path) -> None:
+def _bring_tool(session: Session, fleet: Fleet, request: Request, wheelhouse: Path) -> None:
     from fastinstall.fleet.tool_wheels import bring_tool  # noqa: PLC0415 (only with --with-tool)
 
     pythons = tuple(dict.fromkeys(artefact.python for artefact in fleet.artefacts))
-    bring_tool(session, wheelhouse, pythons=pythons, offline=wish.offline)
+    bring_tool(session, wheelhouse, pythons=pythons, offline=request.offline)

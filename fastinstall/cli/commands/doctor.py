@@ -41,7 +41,7 @@ def run(arguments: Namespace, context: Context) -> int:
             return _run_process(arguments, session, outlet)
         return _run_one(arguments, session, outlet, context)
     except UndeterminedError as error:
-        write_undetermined(Unobservable(prefix=_named(arguments), problem=error.message), outlet)
+        write_undetermined(Unobservable(prefix=_get_named_target(arguments), problem=error.message), outlet)
         raise
 
 
@@ -53,7 +53,7 @@ def _refuse_contradictions(arguments: Namespace) -> None:
         refuse_together(arguments, named, others)
 
 
-def _named(arguments: Namespace) -> PurePath:
+def _get_named_target(arguments: Namespace) -> PurePath:
     """The target that could not be looked at, as it was named."""
     if arguments.pid:
         return PurePath("/proc", str(arguments.pid))
@@ -61,7 +61,7 @@ def _named(arguments: Namespace) -> PurePath:
 
 
 def _run_one(arguments: Namespace, session: Session, outlet: ResultOutput, context: Context) -> int:
-    hosts = _hosts(arguments)
+    hosts = _read_hosts(arguments)
     environment = find(session, target_of(arguments))
     answer = ask(environment)
     started = None if arguments.quick or arguments.checks else use_pil(session, environment)
@@ -82,11 +82,11 @@ def _run_one(arguments: Namespace, session: Session, outlet: ResultOutput, conte
             report = examine(session, environment, again)
         if _is_repairable(report):
             _fix(session, environment, arguments, context)
-            report = _examined_again(session, environment, again)
+            report = _examine_again(session, environment, again)
     return tell_report(report, outlet)
 
 
-def _examined_again(session: Session, environment: Environment, examination: "Examination") -> EnvironmentReport:
+def _examine_again(session: Session, environment: Environment, examination: "Examination") -> EnvironmentReport:
     """What a repair has come to."""
     from fastinstall.apply.recovery import done_already  # noqa: PLC0415 (likewise)
     from fastinstall.doctor.examine import examine  # noqa: PLC0415 (only with --fix)
@@ -103,7 +103,7 @@ def _run_process(arguments: Namespace, session: Session, outlet: ResultOutput) -
     process = observe_process(arguments.pid)
     environment = process_target(process, session.variables)
     examination = Examination(
-        checks=tuple(arguments.checks), quick=arguments.quick, hosts=_hosts(arguments), process=process
+        checks=tuple(arguments.checks), quick=arguments.quick, hosts=_read_hosts(arguments), process=process
     )
     return tell_report(examine(session, environment, examination), outlet)
 
@@ -112,11 +112,11 @@ def _run_all(arguments: Namespace, session: Session, outlet: ResultOutput) -> in
     from fastinstall.doctor.examine import Examination  # noqa: PLC0415 (only what is asked for)
     from fastinstall.verbs.everywhere import examine_everywhere  # noqa: PLC0415
 
-    examination = Examination(checks=tuple(arguments.checks), quick=arguments.quick, hosts=_hosts(arguments))
+    examination = Examination(checks=tuple(arguments.checks), quick=arguments.quick, hosts=_read_hosts(arguments))
     return tell_survey(examine_everywhere(session, examination), outlet)
 
 
-def _hosts(arguments: Namespace) -> "tuple[Host, ...]":
+def _read_hosts(arguments: Namespace) -> "tuple[Host, ...]":
     if not arguments.host_flags:
         return ()
     from pathlib import Path  # noqa: PLC0415 (only with --host-flags)
@@ -172,8 +172,8 @@ def _fix(session: Session, environment: Environment, arguments: Namespace, conte
 
     working = session.listening(progress_for(context))
     command = f"{fix_command(environment.prefix)} --yes"
-    wish = make_request(arguments, context)
-    planned = plan_repair(working, environment, wish)
+    request = make_request(arguments, context)
+    planned = plan_repair(working, environment, request)
 
     def agreed(plan: "Plan") -> "Plan":
         if arguments.yes and not context.console.json:
@@ -181,4 +181,4 @@ def _fix(session: Session, environment: Environment, arguments: Namespace, conte
         return consent(plan, arguments, context, command)
 
     if planned.steps:
-        repair(working, agreed(planned), wish, agreed)
+        repair(working, agreed(planned), request, agreed)

@@ -30,10 +30,10 @@ def run(arguments: Namespace, context: Context) -> int:
         from fastinstall.cli.text.fleets import render_collected  # noqa: PLC0415 (only for text)
 
         context.console.data(render_collected(collected, context.console.out))
-    return _exit_code(collected, arguments.fail_on)
+    return _choose_exit_code(collected, arguments.fail_on)
 
 
-def _exit_code(collected: Collected, fail_on: str) -> int:
+def _choose_exit_code(collected: Collected, fail_on: str) -> int:
     if not collected.hosts:
         return ExitCode.UNDETERMINED
     if fail_on == _NEVER:

@@ -60,7 +60,7 @@ def _run(arguments: Namespace, context: Context) -> int:
         common.recover_or_report(session, environment, arguments, context)
     else:
         environment = common.look_at(session, arguments, context)
-    _consent(arguments, context, str(environment.prefix))
+    _ask_consent(arguments, context, str(environment.prefix))
     project = Path(arguments.project).expanduser() if arguments.project else None
     if arguments.action == "install":
         guards = install_guard(session, environment, pin=arguments.pin, project=project)
@@ -85,7 +85,7 @@ def _tell(guards: "Guards", arguments: Namespace, context: Context) -> None:
         _advise(guards.pins, context)
 
 
-def _consent(arguments: Namespace, context: Context, prefix: str) -> None:
+def _ask_consent(arguments: Namespace, context: Context, prefix: str) -> None:
     if arguments.action not in _QUESTIONS:
         return
     from fastinstall.observe.installed_pins import HOLDS_BACK  # noqa: PLC0415 (likewise)

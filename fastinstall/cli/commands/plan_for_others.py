@@ -32,10 +32,14 @@ def run(arguments: Namespace, context: Context) -> int:
         )
     session = session_of(context).listening(progress_for(context))
     made = export(session, target_of(arguments), make_request(arguments, context), form)
-    made = replace(made, flags=format_flags(made.wish), command=_command(made, form))
+    made = replace(made, flags=format_flags(made.wish), command=_format_command(made, form))
     for warning in made.warnings:
         context.console.talk(f"warning: {warning}")
-    text = script(made) if form is ExportFormat.SH else dockerfile(made, _in_context(made, arguments, context))
+    text = (
+        script(made)
+        if form is ExportFormat.SH
+        else dockerfile(made, _locate_wheelhouse_in_context(made, arguments, context))
+    )
     if arguments.output is None:
         context.console.data(text.removesuffix("\n"))
         return ExitCode.OK
@@ -44,7 +48,7 @@ def run(arguments: Namespace, context: Context) -> int:
     return ExitCode.OK
 
 
-def _command(made: PlanExport, form: ExportFormat) -> str:
+def _format_command(made: PlanExport, form: ExportFormat) -> str:
     """The command that makes the same, on any machine."""
     wheelhouse = ("--wheelhouse", str(made.wheelhouse.directory)) if made.wheelhouse else ()
     target = ("--new-env", str(made.prefix), "--python", f"python{made.python}")
@@ -52,7 +56,7 @@ def _command(made: PlanExport, form: ExportFormat) -> str:
     return " ".join(map(quote, words))
 
 
-def _in_context(made: PlanExport, arguments: Namespace, context: Context) -> str:
+def _locate_wheelhouse_in_context(made: PlanExport, arguments: Namespace, context: Context) -> str:
     """The wheelhouse relative to where the file lies; by its name alone where it lies elsewhere."""
     if made.wheelhouse is None:
         return ""

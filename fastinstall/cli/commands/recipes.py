@@ -38,7 +38,7 @@ def _list(session: Session, _arguments: Namespace, context: Context) -> int:
         )
         return ExitCode.OK
     width = max(len(recipe.name) for recipe in recipes)
-    context.console.data("\n".join(f"{recipe.name:<{width}}  {_summary(recipe)}" for recipe in recipes))
+    context.console.data("\n".join(f"{recipe.name:<{width}}  {_summarize_recipe(recipe)}" for recipe in recipes))
     return ExitCode.OK
 
 
@@ -48,7 +48,7 @@ def _show(session: Session, arguments: Namespace, context: Context) -> int:
     for name in arguments.names:
         recipe = recipe_named(session, name)
         context.console.data(
-            dump(encode(recipe)) if context.console.json else _recipe_text(recipe, context.console.out)
+            dump(encode(recipe)) if context.console.json else _format_recipe(recipe, context.console.out)
         )
     return ExitCode.OK
 
@@ -80,9 +80,9 @@ def _prove(session: Session, arguments: Namespace, context: Context) -> int:
     return ExitCode.OK if proof.holds else ExitCode.FINDINGS
 
 
-def _recipe_text(recipe: Recipe, page: Page) -> str:
-    lines = list(page.lines(f"{recipe.name}: {_summary(recipe)}", rest="  "))
-    for name, value in _recipe_rows(recipe):
+def _format_recipe(recipe: Recipe, page: Page) -> str:
+    lines = list(page.lines(f"{recipe.name}: {_summarize_recipe(recipe)}", rest="  "))
+    for name, value in _list_recipe_rows(recipe):
         lines += page.lines(value, first=f"  {name:<10} ", rest=" " * 13)
     for advisory in recipe.advisories:
         concerns = f"{advisory.component or 'Pillow'} {advisory.affects}"
@@ -92,11 +92,11 @@ def _recipe_text(recipe: Recipe, page: Page) -> str:
     return "\n".join(lines)
 
 
-def _summary(recipe: Recipe) -> str:
+def _summarize_recipe(recipe: Recipe) -> str:
     return f"{recipe.summary} (recommended)" if recipe.recommended else recipe.summary
 
 
-def _recipe_rows(recipe: Recipe) -> Iterator[tuple[str, str]]:
+def _list_recipe_rows(recipe: Recipe) -> Iterator[tuple[str, str]]:
     yield "source", f"{recipe.source.pypi} (sdist), in the official wheel of {recipe.source.chassis}"
     if recipe.kernels is not None:
         proven = ", ".join(recipe.kernels.proven) or "no version yet"

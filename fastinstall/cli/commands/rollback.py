@@ -31,7 +31,7 @@ def run(arguments: Namespace, context: Context) -> int:
     allowed = read_allowed(arguments, context.sources)
     back = f"--to {arguments.to} " if arguments.to else ""
     command = f"fastinstall rollback {back}--yes --prefix {quote(environment.prefix)}"
-    agree(_question(environment, arguments.to), arguments, context.console, command)
+    agree(_format_question(environment, arguments.to), arguments, context.console, command)
     for notice in list_unrecoverable(session, environment):
         context.console.complain(f"warning: {notice}")
     lines = undo(session, environment, to=arguments.to, force=Risk.FORCE_REMOVE in allowed)
@@ -39,7 +39,7 @@ def run(arguments: Namespace, context: Context) -> int:
         return _tell("fastinstall.rollback/1", lines, context)
 
 
-def _question(environment: Environment, to: str | None) -> str:
+def _format_question(environment: Environment, to: str | None) -> str:
     return f"Put {environment.prefix} back as it was before {to or 'the last setup'}?"
 
 

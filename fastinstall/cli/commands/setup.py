@@ -28,21 +28,21 @@ from fastinstall.verbs.answers import forget
 def run(arguments: Namespace, context: Context) -> int:
     """Set up the fast stack."""
     session = session_of(context).listening(progress_for(context))
-    target, wish = target_of(arguments), make_request(arguments, context)
+    target, request = target_of(arguments), make_request(arguments, context)
     if arguments.yes and not arguments.dry_run:
         recover_first(session, target)
     if _is_for_a_person(arguments, context):
         from fastinstall.cli.wizard.wizard import ask_for_plan  # noqa: PLC0415 (questionary, only for a person)
 
-        agreed = ask_for_plan(session, target, wish, context.console)
+        agreed = ask_for_plan(session, target, request, context.console)
     else:
-        agreed = plan(session, target, wish)
+        agreed = plan(session, target, request)
         if arguments.dry_run:
             if Path(agreed.environment.prefix).is_dir():
                 tell_interruptions(session, agreed.environment, context)
             return show_plan(agreed, context)
         _refuse_without_consent(agreed, arguments, context)
-    with _keeping_answers(agreed, arguments, context), announce_eta(session, agreed) as telling:
+    with _report_kept_answers(agreed, arguments, context), announce_eta(session, agreed) as telling:
         outcome = set_up(telling, _name_plan_target(agreed), agreed, partial(_confirm_other_plan, arguments, context))
     carried = outcome.plan.environment.prefix
     with done_already(carried, outcome.plan.verb):
@@ -100,7 +100,7 @@ def _confirm_other_plan(arguments: Namespace, context: Context, other: Plan) -> 
 
 
 @contextmanager
-def _keeping_answers(agreed: Plan, arguments: Namespace, context: Context) -> Iterator[None]:
+def _report_kept_answers(agreed: Plan, arguments: Namespace, context: Context) -> Iterator[None]:
     """Where a person interrupts the work, say what remains of it."""
     try:
         yield

@@ -11,15 +11,15 @@ from fastinstall.model.machine import FrameworkBuild, Gpu
 
 def facts_text(facts: Facts, page: Page) -> str:
     """The facts for a person."""
-    machine = (*_machine_rows(facts), *_gpu_rows(facts.gpu))
-    rows = [*_environment_rows(facts), *_conda_rows(facts, page), *machine, *_stack_rows(facts)]
+    machine = (*_list_machine_rows(facts), *_list_gpu_rows(facts.gpu))
+    rows = [*_list_environment_rows(facts), *_list_conda_rows(facts, page), *machine, *_list_stack_rows(facts)]
     width = max(len(name) for name, _ in rows) + 2
     return join_lines(
         line for name, value in rows for line in page.lines(value, first=f"{name:<{width}}", rest=" " * width)
     )
 
 
-def _environment_rows(facts: Facts) -> Iterator[tuple[str, str]]:
+def _list_environment_rows(facts: Facts) -> Iterator[tuple[str, str]]:
     python = facts.interpreter
     yield "environment", f"{facts.environment.prefix} ({facts.environment.kind})"
     threads = ", free-threaded" if python.free_threaded else ""
@@ -30,7 +30,7 @@ def _environment_rows(facts: Facts) -> Iterator[tuple[str, str]]:
         yield "externally managed", str(python.externally_managed)
 
 
-def _conda_rows(facts: Facts, page: Page) -> Iterator[tuple[str, str]]:
+def _list_conda_rows(facts: Facts, page: Page) -> Iterator[tuple[str, str]]:
     """What conda knows of the environment; nothing where it is none of conda's."""
     conda = facts.conda
     if conda is None:
@@ -38,7 +38,7 @@ def _conda_rows(facts: Facts, page: Page) -> Iterator[tuple[str, str]]:
     base = ", conda's own (base)" if conda.is_base else ""
     yield "conda packages", f"{len(conda.packages)}{base}"
     if conda.tool is not None:
-        yield "conda", _tool(conda.tool)
+        yield "conda", _format_conda_tool(conda.tool)
     claimants = {claim.dist for claim in conda.claims}
     for package in conda.packages:
         if package.dist in claimants:
@@ -46,19 +46,19 @@ def _conda_rows(facts: Facts, page: Page) -> Iterator[tuple[str, str]]:
     for claim in conda.claims:
         if claim.missing or claim.altered:
             yield "not as recorded", f"{claim.dist}: {_shorten_items((*claim.missing, *claim.altered), page)}"
-    for parties, paths in _clashing(conda.clashes).items():
+    for parties, paths in _group_clashes(conda.clashes).items():
         yield "claimed twice", f"{_shorten_items(paths, page)} {parties}"
     yield from (("unreadable", f"{name}: {reason}") for name, reason in sorted(conda.unreadable.items()))
     lists = {"pinned": conda.pins, "channels": conda.channels, "stale": conda.stale, "left over": conda.debris}
     yield from ((name, _shorten_items(items, page)) for name, items in lists.items() if items)
 
 
-def _tool(tool: CondaTool) -> str:
+def _format_conda_tool(tool: CondaTool) -> str:
     solver = f", {tool.solver} solver" if tool.solver else ""
     return f"{tool.version or 'version unknown'}{solver}, {' '.join(tool.command)} (by {tool.found_by})"
 
 
-def _clashing(clashes: Iterable[CondaClash]) -> dict[str, list[str]]:
+def _group_clashes(clashes: Iterable[CondaClash]) -> dict[str, list[str]]:
     """Files that several claim, by who claims them and whose content they have."""
     found: dict[str, list[str]] = {}
     for clash in clashes:
@@ -74,7 +74,7 @@ def _shorten_items(items: Sequence[str], page: Page) -> str:
     return ", ".join(shown) + more
 
 
-def _machine_rows(facts: Facts) -> Iterator[tuple[str, str]]:
+def _list_machine_rows(facts: Facts) -> Iterator[tuple[str, str]]:
     cpu = facts.cpu
     yield "cpu", f"{cpu.name or cpu.architecture} ({cpu.vendor or 'vendor unknown'})"
     hidden = f", with {cpu.tunables}" if cpu.tunables else ""
@@ -92,7 +92,7 @@ def _machine_rows(facts: Facts) -> Iterator[tuple[str, str]]:
     yield "headers", f"{', '.join(found) or 'none'}" + (f"; missing: {', '.join(absent)}" if absent else "")
 
 
-def _gpu_rows(gpu: Gpu | None) -> Iterator[tuple[str, str]]:
+def _list_gpu_rows(gpu: Gpu | None) -> Iterator[tuple[str, str]]:
     """The GPUs with their driver, and what frameworks were built for; nothing where there is neither."""
     if gpu is None:
         return
@@ -106,26 +106,28 @@ def _gpu_rows(gpu: Gpu | None) -> Iterator[tuple[str, str]]:
         yield "gpu driver", f"{gpu.driver or 'not loaded'}{offered}{library}"
     if gpu.problem:
         yield "not known", gpu.problem
-    yield from (("built for", f"{build.name} {build.version}: {_purpose(build)}") for build in gpu.frameworks)
+    yield from (
+        ("built for", f"{build.name} {build.version}: {_describe_build_target(build)}") for build in gpu.frameworks
+    )
 
 
-def _purpose(build: FrameworkBuild) -> str:
+def _describe_build_target(build: FrameworkBuild) -> str:
     kinds = {"CUDA": build.cuda, "ROCm": build.rocm, "XPU": build.xpu}
     made = [f"{name} {version}" for name, version in kinds.items() if version]
     return ", ".join(made) or ("the CPU" if build.known else "it does not say")
 
 
-def _stack_rows(facts: Facts) -> Iterator[tuple[str, str]]:
+def _list_stack_rows(facts: Facts) -> Iterator[tuple[str, str]]:
     stack = facts.stack
     owners = [f"{owner.distribution.name} {owner.distribution.version}" for owner in stack.owners]
     yield "PIL", f"{stack.version or 'none'}" + (f", owned by {', '.join(owners)}" if owners else "")
     if stack.core is not None:
         yield "core", f"{stack.core.path}" + (f" ({stack.core.problem})" if stack.core.problem else "")
-        yield from _copies(stack.core)
+        yield from _list_core_copies(stack.core)
         yield "SIMD symbols", ", ".join(stack.core.simd_symbols) or "none"
-        yield from _making(stack.core.making)
-        yield from _codecs(facts)
-        yield from _demands(facts)
+        yield from _list_compiler_rows(stack.core.making)
+        yield from _list_codec_rows(facts)
+        yield from _list_cpu_demands(facts)
     if facts.runtime is not None:
         yield "features", ", ".join(sorted(facts.runtime.features)) or "none"
         if facts.runtime.core:
@@ -133,22 +135,22 @@ def _stack_rows(facts: Facts) -> Iterator[tuple[str, str]]:
     yield "guard", "installed" if facts.guard.installed else "not installed"
 
 
-def _codecs(facts: Facts) -> Iterator[tuple[str, str]]:
+def _list_codec_rows(facts: Facts) -> Iterator[tuple[str, str]]:
     """The libraries behind the codecs; where they were not asked for, the libjpeg of the core alone."""
     core = facts.stack.core
     if facts.linkage is None:
         libraries = core.libraries if core is not None else ()
-        yield from (("jpeg", _library(library)) for library in libraries if library.implementation)
+        yield from (("jpeg", _format_library(library)) for library in libraries if library.implementation)
         return
     for codec in facts.linkage.codecs:
-        yield codec.kind, f"{_library(codec.library)}{' (linked in)' if codec.inside else ''}"
+        yield codec.kind, f"{_format_library(codec.library)}{' (linked in)' if codec.inside else ''}"
 
 
-def _library(library: LoadedLibrary) -> str:
+def _format_library(library: LoadedLibrary) -> str:
     return f"{library.implementation} {library.version}".strip() + f", {library.path}"
 
 
-def _demands(facts: Facts) -> Iterator[tuple[str, str]]:
+def _list_cpu_demands(facts: Facts) -> Iterator[tuple[str, str]]:
     """What the code asks of a CPU, file by file, where it asks for anything."""
     for scan in facts.isa:
         if scan.requires:
@@ -156,7 +158,7 @@ def _demands(facts: Facts) -> Iterator[tuple[str, str]]:
             yield "CPU needed", f"{', '.join(scan.requires)}{sure}, by {scan.path}"
 
 
-def _making(making: BuildTraces | None) -> Iterator[tuple[str, str]]:
+def _list_compiler_rows(making: BuildTraces | None) -> Iterator[tuple[str, str]]:
     if making is None:
         return
     yield "compiled by", ", ".join(making.compilers) or "untold"
@@ -166,7 +168,7 @@ def _making(making: BuildTraces | None) -> Iterator[tuple[str, str]]:
         yield "packaged as", ", ".join(f"{key} {value}" for key, value in sorted(making.package.items()))
 
 
-def _copies(core: ImagingCore) -> Iterator[tuple[str, str]]:
+def _list_core_copies(core: ImagingCore) -> Iterator[tuple[str, str]]:
     """One row for each copy of a core that has one per CPU level."""
     for number, copy in enumerate(core.levels):
         state = copy.problem or ("loaded here" if copy.loaded else "not loaded here")

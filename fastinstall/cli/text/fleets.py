@@ -22,7 +22,7 @@ def fleet_text(fleet: Fleet, page: Page) -> str:
     """Artefacts, groups of hosts, and who is left out: counts and the first few names."""
     lines = [page.paint(fleet.summary, "bold")]
     for artefact in fleet.artefacts:
-        lines += _artefact_lines(artefact, page)
+        lines += _render_artefact(artefact, page)
     if fleet.groups:
         lines += ["", *_group_lines(fleet, page)]
     if fleet.left_out:
@@ -56,7 +56,7 @@ def render_excluded_hosts(left_out: Sequence[ExcludedHost], page: Page) -> Itera
             yield f"{_BELOW}... and {len(ordered) - len(shown):,} more reasons: --verbose or --json"
 
 
-def _artefact_lines(artefact: FleetArtefact, page: Page) -> Iterator[str]:
+def _render_artefact(artefact: FleetArtefact, page: Page) -> Iterator[str]:
     what = f"CPython {artefact.python}, {listing(artefact.levels)}: {format_quantity(len(artefact.hosts), 'host')}"
     yield f"  {page.paint(artefact.id, 'bold')}  {what}"
     if artefact.wheel is not None:
@@ -88,14 +88,14 @@ def _group_lines(fleet: Fleet, page: Page) -> Iterator[str]:
     for row in (head, *rows):
         first = f"  {row[0]:>{widths[0]}}  "
         cells = "  ".join(f"{cell:<{width}}" for cell, width in zip(row[1:-1], widths[1:], strict=True))
-        yield _fitting(f"{first}{cells}".rstrip(), row[-1], page)
+        yield _append_names(f"{first}{cells}".rstrip(), row[-1], page)
     if len(fleet.groups) > len(shown):
         rest = fleet.groups[len(shown) :]
         hosts = format_quantity(sum(len(group.hosts) for group in rest), "host")
         yield f"  ... and {len(rest)} more groups of {hosts}: --verbose or --json"
 
 
-def _fitting(row: str, names: str, page: Page) -> str:
+def _append_names(row: str, names: str, page: Page) -> str:
     """A row of the table, with the names behind it where there is room for them."""
     room = page.width is None or len(row) + 2 + len(names) <= page.width
     return f"{row}  {names}" if names and room else row
@@ -116,11 +116,11 @@ def render_collected(collected: Collected, page: Page) -> str:
     if shown:
         lines.append("")
     for finding in shown:
-        lines += _finding_lines(finding, page)
+        lines += _render_finding(finding, page)
     if len(collected.findings) > len(shown):
         lines.append(f"  ... and {len(collected.findings) - len(shown):,} more findings: --verbose or --json")
     if collected.unreported:
-        lines += ["", *_unreported_lines(collected, page)]
+        lines += ["", *_render_unreported_hosts(collected, page)]
     if collected.unexpected:
         count = format_quantity(len(collected.unexpected), "host")
         lines += page.lines(f"not expected: {count} with a report: {first_names(collected.unexpected, page)}")
@@ -128,7 +128,7 @@ def render_collected(collected: Collected, page: Page) -> str:
     return join_lines(lines)
 
 
-def _finding_lines(finding: SharedFinding, page: Page) -> Iterator[str]:
+def _render_finding(finding: SharedFinding, page: Page) -> Iterator[str]:
     before = f"  {finding.status:<8} "
     told = f"{finding.check}: {finding.message}"
     first, *others = page.lines(told, first=before, rest=_COLLECTED_BELOW)
@@ -144,7 +144,7 @@ def _finding_lines(finding: SharedFinding, page: Page) -> Iterator[str]:
             yield f"{_COLLECTED_BELOW}      {finding.remedy.command}"
 
 
-def _unreported_lines(collected: Collected, page: Page) -> Iterator[str]:
+def _render_unreported_hosts(collected: Collected, page: Page) -> Iterator[str]:
     silent = len({each.host for each in collected.unreported})
     yield page.paint(f"without a report: {format_quantity(silent, 'host')}", "warning")
     by_absence: dict[str, list[Unreported]] = {}

@@ -38,18 +38,20 @@ def junit_xml(
     """
     root = ET.Element("testsuites", name="fastinstall doctor")
     for report in reports:
-        cases = [_case(list(findings), least) for _, findings in groupby(report.findings, key=lambda each: each.check)]
-        root.append(_suite(str(report.environment.prefix), cases, at))
+        cases = [
+            _make_case(list(findings), least) for _, findings in groupby(report.findings, key=lambda each: each.check)
+        ]
+        root.append(_make_suite(str(report.environment.prefix), cases, at))
     for each in unobservable:
         finding = Finding(check="environment", status=Status.UNKNOWN, message=each.problem)
-        root.append(_suite(str(each.prefix), [_case([finding], least)], at))
+        root.append(_make_suite(str(each.prefix), [_make_case([finding], least)], at))
     for counted in ("tests", "failures", "errors"):
         root.set(counted, str(sum(int(suite.get(counted, "0")) for suite in root)))
     ET.indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
 
 
-def _suite(prefix: str, cases: Sequence[ET.Element], at: datetime) -> ET.Element:
+def _make_suite(prefix: str, cases: Sequence[ET.Element], at: datetime) -> ET.Element:
     examined = at.replace(tzinfo=None).isoformat(timespec="seconds")
     suite = ET.Element("testsuite", name=_strip_illegal_characters(prefix), timestamp=examined)
     suite.set("tests", str(len(cases)))
@@ -62,11 +64,11 @@ def _suite(prefix: str, cases: Sequence[ET.Element], at: datetime) -> ET.Element
     return suite
 
 
-def _case(findings: Sequence[Finding], least: Status) -> ET.Element:
+def _make_case(findings: Sequence[Finding], least: Status) -> ET.Element:
     """One check; of several findings the gravest one decides, and all of them are told."""
     worst = max(findings, key=lambda each: each.status.gravity)
     case = ET.Element("testcase", name=worst.check)
-    outcome = _outcome(worst.status, least)
+    outcome = _choose_outcome(worst.status, least)
     text = "\n\n".join(_describe_finding(each) for each in findings if each.status.gravity or each is worst)
     if outcome == "skipped":
         ET.SubElement(case, outcome, message=_strip_illegal_characters(worst.message))
@@ -79,7 +81,7 @@ def _case(findings: Sequence[Finding], least: Status) -> ET.Element:
     return case
 
 
-def _outcome(status: Status, least: Status) -> str:
+def _choose_outcome(status: Status, least: Status) -> str:
     if status is Status.SKIPPED:
         return "skipped"
     if status.gravity < least.gravity:

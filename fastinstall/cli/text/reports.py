@@ -33,7 +33,7 @@ def report_text(report: EnvironmentReport, page: Page) -> str:
     width = max((len(finding.check) for finding in report.findings), default=0)
     for finding in report.findings:
         lines += finding_lines(finding, width, page)
-    lines.append(page.paint(f"{report.status}: {_tally(report.findings)}", report.status))
+    lines.append(page.paint(f"{report.status}: {_count_findings(report.findings)}", report.status))
     return join_lines(lines)
 
 
@@ -61,15 +61,15 @@ def render_speed_table(table: SpeedTable, page: Page) -> str:
 
 def error_text(error: FastinstallError, page: Page) -> str:
     """An error: what and where, its details, then the hint."""
-    lines = _labelled("error: ", error.message, page, indent="")
+    lines = _render_labelled("error: ", error.message, page, indent="")
     for detail in error.details:
         lines += page.lines(detail, first="  ", rest="    ")
     if error.hint:
-        lines += _labelled("hint: ", error.hint, page, indent="  ")
+        lines += _render_labelled("hint: ", error.hint, page, indent="  ")
     return join_lines(lines)
 
 
-def _labelled(label: str, text: str, page: Page, *, indent: str) -> list[str]:
+def _render_labelled(label: str, text: str, page: Page, *, indent: str) -> list[str]:
     first, *others = page.advice(text, first=indent + label, rest=indent + "  ")
     return [indent + page.paint(label, label.partition(":")[0]) + first.removeprefix(indent + label), *others]
 
@@ -98,7 +98,7 @@ def finding_lines(finding: Finding, width: int, page: Page) -> Iterator[str]:
             yield f"{_DETAIL}      {finding.remedy.command}"
 
 
-def _tally(findings: Iterable[Finding]) -> str:
+def _count_findings(findings: Iterable[Finding]) -> str:
     counts = dict.fromkeys(Status, 0)
     for finding in findings:
         counts[finding.status] += 1
@@ -118,13 +118,13 @@ def quiet_lines(
     for report in reports:
         told = [finding for finding in report.findings if finding.status.gravity >= least.gravity]
         if told:
-            yield _line(report, told)
+            yield _render_report_line(report, told)
     for each in unobservable:
         if Status.UNKNOWN.gravity >= least.gravity:
             yield _join_lines(f"{each.prefix}: {Status.UNKNOWN}: {each.problem}")
 
 
-def _line(report: EnvironmentReport, told: list[Finding]) -> str:
+def _render_report_line(report: EnvironmentReport, told: list[Finding]) -> str:
     prefix = report.environment.prefix
     first = max(told, key=_rank)
     more = f" (and {len(told) - 1} more)" if len(told) > 1 else ""
@@ -220,7 +220,7 @@ def tell_report(report: EnvironmentReport, outlet: ResultOutput) -> int:
     if outlet.junit != _STDOUT:
         _print_report(report, outlet)
     _write_junit(outlet, Survey(status=report.status, reports=(report,)), outlet.least)
-    return _exit_code(report.status, outlet)
+    return _choose_exit_code(report.status, outlet)
 
 
 def tell_survey(survey: Survey, outlet: ResultOutput) -> int:
@@ -230,7 +230,7 @@ def tell_survey(survey: Survey, outlet: ResultOutput) -> int:
     if outlet.junit != _STDOUT:
         _print_survey(survey, outlet, least)
     _write_junit(outlet, survey, least)
-    return ExitCode.UNDETERMINED if undetermined else _exit_code(survey.status, outlet)
+    return ExitCode.UNDETERMINED if undetermined else _choose_exit_code(survey.status, outlet)
 
 
 def write_undetermined(each: Unobservable, outlet: ResultOutput) -> None:
@@ -277,25 +277,25 @@ def _write_junit(outlet: ResultOutput, survey: Survey, least: Status) -> None:
     try:
         write_text(Path(outlet.junit).expanduser(), text)
     except OSError as error:
-        raise _unwritable(outlet.junit, error.strerror or str(error)) from None
+        raise _make_unwritable_error(outlet.junit, error.strerror or str(error)) from None
 
 
 def _refuse_unwritable(file: Path) -> None:
     """Before the examination, which may take a while, and whose result would be lost."""
     if os.path.lexists(file) and (file.is_symlink() or not file.is_file()):
-        raise _unwritable(file, "no regular file")
+        raise _make_unwritable_error(file, "no regular file")
     directory = next(each for each in file.absolute().parents if os.path.lexists(each))
     if not directory.is_dir():
-        raise _unwritable(file, f"{directory} is no directory")
+        raise _make_unwritable_error(file, f"{directory} is no directory")
     if not os.access(directory, os.W_OK | os.X_OK):
-        raise _unwritable(file, f"{directory} cannot be written to")
+        raise _make_unwritable_error(file, f"{directory} cannot be written to")
 
 
-def _unwritable(file: Path | str, problem: str) -> UsageError:
+def _make_unwritable_error(file: Path | str, problem: str) -> UsageError:
     return UsageError(f"--junit {file}: {problem}", hint="name a file that can be written, or - for stdout")
 
 
-def _exit_code(status: Status, outlet: ResultOutput) -> int:
+def _choose_exit_code(status: Status, outlet: ResultOutput) -> int:
     if outlet.fail_on == _NEVER:
         return ExitCode.OK
     return ExitCode.FINDINGS if status.gravity >= outlet.least.gravity else ExitCode.OK

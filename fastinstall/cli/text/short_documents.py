@@ -16,30 +16,30 @@ from fastinstall.proof.cases import Proof, ProofCheck, ProofStatus
 
 def guards_text(guards: Guards, page: Page) -> str:
     """The guards one by one, what is wrong with them, what they cost, and what they have told."""
-    return "\n".join(_lines(guards, page))
+    return "\n".join(_render_guards(guards, page))
 
 
-def _lines(guards: Guards, page: Page) -> Iterator[str]:
+def _render_guards(guards: Guards, page: Page) -> Iterator[str]:
     yield f"installed, version {guards.version}" if guards.installed else "not installed"
     if guards.installed and guards.installed_by:
         yield f"by {guards.installed_by}, {guards.installed_at}"
     if guards.cost is not None:
-        yield _cost(guards.cost)
+        yield _describe_cost(guards.cost)
     if guards.package:
         yield f"in conda: {guards.package}"
     for pin in guards.pins:
         yield f"pinned in {pin.file}: {pin.requirement} ({HOLDS_BACK})"
     problems = (*guards.problems, *(problem for pin in guards.pins for problem in pin.problems))
     yield from (page.paint(f"problem: {problem}", "warning") for problem in problems)
-    yield from (f"told {_event(event)}" for event in guards.events)
+    yield from (f"told {_describe_event(event)}" for event in guards.events)
 
 
-def _cost(cost: GuardCost) -> str:
+def _describe_cost(cost: GuardCost) -> str:
     ratio = 1 + cost.median_us / (1000 * cost.start_ms)
     return f"costs {cost.median_us:.0f} us at each start of Python: {ratio:.3f} times a bare one ({cost.starts} starts)"
 
 
-def _event(event: GuardEvent) -> str:
+def _describe_event(event: GuardEvent) -> str:
     by = f" by {event.tool}" if event.tool else ""
     return f"{event.at}: {event.stack} {event.change}{by}"
 
@@ -57,18 +57,18 @@ def history_text(found: Transactions) -> str:
     """
     if not found.transactions:
         return "nothing to undo: fastinstall has set up nothing here"
-    rows = [_HEAD, *(_row(each) for each in found.transactions)]
+    rows = [_HEAD, *(_make_row(each) for each in found.transactions)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
     problems = [f"{each.id}: {each.problem}" for each in found.transactions if each.problem]
     total = f"they hold {format_bytes(found.held_bytes)} in all"
-    return "\n".join([*(_line(row, widths) for row in rows), *problems, total])
+    return "\n".join([*(_render_row(row, widths) for row in rows), *problems, total])
 
 
-def _row(each: PastTransaction) -> tuple[str, ...]:
+def _make_row(each: PastTransaction) -> tuple[str, ...]:
     return (each.id, each.at or "unknown", str(each.state), each.held, each.title)
 
 
-def _line(row: tuple[str, ...], widths: list[int]) -> str:
+def _render_row(row: tuple[str, ...], widths: list[int]) -> str:
     cells = (
         text.rjust(width) if column == _RIGHT else text.ljust(width)
         for column, (text, width) in enumerate(zip(row, widths, strict=True))
@@ -78,14 +78,14 @@ def _line(row: tuple[str, ...], widths: list[int]) -> str:
 
 def locks_text(report: LockReport, page: Page) -> str:
     """Two or three lines a finding, and how many files were judged."""
-    lines = [line for finding in report.findings for line in _finding_lines(finding, page)]
+    lines = [line for finding in report.findings for line in _render_finding(finding, page)]
     number = len(report.files)
     files = f"{number} file{'s' if number != 1 else ''} checked, {len(report.findings) or 'no'} finding"
     plural = "" if len(report.findings) == 1 else "s"
     return join_lines([*lines, page.paint(f"{report.status}: {files}{plural}", report.status)])
 
 
-def _finding_lines(finding: LockFinding, page: Page) -> Iterator[str]:
+def _render_finding(finding: LockFinding, page: Page) -> Iterator[str]:
     place = f"{finding.file}:{finding.line}: "
     status = page.paint(f"{finding.status}: ", finding.status)
     yield f"{place}{status}{finding.says}: {finding.message}"
@@ -99,10 +99,10 @@ _STYLES = {ProofStatus.OK: "ok", ProofStatus.FAILED: "error", ProofStatus.SKIPPE
 
 def proof_text(proof: Proof, page: Page) -> str:
     """Every check with its status as a word, its seconds and its summary, and what the whole says."""
-    return "\n".join((*_checks(proof, page), _verdict(proof)))
+    return "\n".join((*_render_checks(proof, page), _describe_verdict(proof)))
 
 
-def _checks(proof: Proof, page: Page) -> Iterator[str]:
+def _render_checks(proof: Proof, page: Page) -> Iterator[str]:
     width = max((len(check.name) for check in proof.checks), default=0)
     for check in proof.checks:
         yield from _render_proof_lines(check, width, page)
@@ -115,7 +115,7 @@ def _render_proof_lines(check: ProofCheck, width: int, page: Page) -> Iterator[s
         yield from (f"    {line}" for line in page.shortened(check.details))
 
 
-def _verdict(proof: Proof) -> str:
+def _describe_verdict(proof: Proof) -> str:
     failed = [check.name for check in proof.checks if check.status is ProofStatus.FAILED]
     levels = " and ".join(proof.subject.levels)
     if failed:

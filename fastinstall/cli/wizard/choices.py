@@ -34,92 +34,92 @@ _YES, _NO = "yes", "no"
 _NONE = "none"
 
 
-def link(talk: WizardConversation, wish: Request) -> Request | None:
+def link(talk: WizardConversation, request: Request) -> Request | None:
     """Which native libraries."""
     meanings = {
         LinkMode.BUNDLE: "libraries of the official wheel inside the package: all formats, and nobody can change them",
         LinkMode.ENV: "the libraries of this environment: for conda environments that share one libjpeg",
         LinkMode.SYSTEM: "the libraries of the operating system, with its security updates; formats that it lacks go",
     }
-    answer = _choose_answer(talk, "Whose libraries for JPEG, TIFF and the like?", meanings, wish.link)
-    return None if answer is None else replace(wish, link=LinkMode(answer))
+    answer = _choose_answer(talk, "Whose libraries for JPEG, TIFF and the like?", meanings, request.link)
+    return None if answer is None else replace(request, link=LinkMode(answer))
 
 
-def toolchain(talk: WizardConversation, wish: Request) -> Request | None:
+def toolchain(talk: WizardConversation, request: Request) -> Request | None:
     """Where the compiler comes from."""
     meanings = {
         ToolchainSource.AUTO: "the compiler of the system, or of conda packages where there is none",
         ToolchainSource.SYSTEM: "the compiler of the system and nothing else",
         ToolchainSource.CONDA: "a compiler of conda packages, in a private directory of the cache: needs no root",
     }
-    answer = _choose_answer(talk, "Which compiler?", meanings, wish.toolchain)
-    return None if answer is None else replace(wish, toolchain=ToolchainSource(answer))
+    answer = _choose_answer(talk, "Which compiler?", meanings, request.toolchain)
+    return None if answer is None else replace(request, toolchain=ToolchainSource(answer))
 
 
-def dist_name(talk: WizardConversation, wish: Request) -> Request | None:
+def dist_name(talk: WizardConversation, request: Request) -> Request | None:
     """Name of the distribution."""
     usual, other = DIST_NAMES
     meanings = {
         usual: "whatever requires Pillow is content with it, and no installer brings a second one",
         other: "19 of 19 install commands replaced a build of that name without a word (2026-11-21)",
     }
-    answer = _choose_answer(talk, "What should the distribution be called?", meanings, wish.dist_name)
-    return None if answer is None else replace(wish, dist_name=answer)
+    answer = _choose_answer(talk, "What should the distribution be called?", meanings, request.dist_name)
+    return None if answer is None else replace(request, dist_name=answer)
 
 
-def guard(talk: WizardConversation, wish: Request) -> Request | None:
+def guard(talk: WizardConversation, request: Request) -> Request | None:
     """The guards."""
     meanings = {
         _YES: "each program tells you once when pip, uv or another tool has replaced it; 0.3 ms per start of Python",
         _NO: "a replacement stays unnoticed until you ask: fastinstall doctor swapped",
     }
-    answer = _choose_answer(talk, _guard_question(talk.facts, wish.engine), meanings, _switch(on=wish.guard))
-    return None if answer is None else replace(wish, guard=answer == _YES)
+    answer = _choose_answer(talk, _guard_question(talk.facts, request.engine), meanings, _switch(on=request.guard))
+    return None if answer is None else replace(request, guard=answer == _YES)
 
 
-def pin(talk: WizardConversation, wish: Request) -> Request | None:
+def pin(talk: WizardConversation, request: Request) -> Request | None:
     """Pins."""
     meanings = {
         _NO: "other tools may upgrade Pillow, and the guard tells you when they did",
         _YES: "pip, uv and conda are held to this build; that holds back security updates of Pillow too",
     }
-    answer = _choose_answer(talk, "Pin it, so that other tools keep it?", meanings, _switch(on=wish.pin))
-    return None if answer is None else replace(wish, pin=answer == _YES)
+    answer = _choose_answer(talk, "Pin it, so that other tools keep it?", meanings, _switch(on=request.pin))
+    return None if answer is None else replace(request, pin=answer == _YES)
 
 
-def offline(talk: WizardConversation, wish: Request) -> Request | None:
+def offline(talk: WizardConversation, request: Request) -> Request | None:
     """Without a network."""
     meanings = {
         _NO: "what is missing is fetched from the package index, by hash",
         _YES: "only what the cache or a wheelhouse has; it fails before anything is changed where that is not enough",
     }
-    answer = _choose_answer(talk, "Do without a network?", meanings, _switch(on=wish.offline))
-    return None if answer is None else replace(wish, offline=answer == _YES)
+    answer = _choose_answer(talk, "Do without a network?", meanings, _switch(on=request.offline))
+    return None if answer is None else replace(request, offline=answer == _YES)
 
 
-def with_system_deps(talk: WizardConversation, wish: Request) -> Request | None:
+def with_system_deps(talk: WizardConversation, request: Request) -> Request | None:
     """System packages."""
     meanings = {
         _NO: "missing headers are unpacked into the cache, and the system stays as it is",
         _YES: "missing packages are installed by apt or dnf, for which root is needed",
     }
     answer = _choose_answer(
-        talk, "Install missing packages of the system?", meanings, _switch(on=wish.with_system_deps)
+        talk, "Install missing packages of the system?", meanings, _switch(on=request.with_system_deps)
     )
-    return None if answer is None else replace(wish, with_system_deps=answer == _YES)
+    return None if answer is None else replace(request, with_system_deps=answer == _YES)
 
 
-def upgrade(talk: WizardConversation, wish: Request) -> Request | None:
+def upgrade(talk: WizardConversation, request: Request) -> Request | None:
     """Later versions."""
     meanings = {
         _NO: "where all is well, nothing is done",
         _YES: "a later version is looked for and built, even if all is well",
     }
-    answer = _choose_answer(talk, "Look for a later version?", meanings, _switch(on=wish.upgrade))
-    return None if answer is None else replace(wish, upgrade=answer == _YES)
+    answer = _choose_answer(talk, "Look for a later version?", meanings, _switch(on=request.upgrade))
+    return None if answer is None else replace(request, upgrade=answer == _YES)
 
 
-def allow(talk: WizardConversation, wish: Request) -> Request | None:
+def allow(talk: WizardConversation, request: Request) -> Request | None:
     """Named risks, one at a time."""
     meanings = {
         _NONE: "allow none ahead: the wizard asks for each that a plan takes",
@@ -133,8 +133,8 @@ def allow(talk: WizardConversation, wish: Request) -> Request | None:
     answer = _choose_answer(talk, "Which risk may be taken? Each that is chosen is added.", meanings, _NONE)
     if answer is None:
         return None
-    taken = () if answer == _NONE else tuple(dict.fromkeys((*wish.allow, Risk(answer))))
-    return replace(wish, allow=taken)
+    taken = () if answer == _NONE else tuple(dict.fromkeys((*request.allow, Risk(answer))))
+    return replace(request, allow=taken)
 
 
 def _choose_answer(talk: WizardConversation, question: str, meanings: Mapping[Any, str], default: str) -> str | None:
@@ -153,17 +153,17 @@ def _guard_question(facts: Facts, engine: CondaInstaller) -> str:
     return "Install the start-up guard, which notices a swap?"
 
 
-def version(talk: WizardConversation, wish: Request) -> Request | None:
+def version(talk: WizardConversation, request: Request) -> Request | None:
     """Of the source."""
     talk.say("The newest version that fits has all security fixes; name one only where something needs it.")
     question = "Version of the source, empty for the newest that fits"
-    typed = _ask_entry(talk, question, options.text, wish.version or "")
-    return None if typed is None else replace(wish, version=typed or None)
+    typed = _ask_entry(talk, question, options.text, request.version or "")
+    return None if typed is None else replace(request, version=typed or None)
 
 
-def require(talk: WizardConversation, wish: Request) -> Request | None:
+def require(talk: WizardConversation, request: Request) -> Request | None:
     """Libraries that the build must have."""
-    known = recipe_named(talk.session, wish.recipe).libraries
+    known = recipe_named(talk.session, request.recipe).libraries
 
     def read(text: str) -> object:
         unknown = [name for name in options.names(text) if name not in known]
@@ -172,37 +172,37 @@ def require(talk: WizardConversation, wish: Request) -> Request | None:
         return text
 
     talk.say(f"The setup fails where one of them cannot be had, instead of leaving it out: {', '.join(known)}")
-    typed = _ask_entry(talk, "Libraries that it must have, separated by commas", read, ",".join(wish.require))
-    return None if typed is None else replace(wish, require=options.names(typed))
+    typed = _ask_entry(talk, "Libraries that it must have, separated by commas", read, ",".join(request.require))
+    return None if typed is None else replace(request, require=options.names(typed))
 
 
-def channels(talk: WizardConversation, wish: Request) -> Request | None:
+def channels(talk: WizardConversation, request: Request) -> Request | None:
     """Of conda."""
     talk.say("Asked only where another package is needed; the first one is preferred.")
     question = "Channels, separated by commas, empty for those that conda is configured for"
-    typed = _ask_entry(talk, question, options.channels, ",".join(wish.channels))
-    return None if typed is None else replace(wish, channels=options.channels(typed))
+    typed = _ask_entry(talk, question, options.channels, ",".join(request.channels))
+    return None if typed is None else replace(request, channels=options.channels(typed))
 
 
-def wheelhouse(talk: WizardConversation, wish: Request) -> Request | None:
+def wheelhouse(talk: WizardConversation, request: Request) -> Request | None:
     """A directory of wheels and sdists."""
     talk.say("What lies there is taken before the package index: `fastinstall build -o DIR` makes one.")
-    typed = _ask_entry(talk, "Directory of wheels, empty for none", options.directory, str(wish.wheelhouse or ""))
-    return None if typed is None else replace(wish, wheelhouse=_directory(typed))
+    typed = _ask_entry(talk, "Directory of wheels, empty for none", options.directory, str(request.wheelhouse or ""))
+    return None if typed is None else replace(request, wheelhouse=_parse_directory(typed))
 
 
-def jobs(talk: WizardConversation, wish: Request) -> Request | None:
+def jobs(talk: WizardConversation, request: Request) -> Request | None:
     """Parallel compile jobs."""
     talk.say("Fewer leave more of the machine to others while it compiles, and take longer.")
-    typed = _ask_entry(talk, "Parallel jobs, empty for one for each CPU", options.count, str(wish.jobs or ""))
-    return None if typed is None else replace(wish, jobs=options.count(typed) if typed else None)
+    typed = _ask_entry(talk, "Parallel jobs, empty for one for each CPU", options.count, str(request.jobs or ""))
+    return None if typed is None else replace(request, jobs=options.count(typed) if typed else None)
 
 
 def _ask_entry(talk: WizardConversation, question: str, read: Callable[[str], object], default: str) -> str | None:
     return type_or_go_back(talk.asker, question, read, talk.say, default=default)
 
 
-def _directory(typed: str) -> Path | None:
+def _parse_directory(typed: str) -> Path | None:
     return options.directory(typed) if typed else None
 
 
@@ -210,17 +210,17 @@ _NAMES = {CondaInstaller.CONDA: "conda", CondaInstaller.RATTLER: "py-rattler"}
 _PIP = "a plain wheel, which conda overwrites sooner or later without a word"
 
 
-def ask_engine(asker: Asker, facts: Facts, wish: Request) -> CondaInstaller | None:
+def ask_engine(asker: Asker, facts: Facts, request: Request) -> CondaInstaller | None:
     """What `Wish.engine` takes, asked in conda environments only; None where the person goes back.
 
     Args:
         asker: how to ask.
         facts: say which engines are there.
-        wish: what was asked for so far; the answer that is marked first.
+        request: what was asked for so far; the answer that is marked first.
     """
     there = available_engines(facts)
     if not is_conda(facts):
-        return wish.engine
+        return request.engine
     meanings = (
         {CondaInstaller.AUTO: f"{_NAMES[there[0]]}, as conda packages that conda itself knows of"} if there else {}
     )
@@ -230,7 +230,7 @@ def ask_engine(asker: Asker, facts: Facts, wish: Request) -> CondaInstaller | No
         question="Who installs it?",
         answers={str(name): str(name) for name in meanings},
         meanings={str(name): text for name, text in meanings.items()},
-        default=wish.engine if wish.engine in meanings else None,
+        default=request.engine if request.engine in meanings else None,
     )
     answer = choose_or_go_back(asker, menu)
     return None if answer is None else CondaInstaller(answer)
@@ -252,20 +252,20 @@ _SAID = {
 }
 
 
-def ask_levels(asker: Asker, recipe: Recipe, wish: Request) -> tuple[str, tuple[str, ...]] | None:
+def ask_levels(asker: Asker, recipe: Recipe, request: Request) -> tuple[str, tuple[str, ...]] | None:
     """One level, or several for one wheel: what `Wish.level` and `Wish.levels` take; None where the person goes back.
 
     Args:
         asker: how to ask.
         recipe: whose levels there are.
-        wish: what was asked for so far; the answer that is marked first.
+        request: what was asked for so far; the answer that is marked first.
     """
     usual = [level.name for level in reversed(recipe.levels) if level.automatic]
     meanings = {AUTO: f"{listing(usual)} in one wheel, of which each machine loads its best; right for nearly all"}
     meanings |= {level.name: f"{_describe_level(level.name)}" for level in recipe.levels}
     meanings[_SEVERAL] = "in one wheel, named one by one; needs glibc 2.33 or later"
     answers = {name: name if name in (AUTO, _SEVERAL) else f"{name} alone" for name in meanings}
-    default = _SEVERAL if wish.levels else wish.level
+    default = _SEVERAL if request.levels else request.level
     question = "Which CPU level (instructions that it may use)?"
     menu = MenuQuestion(
         question=question, answers=answers, meanings=meanings, default=default if default in answers else AUTO
@@ -273,11 +273,11 @@ def ask_levels(asker: Asker, recipe: Recipe, wish: Request) -> tuple[str, tuple[
     answer = choose_or_go_back(asker, menu)
     if answer is None:
         return None
-    return _several(asker, wish, usual) if answer == _SEVERAL else (answer, ())
+    return _ask_several_levels(asker, request, usual) if answer == _SEVERAL else (answer, ())
 
 
-def _several(asker: Asker, wish: Request, usual: list[str]) -> tuple[str, tuple[str, ...]] | None:
-    default = ",".join(wish.levels or usual)
+def _ask_several_levels(asker: Asker, request: Request, usual: list[str]) -> tuple[str, tuple[str, ...]] | None:
+    default = ",".join(request.levels or usual)
     typed = type_or_go_back(asker, "Levels, separated by commas", names, lambda _: None, default=default)
     return None if typed is None else (AUTO, names(typed))
 
@@ -293,12 +293,12 @@ def offer_answers(offers: Sequence[RecipePreview]) -> dict[str, str]:
 
 def offer_meanings(offers: Sequence[RecipePreview]) -> dict[str, str]:
     """Name of a recipe to what is known of it, in the order of the offers."""
-    return {offer.recipe.name: "; ".join((offer.recipe.summary, *_sentences(offer))) for offer in offers}
+    return {offer.recipe.name: "; ".join((offer.recipe.summary, *_describe_offer(offer))) for offer in offers}
 
 
-def _sentences(offer: RecipePreview) -> Iterator[str]:
-    yield _version(offer)
-    yield _speed(offer)
+def _describe_offer(offer: RecipePreview) -> Iterator[str]:
+    yield _describe_version(offer)
+    yield _describe_speed(offer)
     if offer.choice is not None and offer.choice.caution:
         yield offer.choice.caution
 
@@ -307,21 +307,21 @@ def _name_recipe(recipe: Recipe) -> str:
     return f"{recipe.name} (recommended)" if recipe.recommended else recipe.name
 
 
-def _version(offer: RecipePreview) -> str:
+def _describe_version(offer: RecipePreview) -> str:
     if offer.choice is None:
         return f"nothing fits: {offer.problem}"
-    return f"{offer.choice.version}, {_advisories(offer)}"
+    return f"{offer.choice.version}, {_count_advisories(offer)}"
 
 
-def _advisories(offer: RecipePreview) -> str:
+def _count_advisories(offer: RecipePreview) -> str:
     if not offer.advisories:
         return "no known advisories"
     counted = ", ".join(f"{number} {severity}" for severity, number in count_by_severity(offer.advisories).items())
     return f"{len(offer.advisories)} known advisories ({counted})"
 
 
-def _speed(offer: RecipePreview) -> str:
-    code = _code(offer.recipe)
+def _describe_speed(offer: RecipePreview) -> str:
+    code = _describe_code(offer.recipe)
     if offer.speed is not None:
         day = offer.speed.measured_at.partition("T")[0]
         return f"{code}; measured here {day}: {offer.speed.geomean:.2f} times as fast as {offer.speed.baseline}"
@@ -329,7 +329,7 @@ def _speed(offer: RecipePreview) -> str:
     return f"{code}; measured elsewhere: {figure}" if figure else code
 
 
-def _code(recipe: Recipe) -> str:
+def _describe_code(recipe: Recipe) -> str:
     if recipe.kernels is not None:
         return "SIMD kernels on today's Pillow"
     return "SIMD kernels of an older Pillow" if recipe.expect.symbols else "stock code, optimised"

@@ -50,21 +50,23 @@ class EnvironmentChooser:
             RefusedError: they cancelled.
         """
         found = discover_environments(self.session, self.directory)
-        answers, meanings = self._answers(found)
+        answers, meanings = self._list_answers(found)
         while True:
-            answer = self.asker.chosen(_question(found, self.session), answers, meanings=meanings)
+            answer = self.asker.chosen(_format_question(found, self.session), answers, meanings=meanings)
             if answer == _CANCEL:
                 raise RefusedError(CANCELLED)
             if answer not in (_NEW, _NAME):
                 return NamedTarget(prefix=Path(answer))
-            target = self._new() if answer == _NEW else self._named()
+            target = self._ask_new_directory() if answer == _NEW else self._ask_existing_directory()
             if target is not None:
                 return target
 
-    def _answers(self, found: Sequence[AtHand]) -> tuple[dict[str, str], dict[str, str]]:
+    def _list_answers(self, found: Sequence[AtHand]) -> tuple[dict[str, str], dict[str, str]]:
         prefixes = {str(each.seen.prefix): each for each in found}
-        answers = {path: _short(each.seen.prefix, self.directory, self._home()) for path, each in prefixes.items()}
-        meanings = {path: self._meaning(each) for path, each in prefixes.items()}
+        answers = {
+            path: _shorten_path(each.seen.prefix, self.directory, self._get_home()) for path, each in prefixes.items()
+        }
+        meanings = {path: self._describe_environment(each) for path, each in prefixes.items()}
         answers |= {_NEW: "Make one", _NAME: "Name one", _CANCEL: "Cancel"}
         meanings |= {
             _NEW: "a fresh virtual environment, and nothing else is touched: good for a first try",
@@ -73,37 +75,37 @@ class EnvironmentChooser:
         }
         return answers, meanings
 
-    def _meaning(self, each: AtHand) -> str:
+    def _describe_environment(self, each: AtHand) -> str:
         stopped = "; you stopped here before" if read_kept_answers(self.session, each.seen.prefix) is not None else ""
         return f"{describe_found_environment(each)}{stopped}"
 
-    def _new(self) -> NamedTarget | None:
-        typed = self._typed("Directory of the environment to make", self._absent, "./fast-env")
+    def _ask_new_directory(self) -> NamedTarget | None:
+        typed = self._ask_typed("Directory of the environment to make", self._require_absent, "./fast-env")
         return NamedTarget(new=self.directory / Path(typed).expanduser()) if typed else None
 
-    def _named(self) -> NamedTarget | None:
-        typed = self._typed("Directory of the environment", self._present, "")
+    def _ask_existing_directory(self) -> NamedTarget | None:
+        typed = self._ask_typed("Directory of the environment", self._require_environment, "")
         return NamedTarget(prefix=self.directory / Path(typed).expanduser()) if typed else None
 
-    def _typed(self, question: str, read: Callable[[str], object], default: str) -> str | None:
+    def _ask_typed(self, question: str, read: Callable[[str], object], default: str) -> str | None:
         return type_or_go_back(self.asker, question, read, self._say, default=default)
 
     def _say(self, text: str) -> None:
         self.console.talk("\n".join(self.console.err.lines(text, first="  ", rest="  ")))
 
-    def _absent(self, text: str) -> object:
+    def _require_absent(self, text: str) -> object:
         place = self.directory / Path(text).expanduser()
         if os.path.lexists(place) and (not place.is_dir() or any(place.iterdir())):
             raise ValueError(f"{place} is there already: type another directory")
         return place
 
-    def _present(self, text: str) -> object:
+    def _require_environment(self, text: str) -> object:
         place = self.directory / Path(text).expanduser()
         if not any(os.path.lexists(place / name) for name in ("bin/python", "bin/python3")):
             raise ValueError(f"{place} is no Python environment: it has no bin/python")
         return place
 
-    def _home(self) -> str:
+    def _get_home(self) -> str:
         return self.session.variables.get("HOME", "")
 
 
@@ -111,7 +113,7 @@ def is_left_open(target: NamedTarget, session: Session) -> bool:
     """Whether neither flags nor the shell say which one environment is meant; fastinstall's own never is."""
     if target.prefix or target.python or target.new:
         return False
-    return len(_active(session) - {os.path.realpath(session.tool_prefix)}) != 1
+    return len(_list_active_prefixes(session) - {os.path.realpath(session.tool_prefix)}) != 1
 
 
 def describe_found_environment(each: AtHand) -> str:
@@ -120,10 +122,10 @@ def describe_found_environment(each: AtHand) -> str:
     python = f"Python {seen.python}" if seen.python else "Python of an unknown version"
     conda = ", conda" if seen.kind is EnvironmentKind.CONDA else ""
     found = "" if each.found == NEARBY else f"; {each.found}"  # its name says it
-    return f"{python}{conda}; {_pillow(each)}{found}"
+    return f"{python}{conda}; {_describe_pillow(each)}{found}"
 
 
-def _pillow(each: AtHand) -> str:
+def _describe_pillow(each: AtHand) -> str:
     seen = each.seen
     there = " and ".join(seen.pillow)
     if seen.ours and seen.is_replaced:
@@ -133,22 +135,22 @@ def _pillow(each: AtHand) -> str:
     return f"{there}, not by fastinstall" if there else "no Pillow"
 
 
-def _active(session: Session) -> set[str]:
+def _list_active_prefixes(session: Session) -> set[str]:
     return {os.path.realpath(prefix) for prefix in active_prefixes(session.variables).values()}
 
 
-def _question(found: Sequence[AtHand], session: Session) -> str:
+def _format_question(found: Sequence[AtHand], session: Session) -> str:
     active = sum(each.found.startswith(_ACTIVE) for each in found)
     if active > 1:
         return "Two environments are active. Which one is meant?"
     if active:
         return "Which environment should get the fast stack?"
-    if os.path.realpath(session.tool_prefix) in _active(session):
+    if os.path.realpath(session.tool_prefix) in _list_active_prefixes(session):
         return "The active environment is fastinstall's own. Where should the fast stack go?"
     return "No environment is active. Where should the fast stack go?"
 
 
-def _short(prefix: Path, directory: Path, home: str) -> str:
+def _shorten_path(prefix: Path, directory: Path, home: str) -> str:
     """The shortest way to write a path."""
     ways = [str(prefix)]
     if prefix.is_relative_to(directory):
@@ -178,11 +180,11 @@ class WizardConversation:
     console: Console
     offers: list[RecipePreview] = field(default_factory=list)
 
-    def compared(self, wish: Request) -> list[RecipePreview]:
+    def compared(self, request: Request) -> list[RecipePreview]:
         """The recipes side by side."""
         if not self.offers:
             self.session.emit(Started(stage="index", message="looking up what each recipe would give here"))
-            self.offers.extend(compare_recipes(self.session, self.target, self.facts, wish))
+            self.offers.extend(compare_recipes(self.session, self.target, self.facts, request))
         return self.offers
 
     def say(self, text: str) -> None:

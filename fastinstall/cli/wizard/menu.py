@@ -37,7 +37,7 @@ from fastinstall.plan.conda_steps import is_conda
 Ask = Callable[[WizardConversation, Request], Request | None]
 
 
-def _everywhere(_facts: Facts) -> bool:
+def _always_applies(_facts: Facts) -> bool:
     return True
 
 
@@ -57,102 +57,112 @@ class Topic:
     title: str
     told: Callable[[Request], str]
     ask: Ask
-    applies: Callable[[Facts], bool] = _everywhere
+    applies: Callable[[Facts], bool] = _always_applies
 
 
-def _recipe(talk: WizardConversation, wish: Request) -> Request | None:
-    offers = talk.compared(wish)
+def _ask_recipe(talk: WizardConversation, request: Request) -> Request | None:
+    offers = talk.compared(request)
     menu = MenuQuestion(
         question="Which recipe?",
         answers=offer_answers(offers),
         meanings=offer_meanings(offers),
-        default=wish.recipe,
+        default=request.recipe,
     )
     name = choose_or_go_back(talk.asker, menu)
-    if name is None or name == wish.recipe:
-        return None if name is None else wish
-    return replace(wish, recipe=name, version=None, level="auto", levels=())  # these belong to a recipe
+    if name is None or name == request.recipe:
+        return None if name is None else request
+    return replace(request, recipe=name, version=None, level="auto", levels=())  # these belong to a recipe
 
 
-def _levels(talk: WizardConversation, wish: Request) -> Request | None:
-    answer = ask_levels(talk.asker, recipe_named(talk.session, wish.recipe), wish)
-    return None if answer is None else replace(wish, level=answer[0], levels=answer[1])
+def _ask_level(talk: WizardConversation, request: Request) -> Request | None:
+    answer = ask_levels(talk.asker, recipe_named(talk.session, request.recipe), request)
+    return None if answer is None else replace(request, level=answer[0], levels=answer[1])
 
 
-def _engine(talk: WizardConversation, wish: Request) -> Request | None:
-    engine = ask_engine(talk.asker, talk.facts, wish)
-    return None if engine is None else replace(wish, engine=engine)
+def _ask_conda_engine(talk: WizardConversation, request: Request) -> Request | None:
+    engine = ask_engine(talk.asker, talk.facts, request)
+    return None if engine is None else replace(request, engine=engine)
 
 
 TOPICS: tuple[Topic, ...] = (
-    Topic(fields=("recipe",), title="Recipe", told=lambda wish: wish.recipe, ask=_recipe),
+    Topic(fields=("recipe",), title="Recipe", told=lambda request: request.recipe, ask=_ask_recipe),
     Topic(
         fields=("version",),
         title="Version",
-        told=lambda wish: wish.version or "the newest that fits",
+        told=lambda request: request.version or "the newest that fits",
         ask=choices.version,
     ),
     Topic(
         fields=("level", "levels"),
         title="CPU level",
-        told=lambda wish: ", ".join(wish.levels) or wish.level,
-        ask=_levels,
+        told=lambda request: ", ".join(request.levels) or request.level,
+        ask=_ask_level,
     ),
-    Topic(fields=("link",), title="Libraries", told=lambda wish: wish.link, ask=choices.link),
+    Topic(fields=("link",), title="Libraries", told=lambda request: request.link, ask=choices.link),
     Topic(
         fields=("require",),
         title="Must have",
-        told=lambda wish: ", ".join(wish.require) or "what the recipe has",
+        told=lambda request: ", ".join(request.require) or "what the recipe has",
         ask=choices.require,
     ),
-    Topic(fields=("guard",), title="Guard", told=lambda wish: _yes(wish.guard), ask=choices.guard),
-    Topic(fields=("pin",), title="Pin", told=lambda wish: _yes(wish.pin), ask=choices.pin),
+    Topic(fields=("guard",), title="Guard", told=lambda request: _format_yes_or_no(request.guard), ask=choices.guard),
+    Topic(fields=("pin",), title="Pin", told=lambda request: _format_yes_or_no(request.pin), ask=choices.pin),
     Topic(
         fields=("engine",),
         title="Installed by",
-        told=lambda wish: wish.engine,
-        ask=_engine,
+        told=lambda request: request.engine,
+        ask=_ask_conda_engine,
         applies=is_conda,
     ),
     Topic(
         fields=("channels",),
         title="Conda channels",
-        told=lambda wish: ", ".join(wish.channels) or "as conda is configured",
+        told=lambda request: ", ".join(request.channels) or "as conda is configured",
         ask=choices.channels,
         applies=is_conda,
     ),
-    Topic(fields=("dist_name",), title="Named", told=lambda wish: wish.dist_name, ask=choices.dist_name),
-    Topic(fields=("offline",), title="Offline", told=lambda wish: _yes(wish.offline), ask=choices.offline),
+    Topic(fields=("dist_name",), title="Named", told=lambda request: request.dist_name, ask=choices.dist_name),
+    Topic(
+        fields=("offline",),
+        title="Offline",
+        told=lambda request: _format_yes_or_no(request.offline),
+        ask=choices.offline,
+    ),
     Topic(
         fields=("wheelhouse",),
         title="Wheelhouse",
-        told=lambda wish: str(wish.wheelhouse or "none: the package index"),
+        told=lambda request: str(request.wheelhouse or "none: the package index"),
         ask=choices.wheelhouse,
     ),
     Topic(
         fields=("with_system_deps",),
         title="System packages",
-        told=lambda wish: "install what is missing" if wish.with_system_deps else "leave the system alone",
+        told=lambda request: "install what is missing" if request.with_system_deps else "leave the system alone",
         ask=choices.with_system_deps,
     ),
-    Topic(fields=("toolchain",), title="Compiler", told=lambda wish: wish.toolchain, ask=choices.toolchain),
+    Topic(fields=("toolchain",), title="Compiler", told=lambda request: request.toolchain, ask=choices.toolchain),
     Topic(
         fields=("jobs",),
         title="Parallel jobs",
-        told=lambda wish: str(wish.jobs or "one for each CPU"),
+        told=lambda request: str(request.jobs or "one for each CPU"),
         ask=choices.jobs,
     ),
-    Topic(fields=("upgrade",), title="Look for later", told=lambda wish: _yes(wish.upgrade), ask=choices.upgrade),
+    Topic(
+        fields=("upgrade",),
+        title="Look for later",
+        told=lambda request: _format_yes_or_no(request.upgrade),
+        ask=choices.upgrade,
+    ),
     Topic(
         fields=("allow",),
         title="Risks allowed",
-        told=lambda wish: ", ".join(wish.allow) or "none: each is asked for",
+        told=lambda request: ", ".join(request.allow) or "none: each is asked for",
         ask=choices.allow,
     ),
 )
 
 
-def _yes(value: bool) -> str:  # noqa: FBT001 (told, and no option)
+def _format_yes_or_no(value: bool) -> str:  # noqa: FBT001 (told, and no option)
     return "yes" if value else "no"
 
 
@@ -160,55 +170,55 @@ _DONE, _IMAGES = "done", "images"
 _QUESTION = "What to change?"
 
 
-def customise_request(talk: WizardConversation, wish: Request, changed: Callable[[Request], None]) -> Request | None:
+def customise_request(talk: WizardConversation, request: Request, changed: Callable[[Request], None]) -> Request | None:
     """Another wish, changed one thing at a time; None where the person takes it all back.
 
     Args:
         talk: who is talked to.
-        wish: what was asked for so far.
+        request: what was asked for so far.
         changed: hears of every change, so that none is lost.
     """
     topics = {topic.fields[0]: topic for topic in TOPICS if topic.applies(talk.facts)}
     while True:
-        talk.console.talk(f"\nthe same as flags:\n  {_command(talk, wish)}")
-        answer = talk.asker.chosen(_QUESTION, _answers(topics, wish))
+        talk.console.talk(f"\nthe same as flags:\n  {_format_command(talk, request)}")
+        answer = talk.asker.chosen(_QUESTION, _list_answers(topics, request))
         if answer == _DONE:
-            return wish
+            return request
         if answer == BACK:
             return None
         if answer == _IMAGES:
             _tell_of_images(talk)
             continue
-        other = _ask_topic(talk, topics[answer], wish)
-        if other is not None and other != wish:
-            wish = other
-            changed(wish)
+        other = _ask_topic(talk, topics[answer], request)
+        if other is not None and other != request:
+            request = other
+            changed(request)
 
 
-def _answers(topics: dict[str, Topic], wish: Request) -> dict[str, str]:
+def _list_answers(topics: dict[str, Topic], request: Request) -> dict[str, str]:
     width = max(len(topic.title) for topic in topics.values()) + 2
-    rows = {name: f"{topic.title:<{width}}{topic.told(wish)}" for name, topic in topics.items()}
+    rows = {name: f"{topic.title:<{width}}{topic.told(request)}" for name, topic in topics.items()}
     images = f"{'Your images':<{width}}what to expect (optional)"
     return {_DONE: "Done: show the plan", **rows, _IMAGES: images, BACK: "Back: forget these changes"}
 
 
-def _ask_topic(talk: WizardConversation, topic: Topic, wish: Request) -> Request | None:
+def _ask_topic(talk: WizardConversation, topic: Topic, request: Request) -> Request | None:
     """What a topic's questions come to; a question that cannot be asked now is explained."""
     try:
-        return topic.ask(talk, wish)
+        return topic.ask(talk, request)
     except FastinstallError as error:
         talk.say(f"{error.message}; nothing is changed here")
         return None
 
 
 def _tell_of_images(talk: WizardConversation) -> None:
-    typed = type_or_go_back(talk.asker, "Where are your images? A directory, or empty", _images, talk.say)
+    typed = type_or_go_back(talk.asker, "Where are your images? A directory, or empty", _require_images, talk.say)
     if typed:
         for sentence in describe_expected_loading(sample_image_sizes(_place(typed))):
             talk.say(sentence)
 
 
-def _images(text: str) -> object:
+def _require_images(text: str) -> object:
     place = _place(text)
     if not place.exists():
         raise ValueError(f"{place} is not there")
@@ -219,9 +229,9 @@ def _place(text: str) -> Path:
     return Path(text).expanduser().absolute()
 
 
-def _command(talk: WizardConversation, wish: Request) -> str:
+def _format_command(talk: WizardConversation, request: Request) -> str:
     flag = "--prefix" if talk.target.new is None else "--new-env"
-    words = ("fastinstall", "setup", flag, str(talk.facts.environment.prefix), *format_flags(wish))
+    words = ("fastinstall", "setup", flag, str(talk.facts.environment.prefix), *format_flags(request))
     return " ".join(quote(word) for word in words)
 
 
@@ -253,13 +263,13 @@ def describe_expected_loading(sample: ExaminedImages) -> tuple[str, ...]:
     if not sample.files:
         return ("No images were found there.",)
     if not sample.read:
-        return (f"{_found(sample)}; none of those looked at is a JPEG or PNG, for which there are figures.",)
+        return (f"{_describe_sample(sample)}; none of those looked at is a JPEG or PNG, for which there are figures.",)
     name = max(sample.megapixels, key=lambda each: len(sample.megapixels[each]))
     sizes = sample.megapixels[name]
     figures = choose_representative_images(name, median(sizes))
     return (
-        f"{_found(sample)}; {len(sizes)} of {sample.read} looked at are {name}, {_size(sizes)}.",
-        *_helps(figures),
+        f"{_describe_sample(sample)}; {len(sizes)} of {sample.read} looked at are {name}, {_describe_size(sizes)}.",
+        *_describe_gains(figures),
         f"That was measured on {figures.kind} ({WHERE}); on your own: fastinstall bench DIR.",
     )
 
@@ -269,7 +279,7 @@ def choose_representative_images(name: str, megapixels: float) -> LoadingFigures
     return next(each for each in LOADING if each.format == name and megapixels < each.below)
 
 
-def _helps(figures: LoadingFigures) -> Iterator[str]:
+def _describe_gains(figures: LoadingFigures) -> Iterator[str]:
     if figures.draft is not None and figures.draft > figures.build:
         yield (
             f"Draft decoding, one line of code (image.draft), loaded such images {figures.draft:g} times as fast, "
@@ -283,11 +293,11 @@ def _helps(figures: LoadingFigures) -> Iterator[str]:
         yield "Decoding a JPEG is libjpeg-turbo with every build; what is faster is what comes after it."
 
 
-def _found(sample: ExaminedImages) -> str:
+def _describe_sample(sample: ExaminedImages) -> str:
     return f"{sample.files}{'' if sample.complete else ' or more'} image{'s' * (sample.files != 1)} found"
 
 
-def _size(sizes: Sequence[float]) -> str:
+def _describe_size(sizes: Sequence[float]) -> str:
     middle = median(sizes)
     return f"typically of {middle:.1f} megapixels" if middle >= 1 else f"typically of {middle:.2f} megapixels"
 

@@ -57,13 +57,13 @@ class RememberedAnswers:
         """The target that the answers are about."""
         return Path(self.talk.facts.environment.prefix)
 
-    def keep(self, wish: Request, *, at_work: bool = False) -> None:
+    def keep(self, request: Request, *, at_work: bool = False) -> None:
         """Keep what was answered so far; where that is nothing, forget what was kept."""
-        if wish == self.before and not at_work:
+        if request == self.before and not at_work:
             self.forget()
             return
         now = self.talk.session.now().isoformat(timespec="seconds")
-        kept = Answers(target=self.place, before=self.before, after=wish, kept_at=now, at_work=at_work)
+        kept = Answers(target=self.place, before=self.before, after=request, kept_at=now, at_work=at_work)
         answers.keep(self.talk.session, kept)
 
     def forget(self) -> None:
@@ -85,20 +85,20 @@ class RememberedAnswers:
         kept = answers.read_kept_answers(self.talk.session, self.place)
         if kept is None:
             return self.before
-        wish = answers.apply_kept_answers(kept, self.before)
+        request = answers.apply_kept_answers(kept, self.before)
         self.talk.say(_describe_memory(kept))
-        if wish == self.before:
-            return wish
+        if request == self.before:
+            return request
         chosen = self.talk.asker.chosen(
             "Go on with these answers?",
             {"on": "Go on", "anew": "Begin anew"},
             meanings={
-                "on": f"take over: {' '.join(format_flags(wish)) or 'the usual'}; risks are asked for again",
+                "on": f"take over: {' '.join(format_flags(request)) or 'the usual'}; risks are asked for again",
                 "anew": "forget them",
             },
         )
         if chosen == "on":
-            return wish
+            return request
         self.forget()
         return self.before
 
@@ -117,7 +117,7 @@ _MEANINGS = {
 }
 
 
-def ask_for_plan(session: Session, target: NamedTarget, wish: Request, console: Console) -> Plan:
+def ask_for_plan(session: Session, target: NamedTarget, request: Request, console: Console) -> Plan:
     """Lead a person to a plan that they agree to, risks included.
 
     Raises:
@@ -129,7 +129,7 @@ def ask_for_plan(session: Session, target: NamedTarget, wish: Request, console: 
     chooser = EnvironmentChooser(session=session, asker=asker, console=console, directory=Path.cwd())
     meant = chooser.chosen() if is_left_open(target, session) else target
     while True:
-        memory = _open_conversation(session, meant, wish, (asker, console))
+        memory = _open_conversation(session, meant, request, (asker, console))
         with memory.told_at_interruption():
             agreed = _Conversation(memory=memory, may_go_back=not is_named).agreed()
         if agreed is not None:
@@ -138,15 +138,16 @@ def ask_for_plan(session: Session, target: NamedTarget, wish: Request, console: 
 
 
 def _open_conversation(
-    session: Session, target: NamedTarget, wish: Request, person: tuple[Asker, Console]
+    session: Session, target: NamedTarget, request: Request, person: tuple[Asker, Console]
 ) -> RememberedAnswers:
     """Look at the target and show what was found."""
     asker, console = person
     recover_first(session, target)
-    facts = facts_for(session, target, recipe_named(session, wish.recipe))
+    facts = facts_for(session, target, recipe_named(session, request.recipe))
     console.talk(facts_text(facts, console.err))
     return RememberedAnswers(
-        talk=WizardConversation(session=session, target=target, facts=facts, asker=asker, console=console), before=wish
+        talk=WizardConversation(session=session, target=target, facts=facts, asker=asker, console=console),
+        before=request,
     )
 
 
@@ -164,19 +165,19 @@ class _Conversation:
 
     def agreed(self) -> Plan | None:
         """Return the plan agreed to, possibly without steps, or None if the user wants another environment."""
-        made, shown = self._first(), None
+        made, shown = self._make_first_plan(), None
         while made.steps:
             if made is not shown:
                 self._talk.console.talk(plan_text(made, self._talk.console.err))
             shown = made
-            answer = self._asked(made)
+            answer = self._ask_next(made)
             if answer == _CANCEL:
                 self.memory.forget()
                 raise RefusedError(CANCELLED)
             if answer == _BACK:
                 return None
             if answer == _CUSTOMIZE:
-                made = self._customised(made)
+                made = self._customise_plan(made)
             elif (agreed := with_risks_accepted(made, self._talk.asker)) is not None:
                 self.memory.keep(made.wish, at_work=True)
                 return agreed
@@ -187,39 +188,42 @@ class _Conversation:
     def _talk(self) -> WizardConversation:
         return self.memory.talk
 
-    def _first(self) -> Plan:
+    def _make_first_plan(self) -> Plan:
         """The plan to begin with; where answers that were kept lead nowhere any more, the plan without them."""
-        wish = self.memory.resumed()
-        if wish != self.memory.before:
+        request = self.memory.resumed()
+        if request != self.memory.before:
             try:
-                return self._planned(wish)
+                return self._make_plan(request)
             except (RefusedError, UsageError) as error:
                 self._talk.console.talk(error_text(error, self._talk.console.err))
                 self.memory.forget()
-        return self._planned(self.memory.before)
+        return self._make_plan(self.memory.before)
 
-    def _planned(self, wish: Request) -> Plan:
-        return plan(self._talk.session, self._talk.target, wish)
+    def _make_plan(self, request: Request) -> Plan:
+        return plan(self._talk.session, self._talk.target, request)
 
-    def _asked(self, made: Plan) -> str:
+    def _ask_next(self, made: Plan) -> str:
         answers = [_PROCEED, _CUSTOMIZE, *([_BACK] if self.may_go_back else []), _CANCEL]
-        meanings = {_PROCEED: f"carry it out: {_time(self._talk.session, made)}; it can be undone", **_MEANINGS}
+        meanings = {
+            _PROCEED: f"carry it out: {_describe_duration(self._talk.session, made)}; it can be undone",
+            **_MEANINGS,
+        }
         shown = {name: name for name in answers}
         return self._talk.asker.chosen("What now?", shown, meanings=meanings)
 
-    def _customised(self, made: Plan) -> Plan:
+    def _customise_plan(self, made: Plan) -> Plan:
         """Another plan, by other wishes; the one that was made where they are taken back."""
-        wish: Request | None = made.wish
-        while (wish := customise_request(self._talk, wish or made.wish, self.memory.keep)) is not None:
+        request: Request | None = made.wish
+        while (request := customise_request(self._talk, request or made.wish, self.memory.keep)) is not None:
             try:
-                return self._planned(wish)
+                return self._make_plan(request)
             except (RefusedError, UsageError) as error:
                 self._talk.console.talk(error_text(error, self._talk.console.err))
         self.memory.keep(made.wish)
         return made
 
 
-def _time(session: Session, made: Plan) -> str:
+def _describe_duration(session: Session, made: Plan) -> str:
     seen = estimate_durations(session, made)
     source = "as measured here before" if seen.measured else "as is usual on two CPUs, less with a full cache"
     return f"{about(seen.seconds)}, {source}"
@@ -234,7 +238,11 @@ def render_wizard_ending(plan: Plan, receipt: Receipt, report: EnvironmentReport
         report: doctor's report, or None if it could not be made.
         page: how lines are broken; commands never are.
     """
-    parts = [_describe_checks(report, page), _describe_speed(receipt, page), join_lines(_closing(plan, receipt, page))]
+    parts = [
+        _describe_checks(report, page),
+        _describe_speed(receipt, page),
+        join_lines(_render_closing(plan, receipt, page)),
+    ]
     return "\n".join(part for part in parts if part)
 
 
@@ -253,7 +261,7 @@ def _describe_speed(receipt: Receipt, page: Page) -> str:
     return render_speed_table(receipt.speed, page) if receipt.speed is not None else ""
 
 
-def _closing(plan: Plan, receipt: Receipt, page: Page) -> Iterator[str]:
+def _render_closing(plan: Plan, receipt: Receipt, page: Page) -> Iterator[str]:
     prefix = quote(plan.environment.prefix)
     before, after = receipt.previous or "no Pillow", f"{receipt.distribution} {receipt.version}"
     change = f"{before} -> {after}" if before != after else f"{after}, made anew"

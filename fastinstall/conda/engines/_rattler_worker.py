@@ -37,37 +37,37 @@ Request = dict[str, Any]
 
 async def preview(request: Request) -> Request:
     """What installing specs would change, everything else staying if it can."""
-    present = _installed(request)
-    found = await _solved_gently(request, present)
-    before = {_identity(each): each for each in present}
-    after = {_identity(each): each for each in found}
+    present = _read_installed(request)
+    found = await _solve_gently(request, present)
+    before = {_make_identity(each): each for each in present}
+    after = {_make_identity(each): each for each in found}
     return {
-        "linked": [_document(each) for key, each in after.items() if key not in before],
-        "unlinked": [_document(each) for key, each in before.items() if key not in after],
+        "linked": [_make_document(each) for key, each in after.items() if key not in before],
+        "unlinked": [_make_document(each) for key, each in before.items() if key not in after],
     }
 
 
-async def _solved_gently(request: Request, present: list[PrefixRecord]) -> list[RepoDataRecord]:
+async def _solve_gently(request: Request, present: list[PrefixRecord]) -> list[RepoDataRecord]:
     """The solution that changes least: nothing else, other versions, other packages that somebody needed.
 
     A pin that is in the way is told apart from other reasons.
     """
     others = [each for each in present if each.name.normalized not in request["replaced"]]
-    specs = [*request["specs"], *_names(others)]
-    wanted = [*request["specs"], *_names(_wanted(others))]
+    specs = [*request["specs"], *_list_names(others)]
+    wanted = [*request["specs"], *_list_names(_list_wanted(others))]
     for tried, bound in ((specs, {"kept": others}), (specs, {"locked": present}), (wanted, {"locked": present})):
         try:
             return await _solve(request, tried, **bound)
         except SolverError as error:
             reason = str(error)
-    pins = _pins(request)
+    pins = _read_pins(request)
     if not pins:
         raise SolverError(reason)
     await _solve({**request, "unpinned": True}, wanted, locked=present)
     raise PinnedError("\n".join(["pinned:", *pins, reason]))
 
 
-def _wanted(records: list[PrefixRecord]) -> list[PrefixRecord]:
+def _list_wanted(records: list[PrefixRecord]) -> list[PrefixRecord]:
     """Those that were asked for, and those that no other needs."""
     needed = {line.split()[0] for each in records for line in each.depends}
     return [
@@ -75,7 +75,7 @@ def _wanted(records: list[PrefixRecord]) -> list[PrefixRecord]:
     ]
 
 
-def _names(records: Iterable[PrefixRecord]) -> list[str]:
+def _list_names(records: Iterable[PrefixRecord]) -> list[str]:
     return [each.name.normalized for each in records]
 
 
@@ -89,7 +89,7 @@ async def link(request: Request) -> Request:
     await install(
         records,
         request["scratch"],
-        cache_dir=_packages(request),
+        cache_dir=_locate_package_cache(request),
         installed_packages=[],
         show_progress=False,
         alternative_target_prefix=request["prefix"],
@@ -99,14 +99,14 @@ async def link(request: Request) -> Request:
 
 async def change(request: Request) -> Request:
     """Remove packages without their dependants, and install others; the same one in both comes again."""
-    present = _installed(request)
+    present = _read_installed(request)
     coming = {package["name"]: await _record(request, package) for package in request["packages"]}
     going = {*request["removed"], *coming}
     kept: list[RepoDataRecord] = [each for each in present if each.name.normalized not in going]
     await install(
         [*kept, *coming.values()],
         request["prefix"],
-        cache_dir=_packages(request),
+        cache_dir=_locate_package_cache(request),
         installed_packages=present,
         reinstall_packages=set(coming),
         reporter=cast("InstallerReporter", _Reporter()),
@@ -118,7 +118,7 @@ async def change(request: Request) -> Request:
 async def contents(request: Request) -> Request:
     """What a package says of its files."""
     (package,) = request["packages"]
-    archive = await PackageArchive.from_path(await _file(request, package))
+    archive = await PackageArchive.from_path(await _fetch_file(request, package))
     found = await archive.read_files(["info/paths.json", "info/link.json"])
     return {name: (found.get(f"info/{name}") or b"").decode() for name in ("paths.json", "link.json")}
 
@@ -129,7 +129,7 @@ async def create(request: Request) -> Request:
     await install(
         records,
         request["prefix"],
-        cache_dir=_packages(request),
+        cache_dir=_locate_package_cache(request),
         installed_packages=[],
         requested_specs=[MatchSpec(spec)._match_spec for spec in request["specs"]],  # noqa: SLF001 (what it wants)
         reporter=cast("InstallerReporter", _Reporter()),
@@ -163,24 +163,24 @@ async def _solve(
 ) -> list[RepoDataRecord]:
     """Solve; packages that are `locked` are preferred, those that are `kept` cannot change."""
     gateway = Gateway(
-        cache_dir=_indices(request),
+        cache_dir=_make_index_cache(request),
         default_config=SourceConfig(cache_action="force-cache-only" if request["offline"] else "cache-or-fetch"),
         show_progress=False,
     )
     overrides = VirtualPackageOverrides.from_env()
     return await solve(
-        _channels(request),
+        _list_channels(request),
         list(specs),
         gateway=gateway,
         platforms=["linux-64", "noarch"],
         virtual_packages=[each.into_generic() for each in VirtualPackage.detect(overrides=overrides)],
-        constraints=_pins(request),
+        constraints=_read_pins(request),
         locked_packages=locked,
         pinned_packages=kept,
     )
 
 
-def _indices(request: Request) -> Path:
+def _make_index_cache(request: Request) -> Path:
     """The cache of channels' indices, for this user alone: py-rattler notes there what it asked, with credentials."""
     directory = Path(request["cache"], "repodata")
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -188,17 +188,17 @@ def _indices(request: Request) -> Path:
     return directory
 
 
-def _channels(request: Request) -> list[Channel]:
+def _list_channels(request: Request) -> list[Channel]:
     """What is offered, and the channels that are asked, if their keeper lets them."""
-    asked = {_address(channel): Channel(channel) for channel in request["channels"]}
-    allowed, denied = ({_address(each) for each in request[key]} for key in ("allowed", "denied"))
+    asked = {_make_address(channel): Channel(channel) for channel in request["channels"]}
+    allowed, denied = ({_make_address(each) for each in request[key]} for key in ("allowed", "denied"))
     refused = [each for each in asked if each in denied or (allowed and each not in allowed)]
     if refused:
         raise ChannelNotAllowedError(", ".join(refused))
     return [*(Channel(channel) for channel in request.get("offered", ())), *asked.values()]
 
 
-def _address(channel: str) -> str:
+def _make_address(channel: str) -> str:
     """A channel's address without credentials."""
     parts = urlsplit(Channel(channel).base_url)
     path = re.sub(r"/t/[a-zA-Z0-9-]*", "", parts.path, count=1).rstrip("/")
@@ -209,7 +209,7 @@ class ChannelNotAllowedError(Exception):
     """The keeper of conda's configuration does not want a channel asked."""
 
 
-def _pins(request: Request) -> list[str]:
+def _read_pins(request: Request) -> list[str]:
     """What the environment's keeper has pinned."""
     if request.get("unpinned"):
         return []
@@ -218,7 +218,7 @@ def _pins(request: Request) -> list[str]:
     return [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
 
 
-def _installed(request: Request) -> list[PrefixRecord]:
+def _read_installed(request: Request) -> list[PrefixRecord]:
     return [_read(path) for path in sorted(Path(request["prefix"], "conda-meta").glob("*.json"))]
 
 
@@ -235,7 +235,7 @@ class InvalidRecordError(Exception):
 
 async def _record(request: Request, package: Request) -> RepoDataRecord:
     """A package by its file, with what the channel's index says of it."""
-    file = await _file(request, package)
+    file = await _fetch_file(request, package)
     record = await RepoDataRecord.from_package_archive(file)
     record.md5 = hashlib.md5(file.read_bytes(), usedforsecurity=False).digest()
     record.depends = list(package["depends"]) or record.depends
@@ -245,7 +245,7 @@ async def _record(request: Request, package: Request) -> RepoDataRecord:
     return record
 
 
-async def _file(request: Request, package: Request) -> Path:
+async def _fetch_file(request: Request, package: Request) -> Path:
     """Where a package is on this machine; fetched if it is not there yet."""
     url = str(package["url"])
     if url.startswith("file:"):
@@ -282,16 +282,16 @@ def _verify(file: Path, expected: str) -> None:
         raise ValueError(f"{file.name}: its SHA-256 is {digest}, and {expected} was expected")
 
 
-def _packages(request: Request) -> Path:
+def _locate_package_cache(request: Request) -> Path:
     """The cache of unpacked packages."""
     return Path(request.get("unpacked") or Path(request["cache"], "pkgs"))
 
 
-def _identity(record: RepoDataRecord) -> tuple[str, ...]:
+def _make_identity(record: RepoDataRecord) -> tuple[str, ...]:
     return record.name.normalized, str(record.version), str(record.build), record.subdir
 
 
-def _document(record: RepoDataRecord) -> Request:
+def _make_document(record: RepoDataRecord) -> Request:
     document = json.loads(record.to_json())
     return {key: document.get(key) for key in _KEPT}
 
@@ -300,7 +300,7 @@ _KEPT = ("name", "version", "build", "build_number", "subdir", "channel", "url",
 _OPERATIONS = {"preview": preview, "link": link, "change": change, "contents": contents, "create": create}
 
 
-def _answer(request: Request) -> Request:
+def _answer_request(request: Request) -> Request:
     try:
         return asyncio.run(_OPERATIONS[request["operation"]](request))
     except Exception as error:  # noqa: BLE001 (told to the process that waits)
@@ -312,5 +312,5 @@ def _say(document: Request) -> None:
 
 
 if __name__ == "__main__":
-    _say({"answer": _answer(json.loads(sys.stdin.read()))})
+    _say({"answer": _answer_request(json.loads(sys.stdin.read()))})
     os._exit(0)  # threads of py-rattler may still be at work: an orderly end crashes now and then

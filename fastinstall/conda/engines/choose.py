@@ -59,9 +59,9 @@ def engine_for(engine: CondaInstaller, tool: CondaTool | None, means: CondaTools
         ValueError: that is no engine for conda packages.
     """
     if engine is CondaInstaller.CONDA:
-        return _conda(tool, means)
+        return _make_conda(tool, means)
     if engine is CondaInstaller.RATTLER:
-        return _rattler(means)
+        return _make_rattler(means)
     raise ValueError(f"{engine}: installs no conda packages")
 
 
@@ -72,7 +72,7 @@ def has_rattler() -> bool:
     return find_spec("rattler") is not None
 
 
-def _conda(tool: CondaTool | None, means: CondaTools) -> CondaEngine:
+def _make_conda(tool: CondaTool | None, means: CondaTools) -> CondaEngine:
     from fastinstall.conda.engines.command import CondaCommand  # noqa: PLC0415 (only where it is used)
 
     if tool is None:
@@ -83,7 +83,7 @@ def _conda(tool: CondaTool | None, means: CondaTools) -> CondaEngine:
     return CondaCommand(tool=tool, means=means)
 
 
-def _rattler(means: CondaTools) -> CondaEngine:
+def _make_rattler(means: CondaTools) -> CondaEngine:
     from fastinstall.conda.engines.rattler import Rattler  # noqa: PLC0415 (only where it is used)
 
     if not has_rattler():

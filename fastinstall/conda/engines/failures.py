@@ -157,10 +157,10 @@ def failure(name: str, text: str, engine: str, prefix: Path) -> FastinstallError
         prefix: of the environment it is about.
     """
     lines = tuple(line.rstrip() for line in redact_text(text).splitlines() if line.strip())
-    kind = _kind(name)
+    kind = _find_kind(name)
     if kind is None:
         first = lines[0] if lines else "no message"
-        return FailedError(f"{engine}: {name}: {first}", hint=_elsewhere(engine), details=lines[1 : _LINES + 1])
+        return FailedError(f"{engine}: {name}: {first}", hint=_hint_at_engine(engine), details=lines[1 : _LINES + 1])
     names = {"engine": engine, "prefix": quote(prefix)}
     return kind.error(kind.what.format(**names), hint=kind.hint.format(**names), details=lines[:_LINES])
 
@@ -172,17 +172,17 @@ def conda_failure(document: dict[str, Any], prefix: Path) -> FastinstallError:
     text = str(told.get("message") or told.get("error") or "")
     cause = str(told.get("caused_by") or "")
     name = str(told.get("exception_name") or "error")
-    if name in (*_NO_SOLUTION, *_MISSING) and _names_a_pin(text, prefix):
+    if name in (*_NO_SOLUTION, *_MISSING) and _is_about_pin(text, prefix):
         name = _PINNED[0]
     return failure(name, text if cause in ("", "None") else f"{text}\n{cause}", "conda", prefix)
 
 
 def wordless_failure(completed: Completed, engine: str) -> FastinstallError:
     """The error for an engine that failed and did not say why in JSON."""
-    return CommandError(f"{engine} failed, exit code {completed.exit_code}", completed, hint=_elsewhere(engine))
+    return CommandError(f"{engine} failed, exit code {completed.exit_code}", completed, hint=_hint_at_engine(engine))
 
 
-def _names_a_pin(text: str, prefix: Path) -> bool:
+def _is_about_pin(text: str, prefix: Path) -> bool:
     """Some solvers speak of pins as such, others call missing what is pinned and not on offer."""
     file = prefix / "conda-meta" / "pinned"
     lines = foreign.text_if_there(file).splitlines()
@@ -191,14 +191,14 @@ def _names_a_pin(text: str, prefix: Path) -> bool:
     return bool(pinned) and bool(_PIN.search(text) or pinned & missing)
 
 
-def _elsewhere(engine: str) -> str:
+def _hint_at_engine(engine: str) -> str:
     """What to do where only the engine's keeper can know what is wrong with it."""
     if engine == "conda":
         return "see what conda is set to: conda config --show-sources; or work without it: --engine rattler"
     return "work by conda, where there is one: --engine conda"
 
 
-def _kind(name: str) -> FailureKind | None:
+def _find_kind(name: str) -> FailureKind | None:
     return next((kind for names, kind in _KINDS.items() if name in names), None)
 
 
@@ -222,7 +222,7 @@ class Actions:
 
 def documents_in(text: str) -> tuple[Document, ...]:
     """Every JSON object that is printed, whatever stands around it."""
-    return tuple(_documents(text))
+    return tuple(_parse_documents(text))
 
 
 def error_in(documents: tuple[Document, ...]) -> Document | None:
@@ -234,14 +234,14 @@ def error_in(documents: tuple[Document, ...]) -> Document | None:
 def actions_in(documents: tuple[Document, ...]) -> Actions:
     """Return what the last reported transaction would do, if any."""
     told = [each["actions"] for each in documents if each.get("actions")]
-    parts = _parts(told[-1]) if told else []
-    fetched = {package.dist: package for part in parts for package in _packages(part.get("FETCH"))}
-    linked = (package for part in parts for package in _packages(part.get("LINK")))
-    unlinked = (package for part in parts for package in _packages(part.get("UNLINK")))
+    parts = _list_parts(told[-1]) if told else []
+    fetched = {package.dist: package for part in parts for package in _parse_packages(part.get("FETCH"))}
+    linked = (package for part in parts for package in _parse_packages(part.get("LINK")))
+    unlinked = (package for part in parts for package in _parse_packages(part.get("UNLINK")))
     return Actions(linked=tuple(fetched.get(each.dist, each) for each in linked), unlinked=tuple(unlinked))
 
 
-def _documents(text: str) -> Iterator[Document]:
+def _parse_documents(text: str) -> Iterator[Document]:
     position = text.find("{")
     while position >= 0:
         try:
@@ -253,29 +253,29 @@ def _documents(text: str) -> Iterator[Document]:
         position = text.find("{", end)
 
 
-def _parts(actions: object) -> list[Document]:
+def _list_parts(actions: object) -> list[Document]:
     """Old versions of conda give a list of what others give at once."""
     several = actions if isinstance(actions, list) else [actions]
     return [each for each in several if isinstance(each, dict)]
 
 
-def _packages(entries: object) -> list[CondaPackage]:
+def _parse_packages(entries: object) -> list[CondaPackage]:
     several = entries if isinstance(entries, list) else []
-    found = (_package(each) for each in several)
+    found = (_parse_package(each) for each in several)
     return [each for each in found if each is not None]
 
 
-def _package(entry: object) -> CondaPackage | None:
+def _parse_package(entry: object) -> CondaPackage | None:
     if isinstance(entry, str):
         return _name_text(entry)
     if not isinstance(entry, dict):
         return None
     if entry.get("name"):
-        return package_of({"subdir": entry.get("platform"), **entry, **_channel(entry)})
+        return package_of({"subdir": entry.get("platform"), **entry, **_get_channel(entry)})
     return _name_text(str(entry.get("dist_name", "")))
 
 
-def _channel(entry: Document) -> Document:
+def _get_channel(entry: Document) -> Document:
     return {"channel": entry["base_url"]} if entry.get("base_url") else {}
 
 

@@ -36,9 +36,9 @@ def package_of(document: Mapping[str, Any]) -> CondaPackage:
         name=str(document.get("name", "")),
         version=str(document.get("version", "")),
         build=str(document.get("build") or document.get("build_string") or ""),
-        build_number=_number(document.get("build_number")),
+        build_number=_parse_number(document.get("build_number")),
         subdir=str(document.get("subdir") or ""),
-        channel=_channel(document),
+        channel=_find_channel(document),
         url=public_text(str(document.get("url") or "")),
         sha256=str(document.get("sha256") or ""),
         depends=tuple(map(str, document.get("depends") or ())),
@@ -59,7 +59,7 @@ def finalize_linked_records(scratch: Path, prefix: Path, packages: Iterable[Cond
             raise FailedError(f"{package.dist}: the engine linked it and wrote no record at {path}")
         _refuse_traces(scratch, document)
         spec = make_requested_spec(package)
-        settled = _requested({**document, **_origin(package), **_source(package)}, [spec] if spec else [])
+        settled = _set_requests({**document, **_make_origin(package), **_make_source(package)}, [spec] if spec else [])
         _write(path, _rename_value(settled, scratch, prefix))
 
 
@@ -72,9 +72,9 @@ def finalize_changed_records(prefix: Path, change: CondaChange, before: Mapping[
     now = records_of(prefix)
     for package in change.linked:
         document = now.get(package.name, {})
-        if package_of(document).dist != package.dist or _differs(document, package):
+        if package_of(document).dist != package.dist or _is_different(document, package):
             raise FailedError(f"{prefix}: {package.dist} was to be installed, and is not")
-        settled = _requested({**document, **_origin(package)}, _requests(before.get(package.name, {})))
+        settled = _set_requests({**document, **_make_origin(package)}, _list_requests(before.get(package.name, {})))
         _write(prefix / "conda-meta" / package.record, settled)
     left = {package.name for package in change.unlinked} - {package.name for package in change.linked}
     for name in sorted(left & now.keys()):
@@ -102,25 +102,25 @@ def _write(path: Path, document: Record) -> None:
     write_text(path, json.dumps(document, indent=2, sort_keys=True) + "\n", durable=False)
 
 
-def _number(value: object) -> int:
+def _parse_number(value: object) -> int:
     try:
         return int(str(value))
     except ValueError:
         return 0
 
 
-def _channel(document: Mapping[str, Any]) -> str:
+def _find_channel(document: Mapping[str, Any]) -> str:
     channel = public_text(str(document.get("channel") or "")).rstrip("/")
     return channel.removesuffix(f"/{document.get('subdir')}")
 
 
-def _origin(package: CondaPackage) -> Record:
+def _make_origin(package: CondaPackage) -> Record:
     """Channel with subdirectory, as conda writes it, and URL."""
     channel = {"channel": f"{package.channel.rstrip('/')}/{package.subdir}"} if package.channel else {}
     return {**channel, **({"url": package.url} if package.url else {})}
 
 
-def _source(package: CondaPackage) -> Record:
+def _make_source(package: CondaPackage) -> Record:
     """Where its file lies, and where it would be unpacked: what the engine unpacked for the time being is gone."""
     file = local_path(package.url)
     if file is None:
@@ -130,18 +130,18 @@ def _source(package: CondaPackage) -> Record:
     return {"package_tarball_full_path": str(file), "extracted_package_dir": unpacked, "link": link}
 
 
-def _requests(document: Mapping[str, Any]) -> list[str]:
+def _list_requests(document: Mapping[str, Any]) -> list[str]:
     one = document.get("requested_spec")
     return list(document.get("requested_specs") or ([one] if one else []))
 
 
-def _requested(document: Record, specs: list[str]) -> Record:
+def _set_requests(document: Record, specs: list[str]) -> Record:
     """The record with these as what the user asked for."""
     others = {key: value for key, value in document.items() if key not in ("requested_spec", "requested_specs")}
     return {**others, "requested_spec": specs[0], "requested_specs": specs} if specs else others
 
 
-def _differs(document: Mapping[str, Any], package: CondaPackage) -> bool:
+def _is_different(document: Mapping[str, Any], package: CondaPackage) -> bool:
     return bool(package.sha256 and document.get("sha256") and document["sha256"] != package.sha256)
 
 
@@ -176,18 +176,18 @@ def resolve_linked_paths(paths: str, link: str, python: str) -> tuple[str, ...]:
     Raises:
         FailedError: the package is damaged, or Python's version is needed and not given.
     """
-    named = tuple(str(each["_path"]) for each in _document(paths).get("paths", ()))
-    noarch = _document(link).get("noarch", {}) if link.strip() else {}
+    named = tuple(str(each["_path"]) for each in _parse_document(paths).get("paths", ()))
+    noarch = _parse_document(link).get("noarch", {}) if link.strip() else {}
     if noarch.get("type") != "python":
         return named
     if not python:
         raise FailedError("a noarch package of Python comes, and the environment has no Python")
     points = tuple(str(point).partition("=")[0].strip() for point in noarch.get("entry_points", ()))
-    mapped = tuple(_mapped(path, python) for path in named)
-    return (*mapped, *(f"bin/{point}" for point in points), *_compiled(mapped, python))
+    mapped = tuple(_resolve_path(path, python) for path in named)
+    return (*mapped, *(f"bin/{point}" for point in points), *_list_bytecode(mapped, python))
 
 
-def _document(text: str) -> dict[str, Any]:
+def _parse_document(text: str) -> dict[str, Any]:
     try:
         found = json_data(text)
     except ValueError as error:
@@ -195,13 +195,13 @@ def _document(text: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _mapped(path: str, python: str) -> str:
+def _resolve_path(path: str, python: str) -> str:
     if path.startswith(_SITE):
         return f"lib/python{python}/{path}"
     return f"bin/{path.removeprefix(_SCRIPTS)}" if path.startswith(_SCRIPTS) else path
 
 
-def _compiled(paths: tuple[str, ...], python: str) -> Iterator[str]:
+def _list_bytecode(paths: tuple[str, ...], python: str) -> Iterator[str]:
     """The bytecode that conda compiles of modules."""
     tag = python.replace(".", "")
     for path in paths:
@@ -223,7 +223,7 @@ def write_offered_channel(packages: Sequence[CondaPackage], cache: Path) -> str:
     Returns:
         The channel's URL.
     """
-    indices = {subdir: _index(subdir, packages) for subdir in _SUBDIRS}
+    indices = {subdir: _make_index(subdir, packages) for subdir in _SUBDIRS}
     content = json.dumps(indices, sort_keys=True)
     channel = cache / "offered" / hashlib.sha256(content.encode()).hexdigest()[:16]
     for subdir, index in indices.items():
@@ -236,12 +236,12 @@ def file_name(package: CondaPackage) -> str:
     return f"{package.dist}.conda"
 
 
-def _index(subdir: str, packages: Sequence[CondaPackage]) -> dict[str, Any]:
-    entries = {file_name(each): _entry(each) for each in packages if (each.subdir or "linux-64") == subdir}
+def _make_index(subdir: str, packages: Sequence[CondaPackage]) -> dict[str, Any]:
+    entries = {file_name(each): _make_entry(each) for each in packages if (each.subdir or "linux-64") == subdir}
     return {"info": {"subdir": subdir}, "packages": {}, "packages.conda": entries, "repodata_version": 1}
 
 
-def _entry(package: CondaPackage) -> dict[str, Any]:
+def _make_entry(package: CondaPackage) -> dict[str, Any]:
     noarch = {"noarch": "generic"} if package.subdir == "noarch" else {}
     return {
         **package.index,

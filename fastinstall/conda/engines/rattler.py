@@ -75,7 +75,7 @@ class Rattler:
         answer = self._ask(
             "preview",
             prefix,
-            **self._channels(prefix, request.channels),
+            **self._describe_channels(prefix, request.channels),
             offered=[write_offered_channel(request.ours, self._means.cache)],
             specs=[*(f"{each.name} =={each.version} {each.build}" for each in request.ours), *request.specs],
             replaced=[each.name for each in request.ours],
@@ -91,7 +91,7 @@ class Rattler:
         """Install into the directory with the environment's path for its own; unpacked beside it for the time being."""
         with temporary_directory("packages", within=scratch.parent) as cache:
             words = {"scratch": str(scratch), "unpacked": str(cache)}
-            self._ask("link", prefix, packages=self._packages(prefix, packages), **words)
+            self._ask("link", prefix, packages=self._describe_packages(prefix, packages), **words)
         discard(scratch / _TAG)
         finalize_linked_records(scratch, prefix, packages)
 
@@ -102,7 +102,7 @@ class Rattler:
         texts = record_texts(prefix)
         names = [each.name for each in change.unlinked]
         tagged = (prefix / _TAG).exists()
-        self._ask("change", prefix, packages=self._packages(prefix, change.linked), removed=names)
+        self._ask("change", prefix, packages=self._describe_packages(prefix, change.linked), removed=names)
         if not tagged:
             discard(prefix / _TAG)
         give_places(prefix, [each.record for each in change.linked], texts)
@@ -112,13 +112,13 @@ class Rattler:
 
     def contents(self, package: CondaPackage, *, python: str = "") -> tuple[str, ...]:
         """Fetch it into fastinstall's cache, and read what it has."""
-        answer = self._ask("contents", Path(), packages=self._packages(Path(), [package]))
+        answer = self._ask("contents", Path(), packages=self._describe_packages(Path(), [package]))
         return resolve_linked_paths(answer["paths.json"], answer["link.json"], python)
 
     def create(self, prefix: Path, specs: Sequence[str], channels: Sequence[str], *, offline: bool) -> None:
         """Solve and install into a directory that is not there yet."""
         refuse_existing(prefix)
-        asked = self._channels(prefix, channels)
+        asked = self._describe_channels(prefix, channels)
         try:
             self._ask("create", prefix, specs=list(specs), **asked, offline=offline or self._means.offline)
             hide_credentials(prefix)
@@ -126,7 +126,7 @@ class Rattler:
             discard(prefix)
             raise
 
-    def _channels(self, prefix: Path, channels: Sequence[str]) -> dict[str, Any]:
+    def _describe_channels(self, prefix: Path, channels: Sequence[str]) -> dict[str, Any]:
         """Where channels lie that are named, with what conda's configuration has for them and says against them."""
         settings = self._means.channel_settings(prefix)
         return {
@@ -135,7 +135,7 @@ class Rattler:
             "denied": channel_urls(settings.denied, settings),
         }
 
-    def _packages(self, prefix: Path, packages: Sequence[CondaPackage]) -> list[dict[str, Any]]:
+    def _describe_packages(self, prefix: Path, packages: Sequence[CondaPackage]) -> list[dict[str, Any]]:
         """Packages, with where to fetch them: the address that is recorded of each has no credentials."""
         afar = any(not each.url.startswith("file:") for each in packages)
         settings = self._means.channel_settings(prefix) if afar else ChannelSettings()
@@ -203,7 +203,7 @@ def give_places(prefix: Path, linked: Iterable[str], before: Mapping[str, bytes]
 def _stay_out(prefix: Path, name: str, text: bytes) -> None:
     """Take away what was put aside of a package that was there, and give it its record back."""
     path = prefix / "conda-meta" / name
-    fresh = _asides(_document(foreign.read_bytes(path))).keys() - _asides(_document(text)).keys()
+    fresh = _list_asides(_parse_document(foreign.read_bytes(path))).keys() - _list_asides(_parse_document(text)).keys()
     for aside in fresh:
         discard(prefix / aside)
     if fresh:
@@ -213,8 +213,8 @@ def _stay_out(prefix: Path, name: str, text: bytes) -> None:
 def _take(prefix: Path, name: str) -> None:
     """Put a package's files where they belong, and say so in its record."""
     path = prefix / "conda-meta" / name
-    document = _document(foreign.read_bytes(path))
-    moved = _asides(document)
+    document = _parse_document(foreign.read_bytes(path))
+    moved = _list_asides(document)
     for aside, place in moved.items():
         if os.path.lexists(prefix / aside):
             (prefix / place).parent.mkdir(parents=True, exist_ok=True)
@@ -226,13 +226,13 @@ def _take(prefix: Path, name: str) -> None:
         write_text(path, json.dumps(document, indent=2, sort_keys=True) + "\n", durable=False)
 
 
-def _asides(document: Mapping[str, Any]) -> dict[str, str]:
+def _list_asides(document: Mapping[str, Any]) -> dict[str, str]:
     """Where files of a package lie aside: their path to the place that they would have."""
     entries = document.get("paths_data", {}).get("paths", [])
     return {entry["_path"]: entry["original_path"] for entry in entries if entry.get("original_path")}
 
 
-def _document(text: bytes) -> dict[str, Any]:
+def _parse_document(text: bytes) -> dict[str, Any]:
     try:
         found = json_data(text)
     except ValueError:

@@ -72,12 +72,12 @@ def check(context: CheckContext) -> Iterator[Finding]:
     elif version is None:
         yield _SAY.skipped("there is no Pillow, or it does not tell its version")
     else:
-        yield from _pillow(context, version)
-        yield from _libraries(context)
+        yield from _check_pillow(context, version)
+        yield from _check_libraries(context)
         yield from _report_stale_data(context)
 
 
-def _pillow(context: CheckContext, version: str) -> Iterator[Finding]:
+def _check_pillow(context: CheckContext, version: str) -> Iterator[Finding]:
     known = tuple(advisory for advisory in context.recipe.advisories if not advisory.component)
     try:
         affecting = applicable(known, version, kernels=_has_kernels(context))
@@ -88,14 +88,16 @@ def _pillow(context: CheckContext, version: str) -> Iterator[Finding]:
     own = tuple(advisory for advisory in affecting if not advisory.kernels_only)
     of_kernels = tuple(advisory for advisory in affecting if advisory.kernels_only)
     if not affecting:
-        yield _SAY.ok(f"none of {len(known)} known advisories affects Pillow {version}", **_nothing(context, VERSION))
+        yield _SAY.ok(
+            f"none of {len(known)} known advisories affects Pillow {version}", **_make_details(context, VERSION)
+        )
     if own:
         yield _report_affected(context, f"Pillow {version}", own)
     if of_kernels:
         yield _report_affected(context, f"the SIMD kernels of Pillow {version}", of_kernels)
 
 
-def _libraries(context: CheckContext) -> Iterator[Finding]:
+def _check_libraries(context: CheckContext) -> Iterator[Finding]:
     watched = {advisory.component for advisory in context.recipe.advisories if advisory.component}
     told = comparable(library_versions(context))
     versions = {name: version for name, version in told.items() if name in watched}
@@ -107,11 +109,11 @@ def _libraries(context: CheckContext) -> Iterator[Finding]:
         )
     elif versions:
         message = f"no known advisory affects the libraries {_join_versions(versions)}"
-        yield _SAY.ok(message, **_nothing(context, PRINT_FEATURES))
+        yield _SAY.ok(message, **_make_details(context, PRINT_FEATURES))
 
 
-def _nothing(context: CheckContext, code: str) -> Details:
-    return Details(evidence=(_dated(context),), verify=run_python(context, code))
+def _make_details(context: CheckContext, code: str) -> Details:
+    return Details(evidence=(_describe_data_age(context),), verify=run_python(context, code))
 
 
 def _join_versions(versions: dict[str, str]) -> str:
@@ -126,14 +128,16 @@ def _has_kernels(context: CheckContext) -> bool:
 def _report_affected(context: CheckContext, what: str, affecting: tuple[Advisory, ...]) -> Finding:
     counts = ", ".join(f"{count} {severity}" for severity, count in count_by_severity(affecting).items())
     subject = "1 known advisory affects" if len(affecting) == 1 else f"{len(affecting)} known advisories affect"
-    status, consent = _louder(context, *_weigh_advisories(context, affecting), libraries=_are_of_libraries(affecting))
+    status, consent = _raise_status(
+        context, *_weigh_advisories(context, affecting), libraries=_has_libraries(affecting)
+    )
     return _SAY.say(
         status,
         f"{subject} {what}: {counts}{consent}",
-        evidence=tuple(line for advisory in affecting for line in _lines(context, advisory)),
+        evidence=tuple(line for advisory in affecting for line in _describe_advisory(context, advisory)),
         expected="a version with the fixes",
         observed=what.rpartition("Pillow ")[2],
-        remedy=_remedy(context),
+        remedy=_make_remedy(context),
         verify=_show(context, affecting),
     )
 
@@ -141,10 +145,10 @@ def _report_affected(context: CheckContext, what: str, affecting: tuple[Advisory
 def _show(context: CheckContext, affecting: tuple[Advisory, ...]) -> str:
     """The versions that they are compared with; where a line of Python shows the defect itself, that."""
     shown = next((advisory.demonstration for advisory in affecting if advisory.demonstration), "")
-    return run_python(context, shown or (PRINT_FEATURES if _are_of_libraries(affecting) else VERSION))
+    return run_python(context, shown or (PRINT_FEATURES if _has_libraries(affecting) else VERSION))
 
 
-def _are_of_libraries(affecting: tuple[Advisory, ...]) -> bool:
+def _has_libraries(affecting: tuple[Advisory, ...]) -> bool:
     return any(advisory.component for advisory in affecting)
 
 
@@ -153,7 +157,7 @@ def _weigh_advisories(context: CheckContext, affecting: tuple[Advisory, ...]) ->
     if is_of_the_system(context.facts):
         return Status.WARNING, "; the operating system may have mended its own build"
     critical = [advisory for advisory in affecting if advisory.severity is Severity.CRITICAL]
-    accepted = _accepted_on(context)
+    accepted = _get_acceptance_date(context)
     if not critical or accepted is None:
         return (Status.ERROR if critical else Status.WARNING), ""
     later = sum(advisory.dated > accepted for advisory in critical)
@@ -162,7 +166,7 @@ def _weigh_advisories(context: CheckContext, affecting: tuple[Advisory, ...]) ->
     return Status.WARNING, f"; the risk was accepted on {accepted}"
 
 
-def _louder(context: CheckContext, status: Status, consent: str, *, libraries: bool) -> tuple[Status, str]:
+def _raise_status(context: CheckContext, status: Status, consent: str, *, libraries: bool) -> tuple[Status, str]:
     """One step graver where a pin keeps a later version out, unless somebody has accepted the risk."""
     pin = _pin(context)
     brought = not libraries or (context.receipt is not None and context.receipt.link is LinkMode.BUNDLE)
@@ -177,14 +181,14 @@ def _pin(context: CheckContext) -> PinState | None:
     return next((pin for pin in context.facts.pins if not pin.problems), None) if context.core_is_ours else None
 
 
-def _accepted_on(context: CheckContext) -> date | None:
+def _get_acceptance_date(context: CheckContext) -> date | None:
     receipt = context.receipt
     if receipt is None or not context.core_is_ours or Risk.VULNERABLE not in receipt.wish.allow:
         return None
     return date.fromisoformat(receipt.created_at[:10])
 
 
-def _lines(context: CheckContext, advisory: Advisory) -> Iterator[str]:
+def _describe_advisory(context: CheckContext, advisory: Advisory) -> Iterator[str]:
     names = " = ".join((advisory.id, *advisory.aliases))
     affects = f"{advisory.component} {advisory.affects}".lstrip()
     yield f"{names} ({advisory.severity}, affects {affects}): {advisory.summary} [{advisory.source}]"
@@ -193,7 +197,7 @@ def _lines(context: CheckContext, advisory: Advisory) -> Iterator[str]:
         yield f"shown by: {shlex.join((python, '-c', advisory.demonstration))}"
 
 
-def _remedy(context: CheckContext) -> Remedy:
+def _make_remedy(context: CheckContext) -> Remedy:
     """The way to a later version, as far as the installed distributions and this Python take one.
 
     What is known of Pillow decides for its kernels and libraries too: they come with it.
@@ -202,12 +206,12 @@ def _remedy(context: CheckContext) -> Remedy:
     affecting = applicable(context.recipe.advisories, version) if is_version(version) else ()
     view = forecast_upgrade(affecting, version, facts.interpreter, dependants_of(facts))
     if view.is_held:
-        return _held(context, view)
-    remedy = _later(context, view)
+        return _make_remedy_for_held_version(context, view)
+    remedy = _make_upgrade_remedy(context, view)
     return replace(remedy, text="; ".join((remedy.text, *view.sentences)))
 
 
-def _held(context: CheckContext, view: UpgradeForecast) -> Remedy:
+def _make_remedy_for_held_version(context: CheckContext, view: UpgradeForecast) -> Remedy:
     """No version with fixes is allowed here: who keeps them out, and what is left."""
     text = "; ".join(view.sentences)
     if view.keepers and context.receipt is not None and not context.core_is_ours:
@@ -215,7 +219,7 @@ def _held(context: CheckContext, view: UpgradeForecast) -> Remedy:
     return Remedy(text=text, command=environment_command(view.python) if view.python and not view.keepers else None)
 
 
-def _later(context: CheckContext, view: UpgradeForecast) -> Remedy:
+def _make_upgrade_remedy(context: CheckContext, view: UpgradeForecast) -> Remedy:
     if not _has_kernels(context):
         return stock(context, upgrade=True, least=view.allowed)
     merged_already = context.receipt is not None and context.receipt.recipe == _MERGED
@@ -230,28 +234,28 @@ def _later(context: CheckContext, view: UpgradeForecast) -> Remedy:
 
 
 def _report_stale_data(context: CheckContext) -> Iterator[Finding]:
-    age = _age(context)
+    age = _count_days(context)
     if age > _FRESH_DAYS:
         yield _SAY.hint(
             f"the data on advisories is {age} days old: later ones are not known to fastinstall {context.tool_version}",
-            evidence=(_dated(context),),
+            evidence=(_describe_data_age(context),),
             expected=f"at most {_FRESH_DAYS} days",
             observed=f"{age} days",
             remedy=Remedy(text="install a later fastinstall, which brings later data"),
         )
 
 
-def _dated(context: CheckContext) -> str:
-    age = _age(context)
-    return f"data of {_taken(context)}, {age} {'day' if age == 1 else 'days'} old"
+def _describe_data_age(context: CheckContext) -> str:
+    age = _count_days(context)
+    return f"data of {_find_data_date(context)}, {age} {'day' if age == 1 else 'days'} old"
 
 
-def _age(context: CheckContext) -> int:
+def _count_days(context: CheckContext) -> int:
     """In days."""
-    return (context.today - _taken(context)).days
+    return (context.today - _find_data_date(context)).days
 
 
-def _taken(context: CheckContext) -> date:
+def _find_data_date(context: CheckContext) -> date:
     return max(advisory.dated for advisory in context.recipe.advisories)
 
 
@@ -274,12 +278,14 @@ def library_versions(context: CheckContext) -> dict[str, str]:
     counts only where the core asks for no libjpeg, having one inside that was not identified.
     """
     features = claimed_features(context)
-    found = {name: features.get(feature, "") or _linked(context, name) for name, feature in FEATURES.items()}
-    found[JPEG] = _jpeg(context)
+    found = {
+        name: features.get(feature, "") or _find_linked_version(context, name) for name, feature in FEATURES.items()
+    }
+    found[JPEG] = _find_jpeg_version(context)
     return {name: version for name, version in sorted(found.items()) if version}
 
 
-def _linked(context: CheckContext, name: str) -> str:
+def _find_linked_version(context: CheckContext, name: str) -> str:
     codec = codec_in_use(context, _KINDS[name])
     return codec.library.version if codec is not None and not _is_replacement(codec) else ""
 
@@ -288,19 +294,19 @@ def _is_replacement(codec: Codec) -> bool:
     return codec.library.implementation in _OTHERWISE_NUMBERED
 
 
-def _jpeg(context: CheckContext) -> str:
+def _find_jpeg_version(context: CheckContext) -> str:
     core, codec = readable_core(context.facts.stack), core_codec(context, "jpeg")
     if codec is not None:
         return codec.library.version if codec.library.implementation == JPEG else ""
-    if _asks_for_jpeg(core):
-        return _listed_jpeg(core)
+    if _is_jpeg_needed(core):
+        return _find_listed_jpeg(core)
     return claimed_features(context).get(_COMPILED_FOR, "")
 
 
-def _asks_for_jpeg(core: ImagingCore | None) -> bool:
+def _is_jpeg_needed(core: ImagingCore | None) -> bool:
     return core is not None and any(library.is_called_libjpeg for library in core.libraries)
 
 
-def _listed_jpeg(core: ImagingCore | None) -> str:
+def _find_listed_jpeg(core: ImagingCore | None) -> str:
     libraries = core.libraries if core is not None else ()
     return next((library.version for library in libraries if library.implementation == JPEG), "")

@@ -49,7 +49,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
     elif context.facts.cpu.architecture != "x86_64":
         yield _SAY.skipped(f"the signs of optimisation are known for x86-64 only, not {context.facts.cpu.architecture}")
     else:
-        problems = tuple(finding for code in _codes(context, core) for finding in _judge(context, code))
+        problems = tuple(finding for code in _list_codes(context, core) for finding in _judge(context, code))
         yield from problems or (_report_optimised(context, core),)
 
 
@@ -64,9 +64,9 @@ class _Code:
     evidence: tuple[str, ...]
 
 
-def _codes(context: CheckContext, core: ImagingCore) -> tuple[_Code, ...]:
+def _list_codes(context: CheckContext, core: ImagingCore) -> tuple[_Code, ...]:
     """The core, or its copies; recorded switches are known of the one that is loaded, and excuse no other."""
-    good, evidence, share = _is_recorded_good(core), _provenance(context, core), core.unoptimised_share
+    good, evidence, share = _is_recorded_good(core), _describe_provenance(context, core), core.unoptimised_share
     if not core.levels:
         return (_Code(name="the core", path=core.path, share=share, excused=good, evidence=evidence),)
     return tuple(
@@ -75,7 +75,7 @@ def _codes(context: CheckContext, core: ImagingCore) -> tuple[_Code, ...]:
             path=copy.path,
             share=copy.unoptimised_share,
             excused=good and copy.loaded,
-            evidence=evidence if copy.loaded else (str(copy.path), *_frames(copy.unoptimised_share)),
+            evidence=evidence if copy.loaded else (str(copy.path), *_describe_frames(copy.unoptimised_share)),
         )
         for copy in whole_copies(core)
     )
@@ -99,17 +99,17 @@ def _judge(context: CheckContext, code: _Code) -> Iterator[Finding]:
 
 
 def _report_optimised(context: CheckContext, core: ImagingCore) -> Finding:
-    evidence, verify = _provenance(context, core), count_frames(loaded_file(core))
+    evidence, verify = _describe_provenance(context, core), count_frames(loaded_file(core))
     if core.levels:
         return _SAY.ok("every copy of the core was compiled with optimisation", evidence=evidence, verify=verify)
     source = ", say its recorded switches" if _is_recorded_good(core) else ""
     return _SAY.ok(f"the core was compiled with optimisation{source}", evidence=evidence, verify=verify)
 
 
-def _provenance(context: CheckContext, core: ImagingCore) -> tuple[str, ...]:
+def _describe_provenance(context: CheckContext, core: ImagingCore) -> tuple[str, ...]:
     note = (f"declared CPU level: {core.isa_note}",) if core.isa_note else ()
     recorded = (f"recorded switches: {' '.join(core.switches)}",) if core.switches else ()
-    return (str(core.path), *_frames(core.unoptimised_share), *note, *recorded, *_set_up(context))
+    return (str(core.path), *_describe_frames(core.unoptimised_share), *note, *recorded, *_set_up(context))
 
 
 def _set_up(context: CheckContext) -> tuple[str, ...]:
@@ -125,7 +125,7 @@ def _set_up(context: CheckContext) -> tuple[str, ...]:
     )
 
 
-def _frames(share: float | None) -> tuple[str, ...]:
+def _describe_frames(share: float | None) -> tuple[str, ...]:
     return () if share is None else (f"functions with an unoptimised frame set-up: {share:.0%}",)
 
 

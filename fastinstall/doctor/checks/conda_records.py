@@ -52,14 +52,14 @@ def check(context: CheckContext) -> Iterator[Finding]:
     """Judge what conda keeps account of."""
     conda = context.facts.conda
     if conda is None:
-        yield _SAY.skipped(_why_none(context))
+        yield _SAY.skipped(_explain_missing_records(context))
         return
-    judges = (_unreadable, _files, _report_harmful, _report_pinned, _report_unregistered)
+    judges = (_report_unreadable, _report_files, _report_harmful, _report_pinned, _report_unregistered)
     problems = tuple(finding for judge in judges for finding in judge(context, conda))
     yield from problems or (_report_success(context, conda),)
 
 
-def _why_none(context: CheckContext) -> str:
+def _explain_missing_records(context: CheckContext) -> str:
     if context.facts.environment.kind is EnvironmentKind.CONDA:
         return "conda's records were not looked at"
     return "conda does not manage this environment: it has no conda-meta"
@@ -69,14 +69,14 @@ def _report_success(context: CheckContext, conda: Conda) -> Finding:
     claimed = len({path for claim in conda.claims for path in claim.files})
     message = f"the records of {len(conda.packages)} packages agree with the {claimed} files that matter to PIL"
     evidence = listing(tuple(claim.dist for claim in conda.claims))
-    return _SAY.ok(message, evidence=evidence, verify=show_files(_meta(context)))
+    return _SAY.ok(message, evidence=evidence, verify=show_files(_locate_conda_meta(context)))
 
 
-def _meta(context: CheckContext) -> PurePath:
+def _locate_conda_meta(context: CheckContext) -> PurePath:
     return context.facts.environment.prefix / "conda-meta"
 
 
-def _unreadable(context: CheckContext, conda: Conda) -> Iterator[Finding]:
+def _report_unreadable(context: CheckContext, conda: Conda) -> Iterator[Finding]:
     if conda.unreadable:
         names = tuple(conda.unreadable)
         those, them = (names[0], "it") if len(names) == 1 else (f"{names[0]} and {len(names) - 1} more", "them")
@@ -86,11 +86,11 @@ def _unreadable(context: CheckContext, conda: Conda) -> Iterator[Finding]:
             expected="one JSON document for each package, named after it",
             observed=conda.unreadable[names[0]],
             remedy=Remedy(text=f"move {them} out of conda-meta, and have conda install the same packages again"),
-            verify=show_text(*(_meta(context) / name for name in names[:_SHOWN])),
+            verify=show_text(*(_locate_conda_meta(context) / name for name in names[:_SHOWN])),
         )
 
 
-def _files(context: CheckContext, conda: Conda) -> Iterator[Finding]:
+def _report_files(context: CheckContext, conda: Conda) -> Iterator[Finding]:
     yield from lost_of_packages(context, conda, _SAY)
     yield from contested_files(context, conda, _SAY)
 
@@ -103,7 +103,7 @@ def _report_harmful(context: CheckContext, conda: Conda) -> Iterator[Finding]:
             expected=advice.instead,
             observed=advice.package.dist,
             remedy=Remedy(text=f"have {advice.instead} in its place", command=advice.command(context)),
-            verify=show_files(_meta(context) / advice.package.record),
+            verify=show_files(_locate_conda_meta(context) / advice.package.record),
         )
 
 
@@ -118,11 +118,11 @@ def _report_pinned(context: CheckContext, conda: Conda) -> Iterator[Finding]:
             expected=pin,
             observed=package.dist,
             remedy=Remedy(text="take the line out of conda-meta/pinned, or install what it asks for"),
-            verify=show_text(_meta(context) / "pinned"),
+            verify=show_text(_locate_conda_meta(context) / "pinned"),
         )
 
 
-def _any_more(receipt: Receipt, channel: PurePath) -> str:
+def _describe_channel_change(receipt: Receipt, channel: PurePath) -> str:
     return " any more" if receipt.conda is not None and receipt.conda.channel == channel else ", which is a copy"
 
 
@@ -132,7 +132,7 @@ def _report_unregistered(context: CheckContext, conda: Conda) -> Iterator[Findin
         return
 
     channel = channel_of(receipt.conda, facts.environment.prefix)
-    here = f"this environment{_any_more(receipt, channel)}"
+    here = f"this environment{_describe_channel_change(receipt, channel)}"
     if find_conda_package(facts, receipt.conda.package.dist) is not None:
         yield _SAY.warning(
             f"the channel that has {receipt.conda.package.dist} is not registered for {here}: "
@@ -181,12 +181,12 @@ class CondaAdvice:
 def advised_against(conda: Conda) -> Iterator[CondaAdvice]:
     """Give the installed packages that are known to do harm, by their name or by their channel."""
     for package in conda.packages:
-        reason = _PACKAGES.get(package.name) or _of_channel(package)
+        reason = _PACKAGES.get(package.name) or _explain_channel(package)
         if reason:
             yield CondaAdvice(package=package, reason=reason, instead=_STANDS_FOR.get(package.name, package.name))
 
 
-def _of_channel(package: CondaPackage) -> str:
+def _explain_channel(package: CondaPackage) -> str:
     place = f"/{package.channel}/{package.url}"
     return next((reason for name, reason in _CHANNELS.items() if f"/{name}/" in place), "")
 
@@ -202,7 +202,7 @@ def lost_of_packages(context: CheckContext, conda: Conda, say: FindingFactory) -
         missing = tuple(path for path in claim.missing if path not in contested)
         altered = tuple(path for path in claim.altered if path not in contested)
         if (missing or altered) and not provides_pil(claim) and name_of(claim.dist) != GUARD:
-            yield _lost(context, say, claim.dist, missing, altered)
+            yield _report_lost(context, say, claim.dist, missing, altered)
 
 
 def contested_files(context: CheckContext, conda: Conda, say: FindingFactory) -> Iterator[Finding]:
@@ -211,14 +211,14 @@ def contested_files(context: CheckContext, conda: Conda, say: FindingFactory) ->
     for clash in conda.clashes:
         if not _is_told_elsewhere(clash):
             groups.setdefault((clash.claimants, clash.holder), []).append(clash)
-    return (_contested(context, say, clashes) for clashes in groups.values())
+    return (_report_contested(context, say, clashes) for clashes in groups.values())
 
 
-def _lost(context: CheckContext, say: FindingFactory, dist: str, missing: _Paths, altered: _Paths) -> Finding:
+def _report_lost(context: CheckContext, say: FindingFactory, dist: str, missing: _Paths, altered: _Paths) -> Finding:
     name, prefix = name_of(dist), context.facts.environment.prefix
     paths, what = (missing, "gone") if missing else (altered, "altered")
     return say.warning(
-        f"{_names(paths)} of {dist} {_are(paths)} {what}, and conda takes the package for whole",
+        f"{_join_names(paths)} of {dist} {_choose_verb(paths)} {what}, and conda takes the package for whole",
         evidence=listing((*(f"{path} is gone" for path in missing), *(f"{path} is altered" for path in altered))),
         expected="every file as it was installed",
         observed=f"{len(missing)} gone, {len(altered)} altered",
@@ -227,14 +227,14 @@ def _lost(context: CheckContext, say: FindingFactory, dist: str, missing: _Paths
     )
 
 
-def _contested(context: CheckContext, say: FindingFactory, clashes: list[CondaClash]) -> Finding:
+def _report_contested(context: CheckContext, say: FindingFactory, clashes: list[CondaClash]) -> Finding:
     first, paths = clashes[0], tuple(clash.path for clash in clashes)
     right, is_wrong = find_rightful_owner(first), is_taken(first)
     whose = f"of {first.holder}" if first.holder else "of neither"
     tell = say.warning if is_wrong else say.hint
     return tell(
-        f"{joined(first.claimants)} claim the same files: {_names(paths)} {_are(paths)} {whose}, and removing one "
-        "package takes the other's along",
+        f"{joined(first.claimants)} claim the same files: {_join_names(paths)} {_choose_verb(paths)} {whose}, "
+        "and removing one package takes the other's along",
         evidence=listing(paths),
         expected=right,
         observed=first.holder or "the content of neither",
@@ -251,13 +251,13 @@ def _is_told_elsewhere(clash: CondaClash) -> bool:
     return (is_turbo and is_taken(clash)) or "/site-packages/" in f"/{clash.path}"
 
 
-def _names(paths: _Paths) -> str:
+def _join_names(paths: _Paths) -> str:
     names = [path.rpartition("/")[2] for path in paths]
     rest = [f"{len(names) - _NAMED} more"] if len(names) > _NAMED else []
     return joined([*names[:_NAMED], *rest])
 
 
-def _are(paths: _Paths) -> str:
+def _choose_verb(paths: _Paths) -> str:
     return "is" if len(paths) == 1 else "are"
 
 

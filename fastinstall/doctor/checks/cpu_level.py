@@ -65,9 +65,9 @@ def check(context: CheckContext) -> Iterator[Finding]:
     cpu = context.facts.cpu
     if cpu.architecture != "x86_64":
         message = f"this is {cpu.architecture}: the kernels are for x86-64, and stock Pillow is the fastest stack here"
-        yield _SAY.hint(message, evidence=_portrait(cpu), verify=show_cpu())
+        yield _SAY.hint(message, evidence=_describe_cpu(cpu), verify=show_cpu())
     elif not rank(cpu.level):
-        yield _SAY.unknown("the level of this CPU could not be told", evidence=_portrait(cpu), verify=show_cpu())
+        yield _SAY.unknown("the level of this CPU could not be told", evidence=_describe_cpu(cpu), verify=show_cpu())
     else:
         of_cpu = (
             *_report_overtaxed(context),
@@ -83,19 +83,19 @@ def _report_success(context: CheckContext) -> Finding:
     cpu, core = context.facts.cpu, readable_core(context.facts.stack)
     loads = f", and {name} is loaded" if (name := loaded_name(core)) else ""
     message = f"this CPU offers {cpu.level}{loads}"
-    return _SAY.ok(message, evidence=(*_portrait(cpu), *list_core_copies(core)), verify=show_cpu())
+    return _SAY.ok(message, evidence=(*_describe_cpu(cpu), *list_core_copies(core)), verify=show_cpu())
 
 
 def _report_overtaxed(context: CheckContext) -> Iterator[Finding]:
-    demands, offered = _demands(context), find_offered_level(context.facts.cpu)
+    demands, offered = _list_demands(context), find_offered_level(context.facts.cpu)
     highest = max(demands, key=lambda demand: rank(demand[0]), default=("", ""))
     if rank(highest[0]) > rank(offered):
         yield _SAY.error(
             f"the imaging core needs {highest[0]}, this CPU offers {offered} only",
-            evidence=(*(source for _level, source in demands), *_portrait(context.facts.cpu)),
+            evidence=(*(source for _level, source in demands), *_describe_cpu(context.facts.cpu)),
             expected=f"at most {offered}",
             observed=highest[0],
-            remedy=_for_this_cpu(context),
+            remedy=_make_remedy(context),
             verify=_show_demand(context),
         )
 
@@ -105,13 +105,13 @@ def _show_demand(context: CheckContext) -> str:
     return show_note(loaded_file(core)) if core is not None and core.isa_note else show_cpu()
 
 
-def _for_this_cpu(context: CheckContext) -> Remedy:
-    if _best(context.recipe, context.facts.cpu) is None:
+def _make_remedy(context: CheckContext) -> Remedy:
+    if _find_best_level(context.recipe, context.facts.cpu) is None:
         return stock(context)
     return setup(context, "set up the stack for this CPU", "--level", "auto")
 
 
-def _demands(context: CheckContext) -> tuple[tuple[str, str], ...]:
+def _list_demands(context: CheckContext) -> tuple[tuple[str, str], ...]:
     core = readable_core(context.facts.stack)
     noted = core.isa_note if core is not None else None
     demands = [(noted, f"the core's own note (GNU_PROPERTY_X86_ISA_1_NEEDED): {noted}")] if noted else []
@@ -122,10 +122,10 @@ def _demands(context: CheckContext) -> tuple[tuple[str, str], ...]:
 
 
 def _report_unserved(context: CheckContext) -> Iterator[Finding]:
-    if _best(context.recipe, context.facts.cpu) is None:
+    if _find_best_level(context.recipe, context.facts.cpu) is None:
         names = ", ".join(level.name for level in context.recipe.levels)
         message = f"{context.recipe.name} has no level for this CPU: keep stock Pillow here"
-        evidence, expected = _portrait(context.facts.cpu), f"one of {names}"
+        evidence, expected = _describe_cpu(context.facts.cpu), f"one of {names}"
         yield _SAY.warning(message, evidence=evidence, expected=expected, verify=show_cpu())
 
 
@@ -134,7 +134,7 @@ def _report_masked(cpu: Cpu) -> Iterator[Finding]:
         who = "the virtual machine" if cpu.hypervisor else "the kernel or a container"
         yield _SAY.hint(
             f"this CPU offers {cpu.level}, and {who} seems to hide what the next level needs: {', '.join(cpu.masked)}",
-            evidence=_portrait(cpu),
+            evidence=_describe_cpu(cpu),
             verify=show_cpu(),
         )
 
@@ -148,21 +148,21 @@ def _report_hidden(context: CheckContext) -> Iterator[Finding]:
     mistaken = f"makes the loader take this CPU, which offers {offered}, for {cpu.level}"
     yield _SAY.hint(
         f"GLIBC_TUNABLES ({cpu.tunables}) {mistaken}{loads}",
-        evidence=(*_portrait(cpu), *list_core_copies(core)),
+        evidence=(*_describe_cpu(cpu), *list_core_copies(core)),
         remedy=Remedy(text="unset GLIBC_TUNABLES, unless the lower level is wanted"),
         verify=show_variables("GLIBC_TUNABLES"),
     )
 
 
 def _report_underused(context: CheckContext) -> Iterator[Finding]:
-    receipt, best = context.receipt, _best(context.recipe, context.facts.cpu)
+    receipt, best = context.receipt, _find_best_level(context.recipe, context.facts.cpu)
     if receipt is None or best is None or not context.core_is_ours or _is_by_name(receipt):
         return
     if 0 < max(map(rank, receipt.levels)) < rank(best):
         yield _SAY.hint(
-            _modest(context, receipt, best),
-            evidence=_portrait(context.facts.cpu),
-            remedy=_better(context, receipt, best),
+            _describe_lower_level(context, receipt, best),
+            evidence=_describe_cpu(context.facts.cpu),
+            remedy=_make_better_remedy(context, receipt, best),
             verify=show_cpu(),
         )
 
@@ -171,26 +171,26 @@ def _is_by_name(receipt: Receipt) -> bool:
     return receipt.wish.level != "auto" or bool(receipt.wish.levels)
 
 
-def _modest(context: CheckContext, receipt: Receipt, best: str) -> str:
+def _describe_lower_level(context: CheckContext, receipt: Receipt, best: str) -> str:
     if name := loaded_name(readable_core(context.facts.stack)):
         return f"{name} is loaded; {best} would suit this CPU, but is not in the wheel"
     return f"the stack was built for {' and '.join(receipt.levels)}, this CPU would bear {best}"
 
 
-def _better(context: CheckContext, receipt: Receipt, best: str) -> Remedy:
+def _make_better_remedy(context: CheckContext, receipt: Receipt, best: str) -> Remedy:
     if len(receipt.levels) == 1:
         return setup(context, "build for the better level", "--level", best)
     return setup(context, "build with the better level", "--levels", ",".join((*receipt.levels, best)))
 
 
-def _best(recipe: Recipe, cpu: Cpu) -> str | None:
+def _find_best_level(recipe: Recipe, cpu: Cpu) -> str | None:
     fitting = (
         level.name for level in recipe.levels if level.automatic and rank(level.name) <= rank(find_offered_level(cpu))
     )
     return next(fitting, None)
 
 
-def _portrait(cpu: Cpu) -> tuple[str, ...]:
+def _describe_cpu(cpu: Cpu) -> tuple[str, ...]:
     name = f"{cpu.name or cpu.vendor or cpu.architecture}, {cpu.cores} logical CPUs"
     source = (f"{cpu.level}, says {cpu.level_source or 'the probe'}",) if cpu.level else ()
     return (name, *source)
@@ -206,14 +206,14 @@ def judge_copies(say: FindingFactory, context: CheckContext) -> Iterator[Finding
     core = context.facts.stack.core
     if core is None or not core.levels:
         return
-    yield from _unusable(say, context, core)
-    yield from _lost(say, context, core)
-    yield from _misplaced(say, context, core)
-    yield from _out_of_reach(say, context, core)
-    yield from _mispredicted(say, context, core)
+    yield from _report_unusable_copies(say, context, core)
+    yield from _report_lost_copies(say, context, core)
+    yield from _report_misplaced_copies(say, context, core)
+    yield from _report_old_loader(say, context, core)
+    yield from _report_misprediction(say, context, core)
 
 
-def _unusable(say: FindingFactory, context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
+def _report_unusable_copies(say: FindingFactory, context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
     for copy in core.levels:
         if copy.problem:
             yield say.error(
@@ -226,7 +226,7 @@ def _unusable(say: FindingFactory, context: CheckContext, core: ImagingCore) -> 
             )
 
 
-def _lost(say: FindingFactory, context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
+def _report_lost_copies(say: FindingFactory, context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
     """What the receipt says that the wheel had; the baseline is always looked at, even where it is missing."""
     if context.receipt is None or not context.core_is_ours:
         return
@@ -248,16 +248,16 @@ def _list_copies(core: ImagingCore) -> str:
     return f"{show_files(core.levels[0].path.parent)} -R"
 
 
-def _misplaced(say: FindingFactory, context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
-    highest = _highest_for_baseline(context, core)
+def _report_misplaced_copies(say: FindingFactory, context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
+    highest = _find_highest_baseline_level(context, core)
     if rank(core.levels[0].isa_note) > rank(highest) > 0:
-        yield _wrong_place(say, context, core, core.levels[0], f"at most {highest}")
+        yield _report_misplaced_copy(say, context, core, core.levels[0], f"at most {highest}")
     for copy in core.levels[1:]:
         if copy.isa_note is not None and rank(copy.isa_note) != rank(copy.level):
-            yield _wrong_place(say, context, core, copy, copy.level)
+            yield _report_misplaced_copy(say, context, core, copy, copy.level)
 
 
-def _highest_for_baseline(context: CheckContext, core: ImagingCore) -> str:
+def _find_highest_baseline_level(context: CheckContext, core: ImagingCore) -> str:
     """The level that the baseline was built for; untold, the one below the least of the others."""
     if context.receipt is not None and context.core_is_ours:
         return context.receipt.levels[0]
@@ -265,7 +265,7 @@ def _highest_for_baseline(context: CheckContext, core: ImagingCore) -> str:
     return f"x86-64-v{least - 1}" if least > 1 else ""
 
 
-def _wrong_place(
+def _report_misplaced_copy(
     say: FindingFactory, context: CheckContext, core: ImagingCore, copy: CoreLevel, expected: str
 ) -> Finding:
     too_high = copy is core.levels[0] or rank(copy.isa_note) > rank(copy.level)
@@ -281,7 +281,7 @@ def _wrong_place(
     )
 
 
-def _out_of_reach(say: FindingFactory, context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
+def _report_old_loader(say: FindingFactory, context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
     """The loader itself is too old to look at any copy but the baseline."""
     python, cpu = context.facts.interpreter, context.facts.cpu
     if knows_levels(python.libc, python.libc_version):
@@ -298,7 +298,7 @@ def _out_of_reach(say: FindingFactory, context: CheckContext, core: ImagingCore)
         )
 
 
-def _mispredicted(say: FindingFactory, context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
+def _report_misprediction(say: FindingFactory, context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
     """Hold the model of the loader against what ran."""
     runtime, predicted = context.facts.runtime, loaded_copy(core)
     if runtime is None or not runtime.core or predicted is None or _is_file(core, predicted, runtime.core):

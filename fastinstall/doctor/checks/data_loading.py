@@ -51,7 +51,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
         message = "nothing here trains on images: neither torch, tensorflow, jax nor keras is installed"
         yield _SAY.ok(message, verify=run_python(context, _INSTALLED))
     else:
-        yield from (*_quota(context), *_huge_pages(context)) or (_report_success(context, frameworks),)
+        yield from (*_report_quota(context), *_report_huge_pages(context)) or (_report_success(context, frameworks),)
 
 
 def _report_success(context: CheckContext, frameworks: tuple[str, ...]) -> Finding:
@@ -62,28 +62,30 @@ def _report_success(context: CheckContext, frameworks: tuple[str, ...]) -> Findi
     return _SAY.ok(message, evidence=evidence, verify=run_python(context, _INSTALLED))
 
 
-def _quota(context: CheckContext) -> Iterator[Finding]:
+def _report_quota(context: CheckContext) -> Iterator[Finding]:
     cpu = context.facts.cpu
-    if cpu.quota is None or _granted(cpu) >= cpu.cores:
+    if cpu.quota is None or _count_granted_cpus(cpu) >= cpu.cores:
         return
-    granted = _granted(cpu)
+    granted = _count_granted_cpus(cpu)
     yield _SAY.hint(
         f"programs count {cpu.cores} CPUs here, and {cpu.quota:g} are granted: num_workers={granted} is enough",
         evidence=("torch's DataLoader warns of too many workers by the CPUs that it counts, not by the quota",),
         expected=f"num_workers={granted}",
         observed=f"{cpu.cores} by the affinity, {cpu.quota:g} by the control group",
-        remedy=_measured(context, f"num_workers={granted} in the DataLoader; what each number brings is measured by"),
+        remedy=_make_bench_remedy(
+            context, f"num_workers={granted} in the DataLoader; what each number brings is measured by"
+        ),
         verify=run_python(context, _COUNTED),
     )
 
 
-def _granted(cpu: Cpu) -> int:
+def _count_granted_cpus(cpu: Cpu) -> int:
     """Whole CPUs of the quota, at least one."""
     return max(1, int(cpu.quota or cpu.cores))
 
 
-def _huge_pages(context: CheckContext) -> Iterator[Finding]:
-    if _could_be_huge(context.facts):
+def _report_huge_pages(context: CheckContext) -> Iterator[Finding]:
+    if _can_use_huge_pages(context.facts):
         libc = context.facts.interpreter.libc_version
         yield _SAY.hint(
             "huge pages are there for programs that ask, and malloc is not told to: that counts on large photos",
@@ -91,12 +93,14 @@ def _huge_pages(context: CheckContext) -> Iterator[Finding]:
                 f"glibc {libc}; transparent huge pages: madvise; GLIBC_TUNABLES names no {_TUNABLE}",
                 "photos of 12 megapixels were loaded 1.8 times as fast (measured 2026-11-21), small ones no faster",
             ),
-            remedy=_measured(context, f"start the training with GLIBC_TUNABLES={_TUNABLE}=1, if it helps; measured by"),
+            remedy=_make_bench_remedy(
+                context, f"start the training with GLIBC_TUNABLES={_TUNABLE}=1, if it helps; measured by"
+            ),
             verify=show_text(_HUGE_PAGES),
         )
 
 
-def _could_be_huge(facts: Facts) -> bool:
+def _can_use_huge_pages(facts: Facts) -> bool:
     loading, interpreter = facts.loading, facts.interpreter
     if loading is None or loading.huge_pages != "madvise" or _TUNABLE in loading.tunables:
         return False
@@ -104,5 +108,5 @@ def _could_be_huge(facts: Facts) -> bool:
     return interpreter.libc == "glibc" and matched is not None and (int(matched[1]), int(matched[2])) >= _SINCE
 
 
-def _measured(context: CheckContext, text: str) -> Remedy:
+def _make_bench_remedy(context: CheckContext, text: str) -> Remedy:
     return Remedy(text=f"{text} `bench`, given a directory of your images", command=command(context, "bench"))

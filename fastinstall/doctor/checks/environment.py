@@ -42,7 +42,13 @@ _SAY = FindingFactory(NAME)
 
 def check(context: CheckContext) -> Iterator[Finding]:
     """Judge the environment, PIL aside."""
-    judges = (_changed_python, _belonging, _left_behind, _report_protected, _activation)
+    judges = (
+        _report_changed_python,
+        _report_foreign_interpreter,
+        _report_stale_packages,
+        _report_protected,
+        _report_activation,
+    )
     problems = tuple(finding for judge in judges for finding in judge(context))
     yield from problems or (_report_success(context),)
 
@@ -50,25 +56,25 @@ def check(context: CheckContext) -> Iterator[Finding]:
 def _report_success(context: CheckContext) -> Finding:
     conda = context.facts.conda
     managed = (f"{len(conda.packages)} packages of conda's",) if conda is not None else ()
-    evidence = (f"interpreter: {_python(context.facts)}", *managed)
-    return _SAY.ok(_portrait(context.facts), evidence=evidence, verify=show_python(context))
+    evidence = (f"interpreter: {_format_python(context.facts)}", *managed)
+    return _SAY.ok(_describe_environment(context.facts), evidence=evidence, verify=show_python(context))
 
 
-def _portrait(facts: Facts) -> str:
+def _describe_environment(facts: Facts) -> str:
     python = f"{facts.interpreter.implementation} {facts.interpreter.version}"
     return f"{facts.environment.kind} {facts.environment.prefix} with {python}"
 
 
-def _python(facts: Facts) -> str:
+def _format_python(facts: Facts) -> str:
     return str(facts.environment.python)
 
 
-def _changed_python(context: CheckContext) -> Iterator[Finding]:
+def _report_changed_python(context: CheckContext) -> Iterator[Finding]:
     receipt, version = context.receipt, context.facts.interpreter.version
     if receipt is not None and minor(receipt.python_version) != minor(version):
         yield _SAY.error(
             f"the Python of this environment changed from {receipt.python_version} to {version} under its packages",
-            evidence=(f"interpreter: {_python(context.facts)}", f"set up: {receipt.created_at}"),
+            evidence=(f"interpreter: {_format_python(context.facts)}", f"set up: {receipt.created_at}"),
             expected=receipt.python_version,
             observed=version,
             remedy=repair(context),
@@ -88,12 +94,12 @@ def _report_protected(context: CheckContext) -> Iterator[Finding]:
         yield _SAY.hint(message, evidence=(str(marker),), remedy=elsewhere)
     elif facts.environment.kind is EnvironmentKind.SYSTEM:
         message = "this is a global interpreter, no environment of its own: fastinstall does not change it"
-        yield _SAY.hint(message, evidence=(_python(facts),), remedy=elsewhere)
+        yield _SAY.hint(message, evidence=(_format_python(facts),), remedy=elsewhere)
     if facts.frozen is not None:
         message = "this conda environment is frozen: fastinstall does not change it"
         yield _SAY.hint(message, evidence=(str(facts.frozen),), remedy=elsewhere)
     elif facts.conda is not None:
-        yield from _guarded_by_conda(context, facts.conda)
+        yield from _report_conda_protection(context, facts.conda)
     if facts.environment.prefix == facts.tool_prefix:
         message = "this is fastinstall's own environment: it does not change itself"
         yield _SAY.hint(message, evidence=(str(facts.tool_prefix),), remedy=elsewhere)
@@ -103,11 +109,11 @@ def _report_protected(context: CheckContext) -> Iterator[Finding]:
         yield _SAY.hint(message, evidence=(str(packages),), verify=f"{show_files(packages)} -d")
 
 
-def _guarded_by_conda(context: CheckContext, conda: Conda) -> Iterator[Finding]:
+def _report_conda_protection(context: CheckContext, conda: Conda) -> Iterator[Finding]:
     if conda.is_base:
         message = "this is conda's base environment, in which conda itself is installed: fastinstall does not change it"
         elsewhere = setup(context, "set up the fast stack")
-        yield _SAY.hint(message, evidence=(_portrait(context.facts),), remedy=elsewhere)
+        yield _SAY.hint(message, evidence=(_describe_environment(context.facts),), remedy=elsewhere)
     if conda.unreadable:
         message = f"{_count(conda.unreadable)} of conda's cannot be read: fastinstall does not change the environment"
         evidence = listing(tuple(f"conda-meta/{name}: {problem}" for name, problem in conda.unreadable.items()))
@@ -118,11 +124,11 @@ def _count(records: dict[str, str]) -> str:
     return "1 record" if len(records) == 1 else f"{len(records)} records"
 
 
-def _left_behind(context: CheckContext) -> Iterator[Finding]:
+def _report_stale_packages(context: CheckContext) -> Iterator[Finding]:
     """Packages of another Python, which conda left where it found them when it installed this one."""
     facts = context.facts
     stale = facts.conda.stale if facts.conda is not None else ()
-    if stale and not any(_changed_python(context)):
+    if stale and not any(_report_changed_python(context)):
         is_lost = facts.stack.directory is None
         say = _SAY.warning if is_lost else _SAY.hint
         where = " and ".join(stale)
@@ -137,14 +143,14 @@ def _left_behind(context: CheckContext) -> Iterator[Finding]:
         )
 
 
-def _belonging(context: CheckContext) -> Iterator[Finding]:
+def _report_foreign_interpreter(context: CheckContext) -> Iterator[Finding]:
     """A conda environment whose `bin/python` leads out of it: what is installed through it lands elsewhere."""
     facts = context.facts
     mine, theirs = facts.environment.prefix, facts.interpreter.prefix
     if facts.conda is not None and theirs != mine and theirs.name != mine.name:
         yield _SAY.warning(
             f"the Python of this conda environment says that it belongs to {theirs}: pip would install there",
-            evidence=(f"interpreter: {_python(facts)}", f"site-packages: {facts.interpreter.site_packages}"),
+            evidence=(f"interpreter: {_format_python(facts)}", f"site-packages: {facts.interpreter.site_packages}"),
             expected=str(mine),
             observed=str(theirs),
             remedy=Remedy(text="install conda's package `python` in this environment again"),
@@ -152,7 +158,7 @@ def _belonging(context: CheckContext) -> Iterator[Finding]:
         )
 
 
-def _activation(context: CheckContext) -> Iterator[Finding]:
+def _report_activation(context: CheckContext) -> Iterator[Finding]:
     facts = context.facts
     named = tuple(f"{variable}={prefix}" for variable, prefix in facts.active.items())
     prefixes, verify = set(facts.active.values()), show_variables("VIRTUAL_ENV", "CONDA_PREFIX")

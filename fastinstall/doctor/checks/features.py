@@ -70,14 +70,14 @@ def claims(context: CheckContext) -> Iterator[Claim]:
     for name, (kind, implementations, symbol) in _COMPILED_FOR.items():
         codec = codec_in_use(context, kind)
         if name in features and codec is not None and _is_another(codec, implementations):
-            yield _claim(name, features[name], codec, symbol=symbol)
+            yield _make_claim(name, features[name], codec, symbol=symbol)
     for name, kind in _ASKED.items():
         codec = codec_in_use(context, kind)
-        if codec is not None and _differ(features.get(name, ""), _own_version(codec)):
-            yield _claim(name, features[name], codec)
+        if codec is not None and _is_different(features.get(name, ""), _find_own_version(codec)):
+            yield _make_claim(name, features[name], codec)
 
 
-def _claim(name: str, version: str, codec: Codec, symbol: str = "") -> Claim:
+def _make_claim(name: str, version: str, codec: Codec, symbol: str = "") -> Claim:
     return Claim(
         claimed=f"{name} {version}".rstrip(),
         loaded=name_library(codec.library),
@@ -91,19 +91,19 @@ def _is_another(codec: Codec, implementations: tuple[str, ...]) -> bool:
     return bool(codec.library.implementation) and codec.library.implementation not in implementations
 
 
-def _own_version(codec: Codec) -> str:
+def _find_own_version(codec: Codec) -> str:
     """The version that a library gives when asked; zlib-ng gives that of the zlib whose place it takes."""
     return "" if codec.library.implementation.startswith("zlib-ng") else codec.library.version
 
 
-def _differ(claimed: str, loaded: str) -> bool:
+def _is_different(claimed: str, loaded: str) -> bool:
     """Whether two versions differ in what both of them tell: "2.17" and "2.17.0" don't; unknown ones don't."""
-    told, found = _numbers(claimed), _numbers(loaded)
+    told, found = _parse_numbers(claimed), _parse_numbers(loaded)
     shorter = min(len(told), len(found))
     return shorter > 1 and told[:shorter] != found[:shorter]
 
 
-def _numbers(version: str) -> tuple[int, ...]:
+def _parse_numbers(version: str) -> tuple[int, ...]:
     found = _NUMBERS.search(version)
     return tuple(map(int, found[0].split("."))) if found else ()
 
@@ -123,17 +123,21 @@ def check(context: CheckContext) -> Iterator[Finding]:
     """Judge the features of PIL."""
     runtime = context.facts.runtime
     if runtime is None:
-        yield _SAY.skipped("nothing was executed", evidence=_loaded(context))
+        yield _SAY.skipped("nothing was executed", evidence=_describe_loaded(context))
     elif not runtime.imported:
         yield _SAY.skipped("PIL could not be imported")
     else:
-        problems = (*_report_losses(context, runtime), *_lacking(context, runtime), *_report_belied(context))
+        problems = (
+            *_report_losses(context, runtime),
+            *_report_lacking_features(context, runtime),
+            *_report_belied(context),
+        )
         yield from problems or (_report_complete(context, runtime),)
 
 
 def _report_complete(context: CheckContext, runtime: Runtime) -> Finding:
     message, verify = f"{len(runtime.features)} features are there", run_python(context, PRINT_FEATURES)
-    return _SAY.ok(message, evidence=(*_format_features(runtime.features), *_loaded(context)), verify=verify)
+    return _SAY.ok(message, evidence=(*_format_features(runtime.features), *_describe_loaded(context)), verify=verify)
 
 
 def _report_losses(context: CheckContext, runtime: Runtime) -> Iterator[Finding]:
@@ -152,7 +156,7 @@ def _report_losses(context: CheckContext, runtime: Runtime) -> Iterator[Finding]
         )
 
 
-def _lacking(context: CheckContext, runtime: Runtime) -> Iterator[Finding]:
+def _report_lacking_features(context: CheckContext, runtime: Runtime) -> Iterator[Finding]:
     before = context.receipt.features if context.receipt is not None else {}
     expected = context.recipe.expect.features
     lacking = tuple(name for name in expected if name not in runtime.features and name not in before)
@@ -177,7 +181,7 @@ def _report_belied(context: CheckContext) -> Iterator[Finding]:
         yield _SAY.say(
             status,
             f"PIL.features says {claim.claimed}, and what loads is {claim.loaded}",
-            evidence=(f"bound: {claim.where}", *_loaded(context)),
+            evidence=(f"bound: {claim.where}", *_describe_loaded(context)),
             expected=claim.claimed,
             observed=claim.loaded,
             remedy=remedy,
@@ -189,7 +193,7 @@ def _show(context: CheckContext, claim: Claim) -> str:
     return trace_bindings(context, claim.symbol) if claim.symbol else run_python(context, PRINT_FEATURES)
 
 
-def _loaded(context: CheckContext) -> tuple[str, ...]:
+def _describe_loaded(context: CheckContext) -> tuple[str, ...]:
     used = ((kind, codec_in_use(context, kind)) for kind in _KINDS)
     return tuple(f"loaded for {kind}: {name_library(codec.library)}" for kind, codec in used if codec is not None)
 

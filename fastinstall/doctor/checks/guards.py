@@ -48,12 +48,12 @@ def check(context: CheckContext) -> Iterator[Finding]:
     if receipt is None:
         yield _SAY.skipped("no receipt: fastinstall has set up nothing here to be guarded")
         return
-    yield _at_start(context, receipt)
-    yield from _of_conda(context, receipt)
-    yield from _of_pins(context, receipt)
+    yield _report_startup_guard(context, receipt)
+    yield from _report_conda_guard(context, receipt)
+    yield from _report_pins(context, receipt)
 
 
-def _at_start(context: CheckContext, receipt: Receipt) -> Finding:
+def _report_startup_guard(context: CheckContext, receipt: Receipt) -> Finding:
     guard = context.facts.guard
     if guard.problems:
         return _report_damaged(context, guard)
@@ -65,20 +65,20 @@ def _at_start(context: CheckContext, receipt: Receipt) -> Finding:
     return _SAY.hint(message, expected="installed", observed="not installed", remedy=_install(context))
 
 
-def _of_conda(context: CheckContext, receipt: Receipt) -> Iterator[Finding]:
+def _report_conda_guard(context: CheckContext, receipt: Receipt) -> Iterator[Finding]:
     conda = context.facts.conda
     if conda is None:
         return
     if receipt.conda is None:
-        yield from _without_package(context)
+        yield from _report_missing_package(context)
     elif (guard := receipt.conda.guard) is not None:
         yield _guard_package(context, conda, guard)
 
 
-def _of_pins(context: CheckContext, receipt: Receipt) -> Iterator[Finding]:
+def _report_pins(context: CheckContext, receipt: Receipt) -> Iterator[Finding]:
     pins, prefix = context.facts.pins, context.facts.environment.prefix
     for pin in pins:
-        yield _damaged_pin(context, pin) if pin.problems else _whole_pin(pin)
+        yield _report_damaged_pin(context, pin) if pin.problems else _report_whole_pin(pin)
     if receipt.wish.pin and not _is_pinned(context.facts, receipt):
         yield _SAY.warning(
             "the pin is gone that was asked for at the setup: the next installation may replace this stack",
@@ -99,11 +99,11 @@ def _is_pinned(facts: Facts, receipt: Receipt) -> bool:
     return facts.conda is not None and receipt.conda is not None and is_pinned(facts.conda, receipt.conda.package)
 
 
-def _whole_pin(pin: PinState) -> Finding:
+def _report_whole_pin(pin: PinState) -> Finding:
     return _SAY.ok(f"pinned: {pin.requirement}", evidence=(str(pin.file),), verify=show_files(pin.file))
 
 
-def _damaged_pin(context: CheckContext, pin: PinState) -> Finding:
+def _report_damaged_pin(context: CheckContext, pin: PinState) -> Finding:
     again = Remedy(text="pin it again", command=command(context, "guard install --pin"))
     return _SAY.warning(
         f"the pin for {pin.kind} does not hold as it should: {pin.problems[0]}",
@@ -121,7 +121,7 @@ def _guard_package(context: CheckContext, conda: Conda, guard: CondaPackage) -> 
     if found is None:
         return _SAY.warning(
             f"conda's package {guard.name} is gone: nothing keeps conda from replacing this stack",
-            evidence=(f"conda-meta/{guard.record} is gone", *_removal(context, guard)),
+            evidence=(f"conda-meta/{guard.record} is gone", *_describe_removal(context, guard)),
             expected=guard.dist,
             observed="not installed",
             remedy=repair(context),
@@ -138,12 +138,12 @@ def _guard_package(context: CheckContext, conda: Conda, guard: CondaPackage) -> 
     return _SAY.ok("conda's solver keeps this stack: the guard package is installed", evidence=kept, verify=verify)
 
 
-def _removal(context: CheckContext, guard: CondaPackage) -> tuple[str, ...]:
+def _describe_removal(context: CheckContext, guard: CondaPackage) -> tuple[str, ...]:
     removal = describe_revision(remover(context.facts, guard.dist))
     return (f"removed{removal}",) if removal else ()
 
 
-def _without_package(context: CheckContext) -> Iterator[Finding]:
+def _report_missing_package(context: CheckContext) -> Iterator[Finding]:
     if context.core_is_ours:
         yield _SAY.hint(
             "this stack is a wheel in a conda environment: conda does not know it, and writes its own Pillow over it "

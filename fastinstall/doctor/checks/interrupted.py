@@ -38,7 +38,11 @@ _SHOWN = 3
 
 def check(context: CheckContext) -> Iterator[Finding]:
     """Judge left-overs."""
-    problems = (*_report_own_interruptions(context), *_foreign(context), *_of_conda(context))
+    problems = (
+        *_report_own_interruptions(context),
+        *_report_interrupted_pip(context),
+        *_report_interrupted_conda(context),
+    )
     packages = show_files(context.facts.interpreter.site_packages)
     yield from problems or (_SAY.ok("no installation was interrupted here", verify=packages),)
 
@@ -66,7 +70,7 @@ def _report_own_interruptions(context: CheckContext) -> Iterator[Finding]:
         )
 
 
-def _foreign(context: CheckContext) -> Iterator[Finding]:
+def _report_interrupted_pip(context: CheckContext) -> Iterator[Finding]:
     debris = context.facts.stack.debris
     if debris:
         yield _SAY.error(
@@ -79,7 +83,7 @@ def _foreign(context: CheckContext) -> Iterator[Finding]:
         )
 
 
-def _of_conda(context: CheckContext) -> Iterator[Finding]:
+def _report_interrupted_conda(context: CheckContext) -> Iterator[Finding]:
     conda, prefix = context.facts.conda, context.facts.environment.prefix
     if conda is not None and conda.debris:
         halves = tuple(claim.dist for claim in conda.claims if claim.missing)

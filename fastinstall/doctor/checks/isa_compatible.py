@@ -247,40 +247,40 @@ def _report_fatal(
     lacking = _join_names(feature for verdict in verdicts for feature in verdict.lacking)
     first = verdicts[0].scan
     refused = outcome is CpuOutcome.REFUSED
-    what = _refusal(context, seat, verdicts) if refused else _lack(context, seat, verdicts, lacking)
+    what = _explain_refusal(context, seat, verdicts) if refused else _explain_lack(context, seat, verdicts, lacking)
     return _SAY.error(
         f"{what}: {_EFFECTS[outcome]}",
-        evidence=listing(tuple(line for verdict in verdicts for line in _evidence(verdict.scan))),
+        evidence=listing(tuple(line for verdict in verdicts for line in _list_evidence(verdict.scan))),
         expected=f"nothing beyond {find_offered_level(seat.cpu) or 'what that CPU has'}",
         observed=lacking or str(first.declared),
-        remedy=_remedy(context, seat),
+        remedy=_make_remedy(context, seat),
         verify=show_note(first.path) if refused else show_features(first, verdicts[0].lacking),
     )
 
 
-def _refusal(context: CheckContext, seat: TargetCpu, verdicts: tuple[FileVerdict, ...]) -> str:
+def _explain_refusal(context: CheckContext, seat: TargetCpu, verdicts: tuple[FileVerdict, ...]) -> str:
     declared = max((verdict.scan.declared or "" for verdict in verdicts), key=rank)
     verb = "declares" if len(verdicts) == 1 else "declare"
     return (
-        f"{seat.subject} offers {find_offered_level(seat.cpu)}, and {_files(context, verdicts)} "
+        f"{seat.subject} offers {find_offered_level(seat.cpu)}, and {_name_files(context, verdicts)} "
         f"{verb} to need {declared}"
     )
 
 
-def _lack(context: CheckContext, seat: TargetCpu, verdicts: tuple[FileVerdict, ...], lacking: str) -> str:
+def _explain_lack(context: CheckContext, seat: TargetCpu, verdicts: tuple[FileVerdict, ...], lacking: str) -> str:
     sure = _SURE[verdicts[0].scan.confidence] if len({each.scan.confidence for each in verdicts}) == 1 else ""
     verb = "requires" if len(verdicts) == 1 else "require"
-    return f"{seat.subject} lacks {lacking}, which {_files(context, verdicts)} {sure}{verb}"
+    return f"{seat.subject} lacks {lacking}, which {_name_files(context, verdicts)} {sure}{verb}"
 
 
-def _files(context: CheckContext, verdicts: tuple[FileVerdict, ...]) -> str:
+def _name_files(context: CheckContext, verdicts: tuple[FileVerdict, ...]) -> str:
     first, *others = (name_of(context, verdict.scan) for verdict in verdicts)
     return first if not others else f"{first} and {others[0] if len(others) == 1 else f'{len(others)} others'}"
 
 
 def _report_bearable(context: CheckContext, seat: TargetCpu, verdicts: tuple[FileVerdict, ...]) -> Finding:
     scans = tuple(verdict.scan for verdict in verdicts)
-    evidence = listing(tuple(line for scan in scans if scan.requires or scan.problem for line in _evidence(scan)))
+    evidence = listing(tuple(line for scan in scans if scan.requires or scan.problem for line in _list_evidence(scan)))
     if seat.cpu.architecture != MACHINE:
         return _SAY.skipped(f"{seat.subject} is {seat.cpu.architecture or 'unknown'}: only x86-64 has levels to judge")
     if not seat.cpu.flags:
@@ -294,7 +294,7 @@ def _report_bearable(context: CheckContext, seat: TargetCpu, verdicts: tuple[Fil
         files = _join_names(scan.path.name for scan in unread)
         return _SAY.unknown(
             f"what {files} asks of a CPU could not be told",
-            evidence=listing(_problems(unread)),
+            evidence=listing(_list_problems(unread)),
             verify=show_files(unread[0].path),
         )
     if any(scan.confidence is Confidence.UNVERIFIED for scan in scans):
@@ -310,7 +310,8 @@ def _report_success(context: CheckContext, seat: TargetCpu, scans: tuple[IsaScan
     loads = f", of which it loads {name_core_copy(core, copy)}" if copy is not None and core is not None else ""
     return _SAY.ok(
         f"{seat.subject} has {what}{loads}",
-        evidence=listing(tuple(line for scan in scans for line in _shares(scan))) or (f"level: {level or 'none'}",),
+        evidence=listing(tuple(line for scan in scans for line in _describe_shares(scan)))
+        or (f"level: {level or 'none'}",),
         verify=show_features(scans[0], scans[0].requires) if scans and scans[0].requires else "",
     )
 
@@ -335,13 +336,13 @@ def _report_misplaced(context: CheckContext) -> Iterator[Finding]:
     core = context.facts.stack.core
     scans = {scan.path: scan for scan in context.facts.isa}
     for copy in whole_copies(core) if core is not None else ():
-        level, scan = _promised(context, copy), scans.get(copy.path)
+        level, scan = _find_promised_level(context, copy), scans.get(copy.path)
         excess = find_features_beyond_level(scan, level) if scan is not None and rank(level) else ()
         if core is not None and scan is not None and excess:
             yield _SAY.error(
                 f"{name_core_copy(core, copy)} requires {_join_names(excess)}, beyond {level}: CPUs of "
                 f"that level load it, and die",
-                evidence=(*_evidence(scan),),
+                evidence=(*_list_evidence(scan),),
                 expected=f"nothing beyond {level}",
                 observed=_join_names(excess),
                 remedy=repair(context),
@@ -349,7 +350,7 @@ def _report_misplaced(context: CheckContext) -> Iterator[Finding]:
             )
 
 
-def _promised(context: CheckContext, copy: CoreLevel) -> str:
+def _find_promised_level(context: CheckContext, copy: CoreLevel) -> str:
     """The level of the CPUs that load a copy; of the baseline what it declares, else what it was built for."""
     if copy != copies(context)[0]:
         return copy.level
@@ -358,7 +359,7 @@ def _promised(context: CheckContext, copy: CoreLevel) -> str:
     return context.receipt.levels[0] if context.receipt is not None and context.core_is_ours else ""
 
 
-def _remedy(context: CheckContext, seat: TargetCpu) -> Remedy:
+def _make_remedy(context: CheckContext, seat: TargetCpu) -> Remedy:
     levels = [
         level.name for level in context.recipe.levels if 0 < rank(level.name) <= rank(find_offered_level(seat.cpu))
     ]
@@ -370,18 +371,18 @@ def _remedy(context: CheckContext, seat: TargetCpu) -> Remedy:
         return setup(context, "set up the stack for this CPU", "--level", "auto")
     least = min(levels, key=rank)
     there = [copy.level for copy in copies(context) if rank(copy.level) > rank(least)]
-    wanted = ",".join(dict.fromkeys((least, *(there or _best(context)))))
+    wanted = ",".join(dict.fromkeys((least, *(there or _find_best_level(context)))))
     return setup(context, f"build one wheel for {seat.subject} and this CPU", "--levels", wanted)
 
 
-def _best(context: CheckContext) -> tuple[str, ...]:
+def _find_best_level(context: CheckContext) -> tuple[str, ...]:
     """The level that a setup would choose for this CPU."""
     limit = rank(find_offered_level(context.facts.cpu))
     chosen = [level.name for level in context.recipe.levels if level.automatic and 0 < rank(level.name) <= limit]
     return tuple(sorted(chosen, key=rank)[-1:])
 
 
-def _evidence(scan: IsaScan) -> tuple[str, ...]:
+def _list_evidence(scan: IsaScan) -> tuple[str, ...]:
     return (f"{scan.path}: {scan.problem or _describe_required(scan)}", *scan.evidence)
 
 
@@ -389,7 +390,7 @@ def _describe_required(scan: IsaScan) -> str:
     return f"requires {', '.join(scan.requires) or 'no more than any x86-64'} ({scan.confidence.value})"
 
 
-def _shares(scan: IsaScan) -> tuple[str, ...]:
+def _describe_shares(scan: IsaScan) -> tuple[str, ...]:
     if not scan.shares:
         return ()
     shares = ", ".join(f"{feature} {scan.shares[feature]:.2%}" for feature in scan.requires if feature in scan.shares)
@@ -397,7 +398,7 @@ def _shares(scan: IsaScan) -> tuple[str, ...]:
     return (f"{scan.path}: {scan.instructions} instructions, {shares or 'none beyond x86-64-v1'}{chosen}",)
 
 
-def _problems(scans: tuple[IsaScan, ...]) -> tuple[str, ...]:
+def _list_problems(scans: tuple[IsaScan, ...]) -> tuple[str, ...]:
     return tuple(f"{scan.path}: {scan.problem}" for scan in scans)
 
 

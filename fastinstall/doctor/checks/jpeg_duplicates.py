@@ -71,13 +71,13 @@ def check(context: CheckContext) -> Iterator[Finding]:
         codec.library.path: codec for codec in codecs_of(context, "jpeg") if codec.library.path is not None
     }
     shared = tuple(codec for codec in codecs.values() if not codec.inside)
-    crossed = tuple(binding for binding in _bindings(linkage) if _is_confused(binding, codecs))
+    crossed = tuple(binding for binding in _select_jpeg_bindings(linkage) if _is_confused(binding, codecs))
     if crossed:
         yield _report_confused(context, codecs, crossed)
     elif len(shared) > 1:
         yield _report_lucky(context, linkage, shared)
     elif codecs:
-        yield _single(context, linkage, tuple(codecs.values()))
+        yield _report_single_library(context, linkage, tuple(codecs.values()))
     else:
         yield _SAY.skipped("nothing that PIL loads is a libjpeg")
 
@@ -92,11 +92,13 @@ def _report_taken(context: CheckContext, process: LiveProcess) -> Finding:
     binding = (fatal or crossed)[0]
     got, wanted = (codecs.get(path) for path in (binding.provider, binding.wanted))
     preloaded = process.preload and "by LD_PRELOAD, or "
-    message = f"in process {process.pid} {binding.user.name} calls {_title(got)}, and asks for {_title(wanted)}"
+    message = (
+        f"in process {process.pid} {binding.user.name} calls {_name_codec(got)}, and asks for {_name_codec(wanted)}"
+    )
     say = _SAY.error if fatal else _SAY.warning
     return say(
         message if fatal else f"{message}: it works, since both have the same interface",
-        evidence=(*_portrait(context, tuple(codecs.values())), *listing(_describe_crossed(crossed))),
+        evidence=(*_describe_codecs(context, tuple(codecs.values())), *listing(_describe_crossed(crossed))),
         expected=f"{binding.symbol} of {binding.wanted}",
         observed=f"{binding.symbol} of {binding.provider}",
         remedy=Remedy(
@@ -107,7 +109,7 @@ def _report_taken(context: CheckContext, process: LiveProcess) -> Finding:
     )
 
 
-def _bindings(linkage: Linkage) -> Iterator[Binding]:
+def _select_jpeg_bindings(linkage: Linkage) -> Iterator[Binding]:
     return (binding for binding in linkage.bindings if binding.symbol.startswith(_ENTRY))
 
 
@@ -119,14 +121,14 @@ def _report_confused(context: CheckContext, codecs: _Codecs, crossed: tuple[Bind
     fatal = tuple(binding for binding in crossed if not _is_compatible(binding, codecs))
     binding = (fatal or crossed)[0]
     got, wanted = codecs.get(binding.provider), codecs.get(binding.wanted)
-    message = f"{binding.user.name} gets the functions of {_title(got)}, and asks for {_title(wanted)}"
+    message = f"{binding.user.name} gets the functions of {_name_codec(got)}, and asks for {_name_codec(wanted)}"
     say = _SAY.error if fatal else _SAY.warning
     return say(
         message if fatal else f"{message}: it works, since both have the same interface",
-        evidence=(*_portrait(context, tuple(codecs.values())), *listing(_describe_crossed(crossed))),
+        evidence=(*_describe_codecs(context, tuple(codecs.values())), *listing(_describe_crossed(crossed))),
         expected=f"{binding.symbol} of {binding.wanted}",
         observed=f"{binding.symbol} of {binding.provider}",
-        remedy=_remedy(context, codecs.values()),
+        remedy=_make_remedy(context, codecs.values()),
         verify=trace_bindings(context, binding.symbol),
     )
 
@@ -138,19 +140,20 @@ def _is_compatible(binding: Binding, codecs: _Codecs) -> bool:
 
 
 def _report_lucky(context: CheckContext, linkage: Linkage, shared: tuple[Codec, ...]) -> Finding:
-    unversioned = any(not binding.version for binding in _bindings(linkage))
+    unversioned = any(not binding.version for binding in _select_jpeg_bindings(linkage))
     keeps = "the order of loading alone" if unversioned else "nothing but the versions of their symbols"
     return _SAY.warning(
-        f"{len(shared)} libjpegs come into one process: {' and '.join(map(_title, shared))}; {keeps} keeps them apart",
-        evidence=_portrait(context, shared),
+        f"{len(shared)} libjpegs come into one process: {' and '.join(map(_name_codec, shared))}; "
+        f"{keeps} keeps them apart",
+        evidence=_describe_codecs(context, shared),
         expected="one libjpeg",
         observed=f"{len(shared)} of them",
-        remedy=_remedy(context, shared),
+        remedy=_make_remedy(context, shared),
         verify=trace_bindings(context, "jpeg_CreateDecompress"),
     )
 
 
-def _single(context: CheckContext, linkage: Linkage, codecs: tuple[Codec, ...]) -> Finding:
+def _report_single_library(context: CheckContext, linkage: Linkage, codecs: tuple[Codec, ...]) -> Finding:
     mapped = mapped_files(context)
     known = {codec.library.path for codec in codecs} | {each.mapped for each in disagreements(linkage, mapped)}
     others = (path for path in mapped if "libjpeg" in path.name and path not in known)
@@ -158,15 +161,15 @@ def _single(context: CheckContext, linkage: Linkage, codecs: tuple[Codec, ...]) 
     beside = tuple(f"{unasked}: {path}, {describe_file_owner(context, path)}" for path in others)
     process = context.facts.process
     if process is not None and process.unread and beside:
-        return _untold(process, beside)
+        return _report_unknown_bindings(process, beside)
     hidden = f"{len(codecs)} libjpegs are there, each for itself: {sum(codec.inside for codec in codecs)} linked in"
     message = "one libjpeg serves all of PIL" if len(codecs) == 1 else hidden
     core = context.facts.stack.core
     verify = show_needed(loaded_file(core)) if core is not None else ""
-    return _SAY.ok(message, evidence=(*_portrait(context, codecs), *listing(beside)), verify=verify)
+    return _SAY.ok(message, evidence=(*_describe_codecs(context, codecs), *listing(beside)), verify=verify)
 
 
-def _untold(process: LiveProcess, beside: tuple[str, ...]) -> Finding:
+def _report_unknown_bindings(process: LiveProcess, beside: tuple[str, ...]) -> Finding:
     again = f"sudo fastinstall doctor --pid {process.pid} {NAME}"
     return _SAY.warning(
         f"process {process.pid} has another libjpeg mapped beside PIL's, and whose functions PIL calls "
@@ -179,21 +182,21 @@ def _untold(process: LiveProcess, beside: tuple[str, ...]) -> Finding:
     )
 
 
-def _portrait(context: CheckContext, codecs: tuple[Codec, ...]) -> tuple[str, ...]:
-    return tuple(line for codec in codecs for line in _lines(context, codec))
+def _describe_codecs(context: CheckContext, codecs: tuple[Codec, ...]) -> tuple[str, ...]:
+    return tuple(line for codec in codecs for line in _describe_codec(context, codec))
 
 
-def _lines(context: CheckContext, codec: Codec) -> Iterator[str]:
+def _describe_codec(context: CheckContext, codec: Codec) -> Iterator[str]:
     path = codec.library.path
     if path is None:
         return
     if codec.inside:
-        yield f"{_title(codec)}, linked into {path}"
+        yield f"{_name_codec(codec)}, linked into {path}"
         return
     reason = reason_for(context, path)
     users = ", ".join(dict.fromkeys(user.name for user in codec.users)) or "nobody"
     yield (
-        f"{_title(codec)}: {path} "
+        f"{_name_codec(codec)}: {path} "
         f"({'; '.join(filter(None, (describe_file_owner(context, path), reason)))}), used by {users}"
     )
 
@@ -210,7 +213,7 @@ def _describe_crossed(crossed: tuple[Binding, ...]) -> tuple[str, ...]:
     )
 
 
-def _remedy(context: CheckContext, codecs: Iterable[Codec]) -> Remedy:
+def _make_remedy(context: CheckContext, codecs: Iterable[Codec]) -> Remedy:
     """One of them may be there by a variable of the shell alone."""
     linkage = simulation(context)
     paths = {codec.library.path for codec in codecs}
@@ -218,7 +221,7 @@ def _remedy(context: CheckContext, codecs: Iterable[Codec]) -> Remedy:
     return unset_variables() if any(map(is_by_variable, files)) else repair(context)
 
 
-def _title(codec: Codec | None) -> str:
+def _name_codec(codec: Codec | None) -> str:
     if codec is None:
         return "a library that is no libjpeg"
     interface = f" (interface {codec.library.abi[:-1]}.{codec.library.abi[-1]})" if codec.library.abi else ""

@@ -82,11 +82,11 @@ _MARKS = "libjpeg-turbo|mozjpeg|Thomas G. Lane"
 
 def check(context: CheckContext) -> Iterator[Finding]:
     """Judge the libjpeg of the core."""
-    yield from _of_core(context)
-    yield from _headers(context)
+    yield from _check_core(context)
+    yield from _check_headers(context)
 
 
-def _of_core(context: CheckContext) -> Iterator[Finding]:
+def _check_core(context: CheckContext) -> Iterator[Finding]:
     core = readable_core(context.facts.stack)
     if core is None:
         yield _SAY.skipped(why_no_core(context.facts))
@@ -101,7 +101,7 @@ def _of_core(context: CheckContext) -> Iterator[Finding]:
     else:
         problems = tuple(
             finding
-            for judge in (_identity, _report_changed, _outside, _report_other)
+            for judge in (_check_identity, _report_changed, _check_outside, _report_other)
             for finding in judge(context, jpeg)
         )
         yield from problems or (_report_success(context, jpeg),)
@@ -116,7 +116,7 @@ def _report_success(context: CheckContext, jpeg: Jpeg) -> Finding:
     return _SAY.ok(message, evidence=portray(context, jpeg), verify=show_strings(jpeg.path, _MARKS))
 
 
-def _headers(context: CheckContext) -> Iterator[Finding]:
+def _check_headers(context: CheckContext) -> Iterator[Finding]:
     """What the next build in this conda environment would compile for."""
     if context.facts.conda is None:
         return
@@ -162,7 +162,7 @@ def _report_unresolved(context: CheckContext, missing: MissingLibrary) -> Findin
     )
 
 
-def _identity(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
+def _check_identity(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
     library, name = jpeg.library, name_library(jpeg.library)
     failure = "" if jpeg.inside else explain_jpeg_mismatch(context, library)
     evidence = (*portray(context, jpeg), *(claims_and_failures(context) if failure else ()))
@@ -201,7 +201,7 @@ def _report_changed(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
     )
 
 
-def _outside(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
+def _check_outside(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
     receipt, prefix = context.receipt, context.facts.environment.prefix
     bundled = receipt is not None and receipt.link is LinkMode.BUNDLE and context.core_is_ours
     if bundled and not jpeg.path.is_relative_to(prefix):
@@ -251,7 +251,7 @@ def changed_since_setup(context: CheckContext, recorded: LoadedLibrary, library:
         ("build-id", recorded.build_id[:_SHOWN], library.build_id[:_SHOWN]),
     )
     changes = tuple(f"{name} was {was}, is {now}" for name, was, now in rows if was and now and was != now)
-    return (*changes, *_author(context, recorded, library))
+    return (*changes, *_describe_author(context, recorded, library))
 
 
 def _is_same(recorded: LoadedLibrary, library: LoadedLibrary) -> bool:
@@ -261,7 +261,7 @@ def _is_same(recorded: LoadedLibrary, library: LoadedLibrary) -> bool:
     return all(was == now for was, now in fingerprints if was and now)
 
 
-def _author(context: CheckContext, recorded: LoadedLibrary, library: LoadedLibrary) -> tuple[str, ...]:
+def _describe_author(context: CheckContext, recorded: LoadedLibrary, library: LoadedLibrary) -> tuple[str, ...]:
     path = library.path
     if path is None:
         return ()
@@ -269,15 +269,15 @@ def _author(context: CheckContext, recorded: LoadedLibrary, library: LoadedLibra
         return ("the recorded file is no longer the one that is found first",)
     place = place_of(context, path)
     if place is OwnedDirectory.PACKAGES:
-        return _by_record(context, path)
+        return _describe_record_author(context, path)
     if place is OwnedDirectory.ENVIRONMENT and context.facts.environment.kind is EnvironmentKind.CONDA:
-        return (_by_conda(context, library, path),)
+        return (_describe_conda_author(context, library, path),)
     if place is OwnedDirectory.SYSTEM:
         return ("replaced in place, as an upgrade of the operating system's packages does",)
     return ("overwritten in place, by something that left no trace",)
 
 
-def _by_conda(context: CheckContext, library: LoadedLibrary, path: PurePath) -> str:
+def _describe_conda_author(context: CheckContext, library: LoadedLibrary, path: PurePath) -> str:
     """The package of conda's that wrote it, with its command; guessed where conda's records do not tell."""
     package = package_of(context, path)
     if package:
@@ -287,7 +287,7 @@ def _by_conda(context: CheckContext, library: LoadedLibrary, path: PurePath) -> 
     return f"clobbered in place, as conda's package {likely} does; who did: {records}"
 
 
-def _by_record(context: CheckContext, path: PurePath) -> tuple[str, ...]:
+def _describe_record_author(context: CheckContext, path: PurePath) -> tuple[str, ...]:
     """Whose RECORD lists the file as it is now, or that none does."""
     name = str(path.relative_to(context.facts.interpreter.site_packages))
     listing = [owner for owner in context.facts.stack.owners if PurePath(name).parts[0] in owner.entries]
@@ -333,7 +333,7 @@ def taken_from_turbo(context: CheckContext) -> TakenSymbols | None:
     taken = tuple(clash for clash in (conda.clashes if conda is not None else ()) if _is_taken(clash))
     if not taken:
         return None
-    names = _named(taken)
+    names = _choose_named_files(taken)
     holder, loser = taken[0].holder, next(filter(_is_turbo, taken[0].claimants))
     headers = tuple(clash.path for clash in taken if clash.path.startswith("include/"))
     prefix = context.facts.environment.prefix
@@ -342,7 +342,7 @@ def taken_from_turbo(context: CheckContext) -> TakenSymbols | None:
         verb=_VERBS[len(names) > 1, bool(holder)],
         holder=holder or "nobody's",
         loser=loser,
-        evidence=(*listing(tuple(map(_line, taken))), *_find_clash_author(context, holder)),
+        evidence=(*listing(tuple(map(_describe_clash, taken))), *_find_clash_author(context, holder)),
         verify=show_lines("JPEG_LIB_VERSION\\|LIBJPEG_TURBO_VERSION", *(prefix / path for path in headers[:3]))
         if headers
         else show_lines('"lib/libjpeg', prefix / f"conda-meta/{loser}.json"),
@@ -357,13 +357,13 @@ def _is_turbo(dist: str) -> bool:
     return name_of(dist) == TURBO
 
 
-def _named(taken: tuple[CondaClash, ...]) -> list[str]:
+def _choose_named_files(taken: tuple[CondaClash, ...]) -> list[str]:
     """The two that matter to a build, or else the first ones."""
     names = [clash.path.rpartition("/")[2] for clash in taken]
     return [name for name in _NAMED if name in names] or names[:2]
 
 
-def _line(clash: CondaClash) -> str:
+def _describe_clash(clash: CondaClash) -> str:
     return f"{clash.path}: claimed by {joined(clash.claimants)}; it is that of {clash.holder or 'none of them'}"
 
 
@@ -384,7 +384,7 @@ def explain_jpeg_mismatch(context: CheckContext, library: LoadedLibrary) -> str:
     """
     if _has_worked(context):
         return ""
-    compiled_for = _interface(context)
+    compiled_for = _find_interface(context)
     if compiled_for and library.abi and compiled_for != library.abi:
         asked, has = (f"{number[:-1]}.{number[-1]}" for number in (compiled_for, library.abi))
         return (
@@ -411,7 +411,7 @@ def _has_worked(context: CheckContext) -> bool:
     return runtime is not None and any("jpeg" in each.name and each.ok for each in runtime.operations)
 
 
-def _interface(context: CheckContext) -> str:
+def _find_interface(context: CheckContext) -> str:
     """The interface that the core was compiled for, as a libjpeg counts it: "62"; `PIL.features` says "6.2"."""
     told = _INTERFACE.fullmatch(claimed_features(context).get("jpg", ""))
     return f"{told[1]}{told[2]}" if told else ""

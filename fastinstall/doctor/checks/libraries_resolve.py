@@ -63,23 +63,23 @@ def check(context: CheckContext) -> Iterator[Finding]:
     linkage, core = simulation(context), readable_core(context.facts.stack)
     if linkage is not None:
         problems = (
-            *(_missing(context, needs) for needs in _by_name(linkage.missing)),
+            *(_report_missing(context, needs) for needs in _group_by_name(linkage.missing)),
             *_report_displaced(context, linkage),
             *_report_redirected(context, linkage),
-            *_disagreeing(context, linkage),
+            *_report_disagreements(context, linkage),
         )
         yield from problems or (_report_resolved(context, linkage),)
     elif core is not None:
-        yield from _of_core(context, core)
+        yield from _report_core(context, core)
     else:
         yield _SAY.skipped(why_no_core(context.facts))
 
 
-def _of_core(context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
+def _report_core(context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
     """Without a simulated process: what the core alone was found to need."""
     lost = lacking(context)
     for need in lost:
-        yield _missing(context, (need,))
+        yield _report_missing(context, (need,))
     if not lost:
         message = f"the {len(core.libraries)} libraries of the core are found"
         yield _SAY.ok(message, evidence=(no_simulation(context),), verify=show_needed(core.path))
@@ -96,7 +96,7 @@ def _report_resolved(context: CheckContext, linkage: Linkage) -> Finding:
     )
 
 
-def _by_name(missing: tuple[MissingLibrary, ...]) -> tuple[tuple[MissingLibrary, ...], ...]:
+def _group_by_name(missing: tuple[MissingLibrary, ...]) -> tuple[tuple[MissingLibrary, ...], ...]:
     """The needs of one library together, in the order in which the first of each was found."""
     groups: dict[tuple[str, str], tuple[MissingLibrary, ...]] = {}
     for need in missing:
@@ -105,11 +105,11 @@ def _by_name(missing: tuple[MissingLibrary, ...]) -> tuple[tuple[MissingLibrary,
     return tuple(groups.values())
 
 
-def _missing(context: CheckContext, needs: tuple[MissingLibrary, ...]) -> Finding:
+def _report_missing(context: CheckContext, needs: tuple[MissingLibrary, ...]) -> Finding:
     first, name = needs[0], needs[0].name.rpartition("/")[2]
     users = tuple(f"needed by {need.needed_by}" for need in needs if "/" not in need.name)
     return _SAY.error(
-        _of_other_libc(context, needs, name) or _failure(needs, name),
+        _explain_other_libc(context, needs, name) or _explain_failure(needs, name),
         evidence=(*listing(users), *packages_with(context, name)),
         expected=f"{name} where the loader searches, of a version and for a CPU that fit",
         observed=first.problem,
@@ -118,14 +118,14 @@ def _missing(context: CheckContext, needs: tuple[MissingLibrary, ...]) -> Findin
     )
 
 
-def _of_other_libc(context: CheckContext, needs: tuple[MissingLibrary, ...], name: str) -> str:
+def _explain_other_libc(context: CheckContext, needs: tuple[MissingLibrary, ...], name: str) -> str:
     if not is_other_libc(context.facts, name) or needs[0].problem != "not found":
         return ""
     files = f"{len(needs)} files ask" if needs[1:] else f"{needs[0].needed_by.name} asks"
     return f"{files} for {name}, another C library than {context.facts.interpreter.libc}, which this Python runs on"
 
 
-def _failure(needs: tuple[MissingLibrary, ...], name: str) -> str:
+def _explain_failure(needs: tuple[MissingLibrary, ...], name: str) -> str:
     """The name of a module is its path: nothing but Python asks for it."""
     problem, users = needs[0].problem, " and ".join(need.needed_by.name for need in needs)
     verb = "need" if needs[1:] else "needs"
@@ -149,9 +149,9 @@ def _report_displaced(context: CheckContext, linkage: Linkage) -> Iterator[Findi
         yield _SAY.warning(
             f"{_name(file)} {problem.message}{more}",
             evidence=(
-                *_story(file),
+                *_describe_file(file),
                 f"it is {describe_file_owner(context, file.path)}",
-                *listing(tuple(_stories(along))),
+                *listing(tuple(_describe_files(along))),
                 *absent_packages(context, _name(file)),
             ),
             expected=problem.expected,
@@ -170,8 +170,8 @@ def _find_brought_files(files: list[LoadedFile], first: LoadedFile) -> Iterator[
             yield file
 
 
-def _stories(files: list[LoadedFile]) -> Iterator[str]:
-    return (line for file in files for line in _story(file))
+def _describe_files(files: list[LoadedFile]) -> Iterator[str]:
+    return (line for file in files for line in _describe_file(file))
 
 
 def _report_redirected(context: CheckContext, linkage: Linkage) -> Iterator[Finding]:
@@ -183,13 +183,13 @@ def _report_redirected(context: CheckContext, linkage: Linkage) -> Iterator[Find
         decide, come = "decide" if " and " in variables else "decides", "come" if files[1:] else "comes"
         yield _SAY.hint(
             f"the shell's {variables} {decide} where {names} {come} from: another shell may load others",
-            evidence=listing(tuple(line for file in files for line in _story(file))),
+            evidence=listing(tuple(line for file in files for line in _describe_file(file))),
             remedy=unset_variables(),
             verify=show_variables(*_VARIABLES),
         )
 
 
-def _disagreeing(context: CheckContext, linkage: Linkage) -> Iterator[Finding]:
+def _report_disagreements(context: CheckContext, linkage: Linkage) -> Iterator[Finding]:
     process = context.facts.process
     differences = disagreements(linkage, mapped_files(context))
     found = tuple(each for each in differences if not is_of_the_interpreter(context, each.name, each.mapped))
@@ -198,20 +198,20 @@ def _disagreeing(context: CheckContext, linkage: Linkage) -> Iterator[Finding]:
         maps = show_lines("[.]so", PurePath(f"/proc/{process.pid}/maps")) if process is not None else ""
         yield _SAY.warning(
             f"{who} has loaded other files than the loader's rules give: {', '.join(each.name for each in found)}",
-            evidence=listing(tuple(map(_both, found))),
+            evidence=listing(tuple(map(_describe_disagreement, found))),
             expected="; ".join(str(each.simulated or "nothing") for each in found),
             observed="; ".join(str(each.mapped or "nothing") for each in found),
             verify=maps or trace_search(context, found[0].name),
         )
 
 
-def _both(difference: Disagreement) -> str:
+def _describe_disagreement(difference: Disagreement) -> str:
     package = f", of {difference.package}" if difference.package else ""
     simulated, mapped = difference.simulated or "nothing", difference.mapped or "nothing"
     return f"{difference.name}: by the rules {simulated}, mapped {mapped}{package}"
 
 
-def _story(file: LoadedFile) -> tuple[str, ...]:
+def _describe_file(file: LoadedFile) -> tuple[str, ...]:
     asked = f", asked for by {file.needed_by}" if file.needed_by is not None else ""
     return (f"{file.path}: found by {file.reason}{asked}",)
 

@@ -41,7 +41,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
     process = context.facts.process
     if process is None:
         yield _SAY.skipped("no process was named; --pid N names one")
-    elif outdated := _outdated(context, process):
+    elif outdated := _list_outdated_files(context, process):
         yield _report_replaced(process, outdated)
     elif (core := running_core(process.mapped)) is None:
         yield _report_missing_stack(process)
@@ -49,13 +49,13 @@ def check(context: CheckContext) -> Iterator[Finding]:
         yield _report_elsewhere(context, process, core)
     else:
         message = f"process {process.pid} runs PIL's files as they are in the environment"
-        yield _SAY.ok(message, evidence=(str(core),), verify=_maps(process))
+        yield _SAY.ok(message, evidence=(str(core),), verify=_show_maps(process))
 
 
-def _outdated(context: CheckContext, process: LiveProcess) -> tuple[PurePath, ...]:
+def _list_outdated_files(context: CheckContext, process: LiveProcess) -> tuple[PurePath, ...]:
     """Files of PIL's that it has mapped and that are not what a fresh process would get, the core first."""
     replaced = [path for path in process.replaced if packages_of(path) is not None or _is_codec(context, path)]
-    found = dict.fromkeys((*replaced, *filter(_was_moved, process.mapped)))
+    found = dict.fromkeys((*replaced, *filter(_is_moved_aside, process.mapped)))
     return tuple(sorted(found, key=lambda path: "_imaging" not in path.name))
 
 
@@ -66,7 +66,7 @@ def _is_codec(context: CheckContext, path: PurePath) -> bool:
     return any(path.name == soname or path.name.startswith(soname + ".") for soname in sonames)
 
 
-def _was_moved(path: PurePath) -> bool:
+def _is_moved_aside(path: PurePath) -> bool:
     """Whether a file of PIL's was moved aside, by a setup of ours or by pip; the kernel follows it there."""
     parts = path.parts
     if "site-packages" in parts and any(part.startswith(_ASIDE_THERE) for part in parts):
@@ -81,7 +81,7 @@ def _report_replaced(process: LiveProcess, outdated: tuple[PurePath, ...]) -> Fi
         expected="the files that lie there now",
         observed="files that are gone from there",
         remedy=Remedy(text=f"restart process {process.pid} ({process.executable.name})"),
-        verify=_maps(process),
+        verify=_show_maps(process),
     )
 
 
@@ -89,7 +89,7 @@ def _report_missing_stack(process: LiveProcess) -> Finding:
     return _SAY.hint(
         f"process {process.pid} has no PIL mapped: it has not imported it, or uses another",
         evidence=(f"it runs {process.executable}", f"{len(process.mapped)} files with code are mapped"),
-        verify=_maps(process),
+        verify=_show_maps(process),
     )
 
 
@@ -113,10 +113,10 @@ def _report_elsewhere(context: CheckContext, process: LiveProcess, core: PurePat
         expected=f"below {examined}",
         observed=str(core),
         remedy=Remedy(text="examine the environment that holds it"),
-        verify=_maps(process),
+        verify=_show_maps(process),
     )
 
 
-def _maps(process: LiveProcess) -> str:
+def _show_maps(process: LiveProcess) -> str:
     """The files of PIL's that it has mapped; those that are gone are marked "(deleted)"."""
     return show_lines("PIL\\|pillow", PurePath(f"/proc/{process.pid}/maps"))

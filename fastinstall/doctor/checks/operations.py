@@ -70,25 +70,25 @@ def _report_killed(context: CheckContext, runtime: Runtime) -> Finding:
     done, fault = len(runtime.operations), runtime.fault
     return _SAY.error(
         f"{runtime.signal} killed the interpreter during {runtime.during or 'its operations'}: "
-        f"{_cause(context, runtime)}",
-        evidence=(f"operations that had run before it: {done}", *_place(fault), *_portrait(context, runtime)),
+        f"{_describe_cause(context, runtime)}",
+        evidence=(f"operations that had run before it: {done}", *_place(fault), *_describe_core(context, runtime)),
         expected="every operation returns",
         observed=runtime.signal,
-        remedy=_after(context, runtime),
+        remedy=_make_remedy(context, runtime),
         verify=_describe_failure(context, runtime),
     )
 
 
 def _describe_failure(context: CheckContext, runtime: Runtime) -> str:
-    short, fault = _truncated(context, runtime), runtime.fault
+    short, fault = _find_truncated_file(context, runtime), runtime.fault
     if short is not None:
         return show_files(short)
-    return _disassembly(fault) if fault is not None and fault.code else run_python(context, _EXAMPLE)
+    return _format_disassembly_command(fault) if fault is not None and fault.code else run_python(context, _EXAMPLE)
 
 
-def _cause(context: CheckContext, runtime: Runtime) -> str:
+def _describe_cause(context: CheckContext, runtime: Runtime) -> str:
     meaning, fault = _MEANING.get(runtime.signal, "the operation cannot be used"), runtime.fault
-    short = _truncated(context, runtime)
+    short = _find_truncated_file(context, runtime)
     if short is not None:
         return f"{_name_file(context, short)} is truncated"
     if fault is None:
@@ -97,10 +97,10 @@ def _cause(context: CheckContext, runtime: Runtime) -> str:
         return f"{meaning}; it struck outside of every file" if runtime.signal != "SIGILL" else _ASTRAY
     if not fault.instruction:
         return f"{meaning}, in {_name_file(context, fault.file)}"
-    return f"`{fault.instruction}` in {_name_file(context, fault.file)} {_verdict(context, fault)}"
+    return f"`{fault.instruction}` in {_name_file(context, fault.file)} {_judge_instruction(context, fault)}"
 
 
-def _truncated(context: CheckContext, runtime: Runtime) -> PurePath | None:
+def _find_truncated_file(context: CheckContext, runtime: Runtime) -> PurePath | None:
     """The file that a SIGBUS is due to; where the process could not tell, one that RECORD has with another size."""
     if runtime.signal != "SIGBUS":
         return None
@@ -110,7 +110,7 @@ def _truncated(context: CheckContext, runtime: Runtime) -> PurePath | None:
     return next(iter((*told, *(path for path in recorded if ".so" in path.name))), None)
 
 
-def _verdict(context: CheckContext, fault: Fault) -> str:
+def _judge_instruction(context: CheckContext, fault: Fault) -> str:
     """What is wrong with an instruction that the processor refused."""
     lacking = [feature for feature in fault.features if feature not in context.facts.cpu.flags]
     if lacking:
@@ -132,15 +132,15 @@ def _name_file(context: CheckContext, path: PurePath) -> str:
     return str(path.relative_to(site_packages) if path.is_relative_to(site_packages) else path)
 
 
-def _disassembly(fault: Fault) -> str:
+def _format_disassembly_command(fault: Fault) -> str:
     """Show the instruction by its offset in the file, which is not its address in the program."""
     end = fault.offset + (len(fault.code) // _DIGITS_OF_A_BYTE or _LONGEST)
     options = f"-D -b binary -m i386:x86-64 -M intel --start-address={fault.offset:#x} --stop-address={end:#x}"
     return f"{shlex.join(('objdump', *options.split(), str(fault.file)))} | grep {fault.offset:x}:"
 
 
-def _after(context: CheckContext, runtime: Runtime) -> Remedy:
-    file = _truncated(context, runtime) or (runtime.fault.file if runtime.fault is not None else None)
+def _make_remedy(context: CheckContext, runtime: Runtime) -> Remedy:
+    file = _find_truncated_file(context, runtime) or (runtime.fault.file if runtime.fault is not None else None)
     if file is not None and packages_of(file) is None and not _BASE.fullmatch(file.name):
         return Remedy(text=f"{file} is no part of PIL: put one that works in its place, or leave it out")
     if runtime.signal == "SIGILL":
@@ -148,7 +148,7 @@ def _after(context: CheckContext, runtime: Runtime) -> Remedy:
     return repair(context)
 
 
-def _portrait(context: CheckContext, runtime: Runtime) -> tuple[str, ...]:
+def _describe_core(context: CheckContext, runtime: Runtime) -> tuple[str, ...]:
     """The CPU, and the core that ran: the one on disk may be another, or a stub before it."""
     core = context.facts.stack.core
     path = runtime.core or (str(core.path) if core is not None else "unknown")
@@ -167,11 +167,11 @@ def _report_result(context: CheckContext, runtime: Runtime) -> Finding:
         expected="every operation returns",
         observed=f"{len(failed)} failures",
         remedy=repair(context),
-        verify=run_python(context, _reproduction(failed[0].name)),
+        verify=run_python(context, _format_reproduction(failed[0].name)),
     )
 
 
-def _reproduction(operation: str) -> str:
+def _format_reproduction(operation: str) -> str:
     """A line of Python that fails as the operation did, for the kinds that fail most."""
     if operation.startswith(_IMPORT):
         return f"import PIL.{operation.removeprefix(_IMPORT)}"

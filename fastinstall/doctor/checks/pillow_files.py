@@ -58,7 +58,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
     if stack.directory is None:
         yield _SAY.skipped(why_no_stack(context.facts))
         return
-    judges = (_core, _versions, _report_recorded, _report_stray, _foreign)
+    judges = (_report_core, _report_versions, _report_recorded, _report_stray, _report_foreign_modules)
     problems = tuple(finding for judge in judges for finding in judge(context))
     yield from problems or (_report_intact(context),)
 
@@ -71,30 +71,30 @@ def _report_intact(context: CheckContext) -> Finding:
     return _SAY.ok(message, evidence=(record.place,), verify=record.verify)
 
 
-def _core(context: CheckContext) -> Iterator[Finding]:
-    stack, verify = context.facts.stack, show_files(_directory(context))
+def _report_core(context: CheckContext) -> Iterator[Finding]:
+    stack, verify = context.facts.stack, show_files(_locate_package(context))
     expected = f"PIL/_imaging{context.facts.interpreter.extension_suffix}"
     if stack.core is None and stack.foreign_cores:
         wrong = f"the imaging core has the wrong ABI tag: this Python is {context.facts.interpreter.abi}"
         message = other_libc(context.facts) or wrong
         told = Details(evidence=stack.foreign_cores, expected=expected, verify=verify)
-        yield _problem(context, Status.ERROR, message, told)
+        yield _report_problem(context, Status.ERROR, message, told)
     elif stack.core is None:
         message = "the imaging core is missing"
-        yield _problem(context, Status.ERROR, message, Details(expected=expected, verify=verify))
+        yield _report_problem(context, Status.ERROR, message, Details(expected=expected, verify=verify))
     elif not stack.core.readable:
         message = f"the imaging core is damaged: {stack.core.problem}"
         evidence, verify = (f"{stack.core.path}, {stack.core.size} bytes",), show_files(stack.core.path)
-        yield _problem(context, Status.ERROR, message, Details(evidence=evidence, verify=verify))
+        yield _report_problem(context, Status.ERROR, message, Details(evidence=evidence, verify=verify))
 
 
-def _versions(context: CheckContext) -> Iterator[Finding]:
+def _report_versions(context: CheckContext) -> Iterator[Finding]:
     stack = context.facts.stack
     if stack.core is not None and (conflict := version_conflict(stack)):
         message, path = f"PIL is mixed from two versions: {conflict}", loaded_file(stack.core)
         verify = show_strings(path, f"^{stack.core.version}$")
         told = Details(evidence=(str(path),), expected=str(stack.version), verify=verify)
-        yield _problem(context, Status.ERROR, message, told)
+        yield _report_problem(context, Status.ERROR, message, told)
 
 
 def _report_recorded(context: CheckContext) -> Iterator[Finding]:
@@ -104,49 +104,50 @@ def _report_recorded(context: CheckContext) -> Iterator[Finding]:
     whose, verify = record.title, record.verify
     modules, libraries, other = _divide(record.altered)
     stated = (
-        (modules, Status.ERROR, f"extension modules are not those of {whose}: {_names(modules)}"),
-        (libraries, Status.ERROR, f"bundled libraries are not those of {whose}: {_names(libraries)}"),
+        (modules, Status.ERROR, f"extension modules are not those of {whose}: {_join_names(modules)}"),
+        (libraries, Status.ERROR, f"bundled libraries are not those of {whose}: {_join_names(libraries)}"),
         (other, Status.WARNING, f"{len(other)} files differ from those of {whose}"),
         (record.missing, Status.ERROR, f"{len(record.missing)} files of {whose} are missing"),
     )
     for files, status, message in stated:
         if files:
-            yield _problem(context, status, message, Details(evidence=files, verify=verify))
+            yield _report_problem(context, status, message, Details(evidence=files, verify=verify))
 
 
 def _report_stray(context: CheckContext) -> Iterator[Finding]:
     if find_fitting_record(context) is None:
         return
-    foreign = (*_of_another_python(context), *context.facts.stack.foreign_cores)
+    foreign = (*_list_files_of_another_python(context), *context.facts.stack.foreign_cores)
     modules, libraries, files = _divide(tuple(name for name in find_unclaimed_files(context) if name not in foreign))
     other = (*libraries, *files)
     if modules:
-        message = f"stray extension modules that no distribution claims: {_names(modules)}"
-        yield _problem(context, Status.ERROR, message, _make_details(context, modules))
+        message = f"stray extension modules that no distribution claims: {_join_names(modules)}"
+        yield _report_problem(context, Status.ERROR, message, _make_details(context, modules))
     if other:
         message = f"{len(other)} files below PIL/ that no distribution claims"
-        yield _problem(context, Status.WARNING, message, _make_details(context, other))
+        yield _report_problem(context, Status.WARNING, message, _make_details(context, other))
 
 
-def _foreign(context: CheckContext) -> Iterator[Finding]:
+def _report_foreign_modules(context: CheckContext) -> Iterator[Finding]:
     """Modules that this Python passes over; a core among them is grave only where there is no other."""
     stack = context.facts.stack
     if stack.core is not None and stack.foreign_cores:
-        whose = _whose(context, stack.foreign_cores)
+        whose = _describe_foreign_python(context, stack.foreign_cores)
         message = f"a core for {whose} lies beside the right one"
-        yield _problem(context, Status.WARNING, message, _make_details(context, stack.foreign_cores))
-    modules = tuple(name for name in _of_another_python(context) if name not in stack.foreign_cores)
+        yield _report_problem(context, Status.WARNING, message, _make_details(context, stack.foreign_cores))
+    modules = tuple(name for name in _list_files_of_another_python(context) if name not in stack.foreign_cores)
     if modules:
-        message = f"extension modules for {_whose(context, modules)}, which this one never loads: {_names(modules)}"
-        yield _problem(context, Status.WARNING, message, _make_details(context, modules))
+        whose = _describe_foreign_python(context, modules)
+        message = f"extension modules for {whose}, which this one never loads: {_join_names(modules)}"
+        yield _report_problem(context, Status.WARNING, message, _make_details(context, modules))
 
 
-def _whose(context: CheckContext, names: tuple[str, ...]) -> str:
+def _describe_foreign_python(context: CheckContext, names: tuple[str, ...]) -> str:
     """What modules are for that this Python passes over."""
     return "a Python on another C library" if names_of_other_libc(context.facts, names) == names else "another Python"
 
 
-def _of_another_python(context: CheckContext) -> tuple[str, ...]:
+def _list_files_of_another_python(context: CheckContext) -> tuple[str, ...]:
     suffix = context.facts.interpreter.extension_suffix
     tagged = (name for name in find_unclaimed_files(context) if _TAGGED.search(name))
     return tuple(name for name in tagged if not name.endswith(suffix))
@@ -157,12 +158,12 @@ def _make_details(context: CheckContext, files: tuple[str, ...]) -> Details:
     return Details(evidence=files, verify=show_files(*(packages / name for name in files[:_LISTED])))
 
 
-def _problem(context: CheckContext, status: Status, message: str, told: Details) -> Finding:
+def _report_problem(context: CheckContext, status: Status, message: str, told: Details) -> Finding:
     told |= Details(evidence=listing(told.get("evidence", ())), remedy=repair(context))
     return _SAY.say(status, message, **told)
 
 
-def _directory(context: CheckContext) -> PurePath:
+def _locate_package(context: CheckContext) -> PurePath:
     return context.facts.interpreter.site_packages / "PIL"
 
 
@@ -173,7 +174,7 @@ def _divide(files: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...], t
     return modules, libraries, tuple(name for name in files if name not in (*modules, *libraries))
 
 
-def _names(files: tuple[str, ...]) -> str:
+def _join_names(files: tuple[str, ...]) -> str:
     return ", ".join(dict.fromkeys(name.rpartition("/")[2].partition(".")[0] for name in files))
 
 
@@ -208,7 +209,7 @@ def find_fitting_record(context: CheckContext) -> Recorded | None:
 def find_unclaimed_files(context: CheckContext) -> tuple[str, ...]:
     """Give the files below `PIL/` that neither a RECORD nor a record of conda's names."""
     claims = (claimant.claim for claimant in claimants(context.facts) if claimant.claim is not None)
-    known = {path for claim in claims for path in _in_packages(context, claim.files)}
+    known = {path for claim in claims for path in _list_record_paths(context, claim.files)}
     return tuple(name for name in context.facts.stack.unclaimed if name not in known)
 
 
@@ -219,8 +220,8 @@ def _record(context: CheckContext, claimant: Claimant) -> Recorded | None:
             title=claimant.title,
             place=claimant.place,
             files=len(claim.files),
-            altered=_in_packages(context, claim.altered),
-            missing=_in_packages(context, claim.missing),
+            altered=_list_record_paths(context, claim.altered),
+            missing=_list_record_paths(context, claim.missing),
             verify=compare_with_conda(context, records(context, claimant.package)[0]),
         )
     if owner is None or not owner.has_record:
@@ -235,7 +236,7 @@ def _record(context: CheckContext, claimant: Claimant) -> Recorded | None:
     )
 
 
-def _in_packages(context: CheckContext, paths: tuple[str, ...]) -> tuple[str, ...]:
+def _list_record_paths(context: CheckContext, paths: tuple[str, ...]) -> tuple[str, ...]:
     """Paths of the prefix as a RECORD has them; compiled modules aside, which Python writes anew as it likes."""
     packages = f"{relative_to_prefix(context.facts, context.facts.interpreter.site_packages)}/"
     return tuple(path.removeprefix(packages) for path in paths if not path.endswith(".pyc"))

@@ -83,14 +83,14 @@ def _report_absent(context: CheckContext) -> Finding:
 
 
 def _report_failed(context: CheckContext, runtime: Runtime) -> Finding:
-    cause = _cause(context) or _damaged(context)
+    cause = _describe_cause(context) or _describe_damaged_library(context)
     if runtime.signal:
         message = f"the import of PIL kills the interpreter with {runtime.signal}"
     else:
         message = "PIL cannot be imported"
     return _SAY.error(
         f"{message}: {cause or runtime.error or 'the interpreter gave no reason'}",
-        evidence=_evidence(context.facts.stack),
+        evidence=_list_evidence(context.facts.stack),
         expected="import PIL.Image succeeds",
         observed=runtime.error or runtime.signal,
         remedy=repair(context),
@@ -99,9 +99,9 @@ def _report_failed(context: CheckContext, runtime: Runtime) -> Finding:
 
 
 def _report_unexecuted(context: CheckContext) -> Finding:
-    cause = _cause(context) or _lacks(context.facts.stack)
+    cause = _describe_cause(context) or _describe_lacking_libraries(context.facts.stack)
     if cause:
-        message, evidence = f"PIL cannot be imported: {cause}", _evidence(context.facts.stack)
+        message, evidence = f"PIL cannot be imported: {cause}", _list_evidence(context.facts.stack)
         return _SAY.error(message, evidence=evidence, remedy=repair(context), verify=_list(context))
     version = context.facts.stack.version or "of unknown version"
     message = f"PIL {version} is complete enough to be imported; nothing was executed"
@@ -113,7 +113,7 @@ def _list(context: CheckContext) -> str:
     return show_files(context.facts.interpreter.site_packages / "PIL")
 
 
-def _cause(context: CheckContext) -> str:
+def _describe_cause(context: CheckContext) -> str:
     stack = context.facts.stack
     if not stack.has_init:
         return "PIL/__init__.py is missing, so PIL is a namespace package (module 'PIL' has no attribute 'Image')"
@@ -128,19 +128,19 @@ def _cause(context: CheckContext) -> str:
     return version_conflict(stack)
 
 
-def _damaged(context: CheckContext) -> str:
+def _describe_damaged_library(context: CheckContext) -> str:
     """A library of the core that is there and cannot be loaded."""
     mine = code_files(context)
     needs = (need for need in lacking(context) if need.needed_by in mine and need.problem != "not found")
     return next((f"{need.name} is damaged: {need.problem}" for need in needs), "")
 
 
-def _lacks(stack: InstalledStack) -> str:
+def _describe_lacking_libraries(stack: InstalledStack) -> str:
     libraries = stack.core.libraries if stack.core is not None else ()
     lost = ", ".join(library.soname for library in libraries if library.path is None)
     return f"the core needs {lost}, not found by the loader's rules" if lost else ""
 
 
-def _evidence(stack: InstalledStack) -> tuple[str, ...]:
+def _list_evidence(stack: InstalledStack) -> tuple[str, ...]:
     core = (f"{stack.core.path}, {stack.core.size} bytes",) if stack.core is not None else ()
     return (str(stack.directory), *core, *listing(stack.foreign_cores))

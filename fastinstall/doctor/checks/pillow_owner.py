@@ -63,7 +63,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
         return
     if is_of_the_system(context.facts):
         message = "PIL is the operating system's: its package manager keeps account of the files"
-        yield _SAY.ok(message, evidence=(str(stack.directory),), verify=show_files(*_directory(stack)))
+        yield _SAY.ok(message, evidence=(str(stack.directory),), verify=show_files(*_list_package_directory(stack)))
         return
     states = (
         _report_contested,
@@ -72,17 +72,17 @@ def check(context: CheckContext) -> Iterator[Finding]:
         _report_unowned,
         _report_unrecorded,
         _report_exposed,
-        _unknown_to_conda,
+        _report_unknown_to_conda,
     )
     problems = tuple(finding for state in states for finding in state(context, found))
-    yield from problems or (_single(context, found[0]),)
+    yield from problems or (_report_single_owner(context, found[0]),)
 
 
-def _directory(stack: InstalledStack) -> tuple[PurePath, ...]:
+def _list_package_directory(stack: InstalledStack) -> tuple[PurePath, ...]:
     return (stack.directory,) if stack.directory is not None else ()
 
 
-def _single(context: CheckContext, claimant: Claimant) -> Finding:
+def _report_single_owner(context: CheckContext, claimant: Claimant) -> Finding:
     message = f"PIL belongs to {claimant.description}"
     return _SAY.ok(message, evidence=(claimant.place, *own_metadata(claimant)), verify=show_claim(context, claimant))
 
@@ -177,7 +177,7 @@ def _report_exposed(context: CheckContext, found: _Claimants) -> Iterator[Findin
         )
 
 
-def _unknown_to_conda(context: CheckContext, found: _Claimants) -> Iterator[Finding]:
+def _report_unknown_to_conda(context: CheckContext, found: _Claimants) -> Iterator[Finding]:
     """A wheel in a conda environment that is not ours; ours is told of by the check of the guards."""
     conda, is_conda = context.facts.conda, context.facts.environment.kind is EnvironmentKind.CONDA
     if not is_conda or conda is None or conda.unreadable or context.core_is_ours:
@@ -199,7 +199,7 @@ def describe_claimant(claimant: Claimant, facts: Facts) -> str:
     """What it is, since when, what it lost, and whether the core is its own."""
     whose = "the core on disk is its own" if holds_core(claimant, facts) else "the core on disk is not its own"
     since = describe_revision(bringer(facts, claimant.package.dist)) if claimant.package is not None else ""
-    return f"{claimant.place}: {claimant.description}{since}; {_lost(claimant)}{whose}"
+    return f"{claimant.place}: {claimant.description}{since}; {_describe_lost_files(claimant)}{whose}"
 
 
 def own_metadata(claimant: Claimant) -> tuple[str, ...]:
@@ -231,7 +231,7 @@ def show_claims(context: CheckContext, found: tuple[Claimant, ...]) -> str:
     return show_lines(pattern, *(packages / name / "RECORD" for name in named), *kept)
 
 
-def _lost(claimant: Claimant) -> str:
+def _describe_lost_files(claimant: Claimant) -> str:
     claim = claimant.claim
     counted = ((len(claim.altered), "altered"), (len(claim.missing), "missing")) if claim is not None else ()
     return "".join(f"{number} of its files {what}; " for number, what in counted if number)

@@ -40,9 +40,9 @@ def check(context: CheckContext) -> Iterator[Finding]:
     elif not wanted:
         yield _SAY.skipped(f"the recipe {context.recipe.name} builds no SIMD kernels")
     elif core.levels:
-        lacking = (_lacking_copy(context, core, copy) for copy in whole_copies(core))
+        lacking = (_report_lacking_copy(context, core, copy) for copy in whole_copies(core))
         yield from [finding for finding in lacking if finding is not None] or (_report_complete(context, core),)
-    elif not (missing := _missing(context, core.simd_symbols)):
+    elif not (missing := _list_missing_symbols(context, core.simd_symbols)):
         yield _report_complete(context, core)
     elif len(missing) < len(wanted):
         yield _report_partial(context, core, missing)
@@ -50,13 +50,13 @@ def check(context: CheckContext) -> Iterator[Finding]:
         yield _report_none_active(context, core, missing)
 
 
-def _missing(context: CheckContext, symbols: tuple[str, ...]) -> tuple[str, ...]:
-    left_out = _left_out(context)
+def _list_missing_symbols(context: CheckContext, symbols: tuple[str, ...]) -> tuple[str, ...]:
+    left_out = _list_omitted_symbols(context)
     wanted = context.recipe.expect.symbols
     return tuple(symbol for symbol in wanted if symbol not in symbols and symbol not in left_out)
 
 
-def _left_out(context: CheckContext) -> tuple[str, ...]:
+def _list_omitted_symbols(context: CheckContext) -> tuple[str, ...]:
     """What the core in place lacked already when it was set up, because a part of the kernels was left out."""
     receipt = context.receipt
     if receipt is None or not context.core_is_ours or not receipt.core.simd_symbols:
@@ -65,8 +65,8 @@ def _left_out(context: CheckContext) -> tuple[str, ...]:
 
 
 def _report_complete(context: CheckContext, core: ImagingCore) -> Finding:
-    wanted, left_out = context.recipe.expect.symbols, _left_out(context)
-    where = f"every copy of the core, {_names(core)}" if core.levels else "the core"
+    wanted, left_out = context.recipe.expect.symbols, _list_omitted_symbols(context)
+    where = f"every copy of the core, {_join_levels(core)}" if core.levels else "the core"
     verify = show_symbols(loaded_file(core), wanted[0])
     if left_out:
         message = f"{len(wanted) - len(left_out)} of {len(wanted)} symbols of SIMD kernels are in {where}"
@@ -76,12 +76,12 @@ def _report_complete(context: CheckContext, core: ImagingCore) -> Finding:
     return _SAY.ok(message, evidence=wanted, verify=verify)
 
 
-def _names(core: ImagingCore) -> str:
+def _join_levels(core: ImagingCore) -> str:
     return ", ".join(copy.level for copy in whole_copies(core))
 
 
-def _lacking_copy(context: CheckContext, core: ImagingCore, copy: CoreLevel) -> Finding | None:
-    missing, wanted = _missing(context, copy.simd_symbols), context.recipe.expect.symbols
+def _report_lacking_copy(context: CheckContext, core: ImagingCore, copy: CoreLevel) -> Finding | None:
+    missing, wanted = _list_missing_symbols(context, copy.simd_symbols), context.recipe.expect.symbols
     if not missing:
         return None
     some = f"only some of the SIMD kernels: {len(copy.simd_symbols)} of {len(wanted)} symbols"
@@ -115,10 +115,12 @@ def _report_none_active(context: CheckContext, core: ImagingCore, missing: tuple
         evidence=(f"{core.path} defines none of {', '.join(missing)}",), verify=count_symbols(core.path, missing[0])
     )
     if context.receipt is not None:
-        return _lacking(context, Status.ERROR, "the SIMD kernels are gone: the core in place has none", told)
-    if pretender := _pretender(context):
+        return _report_lacking_kernels(
+            context, Status.ERROR, "the SIMD kernels are gone: the core in place has none", told
+        )
+    if pretender := _find_simd_claimant(context):
         message = f"{pretender} calls itself SIMD, but its core has no SIMD kernels"
-        return _lacking(context, Status.WARNING, message, told)
+        return _report_lacking_kernels(context, Status.WARNING, message, told)
     if context.facts.cpu.architecture != "x86_64":
         architecture = context.facts.cpu.architecture
         return _SAY.skipped(f"this is stock Pillow; there are no SIMD kernels for {architecture}", **told)
@@ -126,12 +128,12 @@ def _report_none_active(context: CheckContext, core: ImagingCore, missing: tuple
     return _SAY.hint("this is stock Pillow, without SIMD kernels", **told)
 
 
-def _lacking(context: CheckContext, status: Status, message: str, told: Details) -> Finding:
+def _report_lacking_kernels(context: CheckContext, status: Status, message: str, told: Details) -> Finding:
     told |= Details(expected=f"{len(context.recipe.expect.symbols)} symbols of SIMD kernels", observed="none")
     told["remedy"] = repair(context)
     return _SAY.say(status, message, **told)
 
 
-def _pretender(context: CheckContext) -> str:
+def _find_simd_claimant(context: CheckContext) -> str:
     names = (f"{owner.distribution.name} {owner.distribution.version}" for owner in context.facts.stack.owners)
     return next((name for name in names if "simd" in name), "")

@@ -57,29 +57,32 @@ def check(context: CheckContext) -> Iterator[Finding]:
     if receipt is None:
         yield _SAY.skipped("no receipt: fastinstall has set up nothing here")
         return
-    differences = (*_differences(context.facts, receipt), *package_differences(context.facts, receipt))
+    differences = (*_describe_differences(context.facts, receipt), *package_differences(context.facts, receipt))
     if not differences:
-        message, evidence = f"{_ours(receipt)} is in place as it was set up", (f"set up: {receipt.created_at}",)
+        message, evidence = (
+            f"{_name_own_stack(receipt)} is in place as it was set up",
+            (f"set up: {receipt.created_at}",),
+        )
         yield _SAY.ok(message, evidence=evidence, verify=_show(context.facts))
         return
     owners = tuple(f"{claimant.place}: {claimant.description}" for claimant in claimants(context.facts))
     yield _SAY.error(
-        _story(context.facts, receipt),
+        _describe_cause(context.facts, receipt),
         evidence=(
             *differences,
             *owners,
-            *_intent(context.facts, receipt),
+            *_describe_intent(context.facts, receipt),
             *describe_missing_guards(context.facts, receipt),
             f"set up: {receipt.created_at}",
         ),
-        expected=f"{_ours(receipt)}, core sha256 {receipt.core.sha256[:16]}",
+        expected=f"{_name_own_stack(receipt)}, core sha256 {receipt.core.sha256[:16]}",
         observed=_describe_stack(context.facts.stack, receipt),
         remedy=repair(context),
         verify=_show(context.facts),
     )
 
 
-def _intent(facts: Facts, receipt: Receipt) -> Iterator[str]:
+def _describe_intent(facts: Facts, receipt: Receipt) -> Iterator[str]:
     from fastinstall.doctor.intent import intent_of  # noqa: PLC0415 (only where something was replaced)
 
     intent = intent_of(facts, receipt)
@@ -94,52 +97,52 @@ def _show(facts: Facts) -> str:
     return show_digests(core.path, *(copy.path for copy in core.levels))
 
 
-def _differences(facts: Facts, receipt: Receipt) -> Iterator[str]:
+def _describe_differences(facts: Facts, receipt: Receipt) -> Iterator[str]:
     stack = facts.stack
-    if _python_changed(facts, receipt):
+    if _has_python_changed(facts, receipt):
         yield f"Python was {receipt.python_version}, is {facts.interpreter.version}"
     if stack.core is None:
         yield f"{receipt.core.path} is gone"
     elif stack.core.sha256 != receipt.core.sha256:
         yield f"{stack.core.path} has sha256 {stack.core.sha256[:16]}, was {receipt.core.sha256[:16]}"
-    for path in _changed_copies(stack, receipt):
+    for path in _list_changed_copies(stack, receipt):
         yield f"{path} is not what {receipt.metadata} records"
-    if receipt.metadata not in _metadata(stack):
+    if receipt.metadata not in _list_metadata(stack):
         yield f"{receipt.metadata} is gone"
     if stack.directory is not None and stack.version != receipt.stack_version:
         yield f"PIL/_version.py says {stack.version or 'nothing'}, said {receipt.stack_version}"
 
 
-def _story(facts: Facts, receipt: Receipt) -> str:
+def _describe_cause(facts: Facts, receipt: Receipt) -> str:
     """The one cause that explains the differences best."""
-    stack, ours = facts.stack, _ours(receipt)
-    if _python_changed(facts, receipt):
+    stack, ours = facts.stack, _name_own_stack(receipt)
+    if _has_python_changed(facts, receipt):
         return f"Python changed from {receipt.python_version} to {facts.interpreter.version} under {ours}"
     if stack.directory is None:
         return f"{ours} was uninstalled{removed_by(facts, receipt)}, and PIL is gone"
-    if (owner := _replacement(facts, receipt)) is not None:
+    if (owner := _find_replacing_owner(facts, receipt)) is not None:
         return f"{ours} was replaced by {replacement(facts, owner)}"
     if (package := other_package(facts, receipt)) is not None:
         return f"{ours} was replaced by {package}"
-    return _without_author(stack, receipt)
+    return _describe_unattributed_change(stack, receipt)
 
 
-def _without_author(stack: InstalledStack, receipt: Receipt) -> str:
-    ours = _ours(receipt)
+def _describe_unattributed_change(stack: InstalledStack, receipt: Receipt) -> str:
+    ours = _name_own_stack(receipt)
     if stack.core is None:
         return f"the imaging core of {ours} was removed"
     if stack.core.sha256 != receipt.core.sha256:
         return f"the imaging core of {ours} was altered by something that left no trace in the metadata"
-    if receipt.metadata not in _metadata(stack):
+    if receipt.metadata not in _list_metadata(stack):
         return f"the metadata of {ours} is gone, its files are still there"
-    if copies := _changed_copies(stack, receipt):
+    if copies := _list_changed_copies(stack, receipt):
         return f"the code of {ours} was replaced behind its core, in {len(copies)} of its copies"
     if stack.version == receipt.stack_version:
         return f"conda's record of {ours} is gone, its files are still there"
     return f"half of {ours} was replaced: its core is there, PIL/_version.py says {stack.version or 'nothing'}"
 
 
-def _changed_copies(stack: InstalledStack, receipt: Receipt) -> tuple[str, ...]:
+def _list_changed_copies(stack: InstalledStack, receipt: Receipt) -> tuple[str, ...]:
     """Copies of the core that are missing or altered, by our RECORD."""
     names = {copy.path.name for copy in stack.core.levels} if stack.core is not None else set()
     ours = (owner for owner in stack.owners if owner.distribution.metadata == receipt.metadata)
@@ -147,7 +150,7 @@ def _changed_copies(stack: InstalledStack, receipt: Receipt) -> tuple[str, ...]:
     return tuple(path for path in wrong if PurePath(path).name in names)
 
 
-def _replacement(facts: Facts, receipt: Receipt) -> Owner | None:
+def _find_replacing_owner(facts: Facts, receipt: Receipt) -> Owner | None:
     """Who brought what is there: the one whose record lists this core, else the latest that is not ours."""
     stack = facts.stack
     if stack.core is not None and stack.core.sha256 != receipt.core.sha256:
@@ -162,19 +165,19 @@ def _describe_stack(stack: InstalledStack, receipt: Receipt) -> str:
     if stack.directory is None:
         return "no PIL"
     core = f"core sha256 {stack.core.sha256[:16]}" if stack.core is not None else "no core"
-    altered = ", altered behind it" if _changed_copies(stack, receipt) else ""
+    altered = ", altered behind it" if _list_changed_copies(stack, receipt) else ""
     return f"PIL {stack.version or 'of unknown version'}, {core}{altered}"
 
 
-def _python_changed(facts: Facts, receipt: Receipt) -> bool:
+def _has_python_changed(facts: Facts, receipt: Receipt) -> bool:
     return minor(facts.interpreter.version) != minor(receipt.python_version)
 
 
-def _metadata(stack: InstalledStack) -> tuple[str, ...]:
+def _list_metadata(stack: InstalledStack) -> tuple[str, ...]:
     return tuple(owner.distribution.metadata for owner in stack.owners)
 
 
-def _ours(receipt: Receipt) -> str:
+def _name_own_stack(receipt: Receipt) -> str:
     return f"{receipt.distribution} {receipt.version}"
 
 

@@ -38,7 +38,7 @@ _TRANSACTIONS = "share/fastinstall/tx"
 
 def check(context: CheckContext) -> Iterator[Finding]:
     """Judge journals and receipt, and what they hold."""
-    problems = (*_unreadable(context), *_report_gone(context), *_report_held_bytes(context))
+    problems = (*_report_unreadable(context), *_report_gone(context), *_report_held_bytes(context))
     yield from problems or (_report_success(context),)
 
 
@@ -47,26 +47,26 @@ def _report_success(context: CheckContext) -> Finding:
     if context.receipt is None and not past.setups:
         return _SAY.ok("fastinstall has changed nothing here that could be undone")
     held = f", for which {format_bytes(past.held_bytes)} are kept" if past.held_bytes is not None else ""
-    return _SAY.ok(f"what fastinstall has changed here can be undone{held}", verify=_shown(context))
+    return _SAY.ok(f"what fastinstall has changed here can be undone{held}", verify=_show_transactions(context))
 
 
-def _shown(context: CheckContext) -> str:
+def _show_transactions(context: CheckContext) -> str:
     return show_files(context.facts.environment.prefix / _TRANSACTIONS)
 
 
-def _unreadable(context: CheckContext) -> Iterator[Finding]:
+def _report_unreadable(context: CheckContext) -> Iterator[Finding]:
     for each in context.facts.past.unreadable:
         say = _SAY.warning if each.is_later else _SAY.error
         yield say(
             each.problem,
             evidence=(str(each.file),),
             expected="what this fastinstall can read",
-            remedy=_help(context, each),
+            remedy=_make_remedy(context, each),
             verify=show_text(each.file),
         )
 
 
-def _help(context: CheckContext, unreadable: Unreadable) -> Remedy:
+def _make_remedy(context: CheckContext, unreadable: Unreadable) -> Remedy:
     if unreadable.is_later:
         wanted = f"fastinstall {unreadable.writer}" if unreadable.writer else "a later fastinstall"
         return Remedy(text=f"go on with {wanted}: python -m pip install --upgrade fastinstall")
@@ -91,7 +91,7 @@ def _report_gone(context: CheckContext) -> Iterator[Finding]:
         f"the setup of {what} cannot be undone: what it had moved aside was deleted or given up",
         expected=str(directory),
         observed="not there",
-        verify=_shown(context),
+        verify=_show_transactions(context),
     )
 
 
@@ -104,5 +104,5 @@ def _report_held_bytes(context: CheckContext) -> Iterator[Finding]:
         yield _SAY.hint(
             told,
             remedy=Remedy(text=text, command=command(context, "rollback --forget")),
-            verify=_shown(context),
+            verify=_show_transactions(context),
         )

@@ -71,15 +71,15 @@ def map_code(image: ElfImage) -> CodeMap:
     """
     sections = read_sections(image)
     parts = [
-        (_address(image, section), section)
+        (_map_section(image, section), section)
         for section in sections
         if section.kind == _PROGRAM_BITS and section.flags & _EXECUTABLE_SECTION and section.size
     ]
-    bounds = _bounds(image, sections)
-    stubs = tuple((address, _content(image, each)) for address, each in parts if each.name.startswith(".plt"))
-    regions = [(address, _content(image, each)) for address, each in parts if not each.name.startswith(".plt")]
+    bounds = _find_function_bounds(image, sections)
+    stubs = tuple((address, _read_section(image, each)) for address, each in parts if each.name.startswith(".plt"))
+    regions = [(address, _read_section(image, each)) for address, each in parts if not each.name.startswith(".plt")]
     if not parts:
-        regions = list(_regions_of_segments(image, bounds))
+        regions = list(_list_segment_regions(image, bounds))
     _check_extent(image, regions)
     pieces = tuple(piece for address, content in sorted(regions) for piece in _cut(address, content, bounds))
     return CodeMap(pieces=pieces, trampolines=stubs, bounded=bool(bounds) and bool(parts))
@@ -108,7 +108,7 @@ def _check_extent(image: ElfImage, regions: list[tuple[int, bytes]]) -> None:
         raise ElfError(image.path, "malformed: code beyond the last address")
 
 
-def _regions_of_segments(image: ElfImage, bounds: dict[int, int]) -> Iterator[tuple[int, bytes]]:
+def _list_segment_regions(image: ElfImage, bounds: dict[int, int]) -> Iterator[tuple[int, bytes]]:
     """Without section headers: what the unwind table covers, because an executable segment may hold data too."""
     for segment in image.of_kind(LOAD):
         if segment.flags & EXECUTABLE:
@@ -120,7 +120,7 @@ def _regions_of_segments(image: ElfImage, bounds: dict[int, int]) -> Iterator[tu
                 yield segment.address, image.read(segment.offset, segment.size)
 
 
-def _address(image: ElfImage, section: Section) -> int:
+def _map_section(image: ElfImage, section: Section) -> int:
     """Where a section with code is mapped to."""
     for segment in image.of_kind(LOAD):
         if segment.offset <= section.offset and section.offset + section.size <= segment.offset + segment.size:
@@ -128,7 +128,7 @@ def _address(image: ElfImage, section: Section) -> int:
     raise ElfError(image.path, f"malformed: no segment holds the section {section.name}")
 
 
-def _content(image: ElfImage, section: Section) -> bytes:
+def _read_section(image: ElfImage, section: Section) -> bytes:
     return image.read(section.offset, section.size)
 
 
@@ -151,15 +151,15 @@ def _align_end(end: int, following: int) -> int:
     return min(-(-end // 16) * 16, following - 1)
 
 
-def _bounds(image: ElfImage, sections: tuple[Section, ...]) -> dict[int, int]:
+def _find_function_bounds(image: ElfImage, sections: tuple[Section, ...]) -> dict[int, int]:
     """Ends of functions by their beginnings; an end may be unknown, and is the beginning then."""
     bounds: dict[int, int] = {}
-    for start, end in (*_of_unwind_table(image), *_of_symbols(image, sections)):
+    for start, end in (*_list_unwind_bounds(image), *_list_symbol_bounds(image, sections)):
         bounds[start] = max(end, bounds.get(start, 0))
     return bounds
 
 
-def _of_symbols(image: ElfImage, sections: tuple[Section, ...]) -> Iterator[tuple[int, int]]:
+def _list_symbol_bounds(image: ElfImage, sections: tuple[Section, ...]) -> Iterator[tuple[int, int]]:
     static = next((section for section in sections if section.kind == STATIC_SYMBOLS), None)
     tables = [symbol_entries(image)]
     if static is not None:
@@ -170,7 +170,7 @@ def _of_symbols(image: ElfImage, sections: tuple[Section, ...]) -> Iterator[tupl
                 yield address, address + size
 
 
-def _of_unwind_table(image: ElfImage) -> Iterator[tuple[int, int]]:
+def _list_unwind_bounds(image: ElfImage) -> Iterator[tuple[int, int]]:
     for segment in image.of_kind(_EH_FRAME)[:1]:
         content = image.read(segment.offset, segment.size)
         if content[:4] != _SORTED_TABLE or len(content) < _UNWIND_HEADER:
@@ -178,10 +178,13 @@ def _of_unwind_table(image: ElfImage) -> Iterator[tuple[int, int]]:
         (count,) = struct.unpack_from("<I", content, 8)
         size = min(8 * count, (len(content) - _UNWIND_HEADER) // 8 * 8)
         for start, description in struct.iter_unpack("<ii", content[_UNWIND_HEADER : _UNWIND_HEADER + size]):
-            yield segment.address + start, segment.address + start + _length(image, segment.address + description)
+            yield (
+                segment.address + start,
+                segment.address + start + _read_function_length(image, segment.address + description),
+            )
 
 
-def _length(image: ElfImage, description: int) -> int:
+def _read_function_length(image: ElfImage, description: int) -> int:
     """Of a function, by its description's second number; both are 32 bits wide where the table's are."""
     return int(struct.unpack("<I", image.read_at(description + 12, 4))[0])
 

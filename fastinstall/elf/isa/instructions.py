@@ -87,7 +87,7 @@ def count_and_refer(content: bytes, address: int) -> tuple[Counter[int], Referen
 
     instructions = list(Decoder(64, content, ip=address))
     codes = list(map(_CODE, instructions))
-    branching, through, writing = _kinds()
+    branching, through, writing = _list_code_kinds()
     own = range(address, address + len(content))
     branches = {each.near_branch_target for each in compress(instructions, map(branching.__contains__, codes))}
     relative = [
@@ -109,10 +109,10 @@ def demand_of(code: int) -> InstructionRequirement:
     instruction = Instruction()
     instruction.code = code  # type: ignore[assignment]  # iced's annotations take its integers for classes
     description = OpCodeInfo(code)  # type: ignore[arg-type]  # likewise
-    features = kernel_names(_names(CpuidFeature)[feature] for feature in instruction.cpuid_features())
+    features = kernel_names(_list_names(CpuidFeature)[feature] for feature in instruction.cpuid_features())
     counts_zeros = description.instruction_string.startswith("TZCNT")  # runs as BSF, and compilers rely on that
     asked: frozenset[str] = frozenset() if counts_zeros else features
-    style = _style(description, features) if code != Code.INVALID else Style.NONE
+    style = _choose_style(description, features) if code != Code.INVALID else Style.NONE
     return InstructionRequirement(features=asked, style=style, is_plain=not asked and style is Style.OTHER)
 
 
@@ -152,23 +152,23 @@ def describe(content: bytes, address: int = 0) -> tuple[str, tuple[str, ...]]:
 
 
 @cache
-def _names(enumeration: type) -> dict[int, str]:
+def _list_names(enumeration: type) -> dict[int, str]:
     return {value: name for name, value in vars(enumeration).items() if isinstance(value, int)}
 
 
 @cache
-def _kinds() -> tuple[frozenset[int], frozenset[int], frozenset[int]]:
+def _list_code_kinds() -> tuple[frozenset[int], frozenset[int], frozenset[int]]:
     """Codes of branches that may leave a function, of those through a pointer, and of stores to memory."""
     from iced_x86 import Code  # noqa: PLC0415 (takes 11 ms)
 
-    names = _names(Code)
+    names = _list_names(Code)
     near = {code for code, name in names.items() if name.endswith("REL32_64") and name[0] in "CJ"} | {Code.JMP_REL8_64}
     through = frozenset({Code.CALL_RM64, Code.JMP_RM64})
     stores = ("MOV_RM8_", "MOV_RM16_", "MOV_RM32_", "MOV_RM64_", "OR_RM", "AND_RM", "XCHG_RM", "MOVUPS_XMMM", "MOVAPS_")
     return frozenset(near), through, frozenset(code for code, name in names.items() if name.startswith(stores))
 
 
-def _style(description: object, features: frozenset[str]) -> Style:
+def _choose_style(description: object, features: frozenset[str]) -> Style:
     from iced_x86 import EncodingKind  # noqa: PLC0415 (takes 11 ms)
 
     text, encoding = description.instruction_string, description.encoding  # type: ignore[attr-defined]
@@ -337,20 +337,23 @@ def features_of_switches(lines: Iterable[str]) -> frozenset[str] | None:
         None where it cannot be told: they name no CPU, or `-march=native`, or one that the tables here do not know;
         or they differ, as where a dispatcher's functions were compiled each for its CPU.
     """
-    found = {_of_line(line) for line in lines}
+    found = {_parse_switch_line(line) for line in lines}
     return found.pop() if len(found) == 1 else None
 
 
-def _of_line(line: str) -> frozenset[str] | None:
+def _parse_switch_line(line: str) -> frozenset[str] | None:
     switches = [word for word in line.split() if word.startswith("-m")]
-    named = [_of_march(word[7:]) if word.startswith("-march=") else _of_flag(word[2:]) for word in switches]
+    named = [
+        _list_march_features(word[7:]) if word.startswith("-march=") else _list_flag_features(word[2:])
+        for word in switches
+    ]
     known = [features for features in named if features is not None]
-    if not known or any(word.startswith("-march=") and _of_march(word[7:]) is None for word in switches):
+    if not known or any(word.startswith("-march=") and _list_march_features(word[7:]) is None for word in switches):
         return None
     return frozenset(feature for features in known for feature in features)
 
 
-def _of_march(processor: str) -> tuple[str, ...] | None:
+def _list_march_features(processor: str) -> tuple[str, ...] | None:
     if processor in LEVELS:
         return features_of_level(processor)
     level = next((level for level, names in _PROCESSORS.items() if processor in names.split()), None)
@@ -359,7 +362,7 @@ def _of_march(processor: str) -> tuple[str, ...] | None:
     return features_of_level(level) if level is not None else None
 
 
-def _of_flag(switch: str) -> tuple[str, ...] | None:
+def _list_flag_features(switch: str) -> tuple[str, ...] | None:
     feature = _SWITCHES.get(switch, switch)
     if feature not in _FLAGS and switch not in _SWITCHES:
         return None

@@ -68,10 +68,10 @@ def read_links(image: ElfImage) -> Links:
     """
     values = dict(dynamic_entries(image))
     symbols = list(SYMBOL.iter_unpack(symbol_entries(image)))
-    wanted = _asking_symbols(image, values, symbols)
+    wanted = _find_feature_query_symbols(image, values, symbols)
     pointers = dict(_read_packed_relocations(image, values))
     asking, resolvers = set(), set()
-    for place, kind, symbol, addend in _relocations(image, values):
+    for place, kind, symbol, addend in _read_relocations(image, values):
         if kind == _RELATIVE:
             pointers[place] = addend
         elif kind == _INDIRECT:
@@ -82,7 +82,7 @@ def read_links(image: ElfImage) -> Links:
             pointers[place] = symbols[symbol][4] + addend
     return Links(
         pointers=pointers,
-        exported=frozenset(_callable(values, symbols)),
+        exported=frozenset(_list_callable_addresses(values, symbols)),
         asking=frozenset(asking),
         resolvers=frozenset(resolvers),
         constant=tuple(
@@ -93,21 +93,21 @@ def read_links(image: ElfImage) -> Links:
     )
 
 
-def _asking_symbols(image: ElfImage, values: dict[int, int], symbols: list[_Symbol]) -> set[int]:
+def _find_feature_query_symbols(image: ElfImage, values: dict[int, int], symbols: list[_Symbol]) -> set[int]:
     """Indices of the undefined symbols by which other files tell the CPU's features."""
     names = all_dynamic_strings(image, values)
     imported = ((index, name) for index, (name, _, _, section, _, _) in enumerate(symbols) if name and not section)
     return {index for index, name in imported if names.text(name) in _ASKING}
 
 
-def _callable(values: dict[int, int], symbols: list[_Symbol]) -> Iterator[int]:
+def _list_callable_addresses(values: dict[int, int], symbols: list[_Symbol]) -> Iterator[int]:
     yield from (values[tag] for tag in (_INIT, _FINI) if tag in values)
     for _, information, _, section, address, _ in symbols:
         if section and information & 15 in _CALLABLE:
             yield address
 
 
-def _relocations(image: ElfImage, values: dict[int, int]) -> Iterator[tuple[int, int, int, int]]:
+def _read_relocations(image: ElfImage, values: dict[int, int]) -> Iterator[tuple[int, int, int, int]]:
     """Place, kind, symbol's index and addend of each."""
     for table, length in ((_RELA, _RELASZ), (_JMPREL, _PLTRELSZ)):
         size = values.get(length, 0)
@@ -125,15 +125,15 @@ def _read_packed_relocations(image: ElfImage, values: dict[int, int]) -> Iterato
     place = 0
     for (word,) in struct.iter_unpack("<Q", image.read_at(values[_RELR], size - size % 8)):
         if not word & 1:
-            yield word, _word_at(image, word)
+            yield word, _read_word(image, word)
             place = word + 8
             continue
         marked = (place + 8 * bit for bit in range(_WORDS_OF_A_MAP) if word >> bit + 1 & 1)
-        yield from ((each, _word_at(image, each)) for each in marked)
+        yield from ((each, _read_word(image, each)) for each in marked)
         place += 8 * _WORDS_OF_A_MAP
 
 
-def _word_at(image: ElfImage, address: int) -> int:
+def _read_word(image: ElfImage, address: int) -> int:
     return int(struct.unpack("<Q", image.read_at(address, 8))[0])
 
 
@@ -247,11 +247,11 @@ def _divide_gaps(code: CodeMap, references: list[References], links: Links) -> C
     for each in references:
         targets |= each.branches | each.data
     ordered = sorted(targets)
-    pieces = (part for piece in code.pieces for part in _parts(piece, ordered))
+    pieces = (part for piece in code.pieces for part in _split_piece(piece, ordered))
     return replace(code, pieces=tuple(pieces))
 
 
-def _parts(piece: Piece, targets: list[int]) -> Iterator[Piece]:
+def _split_piece(piece: Piece, targets: list[int]) -> Iterator[Piece]:
     if piece.known:
         yield piece
         return
@@ -343,8 +343,8 @@ class _Graph:
             self._stubs |= trampolines(content, address)
         self._through = frozenset().union(*(each.through for each in program.references))
         self._named = frozenset().union(*(each.addresses for each in program.references))
-        self._places = [self._places_of(each) for each in program.references]
-        self._targets = [self._targets_of(index) for index in range(len(program.references))]
+        self._places = [self._list_places(each) for each in program.references]
+        self._targets = [self._list_targets(index) for index in range(len(program.references))]
         self._users: dict[int, set[int]] = defaultdict(set)
         for index, targets in enumerate(self._targets):
             for target in targets - {index}:
@@ -352,7 +352,7 @@ class _Graph:
 
     def owners(self, addresses: Iterable[int]) -> set[int]:
         """The functions that hold addresses."""
-        found = {self._owner(address) for address in addresses}
+        found = {self._find_owner(address) for address in addresses}
         return {index for index in found if index >= 0}
 
     def callers(self, functions: set[int]) -> set[int]:
@@ -370,7 +370,7 @@ class _Graph:
         """
         named = (self._references[index] for index in probes | callers)
         plain = {address for each in named for address in each.writes | each.data if self._is_variable(address)}
-        pointers = {place for place, target in self._links.pointers.items() if self._owner(target) in probes}
+        pointers = {place for place, target in self._links.pointers.items() if self._find_owner(target) in probes}
         found = frozenset(plain | pointers)
         return found.union(place for place, target in self._links.pointers.items() if target in found)
 
@@ -382,11 +382,11 @@ class _Graph:
         """
         tables = self.owners(target for place, target in self._links.pointers.items() if place not in self._named)
         plain = {index for index in tables if not needs[index]}
-        reached = self._reach(self._entries(choosing) | plain, choosing)
+        reached = self._find_reached(self._find_entries(choosing) | plain, choosing)
         usual = {feature for index in reached for feature in needs[index]}
-        return reached | self._reach({index for index in tables if usual.issuperset(needs[index])}, choosing)
+        return reached | self._find_reached({index for index in tables if usual.issuperset(needs[index])}, choosing)
 
-    def _reach(self, waiting: set[int], choosing: set[int]) -> set[int]:
+    def _find_reached(self, waiting: set[int], choosing: set[int]) -> set[int]:
         reached: set[int] = set()
         while waiting:
             index = waiting.pop()
@@ -397,20 +397,20 @@ class _Graph:
             waiting |= targets & choosing if index in choosing else targets
         return reached
 
-    def _entries(self, choosing: set[int]) -> set[int]:
+    def _find_entries(self, choosing: set[int]) -> set[int]:
         chosen = set().union(*(self._targets[index] for index in choosing)) - choosing
         return (self.owners(self._links.exported) - chosen) | self.owners(self._links.resolvers)
 
-    def _owner(self, address: int) -> int:
+    def _find_owner(self, address: int) -> int:
         index = self._by_start.get(address)
         return piece_at(self._starts, self._code.pieces, address) if index is None else index
 
-    def _places_of(self, references: References) -> frozenset[int]:
+    def _list_places(self, references: References) -> frozenset[int]:
         """Variables and pointers that are referred to, those of trampolines included."""
         stubs = (self._stubs[address] for address in references.branches if address in self._stubs)
         return references.addresses.union(stubs)
 
-    def _targets_of(self, index: int) -> set[int]:
+    def _list_targets(self, index: int) -> set[int]:
         pointers, places = self._links.pointers, self._places[index]
         return self.owners(self._references[index].branches | places | {pointers.get(place, -1) for place in places})
 

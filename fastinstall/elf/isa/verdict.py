@@ -66,16 +66,16 @@ def _read_declared_isa(scan: IsaScan) -> IsaScan:
         scan,
         requires=sort_cpu_features(found),
         level=level_for(found) if told else None,
-        evidence=(*_note(scan), *recorded, "not decoded: the code itself was not looked at"),
+        evidence=(*_describe_note(scan), *recorded, "not decoded: the code itself was not looked at"),
     )
 
 
 def _decode_code(scan: IsaScan) -> IsaScan:
     with open_image(Path(scan.path)) as image:
-        return _summed_up(scan, read_usage(image))
+        return _summarize_usage(scan, read_usage(image))
 
 
-def _summed_up(scan: IsaScan, usage: Usage) -> IsaScan:
+def _summarize_usage(scan: IsaScan, usage: Usage) -> IsaScan:
     total = usage.instructions
     used = features_of(usage.functions)
     required = _collect_required_features(usage)
@@ -89,7 +89,11 @@ def _summed_up(scan: IsaScan, usage: Usage) -> IsaScan:
         level=level_for(required),
         shares={feature: round(used[feature] / total, 6) for feature in sort_cpu_features(used)},
         instructions=total,
-        evidence=(*_note(scan), *_dispatcher(usage), *_places(usage, sort_cpu_features(required))),
+        evidence=(
+            *_describe_note(scan),
+            *_describe_dispatcher(usage),
+            *_describe_places(usage, sort_cpu_features(required)),
+        ),
     )
 
 
@@ -102,23 +106,23 @@ def _collect_required_features(usage: Usage) -> set[str]:
     if usage.bounded:
         required.update(features_of(function for function in sound if function.unasked))
     if usage.wide_share > _NEARLY_ALL:
-        required |= _usual(sound)
+        required |= _find_usual_features(sound)
     return required
 
 
-def _usual(functions: list[Function]) -> set[str]:
+def _find_usual_features(functions: list[Function]) -> set[str]:
     """Features that more than half of those functions use which use any."""
     using = [function.features for function in functions if function.features]
     found = Counter(feature for features in using for feature in features)
     return {feature for feature, times in found.items() if 2 * times > len(using)}
 
 
-def _note(scan: IsaScan) -> tuple[str, ...]:
+def _describe_note(scan: IsaScan) -> tuple[str, ...]:
     declared = scan.declared
     return (f"declares to need {declared} (GNU_PROPERTY_X86_ISA_1_NEEDED)",) if declared else ()
 
 
-def _dispatcher(usage: Usage) -> Iterator[str]:
+def _describe_dispatcher(usage: Usage) -> Iterator[str]:
     if not usage.asks:
         yield "no dispatcher: neither CPUID, IRELATIVE nor __cpu_model"
         return
@@ -129,7 +133,7 @@ def _dispatcher(usage: Usage) -> Iterator[str]:
         yield "functions cannot be told apart: who calls them is unknown"
 
 
-def _places(usage: Usage, features: tuple[str, ...]) -> Iterator[str]:
+def _describe_places(usage: Usage, features: tuple[str, ...]) -> Iterator[str]:
     """Where each required feature is used most."""
     unasked = [function for function in usage.functions if function.unasked and function.features]
     for feature in features:

@@ -49,7 +49,7 @@ class LoaderCache:
         ]
         if not fitting:
             return None
-        path = _bytes(self.content, min(fitting, key=lambda entry: entry[0])[1])
+        path = _read_terminated_bytes(self.content, min(fitting, key=lambda entry: entry[0])[1])
         return os.fsdecode(path) if path is not None else None
 
 
@@ -67,7 +67,7 @@ def _parse(content: bytes) -> dict[bytes, list[Entry]]:
     if not content.startswith(_MAGIC):
         return {}
     count, extension = struct.unpack_from("<I8xI", content, 20)
-    names = _hwcap_names(content, extension) if extension else ()
+    names = _read_hwcap_names(content, extension) if extension else ()
     entries: dict[bytes, list[Entry]] = {}
     for flags, soname, path, _, hwcap in _ENTRY.iter_unpack(content[48 : 48 + count * _ENTRY.size]):
         if hwcap and not hwcap & _HWCAP_EXTENSION:
@@ -86,22 +86,22 @@ def _start(content: bytes) -> int:
     return (16 + 12 * int(count) + 7) & ~7
 
 
-def _hwcap_names(content: bytes, extension: int) -> tuple[str, ...]:
+def _read_hwcap_names(content: bytes, extension: int) -> tuple[str, ...]:
     magic, count = struct.unpack_from("<II", content, extension)
     if magic != _EXTENSION_MAGIC:
         return ()
     for number in range(count):
         tag, _, offset, size = struct.unpack_from("<IIII", content, extension + 8 + 16 * number)
         if tag == _HWCAP_NAMES:
-            return tuple(_string(content, name) for name in struct.unpack_from(f"<{size // 4}I", content, offset))
+            return tuple(_read_string(content, name) for name in struct.unpack_from(f"<{size // 4}I", content, offset))
     return ()
 
 
-def _string(content: bytes, offset: int) -> str:
+def _read_string(content: bytes, offset: int) -> str:
     return os.fsdecode(content[offset : content.index(b"\0", offset)])
 
 
-def _bytes(content: bytes, offset: int) -> bytes | None:
+def _read_terminated_bytes(content: bytes, offset: int) -> bytes | None:
     """Return the string at an offset, or None if it is not terminated."""
     end = content.find(b"\0", offset)
     return content[offset:end] if end >= 0 else None
@@ -159,7 +159,7 @@ def read_build(root: Root, interpreter: str, machine: str) -> LoaderBuild:
         interpreter: its path there; empty if there is none.
         machine: which it is for.
     """
-    content = _constants(root, interpreter) if interpreter else b""
+    content = _read_constants(root, interpreter) if interpreter else b""
     found = _DIRECTORIES.search(content)
     if found is None:
         return _assume_loader_build(machine)
@@ -167,14 +167,14 @@ def read_build(root: Root, interpreter: str, machine: str) -> LoaderBuild:
     version = _VERSION.search(content)
     return LoaderBuild(
         directories=directories,
-        library=_library(directories[0]),
+        library=_find_library_directory(directories[0]),
         version=(int(version[1]), int(version[2])) if version else _BEFORE_LEVELS,
-        cache=_text(_CACHE, content) or "/etc/ld.so.cache",
-        preload=_text(_PRELOAD, content) or "/etc/ld.so.preload",
+        cache=_find_text(_CACHE, content) or "/etc/ld.so.cache",
+        preload=_find_text(_PRELOAD, content) or "/etc/ld.so.preload",
     )
 
 
-def _constants(root: Root, interpreter: str) -> bytes:
+def _read_constants(root: Root, interpreter: str) -> bytes:
     try:
         with open_image(Path(root.place(interpreter))) as image:
             return image.constants()
@@ -187,12 +187,12 @@ def _assume_loader_build(machine: str) -> LoaderBuild:
     return LoaderBuild(directories=(f"/{own}/", f"/usr/{own}/", *_GENERAL_DIRECTORIES), library=own)
 
 
-def _library(first: str) -> str:
+def _find_library_directory(first: str) -> str:
     """$LIB is the last component of the first directory, on Debian with the "lib" before it."""
     path = PurePosixPath(first)
     return f"lib/{path.name}" if path.parent.name == "lib" else path.name
 
 
-def _text(pattern: re.Pattern[bytes], content: bytes) -> str:
+def _find_text(pattern: re.Pattern[bytes], content: bytes) -> str:
     found = pattern.search(content)
     return found[1].decode("utf-8", "surrogateescape") if found else ""

@@ -60,7 +60,7 @@ class LinkMap:
         try:
             found = self.search.search(name, requester)
             if found is None:
-                return ResolvedDependency(name=name, file=None, problem=self._absence(name))
+                return ResolvedDependency(name=name, file=None, problem=self._explain_absence(name))
             same = self.search.same(found, name, self.files)
         except UnloadableFileError as error:
             return ResolvedDependency(name=name, file=None, problem=str(error))
@@ -73,7 +73,7 @@ class LinkMap:
         queue = list(roots)
         seen = set(queue)
         for requester in queue:
-            for request in self._answered(requester):
+            for request in self._load_dependencies(requester):
                 yield requester, request
                 if request.file is not None and request.file not in seen:
                     seen.add(request.file)
@@ -97,7 +97,7 @@ class LinkMap:
             same = False
         return PurePosixPath(shorter if same else absolute)
 
-    def _absence(self, name: str) -> str:
+    def _explain_absence(self, name: str) -> str:
         """Why there is no file: what is asked for by path may be there, and for another machine."""
         if "/" not in name:
             return _ABSENT
@@ -109,7 +109,7 @@ class LinkMap:
             return _ABSENT
         return f"built for {machine}, not for {self.search.files.machine}"
 
-    def _answered(self, requester: MappedFile) -> Iterator[ResolvedDependency]:
+    def _load_dependencies(self, requester: MappedFile) -> Iterator[ResolvedDependency]:
         if requester.requests is not None:
             yield from requester.requests
             return

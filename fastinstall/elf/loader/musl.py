@@ -109,14 +109,14 @@ class MuslSearch:
         try:
             if "/" in name:
                 return self._take(name, "path in DT_NEEDED", requester)
-            return next(filter(None, self._tried(name, requester)), None)
+            return next(filter(None, self._try_search_paths(name, requester)), None)
         except OSError:
             return None
 
     def _is_itself(self, name: str) -> bool:
         return name == self.interpreter or _ITSELF.match(name) is not None
 
-    def _tried(self, name: str, requester: MappedFile | None) -> Iterator[LibrarySearchResult | None]:
+    def _try_search_paths(self, name: str, requester: MappedFile | None) -> Iterator[LibrarySearchResult | None]:
         for directory in _split(self.library_path):
             yield self._take(f"{directory}/{name}", "LD_LIBRARY_PATH")
         asking = requester
@@ -125,7 +125,7 @@ class MuslSearch:
             for directory in _split(_search_path(asking)):
                 yield self._take(f"{directory}/{name}", kind, asking)
             asking = asking.requester
-        own, reason = self._system_path()
+        own, reason = self._read_system_path()
         for directory in _split(own):
             yield self._take(f"{directory}/{name}", reason)
 
@@ -137,7 +137,7 @@ class MuslSearch:
             raise UnloadableFileError(path, f"not for {self.files.machine}")
         return None
 
-    def _system_path(self) -> tuple[str, str]:
+    def _read_system_path(self) -> tuple[str, str]:
         """What the file of the system says, which stands beside the directory of the loader."""
         loader = PurePosixPath(self.interpreter)
         architecture = loader.name.removeprefix("ld-musl-").partition(".")[0]

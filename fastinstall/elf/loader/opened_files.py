@@ -40,7 +40,7 @@ class Root:
             OSError: links that lead in a circle, or `..` behind what is no directory.
         """
         absolute = self.absolute(path)
-        return self._prefix + self._followed(absolute) if self._prefix else absolute
+        return self._prefix + self._follow_links(absolute) if self._prefix else absolute
 
     def absolute(self, path: str) -> str:
         """A path as it is, from "/" on."""
@@ -53,10 +53,10 @@ class Root:
             OSError: as for `place`.
         """
         absolute = self.absolute(path)
-        return self._followed(absolute) if self._prefix else str(Path(absolute).resolve())
+        return self._follow_links(absolute) if self._prefix else str(Path(absolute).resolve())
 
-    def _followed(self, path: str) -> str:
-        here, ahead, links = "", _parts(path), 0
+    def _follow_links(self, path: str) -> str:
+        here, ahead, links = "", _split_path(path), 0
         while ahead:
             part = ahead.pop()
             if part == "..":
@@ -72,7 +72,7 @@ class Root:
             if links > _MOST_LINKS:
                 raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
             here = "" if target.startswith("/") else here
-            ahead += _parts(target)
+            ahead += _split_path(target)
         return here or "/"
 
     def _link(self, path: str) -> str | None:
@@ -85,7 +85,7 @@ class Root:
         return self._links[path]
 
 
-def _parts(path: str) -> list[str]:
+def _split_path(path: str) -> list[str]:
     """The components of a path, the first one last."""
     return [part for part in reversed(path.split("/")) if part not in ("", ".")]
 
@@ -231,21 +231,21 @@ class RootedFiles:
             OSError: the path cannot be followed: nothing more is tried in that list of directories.
         """
         if path not in self._read:
-            self._read[path] = self._looked_at(path)
+            self._read[path] = self._look_at(path)
         result = self._read[path]
         if isinstance(result, Exception):
             raise result
         return result
 
-    def _looked_at(self, path: str) -> ReadFile | Exception | None:
+    def _look_at(self, path: str) -> ReadFile | Exception | None:
         try:
-            return self._verified(Path(self.root.place(path)))
+            return self._verify_file(Path(self.root.place(path)))
         except OSError as error:
             return None if error.errno in _SEARCHED_ON else error
         except ElfError as error:
             return UnloadableFileError(path, error.problem)
 
-    def _verified(self, place: Path) -> ReadFile | None:
+    def _verify_file(self, place: Path) -> ReadFile | None:
         """Only another class (32-bit) or machine is passed over; another byte order is an error (`open_verify`)."""
         try:
             file = read_dynamic(place)

@@ -118,12 +118,12 @@ class GlibcSearch:
 
     def preloads(self, variable: str) -> Iterator[tuple[list[str], str]]:
         """The names in LD_PRELOAD and in the system's file, by where they are from."""
-        yield _names(variable, " :"), PRELOADED
+        yield _split_names(variable, " :"), PRELOADED
         try:
             content = foreign.read_text(Path(self.files.root.place(self.build.preload)), errors="surrogateescape")
         except OSError:
             return
-        yield _names(re.sub("#.*", "", content), " \t\n:"), self.build.preload
+        yield _split_names(re.sub("#.*", "", content), " \t\n:"), self.build.preload
 
     def settle(self, roots: tuple[MappedFile, ...], files: list[MappedFile]) -> list[MappedFile]:
         """The global scope; the loader takes the place in the list that it has there."""
@@ -149,10 +149,10 @@ class GlibcSearch:
         """
         if "/" in name:
             return self._take(self.expand(name, requester), "path in DT_NEEDED", requester)
-        for reason, source, directories in self._lists_before_cache(requester):
-            if found := self._in(directories, name, reason, source):
+        for reason, source, directories in self._list_paths_before_cache(requester):
+            if found := self._search_directories(directories, name, reason, source):
                 return found
-        return self._of_system(name, requester)
+        return self._search_system(name, requester)
 
     def _take(self, path: str, reason: str, source: MappedFile | None = None) -> LibrarySearchResult | None:
         try:
@@ -161,12 +161,12 @@ class GlibcSearch:
             return None
         return LibrarySearchResult(path=path, read=read, reason=reason, source=source) if read is not None else None
 
-    def _in(
+    def _search_directories(
         self, directories: Directories, name: str, reason: str, source: MappedFile | None = None
     ) -> LibrarySearchResult | None:
         """A path that cannot be followed ends a list, unless it is only a subdirectory's."""
         for directory in directories:
-            for place in self._places(directory):
+            for place in self._list_places(directory):
                 try:
                     read = self.files.read(place + name)
                 except OSError:
@@ -177,7 +177,7 @@ class GlibcSearch:
                     return LibrarySearchResult(path=place + name, read=read, reason=reason, source=source)
         return None
 
-    def _places(self, directory: str) -> Iterator[str]:
+    def _list_places(self, directory: str) -> Iterator[str]:
         if not self._subdirectories:
             machine = self.files.machine
             capabilities = self.capabilities if self.capabilities is not None else (machine,)
@@ -189,16 +189,18 @@ class GlibcSearch:
             if not subdirectory or self.files.has_directory(directory + subdirectory):
                 yield directory + subdirectory
 
-    def _lists_before_cache(self, requester: MappedFile | None) -> Iterator[tuple[str, MappedFile | None, Directories]]:
+    def _list_paths_before_cache(
+        self, requester: MappedFile | None
+    ) -> Iterator[tuple[str, MappedFile | None, Directories]]:
         if requester is None or requester.file.runpath is None:
-            for asking in self._chain(requester):
+            for asking in self._list_requesters(requester):
                 if asking.file.runpath is None:
-                    yield "DT_RPATH", asking, self._directories(asking, asking.file.rpath)
-        yield "LD_LIBRARY_PATH", None, self._directories(self.main, self.library_path.replace(";", ":"))
+                    yield "DT_RPATH", asking, self._split_search_path(asking, asking.file.rpath)
+        yield "LD_LIBRARY_PATH", None, self._split_search_path(self.main, self.library_path.replace(";", ":"))
         if requester is not None:
-            yield "DT_RUNPATH", requester, self._directories(requester, requester.file.runpath)
+            yield "DT_RUNPATH", requester, self._split_search_path(requester, requester.file.runpath)
 
-    def _chain(self, requester: MappedFile | None) -> Iterator[MappedFile]:
+    def _list_requesters(self, requester: MappedFile | None) -> Iterator[MappedFile]:
         """The requester, who asked for it, and so on; then the program, if it was not among them."""
         asking = requester
         while asking is not None:
@@ -209,7 +211,7 @@ class GlibcSearch:
         if self.main is not None:
             yield self.main
 
-    def _directories(self, user: MappedFile | None, search: str | None) -> Directories:
+    def _split_search_path(self, user: MappedFile | None, search: str | None) -> Directories:
         """The directories of a search path, each with a slash at its end; an empty one is the working directory."""
         if not search:
             return ()
@@ -220,23 +222,23 @@ class GlibcSearch:
             self._lists[key] = tuple(dict.fromkeys(found))
         return self._lists[key]
 
-    def _of_system(self, name: str, requester: MappedFile | None) -> LibrarySearchResult | None:
+    def _search_system(self, name: str, requester: MappedFile | None) -> LibrarySearchResult | None:
         defaults = self.build.directories
         allowed = requester is None or requester.file.default_directories
-        cached = self._cached(name)
+        cached = self._find_cached(name)
         if cached is not None and (allowed or not cached.startswith(defaults)):
             found = self._take(cached, "ld.so.cache")
             if found is not None:
                 return found
-        return self._in(defaults, name, "default directory") if allowed else None
+        return self._search_directories(defaults, name, "default directory") if allowed else None
 
-    def _cached(self, name: str) -> str | None:
+    def _find_cached(self, name: str) -> str | None:
         if self.cache is None:
             self.cache = read_loader_cache(Path(self.files.root.place(self.build.cache)))
         return self.cache.find(name, self.files.machine, self.hwcaps if self.build.knows_levels else ())
 
 
-def _names(text: str, separators: str) -> list[str]:
+def _split_names(text: str, separators: str) -> list[str]:
     return [name for name in re.split(f"[{separators}]", text) if name]
 
 
@@ -257,11 +259,11 @@ def subdirectories(build: LoaderBuild, hwcaps: tuple[str, ...], older: tuple[str
         older: what loaders before glibc 2.37 search for: what $PLATFORM stands for, then the capabilities.
     """
     levels = (f"glibc-hwcaps/{level}/" for level in hwcaps if build.knows_levels)
-    selections = _selections(("tls", *older)) if build.knows_platforms else ()
+    selections = _list_selections(("tls", *older)) if build.knows_platforms else ()
     return (*dict.fromkeys((*levels, *selections)), "")
 
 
-def _selections(parts: tuple[str, ...]) -> Iterator[str]:
+def _list_selections(parts: tuple[str, ...]) -> Iterator[str]:
     """Every selection of the parts but the empty one, as a path."""
     for selection in product((True, False), repeat=len(parts)):
         if any(selection):

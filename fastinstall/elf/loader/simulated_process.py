@@ -47,11 +47,11 @@ class Definitions:
             if not open_ones:
                 break
             self._learn(file, tuple(reference.name for reference in open_ones))
-            bound |= {reference: file for reference in open_ones if self._fits(file, reference)}
+            bound |= {reference: file for reference in open_ones if self._is_definition(file, reference)}
             open_ones = [reference for reference in open_ones if bound[reference] is None]
         return bound
 
-    def _fits(self, file: MappedFile, reference: Reference) -> bool:
+    def _is_definition(self, file: MappedFile, reference: Reference) -> bool:
         definitions = self._known[file.identity, reference.name]
         if self.versioned:
             return definition_for(definitions, reference) is not None
@@ -87,20 +87,22 @@ class Checks:
     def failures(self, added: Iterable[MappedFile], link_map: LinkMap) -> list[MissingLibrary]:
         """Why the files that were mapped last are refused; empty if they are not."""
         files = tuple(added)
-        failures = [failure for file in files if self.versioned for failure in self._undefined(file, link_map)]
-        return failures + [self._too_high(file, link_map) for file in files if self._is_too_high(file)]
+        failures = [
+            failure for file in files if self.versioned for failure in self._find_undefined_versions(file, link_map)
+        ]
+        return failures + [self._explain_high_level(file, link_map) for file in files if self._is_too_high(file)]
 
-    def _undefined(self, file: MappedFile, link_map: LinkMap) -> Iterator[MissingLibrary]:
+    def _find_undefined_versions(self, file: MappedFile, link_map: LinkMap) -> Iterator[MissingLibrary]:
         """Versions that the file needs of a library which defines versions, but not these."""
-        for need in self._of(file).needed:
+        for need in self._read_file_versions(file).needed:
             library = next((each for each in link_map.files if each.answers_to(need.library)), file)
-            defined = self._of(library).defined if library is not file else ()
+            defined = self._read_file_versions(library).defined if library is not file else ()
             for name in need.names if defined else ():
                 if name not in defined:
                     problem = f"version `{name}' not found in {link_map.tidy(library.path)}"
                     yield MissingLibrary(name=need.library, needed_by=link_map.tidy(file.path), problem=problem)
 
-    def _of(self, file: MappedFile) -> "SymbolVersions":
+    def _read_file_versions(self, file: MappedFile) -> "SymbolVersions":
         from fastinstall.elf.dynamic import SymbolVersions, read_versions  # noqa: PLC0415 (a quick doctor checks no versions)
 
         if file.identity not in self._versions:
@@ -114,7 +116,7 @@ class Checks:
         needed = file.file.isa_needed
         return needed is not None and self.level in _LEVELS and _LEVELS.index(needed) > _LEVELS.index(self.level)
 
-    def _too_high(self, file: MappedFile, link_map: LinkMap) -> MissingLibrary:
+    def _explain_high_level(self, file: MappedFile, link_map: LinkMap) -> MissingLibrary:
         path = link_map.tidy(file.path)
         needed_by = link_map.tidy(file.needed_by.path) if file.needed_by is not None else path
         problem = f"{path} is for CPUs of level {file.file.isa_needed}, and this one has {self.level}"
@@ -182,7 +184,7 @@ class SimulatedProcess:
             everywhere: offer its symbols to whatever is opened later (RTLD_GLOBAL).
         """
         rollback = Rollback(self.files)
-        file, failures = self._load(str(name), caller or self._caller())
+        file, failures = self._load(str(name), caller or self._find_caller())
         for requester, request in self.link_map.bring_in([file] if file is not None else []):
             if request.file is None:
                 rollback.failed()
@@ -216,7 +218,7 @@ class SimulatedProcess:
 
     def loaded_files(self) -> tuple[LoadedFile, ...]:
         """The files as values, in load order."""
-        return tuple(self._described(file) for file in self.files)
+        return tuple(self._describe_file(file) for file in self.files)
 
     def _load(self, name: str, caller: MappedFile | None) -> tuple[MappedFile | None, list[MissingLibrary]]:
         search, count = self.link_map.search, len(self.files)
@@ -230,12 +232,12 @@ class SimulatedProcess:
             request.file.reason = OPENED if "/" in name else request.file.reason
         return request.file, []
 
-    def _caller(self) -> MappedFile | None:
+    def _find_caller(self) -> MappedFile | None:
         """Who opens extension modules: libpython, where the interpreter has one, else the program."""
         libraries = (file for file in self.files if file.path.rpartition("/")[2].startswith("libpython"))
         return next(libraries, self.main)
 
-    def _described(self, file: MappedFile) -> LoadedFile:
+    def _describe_file(self, file: MappedFile) -> LoadedFile:
         return LoadedFile(
             path=self.link_map.tidy(file.path),
             name=file.name,

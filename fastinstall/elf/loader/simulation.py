@@ -87,13 +87,15 @@ def resolve_libraries(
     answers: dict[str, ResolvedLibrary] = {}
     for requester, request in process.link_map.bring_in([opened]):
         if request.file not in seen:
-            answers.setdefault(request.name, _answer(process, requester, request))
+            answers.setdefault(request.name, _make_resolved_library(process, requester, request))
         if request.file is not None:
             seen.add(request.file)
     return tuple(answers.values())
 
 
-def _answer(process: SimulatedProcess, requester: MappedFile, request: ResolvedDependency) -> ResolvedLibrary:
+def _make_resolved_library(
+    process: SimulatedProcess, requester: MappedFile, request: ResolvedDependency
+) -> ResolvedLibrary:
     tidy = process.link_map.tidy
     path = Path(tidy(request.file.path)) if request.file is not None else None
     return ResolvedLibrary(
@@ -149,16 +151,16 @@ def begin(settings: ProcessSettings, *, machine: str = "") -> SimulatedProcess:
         machine: which it has to be for; empty: the program's.
     """
     files = RootedFiles(root=Root(settings.root, settings.working_directory), machine=machine)
-    program, problem = _program(files, settings.program)
+    program, problem = _find_program(files, settings.program)
     search = _search(files, settings, program)
-    process = _process(search, settings, problem)
+    process = _make_process(search, settings, problem)
     if program is not None:
         main = _map_program(process, program)
         _bring_in(process, (main, *_map_preloaded_files(process, settings)))
     return process
 
 
-def _program(files: RootedFiles, program: Path | None) -> tuple[LibrarySearchResult | None, str]:
+def _find_program(files: RootedFiles, program: Path | None) -> tuple[LibrarySearchResult | None, str]:
     """The program by its real path, as the kernel knows it; and why it cannot run."""
     if program is None:
         return None, "no program is known"
@@ -192,7 +194,7 @@ def _search(files: RootedFiles, settings: ProcessSettings, program: LibrarySearc
     )
 
 
-def _process(search: "Search", settings: ProcessSettings, problem: str) -> SimulatedProcess:
+def _make_process(search: "Search", settings: ProcessSettings, problem: str) -> SimulatedProcess:
     level = settings.level or next(iter(settings.hwcaps), None)
     checks = Checks(versioned=search.has_versions, level=level if search.refuses_levels else None)
     return SimulatedProcess(link_map=LinkMap(search=search), checks=checks, problem=problem)

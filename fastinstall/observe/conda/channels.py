@@ -76,7 +76,7 @@ def channel_urls(channels: Iterable[str], settings: ChannelSettings) -> tuple[st
     Raises:
         RefusedError: a name that cannot be told from here.
     """
-    return tuple(dict.fromkeys(url for channel in channels for url in _urls(channel, settings)))
+    return tuple(dict.fromkeys(url for channel in channels for url in _resolve_urls(channel, settings)))
 
 
 def with_credentials(url: str, settings: ChannelSettings) -> str:
@@ -86,52 +86,52 @@ def with_credentials(url: str, settings: ChannelSettings) -> str:
     """
     if public_text(url) != url:
         return url
-    places = sorted(_places(settings), key=lambda each: len(each[0]), reverse=True)
+    places = sorted(_list_places(settings), key=lambda each: len(each[0]), reverse=True)
     fitting = (
         secret + url[len(public) :] for public, secret in places if url == public or url.startswith(f"{public}/")
     )
     return next(fitting, url)
 
 
-def _urls(channel: str, settings: ChannelSettings) -> tuple[str, ...]:
+def _resolve_urls(channel: str, settings: ChannelSettings) -> tuple[str, ...]:
     if "://" in channel:
         return (with_credentials(_SUBDIR.sub("", channel.rstrip("/")), settings),)
     if _PATH.match(channel) or channel == NO_DEFAULTS:
         return () if channel == NO_DEFAULTS else (channel,)
     name = _SUBDIR.sub("", channel).strip("/")
-    several = _several(name, settings)
-    return several if several is not None else (_named(name, settings),)
+    several = _resolve_multichannel(name, settings)
+    return several if several is not None else (_resolve_named_channel(name, settings),)
 
 
-def _several(name: str, settings: ChannelSettings) -> tuple[str, ...] | None:
+def _resolve_multichannel(name: str, settings: ChannelSettings) -> tuple[str, ...] | None:
     """What a name stands for that may stand for several channels; None where it is that of one."""
     if name == LOCAL or (name == DEFAULTS and settings.default is None):
-        raise _unknown(name)
+        raise _make_unknown_channel_error(name)
     listed = settings.default if name == DEFAULTS else settings.multiple.get(name)
-    return tuple(_member(each, settings) for each in listed) if listed is not None else None
+    return tuple(_resolve_member(each, settings) for each in listed) if listed is not None else None
 
 
-def _member(channel: str, settings: ChannelSettings) -> str:
+def _resolve_member(channel: str, settings: ChannelSettings) -> str:
     """One of several: an address, or a name below the alias."""
-    return channel.rstrip("/") if "://" in channel else _below(settings.alias, channel.strip("/"))
+    return channel.rstrip("/") if "://" in channel else _join_below(settings.alias, channel.strip("/"))
 
 
-def _named(name: str, settings: ChannelSettings) -> str:
+def _resolve_named_channel(name: str, settings: ChannelSettings) -> str:
     if name in settings.mirrored:
         return settings.mirrored[name].rstrip("/")
-    members = dict(_members(settings))
-    for place in _beginnings(name):
+    members = dict(_list_members(settings))
+    for place in _list_name_prefixes(name):
         if place in settings.custom:
             address = settings.custom[place]
-            return _below(address if "://" in address else settings.alias, name)
+            return _join_below(address if "://" in address else settings.alias, name)
         if place in members:
             return members[place] + name.removeprefix(place)
     if name.startswith(_BUILT_IN):
-        raise _unknown(name)
-    return _below(settings.alias, name)
+        raise _make_unknown_channel_error(name)
+    return _join_below(settings.alias, name)
 
 
-def _unknown(name: str) -> RefusedError:
+def _make_unknown_channel_error(name: str) -> RefusedError:
     return RefusedError(
         f"the channel {name!r} has a meaning that conda alone knows, and py-rattler would ask another one of that name",
         hint="name the channels that are meant, --channel conda-forge for example; say what it stands for, by "
@@ -139,11 +139,11 @@ def _unknown(name: str) -> RefusedError:
     )
 
 
-def _members(settings: ChannelSettings) -> Iterator[tuple[str, str]]:
+def _list_members(settings: ChannelSettings) -> Iterator[tuple[str, str]]:
     """Channels that are one of several: the name of each, its path, and its address; they have that name alone, too."""
     for several in (settings.default or (), *settings.multiple.values()):
         for each in several:
-            url = _member(each, settings)
+            url = _resolve_member(each, settings)
             yield _name_of(public_text(url), public_text(settings.alias).rstrip("/")), url
 
 
@@ -152,13 +152,13 @@ def _name_of(url: str, alias: str) -> str:
     return below.partition("://")[2].partition("/")[2] if "://" in below else below
 
 
-def _beginnings(name: str) -> Iterator[str]:
+def _list_name_prefixes(name: str) -> Iterator[str]:
     """A name, and what is left of it without its last parts: "a/b/c", "a/b", "a"."""
     parts = name.split("/")
     return ("/".join(parts[:number]) for number in range(len(parts), 0, -1))
 
 
-def _below(address: str, name: str) -> str:
+def _join_below(address: str, name: str) -> str:
     """The channel of a name below an address; its token goes before the name."""
     if not address:
         return name
@@ -167,17 +167,17 @@ def _below(address: str, name: str) -> str:
     return f"{_TOKEN.sub('', address, count=1).rstrip('/')}{token}/{name}"
 
 
-def _places(settings: ChannelSettings) -> Iterator[tuple[str, str]]:
+def _list_places(settings: ChannelSettings) -> Iterator[tuple[str, str]]:
     """Addresses for which credentials are configured: without them, and with them."""
     several = (channel for each in (settings.default or (), *settings.multiple.values()) for channel in each)
     whole = (*settings.configured, *several, *settings.mirrored.values())
-    named = (_below(address, name) for name, address in settings.custom.items())
+    named = (_join_below(address, name) for name, address in settings.custom.items())
     for secret in (*(each.rstrip("/") for each in whole), *named):
         if "://" in secret and public_text(secret) != secret:
             yield public_text(secret), secret
     alias = settings.alias.rstrip("/")
     if public_text(alias) != alias:
-        yield public_text(alias), _below(alias, "").rstrip("/")
+        yield public_text(alias), _join_below(alias, "").rstrip("/")
 
 
 Source = TypeVar("Source", Words, Table)
@@ -203,18 +203,18 @@ def read_configured_channels(variables: Mapping[str, str], prefix: Path, root: P
     Returns:
         Names and URLs, without credentials; empty where nothing is configured and conda's own defaults hold.
     """
-    return _configured(_CHANNELS, variables, prefix, root)
+    return _read_configured_channels(_CHANNELS, variables, prefix, root)
 
 
 def read_default_channels(variables: Mapping[str, str], prefix: Path, root: Path | None) -> tuple[str, ...]:
     """What "defaults" stands for among those, likewise; empty where conda's own hold."""
-    return _configured(_DEFAULT, variables, prefix, root)
+    return _read_configured_channels(_DEFAULT, variables, prefix, root)
 
 
 def channels_of_environment(prefix: Path, variables: Mapping[str, str]) -> tuple[str, ...]:
     """The channels that an environment's own configuration files name, likewise."""
     files = (observe_condarc(file, _CHANNELS, variables) for file in environment_files(prefix))
-    return _public(_merged(_lists(filter(None, files), _CHANNELS, {})))
+    return _strip_credentials(_merge_lists(_read_lists(filter(None, files), _CHANNELS, {})))
 
 
 def usual_channels(variables: Mapping[str, str], prefix: Path, root: Path | None) -> tuple[str, ...]:
@@ -226,7 +226,7 @@ def usual_channels(variables: Mapping[str, str], prefix: Path, root: Path | None
     files = [
         observe_condarc(file, _CHANNELS, variables) for file in search_path(variables, prefix, root) if file not in own
     ]
-    channels = _merged(_lists(filter(None, files), _CHANNELS, {}))
+    channels = _merge_lists(_read_lists(filter(None, files), _CHANNELS, {}))
     return tuple(channel for channel in channels if public_channel(channel) == channel)
 
 
@@ -246,31 +246,31 @@ def channel_settings(variables: Mapping[str, str], prefix: Path, root: Path | No
     except DocumentError as error:
         raise error.hinting("mend it; `conda config --show-sources` says what conda reads, and from where") from None
     files = [file for file in found if file is not None]
-    defaults = _lists(files, _DEFAULT, variables)
+    defaults = _read_lists(files, _DEFAULT, variables)
     return ChannelSettings(
-        alias=_highest([word for file in files if (word := file.word(*_ALIAS)) is not None], variables),
-        custom=_addresses(files, _CUSTOM),
-        multiple={name: tuple(_merged(said)) for name, said in _tables(files, _MULTIPLE).items()},
-        default=tuple(_merged(defaults)) if defaults else None,
-        mirrored=_addresses(files, _MIRRORED),
-        allowed=tuple(_merged(_lists(files, _ALLOWED, variables))),
-        denied=tuple(_merged(_lists(files, _DENIED, variables))),
-        configured=tuple(_merged(_lists(files, _CHANNELS, variables))),
+        alias=_choose_highest([word for file in files if (word := file.word(*_ALIAS)) is not None], variables),
+        custom=_read_addresses(files, _CUSTOM),
+        multiple={name: tuple(_merge_lists(said)) for name, said in _read_tables(files, _MULTIPLE).items()},
+        default=tuple(_merge_lists(defaults)) if defaults else None,
+        mirrored=_read_addresses(files, _MIRRORED),
+        allowed=tuple(_merge_lists(_read_lists(files, _ALLOWED, variables))),
+        denied=tuple(_merge_lists(_read_lists(files, _DENIED, variables))),
+        configured=tuple(_merge_lists(_read_lists(files, _CHANNELS, variables))),
     )
 
 
-def _configured(
+def _read_configured_channels(
     names: tuple[str, ...], variables: Mapping[str, str], prefix: Path, root: Path | None
 ) -> tuple[str, ...]:
     files = [observe_condarc(file, names, variables) for file in search_path(variables, prefix, root)]
-    return _public(_merged(_lists(filter(None, files), names, variables)))
+    return _strip_credentials(_merge_lists(_read_lists(filter(None, files), names, variables)))
 
 
-def _public(channels: Iterable[str]) -> tuple[str, ...]:
+def _strip_credentials(channels: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(public_channel, channels)))
 
 
-def _lists(files: Iterable[Condarc], names: tuple[str, ...], variables: Mapping[str, str]) -> list[Words]:
+def _read_lists(files: Iterable[Condarc], names: tuple[str, ...], variables: Mapping[str, str]) -> list[Words]:
     """A key's lists, those that rank higher last; the variable named after it ranks highest."""
     lists = [words for file in files if (words := file.list(*names)) is not None]
     set_by = next((value for name in names if (value := variables.get(f"CONDA_{name.upper()}"))), "")
@@ -278,29 +278,29 @@ def _lists(files: Iterable[Condarc], names: tuple[str, ...], variables: Mapping[
     return [*lists, Words(words=named)] if set_by else lists
 
 
-def _highest(found: Sequence[Word], variables: Mapping[str, str]) -> str:
+def _choose_highest(found: Sequence[Word], variables: Mapping[str, str]) -> str:
     """The word that counts of a key that takes one; empty where there is none."""
     final = next((word.text for word in found if word.flag == "final"), "")
     return final or variables.get("CONDA_CHANNEL_ALIAS", "") or (found[-1].text if found else "")
 
 
-def _tables(files: Iterable[Condarc], names: tuple[str, ...]) -> dict[str, list[Words]]:
+def _read_tables(files: Iterable[Condarc], names: tuple[str, ...]) -> dict[str, list[Words]]:
     """What a key's mappings say of each name, those that rank higher last."""
     said: dict[str, list[Words]] = {}
-    for table in _relevant([table for file in files if (table := file.table(*names)) is not None]):
+    for table in _select_relevant([table for file in files if (table := file.table(*names)) is not None]):
         for name, words in table.words.items():
             said.setdefault(name, []).append(words)
     return said
 
 
-def _addresses(files: Iterable[Condarc], names: tuple[str, ...]) -> dict[str, str]:
+def _read_addresses(files: Iterable[Condarc], names: tuple[str, ...]) -> dict[str, str]:
     """One address for each name."""
-    return {name: _relevant(said)[-1].words[0].text for name, said in _tables(files, names).items()}
+    return {name: _select_relevant(said)[-1].words[0].text for name, said in _read_tables(files, names).items()}
 
 
-def _merged(sources: Sequence[Words]) -> list[str]:
+def _merge_lists(sources: Sequence[Words]) -> list[str]:
     """One list of several, as conda makes it: later sources rank higher, and flags move words or end the search."""
-    relevant = _relevant(sources)
+    relevant = _select_relevant(sources)
     top = (word.text for source in relevant for word in source.words if word.flag == "top")
     bottom = [word.text for source in reversed(relevant) for word in source.words if word.flag == "bottom"]
     usual = (word.text for source in reversed(relevant) for word in source.words)
@@ -308,7 +308,7 @@ def _merged(sources: Sequence[Words]) -> list[str]:
     return list(dict.fromkeys((*reversed(bottom), *reversed(ranked))))[::-1]
 
 
-def _relevant(sources: Sequence[Source]) -> list[Source]:
+def _select_relevant(sources: Sequence[Source]) -> list[Source]:
     """Those up to the first that is final."""
     end = next((number for number, source in enumerate(sources, start=1) if source.flag == "final"), None)
     return list(sources[:end])

@@ -60,21 +60,21 @@ def list_claimed_files(record: Fields, site: str, wanted: Callable[[str], bool])
     """
     paths = record.get("paths_data")
     described = paths.get("paths") if isinstance(paths, dict) else None
-    entries = {entry.path: entry for entry in _described(described, site, wanted)}
+    entries = {entry.path: entry for entry in _list_described_files(described, site, wanted)}
     listed = record.get("files")
     names = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else list(entries)
     claimed = (name for name in dict.fromkeys(names) if wanted(name) and not name.endswith(_BYTECODE))
     return tuple(entries.get(name) or ClaimedFile(path=name, wanted=name) for name in claimed)
 
 
-def _described(listed: object, site: str, wanted: Callable[[str], bool]) -> Iterator[ClaimedFile]:
+def _list_described_files(listed: object, site: str, wanted: Callable[[str], bool]) -> Iterator[ClaimedFile]:
     for each in listed if isinstance(listed, list) else ():
         path = each.get("_path") if isinstance(each, dict) else None
-        if isinstance(path, str) and wanted(placed := _placed(path, site)):
-            yield _entry(each, placed)
+        if isinstance(path, str) and wanted(placed := _resolve_noarch_path(path, site)):
+            yield _make_claimed_file(each, placed)
 
 
-def _placed(path: str, site: str) -> str:
+def _resolve_noarch_path(path: str, site: str) -> str:
     """Where a file of a noarch package is: conda records where the package meant it to be."""
     for place, target in _PLACES.items():
         if path.startswith(place):
@@ -82,7 +82,7 @@ def _placed(path: str, site: str) -> str:
     return path
 
 
-def _entry(each: dict[str, Any], path: str) -> ClaimedFile:
+def _make_claimed_file(each: dict[str, Any], path: str) -> ClaimedFile:
     link = each.get("path_type") == "softlink"
     size, sha256, in_prefix = each.get("size_in_bytes"), _digest(each, "sha256"), _digest(each, "sha256_in_prefix")
     rewritten = "prefix_placeholder" in each or in_prefix not in ("", sha256)
@@ -156,13 +156,13 @@ class EnvironmentFiles:
         """Compare a file, wherever it lies, with what is recorded of it; OSError where it cannot be read."""
         place = f"{self.prefix}/{path}"
         if entry.link and os.path.islink(place):  # noqa: PTH114 (a hundred paths are not worth as many objects)
-            return self._leads_right(entry, path, own)
+            return self._is_own_link(entry, path, own)
         status = os.stat(place)  # noqa: PTH116 (likewise)
         if not stat.S_ISREG(status.st_mode) or entry.size not in (None, status.st_size):
             return False
         return self._digest(path) == entry.sha256 if entry.sha256 else not entry.link
 
-    def _leads_right(self, entry: ClaimedFile, path: str, own: frozenset[str]) -> bool:
+    def _is_own_link(self, entry: ClaimedFile, path: str, own: frozenset[str]) -> bool:
         """Whether a symbolic link is the package's: by its text, by where it leads, by what is found there."""
         target = os.readlink(f"{self.prefix}/{path}")  # noqa: PTH115 (likewise)
         if entry.link_sha256:
@@ -175,7 +175,7 @@ class EnvironmentFiles:
 
     def _digest(self, path: str) -> str:
         if path not in self.digests:
-            self.digests[path] = _sha256(f"{self.prefix}/{path}")
+            self.digests[path] = _hash_file(f"{self.prefix}/{path}")
         return self.digests[path]
 
 
@@ -185,7 +185,7 @@ def _is_older(status: os.stat_result, entry: ClaimedFile, since: int | None) -> 
     return max(status.st_mtime_ns, status.st_ctime_ns) <= since
 
 
-def _sha256(path: str) -> str:
+def _hash_file(path: str) -> str:
     """A small file is hashed in one piece, which takes half the time; a large one never lies in memory whole."""
     with foreign.open_foreign_file(path) as stream:
         if os.fstat(stream.fileno()).st_size > _SMALL:
@@ -251,21 +251,21 @@ def observe_claims(  # noqa: PLR0913 (see `observe_conda`)
             was written counts as it was recorded.
     """
     contents = EnvironmentFiles(prefix=str(prefix))
-    packages, unreadable = _packages(prefix, records, replaced, site)
-    contested = frozenset(path for path, claimants in _wanted(packages).items() if len(claimants) > 1)
+    packages, unreadable = _read_claimants(prefix, records, replaced, site)
+    contested = frozenset(path for path, claimants in _group_by_path(packages).items() if len(claimants) > 1)
     foreign = [
-        _distribution(prefix, site, distribution)
+        _make_pip_claimant(prefix, site, distribution)
         for distribution in distributions
-        if not any(_owns(package, f"{site}/{distribution.metadata}", contents) for package in packages)
+        if not any(_is_owner_of_metadata(package, f"{site}/{distribution.metadata}", contents) for package in packages)
     ]
     return Claims(
-        claims=tuple(_claim(package, contents, contested, thorough=thorough) for package in packages),
-        clashes=_clashes(packages, foreign, contents),
+        claims=tuple(_make_claim(package, contents, contested, thorough=thorough) for package in packages),
+        clashes=_find_clashes(packages, foreign, contents),
         unreadable=unreadable,
     )
 
 
-def _packages(
+def _read_claimants(
     prefix: Path, records: CondaRecords, replaced: tuple[str, ...], site: str
 ) -> tuple[list[_Claimant], dict[str, str]]:
     claimants: list[_Claimant] = []
@@ -274,7 +274,7 @@ def _packages(
         if package.name not in replaced and package.dist not in records.claiming:
             continue
         try:
-            claimant = _package(prefix / "conda-meta", package, site, everything=package.name in replaced)
+            claimant = _read_claimant(prefix / "conda-meta", package, site, everything=package.name in replaced)
         except (UnreadableRecordError, OSError) as error:
             unreadable[package.record] = str(error)
         else:
@@ -282,7 +282,7 @@ def _packages(
     return sorted(claimants, key=lambda claimant: claimant.name), unreadable
 
 
-def _package(conda_meta: Path, package: CondaPackage, site: str, *, everything: bool) -> _Claimant:
+def _read_claimant(conda_meta: Path, package: CondaPackage, site: str, *, everything: bool) -> _Claimant:
     def counts(path: str) -> bool:
         return everything or matters(path)
 
@@ -298,7 +298,7 @@ def _package(conda_meta: Path, package: CondaPackage, site: str, *, everything: 
     )
 
 
-def _wanted(claimants: Iterable[_Claimant]) -> dict[str, list[tuple[_Claimant, ClaimedFile]]]:
+def _group_by_path(claimants: Iterable[_Claimant]) -> dict[str, list[tuple[_Claimant, ClaimedFile]]]:
     """Who wants a file to be where: the claimants of each path, in order."""
     found: dict[str, list[tuple[_Claimant, ClaimedFile]]] = {}
     for claimant in claimants:
@@ -307,7 +307,9 @@ def _wanted(claimants: Iterable[_Claimant]) -> dict[str, list[tuple[_Claimant, C
     return found
 
 
-def _claim(package: _Claimant, contents: EnvironmentFiles, contested: frozenset[str], *, thorough: bool) -> CondaClaim:
+def _make_claim(
+    package: _Claimant, contents: EnvironmentFiles, contested: frozenset[str], *, thorough: bool
+) -> CondaClaim:
     def state(entry: ClaimedFile) -> FileState:
         since = None if thorough or entry.wanted in contested else package.since
         return contents.state(entry, package.own, since=since)
@@ -321,14 +323,14 @@ def _claim(package: _Claimant, contents: EnvironmentFiles, contested: frozenset[
     )
 
 
-def _owns(package: _Claimant, metadata: str, contents: EnvironmentFiles) -> bool:
+def _is_owner_of_metadata(package: _Claimant, metadata: str, contents: EnvironmentFiles) -> bool:
     """Whether a distribution's metadata is a package's own: claimed by it, and nobody else's by now."""
     telling = [entry for entry in package.telling if entry.path.startswith(f"{metadata}/")]
     states = {contents.state(entry, package.own) for entry in telling}
     return states == {FileState.UNCHANGED}
 
 
-def _distribution(prefix: Path, site: str, distribution: Distribution) -> _Claimant:
+def _make_pip_claimant(prefix: Path, site: str, distribution: Distribution) -> _Claimant:
     entries = read_recorded_files(prefix / site / distribution.metadata / "RECORD", site)
     return _Claimant(
         name=f"pip: {distribution.name} {distribution.version}",
@@ -337,10 +339,14 @@ def _distribution(prefix: Path, site: str, distribution: Distribution) -> _Claim
     )
 
 
-def _clashes(packages: list[_Claimant], foreign: list[_Claimant], contents: EnvironmentFiles) -> tuple[CondaClash, ...]:
+def _find_clashes(
+    packages: list[_Claimant], foreign: list[_Claimant], contents: EnvironmentFiles
+) -> tuple[CondaClash, ...]:
     """Files that several packages claim, or a package and a distribution of pip's."""
-    condas = _wanted(packages)
-    found = ((path, each) for path, each in _wanted([*packages, *foreign]).items() if len(each) > 1 and path in condas)
+    condas = _group_by_path(packages)
+    found = (
+        (path, each) for path, each in _group_by_path([*packages, *foreign]).items() if len(each) > 1 and path in condas
+    )
     return tuple(
         CondaClash(
             path=path,
@@ -369,18 +375,20 @@ def read_recorded_files(record: Path, site_packages: str) -> tuple[ClaimedFile, 
         rows = list(csv.reader(io.StringIO(text, newline="")))
     except csv.Error:
         return ()
-    return tuple(_pip_entry(row, site_packages) for row in rows if row and row[0] and not row[0].endswith(_BYTECODE))
-
-
-def _pip_entry(row: list[str], site_packages: str) -> ClaimedFile:
-    path, digest, size = (*row, "", "", "")[:3]
-    place = os.path.normpath(f"{site_packages}/{path}")
-    return ClaimedFile(
-        path=place, wanted=place, size=int(size) if size.isdecimal() else None, sha256=_hexadecimal(digest)
+    return tuple(
+        _parse_pip_entry(row, site_packages) for row in rows if row and row[0] and not row[0].endswith(_BYTECODE)
     )
 
 
-def _hexadecimal(digest: str) -> str:
+def _parse_pip_entry(row: list[str], site_packages: str) -> ClaimedFile:
+    path, digest, size = (*row, "", "", "")[:3]
+    place = os.path.normpath(f"{site_packages}/{path}")
+    return ClaimedFile(
+        path=place, wanted=place, size=int(size) if size.isdecimal() else None, sha256=_convert_digest(digest)
+    )
+
+
+def _convert_digest(digest: str) -> str:
     """A digest of RECORD ("sha256=..." in base64 without padding) as conda writes it; empty if it is another's."""
     if not digest.startswith(_SHA256):
         return ""

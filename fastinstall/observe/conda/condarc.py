@@ -84,41 +84,43 @@ class Condarc:
     def word(self, *names: str) -> Word | None:
         """Return the single word of a key, or None if the key is missing or holds something else."""
         found = self.document.value(*names) if self.document is not None else None
-        return self._word(found) if found is not None else None
+        return self._parse_word(found) if found is not None else None
 
     def list(self, *names: str) -> Words | None:
         """The words of a key that takes a list; None likewise, and where the list has no words."""
-        pair = self._pair(names)
-        words = self._words(*pair) if pair is not None and pair[1].kind is YamlKind.LIST else None
+        pair = self._find_pair(names)
+        words = self._parse_words(*pair) if pair is not None and pair[1].kind is YamlKind.LIST else None
         return words if words is not None and words.words else None
 
     def table(self, *names: str) -> Table | None:
         """The words of a key that takes a mapping; None likewise."""
-        pair = self._pair(names)
+        pair = self._find_pair(names)
         if pair is None or pair[1].kind is not YamlKind.MAPPING:
             return None
         key, value = pair
-        rows = {name: self._words(*each) for name, each in value.pairs().items()}
-        return Table(words={name: words for name, words in rows.items() if words.words}, flag=self._flag_of(key, value))
+        rows = {name: self._parse_words(*each) for name, each in value.pairs().items()}
+        return Table(
+            words={name: words for name, words in rows.items() if words.words}, flag=self._find_value_flag(key, value)
+        )
 
-    def _pair(self, names: tuple[str, ...]) -> tuple[YamlNode, YamlNode] | None:
+    def _find_pair(self, names: tuple[str, ...]) -> tuple[YamlNode, YamlNode] | None:
         pairs = self.document.pairs() if self.document is not None else {}
         return next((pairs[name] for name in names if name in pairs), None)
 
-    def _words(self, key: YamlNode, value: YamlNode) -> Words:
+    def _parse_words(self, key: YamlNode, value: YamlNode) -> Words:
         items = value.items if value.kind is YamlKind.LIST else (value,)
-        found = (self._word(item) for item in items)
-        return Words(words=tuple(word for word in found if word is not None), flag=self._flag_of(key, value))
+        found = (self._parse_word(item) for item in items)
+        return Words(words=tuple(word for word in found if word is not None), flag=self._find_value_flag(key, value))
 
-    def _word(self, node: YamlNode) -> Word | None:
+    def _parse_word(self, node: YamlNode) -> Word | None:
         if node.kind is not YamlKind.SCALAR or (node.plain and node.text in _NOTHING) or not node.text:
             return None
-        return Word(text=_expanded(node.text, self.variables), flag=self._flag(node))
+        return Word(text=_expand_variables(node.text, self.variables), flag=self._find_flag(node))
 
-    def _flag_of(self, key: YamlNode, value: YamlNode) -> str:
-        return self._flag(key) or (self._flag(value) if value.column else "")
+    def _find_value_flag(self, key: YamlNode, value: YamlNode) -> str:
+        return self._find_flag(key) or (self._find_flag(value) if value.column else "")
 
-    def _flag(self, node: YamlNode) -> str:
+    def _find_flag(self, node: YamlNode) -> str:
         rest = self.lines[node.last - 1][node.column :] if node.last <= len(self.lines) else ""
         found = _FLAG.fullmatch(rest)
         return found[1].strip("!# \t") if found is not None else ""
@@ -188,7 +190,7 @@ def observe_condarc(file: Path, names: tuple[str, ...], variables: Mapping[str, 
         return None
 
 
-def _expanded(text: str, variables: Mapping[str, str]) -> str:
+def _expand_variables(text: str, variables: Mapping[str, str]) -> str:
     return _VARIABLE.sub(lambda found: variables.get(found[1] or found[2], found[0]), text)
 
 
@@ -213,29 +215,29 @@ def find_conda(variables: Mapping[str, str], prefix: Path | None) -> CondaTool |
     Returns:
         None where there is none that could be started; mamba and micromamba are none.
     """
-    for command, found_by in _candidates(variables, prefix):
-        root = _root(command, variables)
-        version = _version(root)
-        solver = _configured_solver(variables, prefix, root) or _default_solver(version)
+    for command, found_by in _list_conda_candidates(variables, prefix):
+        root = _find_root(command, variables)
+        version = _find_conda_version(root)
+        solver = _find_configured_solver(variables, prefix, root) or _choose_default_solver(version)
         return CondaTool(command=command, version=version, root=root, solver=solver, found_by=found_by)
     return None
 
 
-def _candidates(variables: Mapping[str, str], prefix: Path | None) -> Iterator[tuple[tuple[str, ...], str]]:
+def _list_conda_candidates(variables: Mapping[str, str], prefix: Path | None) -> Iterator[tuple[tuple[str, ...], str]]:
     executable, python = variables.get("CONDA_EXE", ""), variables.get("CONDA_PYTHON_EXE", "")
     on_path = find_program("conda", {**variables, "PATH": variables.get("PATH", "")})
     if _is_conda(executable):
         yield (str(Path(executable).absolute()),), "CONDA_EXE"
-    if python and os.access(python, os.X_OK) and _module(Path(python).parent.parent):
+    if python and os.access(python, os.X_OK) and _find_conda_module(Path(python).parent.parent):
         yield (str(Path(python).absolute()), "-I", "-m", "conda"), "CONDA_PYTHON_EXE"
     if on_path and _is_conda(on_path):
         yield (str(Path(on_path).absolute()),), "PATH"
-    for path in _suggested(prefix) if prefix is not None else ():
+    for path in _list_suggested_commands(prefix) if prefix is not None else ():
         if _is_conda(str(path)):
             yield (str(path),), _HERE
 
 
-def _suggested(prefix: Path) -> Iterator[Path]:
+def _list_suggested_commands(prefix: Path) -> Iterator[Path]:
     """Where the conda may be that made an environment: above its directory, in its history, in itself."""
     if prefix.parent.name == "envs":
         yield prefix.parent.parent / "bin/conda"
@@ -255,11 +257,11 @@ def _is_conda(path: str) -> bool:
     resolved = Path(os.path.realpath(path))
     if not path or "mamba" in resolved.name or not resolved.is_file():
         return False
-    interpreter = _interpreter(resolved)
+    interpreter = _read_shebang(resolved)
     return os.access(resolved, os.X_OK) and (interpreter is None or os.access(interpreter, os.X_OK))
 
 
-def _interpreter(script: Path) -> str | None:
+def _read_shebang(script: Path) -> str | None:
     """The program that a script's first line names; None of a binary, or where it cannot be read."""
     try:
         with foreign.open_foreign_file(script) as stream:
@@ -269,22 +271,22 @@ def _interpreter(script: Path) -> str | None:
     return os.fsdecode(found[1]).partition(" ")[0] if found else None
 
 
-def _root(command: tuple[str, ...], variables: Mapping[str, str]) -> Path:
+def _find_root(command: tuple[str, ...], variables: Mapping[str, str]) -> Path:
     """The prefix that conda is installed in: its Python's, else the one that the file lies in."""
     script = Path(os.path.realpath(command[0]))
-    pythons = (command[0] if len(command) > 1 else _interpreter(script), variables.get("CONDA_PYTHON_EXE"))
+    pythons = (command[0] if len(command) > 1 else _read_shebang(script), variables.get("CONDA_PYTHON_EXE"))
     for python in pythons:
-        if python and python not in _SHELLS and _module(Path(python).parent.parent):
+        if python and python not in _SHELLS and _find_conda_module(Path(python).parent.parent):
             return Path(python).absolute().parent.parent
     return script.parent.parent
 
 
-def _module(root: Path) -> Path | None:
+def _find_conda_module(root: Path) -> Path | None:
     """The package `conda` in a prefix."""
     return next((path for path in sorted(root.glob("lib/python3*/site-packages/conda")) if path.is_dir()), None)
 
 
-def _version(root: Path) -> str:
+def _find_conda_version(root: Path) -> str:
     """Of conda, from its record; where it was installed without one, as it says itself; empty if unknown."""
     try:
         names = os.listdir(root / "conda-meta")  # noqa: PTH208 (names are what is compared)
@@ -294,13 +296,13 @@ def _version(root: Path) -> str:
     if recorded:
         return recorded[-1]
     try:
-        said = _VERSION.search(foreign.read_text((_module(root) or root).joinpath("_version.py")))
+        said = _VERSION.search(foreign.read_text((_find_conda_module(root) or root).joinpath("_version.py")))
     except (OSError, ValueError):
         return ""
     return said[2] if said else ""
 
 
-def _configured_solver(variables: Mapping[str, str], prefix: Path | None, root: Path) -> str:
+def _find_configured_solver(variables: Mapping[str, str], prefix: Path | None, root: Path) -> str:
     """The solver that a variable or a configuration file names; empty where none does."""
     files = (observe_condarc(file, _SOLVER, variables) for file in search_path(variables, prefix or root, root))
     found = [word for file in files if file is not None and (word := file.word(*_SOLVER)) is not None]
@@ -309,7 +311,7 @@ def _configured_solver(variables: Mapping[str, str], prefix: Path | None, root: 
     return final or named or (found[-1].text if found else "")
 
 
-def _default_solver(version: str) -> str:
+def _choose_default_solver(version: str) -> str:
     """What conda takes unasked. Source: `DEFAULT_SOLVER` in its `base/constants.py`, from 4.13 to 26.7."""
     parts = re.match(r"(\d+)\.(\d+)", version)
     if parts is None:

@@ -45,7 +45,7 @@ def observe_conda(  # noqa: PLR0913 (how thoroughly to look, and what was observ
             since its record was written, by its times, counts as it was recorded.
         distributions: those that claim files of PIL, where they were observed already.
     """
-    conda_meta, site = prefix / "conda-meta", _relative(interpreter.site_packages, prefix)
+    conda_meta, site = prefix / "conda-meta", _relativize(interpreter.site_packages, prefix)
     records = read_records(conda_meta)
     if distributions is None:
         distributions = tuple(each for each in observe_distributions(prefix / site) if each.name in replaced)
@@ -69,7 +69,7 @@ def observe_conda(  # noqa: PLR0913 (how thoroughly to look, and what was observ
     )
 
 
-def _relative(site_packages: PurePath, prefix: Path) -> str:
+def _relativize(site_packages: PurePath, prefix: Path) -> str:
     """Where site-packages is in the environment, however either is spelled."""
     relative = os.path.relpath(site_packages, prefix)
     if not relative.startswith(".."):
@@ -91,25 +91,25 @@ def observe_revisions(conda_meta: Path, replaced: tuple[str, ...]) -> tuple[Cond
         replaced: names of packages that provide PIL; others that matter are known.
     """
     names = _BESIDE_PIL.union(replaced)
-    lines = (line.strip() for line in _text(conda_meta / "history").splitlines())
-    revisions = (_revision(number, block, names) for number, block in enumerate(_blocks(lines)))
+    lines = (line.strip() for line in _read_text_if_readable(conda_meta / "history").splitlines())
+    revisions = (_parse_revision(number, block, names) for number, block in enumerate(_split_blocks(lines)))
     return tuple(revision for revision in revisions if revision.linked or revision.unlinked)
 
 
 def observe_pins(conda_meta: Path) -> tuple[str, ...]:
     """What `pinned` demands, a match spec each, comments aside."""
-    lines = (line.strip() for line in _text(conda_meta / "pinned").splitlines())
+    lines = (line.strip() for line in _read_text_if_readable(conda_meta / "pinned").splitlines())
     return tuple(line for line in lines if line and not line.startswith("#"))
 
 
-def _text(path: Path) -> str:
+def _read_text_if_readable(path: Path) -> str:
     try:
         return foreign.read_text(path, errors="replace")
     except OSError:
         return ""
 
 
-def _blocks(lines: Iterable[str]) -> list[list[str]]:
+def _split_blocks(lines: Iterable[str]) -> list[list[str]]:
     """Each heading with the lines below it; what stands before the first is nobody's."""
     blocks: list[list[str]] = []
     for line in lines:
@@ -120,7 +120,7 @@ def _blocks(lines: Iterable[str]) -> list[list[str]]:
     return blocks
 
 
-def _revision(number: int, block: list[str], names: frozenset[str]) -> CondaRevision:
+def _parse_revision(number: int, block: list[str], names: frozenset[str]) -> CondaRevision:
     heading, *lines = block
     found = _HEADING.match(heading)
     commands = (_COMMAND.match(line) for line in lines)
@@ -128,18 +128,18 @@ def _revision(number: int, block: list[str], names: frozenset[str]) -> CondaRevi
         number=number,
         at=found[1] if found else "",
         command=public_text(next((command[1] for command in commands if command), "")),
-        linked=_dists((line.removeprefix("+") for line in lines if not line.startswith(("-", "#"))), names),
-        unlinked=_dists((line[1:] for line in lines if line.startswith("-")), names),
+        linked=_parse_dists((line.removeprefix("+") for line in lines if not line.startswith(("-", "#"))), names),
+        unlinked=_parse_dists((line[1:] for line in lines if line.startswith("-")), names),
     )
 
 
-def _dists(lines: Iterable[str], names: frozenset[str]) -> tuple[str, ...]:
+def _parse_dists(lines: Iterable[str], names: frozenset[str]) -> tuple[str, ...]:
     """Return the names without their channels."""
-    dists = (_plain(line) for line in lines)
+    dists = (_parse_dist_name(line) for line in lines)
     return tuple(dist for dist in dists if dist.count("-") > 1 and dist.rsplit("-", 2)[0].lower() in names)
 
 
-def _plain(line: str) -> str:
+def _parse_dist_name(line: str) -> str:
     """A package of "https://host/channel/linux-64::NAME-VERSION-BUILD", without where it came from."""
     dist = line.rpartition("::")[2]
     return next((dist.removesuffix(suffix) for suffix in _PACKAGED if dist.endswith(suffix)), dist)
@@ -159,9 +159,9 @@ def observe_stale(prefix: Path, site: str) -> tuple[str, ...]:
         prefix: the environment.
         site: the site-packages of its Python, relative to the prefix.
     """
-    pythons = (name for name in _names(prefix / "lib") if name.startswith("python"))
+    pythons = (name for name in _list_names(prefix / "lib") if name.startswith("python"))
     places = (f"lib/{name}/{_SITE_PACKAGES}" for name in pythons if not (prefix / "lib" / name).is_symlink())
-    return tuple(place for place in places if place != site and _holds_distributions(prefix / place))
+    return tuple(place for place in places if place != site and _has_distributions(prefix / place))
 
 
 def observe_debris(prefix: Path, site: str, replaced: tuple[str, ...]) -> tuple[str, ...]:
@@ -176,22 +176,22 @@ def observe_debris(prefix: Path, site: str, replaced: tuple[str, ...]) -> tuple[
         site: the site-packages of its Python, relative to the prefix.
         replaced: names of distributions that provide PIL.
     """
-    own = (f"{site}/{name}" for name in _names(prefix / site) if name == "PIL" or _is_of_pil(name, replaced))
-    places = (*_PLACES, site, *(below for directory in own for below in _below(prefix, directory)))
-    found = (f"{place}/{name}" if place else name for place in places for name in _left_in(prefix / place))
-    trash = (f"{_TRASH_DIRECTORY}/{name}" for name in _names(prefix / _TRASH_DIRECTORY))
+    own = (f"{site}/{name}" for name in _list_names(prefix / site) if name == "PIL" or _is_of_pil(name, replaced))
+    places = (*_PLACES, site, *(below for directory in own for below in _list_directories(prefix, directory)))
+    found = (f"{place}/{name}" if place else name for place in places for name in _list_leftovers(prefix / place))
+    trash = (f"{_TRASH_DIRECTORY}/{name}" for name in _list_names(prefix / _TRASH_DIRECTORY))
     return tuple(sorted({*found, *trash}))
 
 
-def _names(directory: Path) -> list[str]:
+def _list_names(directory: Path) -> list[str]:
     try:
         return sorted(os.listdir(directory))  # noqa: PTH208 (thousands of paths are not worth as many objects)
     except OSError:
         return []
 
 
-def _holds_distributions(directory: Path) -> bool:
-    return any(name == "PIL" or name.endswith(".dist-info") for name in _names(directory))
+def _has_distributions(directory: Path) -> bool:
+    return any(name == "PIL" or name.endswith(".dist-info") for name in _list_names(directory))
 
 
 def _is_of_pil(name: str, replaced: Iterable[str]) -> bool:
@@ -200,11 +200,11 @@ def _is_of_pil(name: str, replaced: Iterable[str]) -> bool:
     return stem.replace("_", "-").lower() in replaced and not name.endswith(".py")
 
 
-def _below(prefix: Path, place: str) -> Iterator[str]:
+def _list_directories(prefix: Path, place: str) -> Iterator[str]:
     """A directory and all that are below it."""
     skipped = len(str(prefix)) + 1
     return (directory[skipped:] for directory, _, _ in os.walk(prefix / place))
 
 
-def _left_in(directory: Path) -> Iterator[str]:
-    return (name for name in _names(directory) if name.endswith(_ASIDE) or _TRASH in name)
+def _list_leftovers(directory: Path) -> Iterator[str]:
+    return (name for name in _list_names(directory) if name.endswith(_ASIDE) or _TRASH in name)

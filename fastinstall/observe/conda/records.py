@@ -83,14 +83,14 @@ def _summarize_content(descriptor: int) -> RecordSummary:
     if size > foreign.LISTING:
         raise OSError(errno.EFBIG, f"is larger than {foreign.LISTING >> 20} MiB")
     head = os.pread(descriptor, max(_HEAD, size // _LISTED_SHARE), 0)
-    glance = _in_pieces(head, descriptor, size)
+    glance = _read_in_pieces(head, descriptor, size)
     if glance is None and len(head) < size:
         head = os.pread(descriptor, size, 0)
-        glance = _in_pieces(head, descriptor, size)
+        glance = _read_in_pieces(head, descriptor, size)
     return glance or RecordSummary(fields=_parse_fields(head), text=head, listed=(0, len(head)))
 
 
-def _in_pieces(head: bytes, descriptor: int, size: int) -> RecordSummary | None:
+def _read_in_pieces(head: bytes, descriptor: int, size: int) -> RecordSummary | None:
     """Read a record's beginning and end, or return None if its files and paths are not between them."""
     opening = _OPENING.match(head)
     if opening is None:
@@ -124,13 +124,13 @@ def _parse_fields(content: bytes) -> Fields:
     try:
         document = json_data(content, any_text=True)
     except ValueError as error:
-        raise UnreadableRecordError(_reason(content, error)) from None
+        raise UnreadableRecordError(_explain_unreadable_record(content, error)) from None
     if not isinstance(document, dict):
         raise UnreadableRecordError("not a JSON object")
     return document
 
 
-def _reason(content: bytes, error: Exception) -> str:
+def _explain_unreadable_record(content: bytes, error: Exception) -> str:
     if not content:
         return "empty"
     if not content.strip(b"\0"):
@@ -167,7 +167,7 @@ def read_records(conda_meta: Path) -> CondaRecords:
     unreadable: dict[str, str] = {}
     claiming: set[str] = set()
     clobbered = (conda_meta.parent / CLOBBERED).is_dir()
-    for name in _names(conda_meta):
+    for name in _list_records(conda_meta):
         try:
             package, claims = _read(f"{conda_meta}/{name}", name, clobbered=clobbered)
         except UnreadableRecordError as error:
@@ -179,7 +179,7 @@ def read_records(conda_meta: Path) -> CondaRecords:
     return CondaRecords(packages=tuple(packages), unreadable=unreadable, claiming=frozenset(claiming))
 
 
-def _names(conda_meta: Path) -> list[str]:
+def _list_records(conda_meta: Path) -> list[str]:
     """The records; what macOS keeps beside files of foreign file systems is none, as in conda."""
     try:
         names = os.listdir(conda_meta)  # noqa: PTH208 (four hundred paths are not worth as many objects)
@@ -193,52 +193,52 @@ def _read(path: str, name: str, *, clobbered: bool) -> tuple[CondaPackage, bool]
     if name.count("-") < _DASHES:
         raise UnreadableRecordError("its name is not NAME-VERSION-BUILD.json")
     glance = summarize_record(path)
-    package = _package(glance.fields)
+    package = _parse_package(glance.fields)
     if package.record != name:
         raise UnreadableRecordError(f"it speaks of {package.dist}")
     return package, may_matter(glance, clobbered=clobbered)
 
 
-def _package(fields: Fields) -> CondaPackage:
-    subdir = _text(fields, "subdir")
+def _parse_package(fields: Fields) -> CondaPackage:
+    subdir = _parse_text(fields, "subdir")
     return CondaPackage(
-        name=_text(fields, "name").lower(),
-        version=_text(fields, "version"),
-        build=_text(fields, "build"),
-        build_number=_number(fields, "build_number"),
+        name=_parse_text(fields, "name").lower(),
+        version=_parse_text(fields, "version"),
+        build=_parse_text(fields, "build"),
+        build_number=_parse_number(fields, "build_number"),
         subdir=subdir,
-        channel=public_channel(_text(fields, "channel"), subdir),
-        url=public_text(_text(fields, "url")),
-        sha256=_text(fields, "sha256"),
-        depends=_texts(fields, "depends"),
-        constrains=_texts(fields, "constrains"),
+        channel=public_channel(_parse_text(fields, "channel"), subdir),
+        url=public_text(_parse_text(fields, "url")),
+        sha256=_parse_text(fields, "sha256"),
+        depends=_parse_texts(fields, "depends"),
+        constrains=_parse_texts(fields, "constrains"),
     )
 
 
-def _text(fields: Fields, key: str) -> str:
+def _parse_text(fields: Fields, key: str) -> str:
     found = fields.get(key)
     if found is None:
         return ""
     if not isinstance(found, str):
         raise UnreadableRecordError(f"its {key} is not a text")
-    return _printable(found)
+    return _make_printable(found)
 
 
-def _texts(fields: Fields, key: str) -> tuple[str, ...]:
+def _parse_texts(fields: Fields, key: str) -> tuple[str, ...]:
     found: Any = fields.get(key) or []
     if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
         raise UnreadableRecordError(f"its {key} are not a list of texts")
-    return tuple(map(_printable, found))
+    return tuple(map(_make_printable, found))
 
 
-def _number(fields: Fields, key: str) -> int:
+def _parse_number(fields: Fields, key: str) -> int:
     found = fields.get(key, 0)
     if not isinstance(found, int):
         raise UnreadableRecordError(f"its {key} is not a number")
     return int(found)
 
 
-def _printable(text: str) -> str:
+def _make_printable(text: str) -> str:
     """The text without halves of characters, which JSON can escape and nothing can write."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 

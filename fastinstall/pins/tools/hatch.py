@@ -51,7 +51,7 @@ class Hatch:
     def additions(self, text: str, pinned: Pinned) -> tuple[Addition, ...]:
         """What the manifest has to say."""
         build = pinned.wheel
-        table = (*_root(toml_data(text)), *_ENVIRONMENT)
+        table = (*_find_root(toml_data(text)), *_ENVIRONMENT)
         directory = f'"{{root:uri}}/{WHEELS}"'  # hatch's own way to say where the project is
         return (
             ArrayAddition(table=table, key="extra-dependencies", items=(f"{build.requirement} ; {build.here}",)),
@@ -61,7 +61,7 @@ class Hatch:
     def refuse_foreign(self, manifest: Manifest, pinned: Pinned) -> None:
         """Raise where somebody else's setting decides on the distribution already."""
         name = pinned.wheel.name
-        for found in _foreign(manifest, name):
+        for found in _list_foreign(manifest, name):
             raise make_foreign_setting_refusal(manifest.path, name, found, self.additions(manifest.text, pinned))
 
     def prepare_lock(self, manifest: str, lock: str, pinned: Pinned) -> str:
@@ -80,16 +80,16 @@ class Hatch:
 TOOL: PinTool = Hatch()
 
 
-def _root(content: dict[str, Any]) -> tuple[str, ...]:
+def _find_root(content: dict[str, Any]) -> tuple[str, ...]:
     """Where the tables of hatch are: at the top of hatch.toml."""
     return () if "envs" in content else ("tool", "hatch")
 
 
-def _foreign(manifest: Manifest, name: str) -> Iterator[str]:
+def _list_foreign(manifest: Manifest, name: str) -> Iterator[str]:
     content = toml_data(manifest.text)
     if manifest.path.name == _OWN and "envs" not in content:
         yield "[envs] is missing, and one of ours would hide that of pyproject.toml"
-    root = _root(content)
+    root = _find_root(content)
     default = read_table(content, (*root, *_ENVIRONMENT))
     header = ".".join((*root, *_ENVIRONMENT))
     for key in _LISTS:

@@ -65,7 +65,7 @@ class Pdm:
     def refuse_foreign(self, manifest: Manifest, pinned: Pinned) -> None:
         """Raise where somebody else's setting decides on the distribution already."""
         name = pinned.wheel.name
-        for found in _foreign(toml_data(manifest.text), name):
+        for found in _list_foreign(toml_data(manifest.text), name):
             raise make_foreign_setting_refusal(manifest.path, name, found, self.additions(manifest.text, pinned))
 
     def prepare_lock(self, manifest: str, lock: str, pinned: Pinned) -> str:
@@ -87,7 +87,7 @@ class Pdm:
 TOOL: PinTool = Pdm()
 
 
-def _foreign(content: dict[str, Any], name: str) -> Iterator[str]:
+def _list_foreign(content: dict[str, Any], name: str) -> Iterator[str]:
     """What of others decides on the distribution in pyproject.toml already, each with its place."""
     for key, value in read_table(content, _OVERRIDES).items():
         if parse_requirement_name(key) == name:
@@ -114,7 +114,7 @@ def _refuse_forbidden(manifest: str, lock: str, build: PinnedBuild) -> None:
     requiring = [("the project", each) for each in read_texts(toml_data(manifest), ("project", "dependencies"))]
     for package in toml_data(lock).get("package", ()):
         requiring += [(package["name"], each) for each in package.get("dependencies", ())]
-    against = [f"{who} requires {what!r}" for who, what in requiring if _excludes(what, build)]
+    against = [f"{who} requires {what!r}" for who, what in requiring if _is_excluding(what, build)]
     if against:
         raise RefusedError(
             f"{against[0]}, which {build.version} is not; nothing was changed",
@@ -123,7 +123,7 @@ def _refuse_forbidden(manifest: str, lock: str, build: PinnedBuild) -> None:
         )
 
 
-def _excludes(requirement: str, build: PinnedBuild) -> bool:
+def _is_excluding(requirement: str, build: PinnedBuild) -> bool:
     if parse_requirement_name(requirement) != build.name:
         return False
     from packaging.requirements import InvalidRequirement, Requirement  # noqa: PLC0415 (only where a pin is made)

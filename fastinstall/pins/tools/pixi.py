@@ -37,18 +37,20 @@ class Pixi:
     def additions(self, text: str, pinned: Pinned) -> tuple[Addition, ...]:
         """What the manifest has to say."""
         package = pinned.conda
-        root = _root(toml_data(text))
+        root = _find_root(toml_data(text))
         name, version, build = pin_line(package).split()
         literal = f'{{ version = "{version}", build = "{build}" }}'
         return (
-            ArrayAddition(table=(*root, _workspace(text, root)), key="channels", items=(f"./{CHANNEL}",), first=True),
+            ArrayAddition(
+                table=(*root, _name_workspace(text, root)), key="channels", items=(f"./{CHANNEL}",), first=True
+            ),
             KeyAddition(table=(*root, "target", package.subdir, "dependencies"), key=name, literal=literal),
         )
 
     def refuse_foreign(self, manifest: Manifest, pinned: Pinned) -> None:
         """Raise where the workspace says for that platform which Pillow it wants."""
         content, package = toml_data(manifest.text), pinned.conda
-        root = _root(content)
+        root = _find_root(content)
         for kind in ("dependencies", "pypi-dependencies"):
             for table in ((*root, "target", package.subdir, kind), (*root, kind)):
                 found = read_table(content, table).get(package.name)
@@ -75,10 +77,10 @@ class Pixi:
 TOOL: PinTool = Pixi()
 
 
-def _root(content: dict[str, Any]) -> tuple[str, ...]:
+def _find_root(content: dict[str, Any]) -> tuple[str, ...]:
     return ("tool", "pixi") if isinstance(find_table(content, ("tool", "pixi")), dict) else ()
 
 
-def _workspace(text: str, root: tuple[str, ...]) -> str:
+def _name_workspace(text: str, root: tuple[str, ...]) -> str:
     """The name of the table that has the channels; older manifests call it "project"."""
     return "project" if "channels" in read_table(toml_data(text), (*root, "project")) else "workspace"

@@ -62,7 +62,7 @@ class Poetry:
     def refuse_foreign(self, manifest: Manifest, pinned: Pinned) -> None:
         """Raise where somebody else's setting decides on the distribution already."""
         name = pinned.wheel.name
-        for found in _foreign(toml_data(manifest.text), name):
+        for found in _list_foreign(toml_data(manifest.text), name):
             raise make_foreign_setting_refusal(manifest.path, name, found, self.additions(manifest.text, pinned))
 
     def prepare_lock(self, manifest: str, lock: str, pinned: Pinned) -> str:
@@ -81,7 +81,7 @@ class Poetry:
 TOOL: PinTool = Poetry()
 
 
-def _foreign(content: dict[str, Any], name: str) -> Iterator[str]:
+def _list_foreign(content: dict[str, Any], name: str) -> Iterator[str]:
     """What of others decides on the distribution in pyproject.toml already, each with its place."""
     poetry = ("tool", "poetry")
     groups = {key: read_table(content, (*poetry, key)) for key in ("dependencies", "dev-dependencies")}
@@ -90,14 +90,14 @@ def _foreign(content: dict[str, Any], name: str) -> Iterator[str]:
     for group, dependencies in groups.items():
         for key, value in dependencies.items():
             origins = {"path", "url", "git", "file", "source"}
-            if parse_requirement_name(key) == name and (f"group.{_GROUP}." in group or _keys(value) & origins):
+            if parse_requirement_name(key) == name and (f"group.{_GROUP}." in group or _list_keys(value) & origins):
                 yield f"[tool.poetry.{group}] has {key} = {value}"
     for requirement in read_texts(content, ("project", "dependencies")):
         if parse_requirement_name(requirement) == name and "@" in requirement:
             yield f"[project] requires {requirement!r}"
 
 
-def _keys(value: Any) -> set[str]:  # noqa: ANN401 (a value of TOML)
+def _list_keys(value: Any) -> set[str]:  # noqa: ANN401 (a value of TOML)
     if isinstance(value, list):
-        return {key for each in value for key in _keys(each)}
+        return {key for each in value for key in _list_keys(each)}
     return set(value) if isinstance(value, dict) else set()

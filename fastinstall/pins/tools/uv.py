@@ -67,7 +67,7 @@ class Uv:
     def refuse_foreign(self, manifest: Manifest, pinned: Pinned) -> None:
         """Raise where somebody else's setting decides on the distribution already."""
         name = pinned.wheel.name
-        for found in _foreign(toml_data(manifest.text), name):
+        for found in _list_foreign(toml_data(manifest.text), name):
             raise make_foreign_setting_refusal(manifest.path, name, found, self.additions(manifest.text, pinned))
         for settings in manifest.beside.values():
             _refuse_hidden(settings, manifest.path)
@@ -88,7 +88,7 @@ class Uv:
 TOOL: PinTool = Uv()
 
 
-def _foreign(content: dict[str, Any], name: str) -> Iterator[str]:
+def _list_foreign(content: dict[str, Any], name: str) -> Iterator[str]:
     """What of others decides on the distribution in pyproject.toml already, each with its place."""
     for key in _LISTS:
         yield from (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fastinstall.conda_hooks import _without_prefix
+from fastinstall.conda_hooks import _split_prefix
 
 
 @pytest.mark.parametrize(
@@ -17,4 +17,4 @@ from fastinstall.conda_hooks import _without_prefix
     ],
 )
 def test_a_prefix_is_read_as_conda_reads_it(words: tuple[str, ...], kept: tuple[str, ...], prefix: str | None) -> None:
-    assert _without_prefix(words) == (kept, prefix)
+    assert _split_prefix(words) == (kept, prefix)

@@ -27,7 +27,7 @@ from fastinstall.model.finding import Finding, Status
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A directory on the path; what is imported from there is forgotten."""
     monkeypatch.syspath_prepend(tmp_path)
-    foreign_checks._loaded.cache_clear()
+    foreign_checks._load_check.cache_clear()
     yield tmp_path
     for name in [name for name in sys.modules if name.startswith(("acme_", "zeta_"))]:
         del sys.modules[name]

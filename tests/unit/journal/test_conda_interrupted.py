@@ -17,7 +17,7 @@ ONE = TransactionBegun(
 @pytest.fixture
 def prefix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A prefix that conda works on, with a transaction that nobody finished."""
-    monkeypatch.setattr(conda_hooks, "_context", lambda: SimpleNamespace(target_prefix=str(tmp_path)))
+    monkeypatch.setattr(conda_hooks, "_get_context", lambda: SimpleNamespace(target_prefix=str(tmp_path)))
     monkeypatch.delenv("FASTINSTALL_GUARD", raising=False)
     journal = tmp_path / TRANSACTIONS / "one" / JOURNAL
     journal.parent.mkdir(parents=True)

@@ -38,7 +38,7 @@ def test_a_table_bears_when_and_where_and_says_so_when_it_is_used_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(prove, "measure", _timed)
-    workshop = ExecutionContext(
+    context = ExecutionContext(
         recipe=recipe(),
         index=PackageIndex(settings=pytest.fail, wheelhouse=None, offline=True, cache=tmp_path),
         cache=tmp_path,
@@ -48,12 +48,12 @@ def test_a_table_bears_when_and_where_and_says_so_when_it_is_used_again(
         cpu=healthy_facts().cpu,
     )
     facts = healthy_facts()
-    first = prove.measure_speed(STOCK, OURS, "two builds", facts, workshop)
+    first = prove.measure_speed(STOCK, OURS, "two builds", facts, context)
     assert first is not None
     expected = (facts.interpreter.version, str(facts.environment.prefix), facts.cpu.name, "2026-11-21T10:03:00+00:00")
     assert (first.python, first.prefix, first.cpu, first.measured_at) == expected
     assert not first.reused
     elsewhere = replace(facts, environment=replace(facts.environment, prefix=Path("/srv/second")))
-    later = replace(workshop, now=datetime(2026, 11, 22, tzinfo=UTC))
+    later = replace(context, now=datetime(2026, 11, 22, tzinfo=UTC))
     again = prove.measure_speed(STOCK, OURS, "two builds", elsewhere, later)
     assert again == replace(first, reused=True)

@@ -131,7 +131,7 @@ def test_any_other_order_is_another_merge(tmp_path: Path, changed: str) -> None:
     assert place_of(tmp_path, OTHERS[changed](order, files["other"])) != place_of(tmp_path, order)
 
 
-@pytest.mark.parametrize("what", ["_code", "__version__", "importlib.metadata.version"])
+@pytest.mark.parametrize("what", ["_digest_merge_code", "__version__", "importlib.metadata.version"])
 def test_other_code_that_merges_or_parses_gives_another_merge(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
