@@ -12,6 +12,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 from fastinstall.core import signals
@@ -87,24 +88,23 @@ def _acquire(prefix: Path, held: ExitStack) -> None:
         directory = os.open(prefix, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:
         raise UndeterminedError(f"{prefix}: {error.strerror}", hint=f"ls -ld {quote(prefix)}") from error
-    with _pass_over_missing_locks():
-        held.callback(os.close, _lock(directory, prefix))
+    descriptor = _try_lock(partial(_lock, directory, prefix))
+    if descriptor is not None:
+        held.callback(os.close, descriptor)
         return
-    with _pass_over_missing_locks():
-        held.callback(os.close, _lock_file_inside(prefix))
-        held.callback((prefix / LOCK_FILE).unlink, missing_ok=True)
-        return
-    (prefix / LOCK_FILE).unlink(missing_ok=True)
-    held.callback(os.close, _lock(_substitute(prefix), prefix))
+    descriptor = _try_lock(partial(_lock_file_inside, prefix))
+    held.callback(os.close, descriptor if descriptor is not None else _lock(_substitute(prefix), prefix))
+    held.callback((prefix / LOCK_FILE).unlink, missing_ok=True)
 
 
-@contextmanager
-def _pass_over_missing_locks() -> Iterator[None]:
+def _try_lock(lock: Callable[[], int]) -> int | None:
+    """The descriptor that holds it, or None where the filesystem has no such locks."""
     try:
-        yield
+        return lock()
     except OSError as error:
         if error.errno not in _NO_LOCKS_HERE:
             raise
+        return None
 
 
 def _lock_file_inside(prefix: Path) -> int:
