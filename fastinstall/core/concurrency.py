@@ -72,6 +72,8 @@ def wait_for_futures(
 
 R = TypeVar("R")
 
+_PR_SET_PDEATHSIG = 1  # prctl(2)
+
 
 def run_in_processes(work: Callable[[T], R], items: Sequence[T], *, count: int) -> list[R]:
     """Do one work on every item.
@@ -107,7 +109,10 @@ _works: list[Callable[[Any], Any]] = []
 
 
 def _set_work(work: Callable[[Any], Any]) -> None:
-    """Begin a fork: what a terminal sends to all processes is for the one that waits, which cancels the rest."""
+    """Begin a fork: it dies with the process that waits, which alone hears what a terminal sends to all of them."""
+    import ctypes  # noqa: PLC0415 (only in forks)
+
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # a pool's worker would wait for work for ever
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     _works[:] = [work]

@@ -2,8 +2,11 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -56,6 +59,35 @@ def test_no_process_and_no_pipe_is_left_over() -> None:
     run_in_processes(str, range(4), count=2)
     assert _children() <= children, "the runner's own may have ended meanwhile"
     assert _open_pipes() == pipes
+
+
+def test_no_process_outlives_the_one_that_waits(tmp_path: Path) -> None:
+    code = (
+        "import os, pathlib, sys, time\n"
+        "from fastinstall.core.concurrency import run_in_processes\n"
+        "def work(number):\n"
+        "    pathlib.Path(sys.argv[1], str(os.getpid())).touch()\n"
+        "    time.sleep(60)\n"
+        "run_in_processes(work, range(4), count=2)\n"
+    )
+    with subprocess.Popen((sys.executable, "-c", code, tmp_path)) as process:
+        _wait_until(lambda: len(list(tmp_path.iterdir())) == 2)
+        process.kill()
+    _wait_until(lambda: not any(_is_alive(int(file.name)) for file in tmp_path.iterdir()))
+
+
+def _wait_until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2][0] != "Z"
+    except OSError:
+        return False
 
 
 def _open_pipes() -> int:
