@@ -136,6 +136,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None:
         name_files_in_utf8()
     words = sys.argv[1:] if argv is None else list(argv)
+    if "_ARGCOMPLETE" in os.environ and argv is None:
+        from fastinstall.cli.completion import answer_shell  # noqa: PLC0415 (only where a shell asks)
+
+        answer_shell(os.environ)
     with interruptible():
         try:
             return _parse_and_run(words, dict(os.environ))

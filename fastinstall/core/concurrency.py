@@ -4,20 +4,18 @@
 here wait outside of it.
 
 The same work on many things runs in as many processes as there are cores, since threads would take turns on one. The
-processes are forks of this one, so the work may be any function, and everything loaded is shared. Only results are
+processes are forks of this one, so the work may be any function, and everything loaded is shared. Items and results are
 copied, so they have to be values that `pickle` takes.
 """
 
 import contextlib
 import math
-import os
-import pickle
+import signal
 import time
-import traceback
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from queue import Empty, SimpleQueue
-from typing import Any, NoReturn, TypeVar, cast
+from typing import Any, TypeVar
 
 from fastinstall.core.process import ProcessGroup
 
@@ -74,6 +72,8 @@ def wait_for_futures(
 
 R = TypeVar("R")
 
+_PR_SET_PDEATHSIG = 1  # prctl(2)
+
 
 def run_in_processes(work: Callable[[T], R], items: Sequence[T], *, count: int) -> list[R]:
     """Do one work on every item.
@@ -87,54 +87,36 @@ def run_in_processes(work: Callable[[T], R], items: Sequence[T], *, count: int) 
         The results, in the order of the items.
 
     Raises:
-        RuntimeError: a process failed; says how.
+        BrokenProcessPool: a process ended by itself; what a work raises comes as it is.
     """
     if count < 2 or len(items) < 2:  # noqa: PLR2004 (a fork for one is none)
         return [work(item) for item in items]
-    shares = [items[first::count] for first in range(min(count, len(items)))]
-    forks = [_fork_worker(work, share) for share in shares]
-    outcomes = [_receive_results(process, pipe) for process, pipe in forks]
-    for _, problem in outcomes:
-        if problem:
-            raise RuntimeError(f"a worker process failed:\n{problem}")
-    return [outcomes[index % len(shares)][0][index // len(shares)] for index in range(len(items))]
+    import multiprocessing  # noqa: PLC0415 (only where processes are started)
+    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 (likewise)
 
-
-def _fork_worker(work: Callable[[T], R], share: Sequence[T]) -> tuple[int, int]:
-    """Start a process; its number, and where its results can be read."""
-    reading, writing = os.pipe()
-    process = os.fork()
-    if process == 0:
-        os.close(reading)
-        _run_worker(work, share, writing)
-    os.close(writing)
-    return process, reading
-
-
-def _run_worker(work: Callable[[T], R], share: Sequence[T], writing: int) -> NoReturn:
-    """What the fork does instead of all that this process would have done."""
-    code = 1
+    forking = multiprocessing.get_context("fork")
+    pool = ProcessPoolExecutor(min(count, len(items)), forking, initializer=_set_work, initargs=(work,))
     try:
-        with os.fdopen(writing, "wb") as pipe:
-            pickle.dump(_compute_outcome(work, share), pipe, protocol=pickle.HIGHEST_PROTOCOL)
-        code = 0
+        futures = [pool.submit(_do_work, item) for item in items]
+        wait_for_futures(futures)
     finally:
-        os._exit(code)
+        pool.shutdown(cancel_futures=True)
+    return [future.result() for future in futures]
 
 
-def _compute_outcome(work: Callable[[T], R], share: Sequence[T]) -> tuple[list[R], str]:
-    """The results, and what went wrong; empty if nothing did."""
-    try:
-        return [work(item) for item in share], ""
-    except BaseException:  # noqa: BLE001 (told to the process that waits, which raises)
-        return [], traceback.format_exc()
+_works: list[Callable[[Any], Any]] = []
+"""Of a fork, which inherits it: a function that is handed over later would have to be pickled."""
 
 
-def _receive_results(process: int, reading: int) -> tuple[list[Any], str]:
-    """What a fork found out, once it has ended."""
-    with os.fdopen(reading, "rb") as pipe:
-        content = pipe.read()
-    _, status = os.waitpid(process, 0)
-    if os.waitstatus_to_exitcode(status) != 0:
-        return [], f"ended with {os.waitstatus_to_exitcode(status)}"
-    return cast("tuple[list[Any], str]", pickle.loads(content))  # noqa: S301 (written by our own fork)
+def _set_work(work: Callable[[Any], Any]) -> None:
+    """Begin a fork: it dies with the process that waits, which alone hears what a terminal sends to all of them."""
+    import ctypes  # noqa: PLC0415 (only in forks)
+
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # a pool's worker would wait for work for ever
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    _works[:] = [work]
+
+
+def _do_work(item: object) -> Any:  # noqa: ANN401 (what the work gives)
+    return _works[0](item)

@@ -1,8 +1,8 @@
 """One run at a time per environment: a lock that leaves no file behind and dies with its holder; and of work in caches.
 
-The lock is flock(2) on the environment's directory itself. Where a filesystem locks no
-directories (NFS), a file in the machine's temporary directory stands for it; it keeps runs of one
-machine apart, not those of several.
+The lock is flock(2) on the environment's directory itself. Where a filesystem locks no directories (NFS), a file in
+the environment stands for it while it is held: the server keeps the runs of all users and machines apart. Where no file
+can be locked either, one in the machine's temporary directory keeps the runs of one user on one machine apart.
 """
 
 import errno
@@ -11,7 +11,8 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 from fastinstall.core import signals
@@ -20,6 +21,10 @@ from fastinstall.core.messages import quote
 
 _NO_LOCKS_HERE = (errno.EBADF, errno.EINVAL, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 _HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES)
+_FILE_FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+
+LOCK_FILE = ".fastinstall.lock"
+"""In an environment whose filesystem locks no directories, while a run works there."""
 
 
 @contextmanager
@@ -27,12 +32,12 @@ def lock_environment(prefix: Path) -> Iterator[None]:
     """Hold the lock of an environment while the block runs.
 
     Raises:
-        RefusedError: another process holds it; named where the kernel tells.
+        RefusedError: another process holds it, named where the kernel tells; or this user may not lock it.
         UndeterminedError: there is no such directory.
     """
     with ExitStack() as held:
         with signals.defer_signals():
-            held.callback(os.close, _acquire(prefix))
+            _acquire(prefix, held)
         yield
 
 
@@ -54,7 +59,7 @@ def reserve_file(file: Path, on_wait: Callable[[int | None], None]) -> Iterator[
     file.parent.mkdir(parents=True, exist_ok=True)
     with ExitStack() as held:
         with signals.defer_signals():
-            descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+            descriptor = os.open(file, _FILE_FLAGS, 0o644)
             held.callback(os.close, descriptor)
         _wait(descriptor, on_wait)
         yield
@@ -78,17 +83,51 @@ def _parse_device(column: str) -> int:
     return os.makedev(int(major, 16), int(minor, 16))
 
 
-def _acquire(prefix: Path) -> int:
+def _acquire(prefix: Path, held: ExitStack) -> None:
     try:
-        descriptor = os.open(prefix, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        directory = os.open(prefix, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:
         raise UndeterminedError(f"{prefix}: {error.strerror}", hint=f"ls -ld {quote(prefix)}") from error
+    descriptor = _try_lock(partial(_lock, directory, prefix))
+    if descriptor is not None:
+        held.callback(os.close, descriptor)
+        return
+    descriptor = _try_lock(partial(_lock_file_inside, prefix))
+    held.callback(os.close, descriptor if descriptor is not None else _lock(_substitute(prefix), prefix))
+    held.callback((prefix / LOCK_FILE).unlink, missing_ok=True)
+
+
+def _try_lock(lock: Callable[[], int]) -> int | None:
+    """The descriptor that holds it, or None where the filesystem has no such locks."""
     try:
-        return _lock(descriptor, prefix)
+        return lock()
     except OSError as error:
         if error.errno not in _NO_LOCKS_HERE:
             raise
-    return _lock(_substitute(prefix), prefix)
+        return None
+
+
+def _lock_file_inside(prefix: Path) -> int:
+    """Lock the file that stands for an environment; whoever may write there may lock it."""
+    while True:
+        descriptor = _open_lock_file(prefix)
+        with suppress(PermissionError):  # another user has made it
+            os.fchmod(descriptor, prefix.stat().st_mode & 0o666)
+        _lock(descriptor, prefix)
+        again = _open_lock_file(prefix)  # asks the server, where a stat may be answered from memory
+        same = os.path.samestat(os.fstat(descriptor), os.fstat(again))
+        os.close(again)
+        if same:
+            return descriptor
+        os.close(descriptor)  # whoever held it before has removed it
+
+
+def _open_lock_file(prefix: Path) -> int:
+    try:
+        return os.open(prefix / LOCK_FILE, _FILE_FLAGS, 0o666)
+    except OSError as error:
+        hint = f"ls -ld {quote(prefix)} {quote(prefix / LOCK_FILE)}"
+        raise RefusedError(f"{prefix}: cannot be locked: {error.strerror}", hint=hint) from error
 
 
 def _lock(descriptor: int, prefix: Path) -> int:
@@ -119,7 +158,7 @@ def _wait(descriptor: int, on_wait: Callable[[int | None], None]) -> None:
 def _substitute(prefix: Path) -> int:
     name = hashlib.sha256(os.fsencode(os.path.realpath(prefix))).hexdigest()[:16]
     file = Path(tempfile.gettempdir(), f"fastinstall-{os.getuid()}-{name}.lock")
-    return os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    return os.open(file, _FILE_FLAGS, 0o600)
 
 
 def _make_lock_refusal(prefix: Path, status: os.stat_result) -> RefusedError:

@@ -10,6 +10,7 @@ first thing written to the directory and the last one removed, so that the next 
 import json
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -76,14 +77,15 @@ def find_unfinished_transaction(past: EnvironmentHistory) -> str | None:
 
 def is_at_work(prefix: Path) -> bool:
     """Whether a living run of ours holds the environment, so that nothing in it counts as interrupted."""
-    from fastinstall.core.lock import holder  # noqa: PLC0415 (only where something seems to be interrupted)
+    from fastinstall.core.lock import LOCK_FILE, holder  # noqa: PLC0415 (only where something seems to be interrupted)
 
-    try:
-        status = prefix.stat()
-        locks = Path("/proc/locks").read_text(encoding="ascii", errors="replace")
-    except OSError:
-        return False
-    return holder(locks, device=status.st_dev, inode=status.st_ino) is not None
+    for locked in (prefix / LOCK_FILE, prefix):
+        with suppress(OSError):
+            status = locked.stat()
+            locks = Path("/proc/locks").read_text(encoding="ascii", errors="replace")
+            if holder(locks, device=status.st_dev, inode=status.st_ino) is not None:
+                return True
+    return False
 
 
 def unreadable(error: DocumentError, file: Path, transaction: str = "") -> Unreadable:

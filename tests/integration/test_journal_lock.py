@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from fastinstall.core.errors import RefusedError, UndeterminedError
-from fastinstall.core.lock import lock_environment
+from fastinstall.core.lock import LOCK_FILE, lock_environment
+from fastinstall.journal.snapshot import is_at_work
 
 
 def _hold(prefix: Path, ready: Connection) -> None:
@@ -71,10 +72,9 @@ def test_a_missing_environment_cannot_be_locked(tmp_path: Path) -> None:
         pass
 
 
-def test_where_directories_cannot_be_locked_a_file_elsewhere_stands_for_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """NFS cannot be mounted here: its refusal to lock a directory (EBADF, flock(2)) is played."""
+@pytest.fixture
+def nfs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An environment on NFS, which cannot be had here: its refusal to lock a directory (EBADF, flock(2)) is played."""
     real = fcntl.flock
 
     def as_on_nfs(descriptor: int, operation: int) -> None:
@@ -82,10 +82,74 @@ def test_where_directories_cannot_be_locked_a_file_elsewhere_stands_for_them(
             raise OSError(errno.EBADF, os.strerror(errno.EBADF))
         real(descriptor, operation)
 
+    monkeypatch.setattr(fcntl, "flock", as_on_nfs)
     environment = tmp_path / "env"
     environment.mkdir()
-    monkeypatch.setattr(fcntl, "flock", as_on_nfs)
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    return environment
+
+
+def test_where_directories_cannot_be_locked_a_file_in_it_stands_for_them(nfs: Path) -> None:
+    with lock_environment(nfs):
+        assert is_at_work(nfs)
+        with pytest.raises(RefusedError, match=f"process {os.getpid()}"), lock_environment(nfs):
+            pass
+    assert list(nfs.iterdir()) == []
+
+
+def test_another_user_of_such_an_environment_is_kept_out(nfs: Path) -> None:
+    """The file is what the server locks, and whoever may write to the environment may open it."""
+    nfs.chmod(0o775)
+    with lock_environment(nfs):
+        file = next(nfs.iterdir())
+        assert stat.S_IMODE(file.stat().st_mode) == 0o664
+        with file.open("r+b") as stream, pytest.raises(BlockingIOError):
+            fcntl.flock(stream.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def test_a_file_that_a_killed_run_has_left_is_taken_over(nfs: Path) -> None:
+    (nfs / LOCK_FILE).touch()
+    with lock_environment(nfs):
+        pass
+    assert list(nfs.iterdir()) == []
+
+
+def test_a_file_that_its_holder_removes_meanwhile_is_not_the_lock(nfs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, file = os.fchmod, nfs / LOCK_FILE
+    found: list[int] = []
+
+    def removed_by_another(descriptor: int, mode: int) -> None:
+        real(descriptor, mode)
+        found.append(descriptor)
+        if len(found) == 1:
+            file.unlink()
+
+    monkeypatch.setattr(os, "fchmod", removed_by_another)
+    with lock_environment(nfs):
+        assert len(found) == 2
+        assert file.is_file()
+
+
+def test_a_link_in_the_place_of_the_file_is_refused(nfs: Path, tmp_path: Path) -> None:
+    (nfs / LOCK_FILE).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(RefusedError, match="cannot be locked"), lock_environment(nfs):
+        pass
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_where_no_file_can_be_locked_either_one_elsewhere_stands_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, environment, elsewhere = fcntl.flock, tmp_path / "env", tmp_path / "tmp"
+    for directory in (environment, elsewhere):
+        directory.mkdir()
+
+    def without_locks(descriptor: int, operation: int) -> None:
+        if str(environment) in str(Path(f"/proc/self/fd/{descriptor}").readlink()):
+            raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+        real(descriptor, operation)
+
+    monkeypatch.setattr(fcntl, "flock", without_locks)
+    monkeypatch.setattr("tempfile.tempdir", str(elsewhere))
     with (
         lock_environment(environment),
         pytest.raises(RefusedError, match=f"process {os.getpid()}"),

@@ -46,8 +46,8 @@ KNOWN = {
     ),  # what a first line may say; none of it is run
 }
 """Tuples that begin with the name of a shell."""
-DOCUMENTS = ("Completion",)
-"""What has a field of that name, and starts nothing."""
+DOCUMENTS = ("Completion", "shellcode")
+"""What has a field or an argument of that name, and starts nothing."""
 
 
 @cache

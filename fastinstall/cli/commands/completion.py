@@ -2,17 +2,15 @@
 
 from argparse import Namespace
 
-from fastinstall.cli.common import session_of
-from fastinstall.cli.completion_scripts import completion_script
+from fastinstall.cli.completion import completion_script
 from fastinstall.cli.main import Context
 from fastinstall.core.errors import ExitCode
-from fastinstall.verbs.recipe_comparison import all_recipes
 from fastinstall.verbs.schemas import Completion, Shell
 
 
 def run(arguments: Namespace, context: Context) -> int:
     """Print it; nothing is installed."""
-    script = completion_script(arguments.shell, all_recipes(session_of(context)))
+    script = completion_script(arguments.shell)
     if context.console.json:
         from fastinstall.core.values import document, dump  # noqa: PLC0415 (only for JSON)
 

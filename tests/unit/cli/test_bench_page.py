@@ -3,15 +3,18 @@
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 import pytest
 from bench_reports import bare_report, report, small_jpegs, whole_report
 
-from fastinstall.cli.bench import html_page as style
+from fastinstall.bench.report import Stage
+from fastinstall.cli.bench import html_page
 from fastinstall.cli.bench.html_page import bench_html
 
 _VOID = {"meta"}
+STYLE = Path(html_page.__file__).with_name("page.css").read_text("utf-8")
+LIGHT, DARK, _PRINT = (dict(re.findall(r"--(\w+):(#\w+)", each)) for each in STYLE.split(":root")[1:])
 
 
 class _Page(HTMLParser):
@@ -80,7 +83,7 @@ def test_whatever_is_foreign_is_escaped() -> None:
     )
     text = bench_html(replace(report(result), prefix=PurePath(evil), remarks=(evil,)))
     assert "<b" not in text.replace("<body", "")
-    assert text.count("&lt;b onclick=&quot;x&quot;&gt;&#x27;&amp;") >= 12
+    assert text.count("&lt;b onclick=&#34;x&#34;&gt;&#39;&amp;") >= 12
 
 
 def test_it_says_what_the_text_says() -> None:
@@ -102,11 +105,15 @@ def test_a_phone_is_given_its_own_width_and_tables_scroll_in_their_boxes() -> No
     tags = [tag for tag, _ in PAGE.tags]
     boxes = sum(found.get("class") == "wide" for _, found in PAGE.tags)
     assert boxes == tags.count("table") > 0
-    assert ".wide{overflow-x:auto" in style.STYLE
+    assert ".wide{overflow-x:auto" in STYLE
+
+
+def test_every_stage_has_a_colour() -> None:
+    assert [stage for stage in Stage if not (f".stage-{stage}{{" in STYLE and f".key-{stage}{{" in STYLE)] == []
 
 
 def test_no_letter_is_smaller_than_16_pixels_on_a_screen() -> None:
-    screen = style.STYLE.partition("@media print")[0]
+    screen = STYLE.partition("@media print")[0]
     sizes = [float(size) for size in re.findall(r"font(?:-size)?:(?:\d+ )?([\d.]+)rem", screen)]
     assert min(sizes) >= 1
     assert not re.search(r"font(?:-size)?:[\d.]+(?:px|pt|em)\b", screen)
@@ -115,12 +122,9 @@ def test_no_letter_is_smaller_than_16_pixels_on_a_screen() -> None:
 @pytest.mark.parametrize(
     ("ink", "paper"),
     [
-        (style.INK, style.PAPER),
-        (style.INK, style.BOX),
-        (style.FAINT, style.PAPER),
-        (style.DARK_INK, style.DARK_PAPER),
-        (style.DARK_INK, style.DARK_BOX),
-        (style.DARK_FAINT, style.DARK_PAPER),
+        (each[ink], each[paper])
+        for each in (LIGHT, DARK)
+        for ink, paper in (("ink", "paper"), ("ink", "box"), ("faint", "paper"))
     ],
 )
 def test_text_stands_out_from_its_ground_by_day_and_night(ink: str, paper: str) -> None:

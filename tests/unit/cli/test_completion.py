@@ -1,59 +1,67 @@
-"""What the completion scripts offer is what the parser takes."""
+"""What is offered at TAB is what the parser takes."""
 
+import argparse
 import json
+import os
 import re
+from collections.abc import Iterable
+from pathlib import Path
 
 import jsonschema
 import pytest
+from argcomplete.completers import BaseCompleter, DirectoriesCompleter, FilesCompleter
 
-from fastinstall.cli.completion_scripts import completion_script
-from fastinstall.cli.completion_values import CompletionKind, Value, Verb, verbs, vocabulary
-from fastinstall.cli.help import groups_of
+from fastinstall.cli.completion import (
+    EnvironmentsCompleter,
+    FollowingCompleter,
+    WordsCompleter,
+    add_completers,
+    completion_script,
+)
+from fastinstall.cli.help import verb_of
 from fastinstall.cli.main import main
 from fastinstall.cli.options import read_request
-from fastinstall.cli.parser import VERBS, build_parser, parse, verbs_of
+from fastinstall.cli.parser import build_parser, parse, verbs_of
 from fastinstall.core.errors import ExitCode
-from fastinstall.core.surroundings import recipes_directory
-from fastinstall.model.recipe import Recipe
-from fastinstall.observe.observation import load_recipes
 from fastinstall.verbs.schemas import SCHEMAS, Shell
 
 SHELLS = tuple(Shell)
-PATHS = (CompletionKind.FILES, CompletionKind.DIRECTORIES, CompletionKind.ENVIRONMENTS)
-
-
-def _recipes() -> tuple[Recipe, ...]:
-    return tuple(load_recipes((recipes_directory(),)).values())
-
-
-KNOWN = {verb.name: verb for verb in verbs(vocabulary(_recipes()))}
-OFFERED = [
-    (verb.name, flag.names[-1], tuple(flag.value.words))
-    for verb in KNOWN.values()
-    for flag in verb.flags
-    if flag.value and flag.value.words
-]
 NEEDED = {"apply": ("plan.json",), "build": ("-o", "wheels"), "guard": ("status",), "recipes": ("list",)}
 
 
-def _flag(verb: str, name: str) -> Value | None:
-    return next(flag.value for flag in KNOWN[verb].flags if name in flag.names)
+def _parser(variables: dict[str, str] | None = None) -> argparse.ArgumentParser:
+    parser = build_parser()
+    add_completers(parser, {"HOME": "/nonexistent", **(variables or {})})
+    return parser
+
+
+ACTIONS = {
+    (verb_of(verb), (action.option_strings or [action.dest])[-1]): action
+    for verb in verbs_of(_parser())
+    for action in verb._actions
+}
+
+
+def _completer(verb: str, name: str) -> BaseCompleter | None:
+    return getattr(ACTIONS[verb, name], "completer", None)
+
+
+def _offered(completer: BaseCompleter | None, typed: str = "", *, first: str = "") -> Iterable[str]:
+    assert completer is not None
+    action = argparse.Action([], "unused")
+    given = argparse.Namespace(action=first)
+    return completer(prefix=typed, action=action, parser=argparse.ArgumentParser(), parsed_args=given)
+
+
+OFFERED = [
+    (verb, name, tuple(_offered(completer)))
+    for verb, name in ACTIONS
+    if isinstance(completer := _completer(verb, name), WordsCompleter) and name.startswith("-")
+]
 
 
 def test_zsh_finds_it_on_fpath_by_its_first_line() -> None:
-    assert completion_script("zsh", _recipes()).startswith("#compdef fastinstall\n")
-
-
-def test_it_knows_the_verbs_in_their_order() -> None:
-    assert list(KNOWN) == list(VERBS)
-
-
-@pytest.mark.parametrize("shell", SHELLS)
-def test_a_script_has_every_verb_and_every_flag(shell: str) -> None:
-    script = completion_script(shell, _recipes())
-    flags = {flag.names[-1] for verb in KNOWN.values() for flag in verb.flags}
-    spelled = {flag.replace("--", "-l ", 1) if shell == "fish" else flag for flag in flags}
-    assert [word for word in (*VERBS, *spelled) if word not in script] == []
+    assert completion_script("zsh").startswith("#compdef fastinstall\n")
 
 
 @pytest.mark.parametrize("shell", SHELLS)
@@ -62,17 +70,13 @@ def test_as_json_it_is_the_same_by_its_schema(shell: str, capsys: pytest.Capture
     script, _, document = capsys.readouterr().out.rpartition('{\n  "schema"')
     told = json.loads(f'{{"schema"{document}')
     jsonschema.validate(told, SCHEMAS["completion"]())
-    assert (told["shell"], told["script"]) == (shell, script)
+    assert told["shell"] == shell
+    assert told["script"].strip() == script.strip()
 
 
-@pytest.mark.parametrize("shell", SHELLS)
-def test_no_script_calls_the_program_itself(shell: str) -> None:
-    script = completion_script(shell, _recipes())
-    assert re.findall(r"(?:\$\(|<\(|`|\|)\s*(?:command\s+)?(?:fastinstall|python)", script) == []
-
-
-@pytest.mark.parametrize(("verb", "flag", "words"), OFFERED)
+@pytest.mark.parametrize(("verb", "flag", "words"), OFFERED, ids=[f"{verb} {flag}" for verb, flag, _ in OFFERED])
 def test_a_word_that_is_offered_is_taken(verb: str, flag: str, words: tuple[str, ...]) -> None:
+    assert words
     for word in words:
         arguments, sources = parse((verb, *NEEDED.get(verb, ()), flag, word), {}, ())
         if hasattr(arguments, "wish_recipe"):
@@ -82,64 +86,71 @@ def test_a_word_that_is_offered_is_taken(verb: str, flag: str, words: tuple[str,
 @pytest.mark.parametrize(
     ("verb", "flag", "kind"),
     [
-        ("setup", "--prefix", CompletionKind.ENVIRONMENTS),
-        ("setup", "--new-env", CompletionKind.DIRECTORIES),
-        ("setup", "--python", CompletionKind.FILES),
-        ("setup", "--recipe", CompletionKind.WORDS),
-        ("setup", "--allow", CompletionKind.LIST),
-        ("setup", "--jobs", CompletionKind.FREE),
-        ("plan", "-o", CompletionKind.FILES),
-        ("build", "-o", CompletionKind.DIRECTORIES),
-        ("bench", "--step", CompletionKind.FILES),
-        ("doctor", "--junit", CompletionKind.FILES),
+        ("setup", "--prefix", EnvironmentsCompleter),
+        ("setup", "--new-env", DirectoriesCompleter),
+        ("setup", "--python", FilesCompleter),
+        ("setup", "--recipe", WordsCompleter),
+        ("setup", "--jobs", type(None)),
+        ("setup", "--yes", type(None)),
+        ("plan", "--output", FilesCompleter),
+        ("build", "--output", DirectoriesCompleter),
+        ("bench", "--step", FilesCompleter),
+        ("doctor", "--junit", FilesCompleter),
+        ("doctor", "checks", WordsCompleter),
+        ("guard", "files", FollowingCompleter),
+        ("recipes", "names", FollowingCompleter),
     ],
 )
-def test_what_stands_behind_a_flag(verb: str, flag: str, kind: CompletionKind) -> None:
-    value = _flag(verb, flag)
-    assert value is not None
-    assert value.kind is kind
-
-
-def test_a_switch_takes_nothing() -> None:
-    assert _flag("setup", "--yes") is None
+def test_what_stands_behind_a_flag(verb: str, flag: str, kind: type) -> None:
+    assert type(_completer(verb, flag)) is kind
 
 
 def test_every_name_of_a_path_is_known_as_one() -> None:
-    actions = [action for verb in verbs_of(build_parser()) for _, found in groups_of(verb) for action in found]
-    named = {str(action.metavar) for action in actions if re.search(r"DIR|FILE|EXE", str(action.metavar))}
-    values = [flag.value for verb in KNOWN.values() for flag in verb.flags if flag.value and flag.value.kind in PATHS]
-    arguments = [verb.first for verb in KNOWN.values() if verb.first and verb.first.kind in PATHS]
-    elsewhere = {"FILE", "NAME|FILE"}  # behind the first word of guard and recipes
-    assert named - elsewhere == {value.name for value in (*values, *arguments)} - elsewhere
+    paths = (FilesCompleter, DirectoriesCompleter, EnvironmentsCompleter, FollowingCompleter)
+    named = {name: action for name, action in ACTIONS.items() if re.search(r"DIR|FILE|EXE", str(action.metavar))}
+    assert [name for name in named if not isinstance(_completer(*name), paths)] == []
 
 
-def test_every_vocabulary_is_of_an_argument() -> None:
-    dests = {action.dest for verb in verbs_of(build_parser()) for action in verb._actions}
-    assert set(vocabulary(_recipes())) <= dests
+def test_of_several_words_none_is_offered_twice() -> None:
+    offered = list(_offered(_completer("setup", "--allow"), "downgrade,vul"))
+    assert "downgrade,vulnerable" in offered
+    assert "downgrade,downgrade" not in offered
+
+
+def test_environments_that_are_known_are_offered_with_directories(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known, state = tmp_path / "known", tmp_path / "state/fastinstall"
+    for directory in (known, state, tmp_path / "here/below"):
+        directory.mkdir(parents=True)
+    (known / "pyvenv.cfg").touch()
+    (state / "environments.txt").write_text(f"{known}\n{tmp_path}/gone\n")
+    monkeypatch.chdir(tmp_path / "here")
+    completer = EnvironmentsCompleter({"HOME": str(tmp_path), "XDG_STATE_HOME": str(state.parent)})
+    assert list(_offered(completer)) == [str(known), f"below{os.sep}"]
 
 
 @pytest.mark.parametrize(
-    ("verb", "first", "following"),
+    ("verb", "name", "first", "kind"),
     [
-        ("doctor", "swapped", {"": CompletionKind.WORDS}),
-        ("guard", "status", {"check": CompletionKind.FILES}),
-        ("recipes", "show", {"show": CompletionKind.WORDS, "check": CompletionKind.FILES}),
-        ("completion", "zsh", {}),
+        ("guard", "files", "check", FilesCompleter),
+        ("guard", "files", "status", type(None)),
+        ("recipes", "names", "check", FilesCompleter),
+        ("recipes", "names", "show", WordsCompleter),
+        ("recipes", "names", "list", type(None)),
     ],
 )
-def test_what_stands_where_no_flag_does(verb: str, first: str, following: dict[str, CompletionKind]) -> None:
-    known: Verb = KNOWN[verb]
-    assert known.first is not None
-    assert first in known.first.words
-    assert {word: value.kind for word, value in known.following.items()} == following
+def test_what_follows_depends_on_the_word_before(verb: str, name: str, first: str, kind: type) -> None:
+    completer = _completer(verb, name)
+    assert isinstance(completer, FollowingCompleter)
+    assert type(completer.following.get(first)) is kind
+
+
+def test_names_of_recipes_are_offered_where_one_is_shown() -> None:
+    assert "pillow-merged" in _offered(_completer("recipes", "names"), first="show")
 
 
 def test_a_verb_offers_the_risks_that_it_takes() -> None:
-    allowed = {verb: list(value.words) for verb in KNOWN if (value := _risks(verb))}
-    assert allowed["rollback"] == ["force-remove"]
-    assert allowed["doctor"] == ["downgrade"]
-    assert "vulnerable" in allowed["setup"]
-
-
-def _risks(verb: str) -> Value | None:
-    return next((flag.value for flag in KNOWN[verb].flags if flag.names == ("--allow",)), None)
+    assert list(_offered(_completer("rollback", "--allow"))) == ["force-remove"]
+    assert list(_offered(_completer("doctor", "--allow"))) == ["downgrade"]
+    assert "vulnerable" in _offered(_completer("setup", "--allow"))

@@ -1,6 +1,7 @@
 """Levels of x86-64, in the kernel's spelling."""
 
 import pytest
+from archspec.cpu import TARGETS
 
 from fastinstall.elf.cpu_levels import (
     LEVELS,
@@ -118,3 +119,11 @@ def test_what_the_loader_calls_a_cpu(
 ) -> None:
     cpu = Cpu(architecture="x86_64", vendor=vendor, flags=(*list_level_features(level), *more))
     assert platform_of(cpu, tunables) == expected
+
+
+@pytest.mark.parametrize("level", ["x86-64-v2", "x86-64-v3", "x86-64-v4"])
+def test_a_level_is_what_archspec_says_it_is(level: str) -> None:
+    """It leaves out the features that every x86-64 has, and calls SSE3 by its own name, not by the kernel's."""
+    theirs = TARGETS[level.replace("-", "_")].features
+    ours = {"sse3" if flag == "pni" else flag for flag in list_level_features(level)}
+    assert ours - set(LEVELS["x86-64-v1"]) == set(theirs) - set(LEVELS["x86-64-v1"])

@@ -1,0 +1,219 @@
+"""What a shell offers at TAB: argcomplete asks the parser, and the words that it does not know are given here.
+
+The script that a shell reads is argcomplete's. At each TAB it calls the program, which answers on a stream of its own
+and ends. Words are looked up only where the argument that takes them is typed.
+"""
+
+import argparse
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+
+from argcomplete import autocomplete
+from argcomplete.completers import BaseCompleter, DirectoriesCompleter, FilesCompleter, SuppressCompleter
+from argcomplete.shell_integration import shellcode
+
+from fastinstall.cli.help import verb_of
+from fastinstall.cli.parser import VERBS, build_parser, verbs_of
+from fastinstall.core.surroundings import user_directories
+
+VARIABLE = "_ARGCOMPLETE"
+"""Set by the script where it asks."""
+
+Words = Mapping[str, str]
+"""Each with what it means, or with nothing."""
+
+_NATIVE = "native"
+"""A level that is no level: it stands for itself, never beside others."""
+
+
+def completion_script(shell: str) -> str:
+    """Everything that a shell has to read.
+
+    Args:
+        shell: "bash", "zsh" or "fish".
+    """
+    return shellcode(["fastinstall"], shell=shell, complete_arguments=("-o", "nospace"))
+
+
+def answer_shell(variables: Mapping[str, str]) -> None:
+    """Tell the script what may stand where the cursor is, and end the program."""
+    verbs = [verb for verb in VERBS if f" {verb} " in variables.get("COMP_LINE", "")]
+    parser = build_parser(verbs[0] if len(verbs) == 1 else None)
+    add_completers(parser, variables)
+    autocomplete(parser, always_complete_options="long", default_completer=SuppressCompleter())
+
+
+def add_completers(parser: argparse.ArgumentParser, variables: Mapping[str, str]) -> None:
+    """Give each argument whose words the parser does not know what offers them.
+
+    Args:
+        parser: of the command line.
+        variables: where recipes and environments are looked for.
+    """
+    for verb in verbs_of(parser):
+        for action in verb._actions:  # noqa: SLF001 (argparse has no other way to list them)
+            completer = _find_completer(verb_of(verb), action, variables)
+            if completer is not None:
+                action.completer = completer  # type: ignore[attr-defined]  # where argcomplete looks for it
+
+
+class WordsCompleter(BaseCompleter):
+    """Offers words.
+
+    Args:
+        look_up: finds them.
+        several: with commas between.
+    """
+
+    def __init__(self, look_up: Callable[[], Words], *, several: bool = False) -> None:
+        self.look_up = look_up
+        self.several = several
+
+    def __call__(self, *, prefix: str, **_: object) -> Words:
+        """Those that may follow what is typed."""
+        words = self.look_up()
+        before, comma, _typed = prefix.rpartition(",")
+        if not self.several or not comma:
+            return words
+        return {f"{before},{word}": says for word, says in words.items() if word not in before.split(",")}
+
+
+class EnvironmentsCompleter(BaseCompleter):
+    """Offers environments that are known, and directories."""
+
+    def __init__(self, variables: Mapping[str, str]) -> None:
+        self._variables = variables
+
+    def __call__(self, *, prefix: str, **_: object) -> Words:
+        """Those that are still there."""
+        from fastinstall.observe.known_environments import list_known_environments  # noqa: PLC0415 (only here)
+
+        known = list_known_environments(self._variables, user_directories(self._variables).state)
+        return _bare((*map(str, known), *DirectoriesCompleter()(prefix)))
+
+
+class FollowingCompleter(BaseCompleter):
+    """Offers what the first argument asks for: the files of `guard check`, the names of `recipes show`.
+
+    Args:
+        following: by the first argument.
+    """
+
+    def __init__(self, following: Mapping[str, BaseCompleter]) -> None:
+        self.following = following
+
+    def __call__(self, *, prefix: str, parsed_args: argparse.Namespace, **others: object) -> Iterable[str]:
+        """Nothing where it asks for nothing."""
+        completer = self.following.get(parsed_args.action)
+        return completer(prefix=prefix, parsed_args=parsed_args, **others) if completer is not None else ()  # type: ignore[arg-type]
+
+
+def _find_completer(verb: str, action: argparse.Action, variables: Mapping[str, str]) -> BaseCompleter | None:
+    """None where argparse knows the words, or nothing can be offered."""
+    if action.choices or action.nargs == 0:
+        return None
+    files = FilesCompleter()
+    following: dict[tuple[str, str], dict[str, BaseCompleter]] = {
+        ("guard", "files"): {"check": files},
+        ("recipes", "names"): {"check": files, "show": WordsCompleter(lambda: _recipe_words("wish_recipe", variables))},
+    }
+    if (verb, action.dest) in following:
+        return FollowingCompleter(following[verb, action.dest])
+    if action.dest in _LOOK_UP:
+        look_up = partial(_LOOK_UP[action.dest], action.dest, variables)
+        return WordsCompleter(look_up, several=action.dest in _LISTS)
+    if action.dest == "wish_allow":
+        return WordsCompleter(partial(_risks, verb), several=True)
+    if action.dest == "prefix":
+        return EnvironmentsCompleter(variables)
+    return _path_completer(action)
+
+
+def _path_completer(action: argparse.Action) -> BaseCompleter | None:
+    name = str(action.metavar)
+    if name.startswith(("FILE", "EXE")) or name.endswith("|FILE"):
+        return FilesCompleter()
+    return DirectoriesCompleter() if name.startswith("DIR") else None
+
+
+_LISTS = {"wish_levels", "wish_require", "workload", "candidates", "bring"}
+
+
+def _recipe_words(argument: str, variables: Mapping[str, str]) -> Words:
+    from fastinstall.observe.session import open_session  # noqa: PLC0415 (only where it is asked for, as all below)
+    from fastinstall.verbs.recipe_comparison import all_recipes  # noqa: PLC0415
+
+    recipes = tuple(all_recipes(open_session(variables)))
+    levels = _bare(level.name for recipe in recipes for level in recipe.levels if level.name != _NATIVE)
+    match argument:
+        case "wish_level":
+            return {"auto": "", **levels, _NATIVE: ""}
+        case "wish_levels":
+            return levels
+        case "wish_require":
+            return _bare(library for recipe in recipes for library in recipe.libraries)
+        case _:
+            return {recipe.name: recipe.summary for recipe in recipes}
+
+
+def _request_words(argument: str, _variables: Mapping[str, str]) -> Words:
+    from fastinstall.model.conda import CondaInstaller  # noqa: PLC0415
+    from fastinstall.model.request import DIST_NAMES, LinkMode, ToolchainSource  # noqa: PLC0415
+
+    words: dict[str, Iterable[str]] = {
+        "wish_link": LinkMode,
+        "wish_toolchain": ToolchainSource,
+        "wish_engine": CondaInstaller,
+        "wish_dist_name": DIST_NAMES,
+    }
+    return _bare(words[argument])
+
+
+def _risks(verb: str) -> Words:
+    from fastinstall.model.request import Risk  # noqa: PLC0415
+
+    return _bare({"rollback": ("force-remove",), "doctor": ("downgrade",)}.get(verb, Risk))
+
+
+def _checks(_argument: str, _variables: Mapping[str, str]) -> Words:
+    from fastinstall.doctor.registry import check_names, load_check  # noqa: PLC0415
+
+    return {name: load_check(name).SUMMARY for name in check_names(foreign=True)}
+
+
+def _bench_words(argument: str, _variables: Mapping[str, str]) -> Words:
+    from fastinstall.bench.candidates import FASTINSTALL, OFFICIAL_WHEEL, TOGETHER  # noqa: PLC0415
+    from fastinstall.bench.catalogue import SETTINGS, all_adapters, all_kinds  # noqa: PLC0415
+    from fastinstall.bench.survey import WORKLOADS  # noqa: PLC0415
+
+    decoders = {each.name: each.title for each in all_adapters()}
+    ways = {**decoders, **{each.name: each.title for each in all_kinds()}}
+    match argument:
+        case "workload":
+            return WORKLOADS
+        case "bring":
+            return {"all": "", **ways}
+        case "candidates":
+            settings = {each.name: each.title for each in SETTINGS}
+            return {**_bare((FASTINSTALL, OFFICIAL_WHEEL)), **ways, **settings, TOGETHER: ""}
+        case _:
+            return ways
+
+
+def _export_words(_argument: str, _variables: Mapping[str, str]) -> Words:
+    from fastinstall.cli.bench.exports import EXPORTS  # noqa: PLC0415
+
+    return _bare(f"{name}=" for name in EXPORTS)
+
+
+_LOOK_UP: dict[str, Callable[[str, Mapping[str, str]], Words]] = {
+    "checks": _checks,
+    "export": _export_words,
+    **dict.fromkeys(("wish_recipe", "prove", "wish_level", "wish_levels", "wish_require"), _recipe_words),
+    **dict.fromkeys(("wish_link", "wish_toolchain", "wish_engine", "wish_dist_name"), _request_words),
+    **dict.fromkeys(("workload", "candidates", "bring", "print_code"), _bench_words),
+}
+
+
+def _bare(words: Iterable[str]) -> Words:
+    return dict.fromkeys(map(str, words), "")
