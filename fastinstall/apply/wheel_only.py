@@ -28,7 +28,12 @@ from fastinstall.observe.observation import ObservationRequest, facts_of, recipe
 from fastinstall.observe.session import Session
 from fastinstall.plan.make import plan_build
 from fastinstall.wheelbuild.build_inputs import BuildResult
-from fastinstall.wheelbuild.package_index import publish_wheel, require_wheelhouse, require_writable, unwritable
+from fastinstall.wheelbuild.package_index import (
+    make_unwritable_error,
+    publish_wheel,
+    require_wheelhouse,
+    require_writable,
+)
 from fastinstall.wheelbuild.variants import label_variant, variant_of
 from fastinstall.wheelbuild.wheel_files import MERGE_FILE
 
@@ -110,7 +115,7 @@ def build_channel(session: Session, target: NamedTarget, wish: Request, director
         guard = pack_guard(plan_guard_package(package, made.interpreter.prefix), directory) if wish.guard else None
         write_index(directory)
     except OSError as error:
-        raise unwritable(directory, error) from error
+        raise make_unwritable_error(directory, error) from error
     stack = CondaStack(package=package, guard=guard, channel=directory)
     return BuildOutcome(result=made.result, python=made.interpreter.version, stack=stack)
 

@@ -33,7 +33,7 @@ from fastinstall.journal.moves import Mover
 from fastinstall.journal.store import JournalStore, Stamp
 from fastinstall.journal.undo import ForeignError, UndoResult, UndoTerms, is_absent, is_metadata, undo
 from fastinstall.model.receipt import Move, MoveKind, Receipt
-from fastinstall.model.stored_documents import keeping_unknown, migrate_fields
+from fastinstall.model.stored_documents import keep_unknown_keys, migrate_fields
 
 
 def begin(
@@ -243,7 +243,7 @@ class Transaction:
             return document
         same = before is not None and before.get("id") == receipt.id
         return (
-            dict(keeping_unknown(migrate_fields("receipt", before), document))
+            dict(keep_unknown_keys(migrate_fields("receipt", before), document))
             if before is not None and same
             else document
         )
@@ -282,7 +282,7 @@ def announce(planned: Sequence[Move], *, prefix: Path, work: Path, begun: Transa
     _check(planned, prefix, work)
     refuse_outside(prefix, (PurePath(move.live).parent.as_posix() for move in planned))
     coming = [move for move in planned if move.kind is not MoveKind.OUT]
-    with files.syncing(work / move.kept for move in coming):
+    with files.sync_during(work / move.kept for move in coming):
         manifest = {path: value for move in coming for path, value in fingerprint(work / move.kept, move.live).items()}
     for path in dict.fromkeys(parent for move in coming for parent in PurePath(move.kept).parents):
         files.sync_directory(work / path)
@@ -390,7 +390,7 @@ def _certain(acts: Sequence[Placed]) -> list[moves.LocatedMove]:
 def _is_replaced(item: moves.LocatedMove, known: KnownFiles) -> bool:
     if not is_metadata(item.move.live):
         return False
-    return moves.blocks(item, known) or (item.move.kind is not MoveKind.OUT and is_absent(item.live))
+    return moves.is_blocking(item, known) or (item.move.kind is not MoveKind.OUT and is_absent(item.live))
 
 
 def _beside(certain: Sequence[moves.LocatedMove]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.core.concurrency import together
+from fastinstall.core.concurrency import run_together
 from fastinstall.core.process import CommandError, ProcessGroup, run
 
 SLEEP = (sys.executable, "-c", "import time; time.sleep(60)")
@@ -19,7 +19,10 @@ def test_results_come_in_the_order_of_the_works() -> None:
         program = f"import time; time.sleep({seconds}); print({word!r})"
         return run((sys.executable, "-c", program), leash=leash).stdout.strip()
 
-    assert together([lambda leash: say("late", 0.3, leash), lambda leash: say("early", 0, leash)]) == ["late", "early"]
+    assert run_together([lambda leash: say("late", 0.3, leash), lambda leash: say("early", 0, leash)]) == [
+        "late",
+        "early",
+    ]
 
 
 def test_a_failure_ends_the_commands_of_the_others_and_is_the_one_that_is_told() -> None:
@@ -28,7 +31,7 @@ def test_a_failure_ends_the_commands_of_the_others_and_is_the_one_that_is_told()
 
     started = time.monotonic()
     with pytest.raises(CommandError, match="exit code 3"):
-        together([lambda leash: run(SLEEP, leash=leash), fail])
+        run_together([lambda leash: run(SLEEP, leash=leash), fail])
     assert time.monotonic() - started < 30
 
 
