@@ -44,12 +44,12 @@ def test_what_is_started_on_a_leash_that_was_pulled_ends_too() -> None:
 def test_an_interruption_ends_all_commands(tmp_path: Path) -> None:
     program = (
         "import sys\nfrom pathlib import Path\nfrom fastinstall.core.process import run\n"
-        "from fastinstall.core.concurrency import together\n"
+        "from fastinstall.core.concurrency import run_together\n"
         "def work(name):\n"
         "    words = (sys.executable, '-c', f'import os, pathlib, time;'\n"
         "        f'pathlib.Path(r\"{sys.argv[1]}/{name}\").write_text(str(os.getpid())); time.sleep(60)')\n"
         "    return lambda leash: run(words, leash=leash)\n"
-        "together([work('one'), work('two')])\n"
+        "run_together([work('one'), work('two')])\n"
     )
     with subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], stderr=subprocess.DEVNULL) as child:
         while not all((tmp_path / name).is_file() and (tmp_path / name).read_text() for name in ("one", "two")):
