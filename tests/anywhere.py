@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from types import FrameType
 
-from fastinstall.core.signals import interruptible
+from fastinstall.core.signals import handle_interruptions
 
 _PATIENCE = 3.0
 
@@ -40,7 +40,7 @@ def outcomes(scene: Callable[[], object], *, every: int = 1) -> Iterator[tuple[i
 
 def _interrupted(profiler: "_Profiler", scene: Callable[[], object]) -> BaseException | None:
     try:
-        with interruptible():
+        with handle_interruptions():
             sys.setprofile(profiler)
             try:
                 scene()

@@ -16,11 +16,11 @@ class AskedPerson:
         self.meanings: Mapping[str, str] = {}
         self.questions: list[str] = []
 
-    def confirmed(self, question: str, *, default: bool = True) -> bool:
+    def confirm(self, question: str, *, default: bool = True) -> bool:
         """A question of another kind than are expected."""
         raise AssertionError(f"not to be asked: {question} ({default})")
 
-    def chosen(
+    def choose(
         self,
         question: str,
         answers: Mapping[str, str],
@@ -35,7 +35,7 @@ class AskedPerson:
         assert answer in answers, f"{question}: {answer}"
         return answer
 
-    def typed(self, question: str, *, default: str = "") -> str:
+    def ask_text(self, question: str, *, default: str = "") -> str:
         """A line of text."""
         self.questions.append(question)
         return self._answers.pop(0) if self._answers else default

@@ -29,7 +29,12 @@ from fastinstall.plan.make import plan_build
 from fastinstall.steps.build import Build
 from fastinstall.steps.kinds import get_required_step
 from fastinstall.wheelbuild.build_inputs import BuildResult
-from fastinstall.wheelbuild.package_index import publish_wheel, require_wheelhouse, require_writable, unwritable
+from fastinstall.wheelbuild.package_index import (
+    make_unwritable_error,
+    publish_wheel,
+    require_wheelhouse,
+    require_writable,
+)
 from fastinstall.wheelbuild.variants import label_variant, variant_of
 from fastinstall.wheelbuild.wheel_files import MERGE_FILE
 
@@ -111,7 +116,7 @@ def build_channel(session: Session, target: NamedTarget, wish: Request, director
         guard = pack_guard(plan_guard_package(package, made.interpreter.prefix), directory) if wish.guard else None
         write_index(directory)
     except OSError as error:
-        raise unwritable(directory, error) from error
+        raise make_unwritable_error(directory, error) from error
     stack = CondaStack(package=package, guard=guard, channel=directory)
     return BuildOutcome(result=made.result, python=made.interpreter.version, stack=stack)
 

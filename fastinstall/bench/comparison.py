@@ -49,7 +49,7 @@ class RoundTimings:
     other: tuple[LoadingMeasurement, ...]
     indexes: tuple[int, ...]
 
-    def and_then(self, more: "RoundTimings") -> "RoundTimings":
+    def append_turns(self, more: "RoundTimings") -> "RoundTimings":
         """These and later ones, on the same images."""
         return RoundTimings(baseline=self.baseline + more.baseline, other=self.other + more.other, indexes=self.indexes)
 
@@ -268,7 +268,7 @@ class JobTemplate:
             variables={**self.variables, **candidate_run.candidate.variables},
         )
 
-    def suitable(self, formats: Sequence[str]) -> tuple[int, ...]:
+    def list_suitable_indexes(self, formats: Sequence[str]) -> tuple[int, ...]:
         """Indexes of the images that are in one of these formats; all where none is named."""
         return tuple(index for index, each in enumerate(self.formats) if not formats or each in formats)
 
@@ -315,7 +315,7 @@ class BaselineComparison:
         self._alone = tuple(measure_baseline(self.loading, self.indexes, self.schedule) for _ in range(count))
         return self._alone
 
-    def cold(self) -> LoadingMeasurement:
+    def measure_cold(self) -> LoadingMeasurement:
         """The baseline once, with the files out of the page cache as far as they can be put there.
 
         Raises:
@@ -326,9 +326,9 @@ class BaselineComparison:
         except NotLoadedError as error:
             raise explain_lost_baseline(error) from error
 
-    def able(self, candidate_run: CandidateRun, made: MadeStore | None = None) -> tuple[int, ...]:
+    def list_able_indexes(self, candidate_run: CandidateRun, made: MadeStore | None = None) -> tuple[int, ...]:
         """Indexes of the images that a candidate can be asked for, by their formats and by what is in its store."""
-        able = set(self.template.suitable(candidate_run.formats))
+        able = set(self.template.list_suitable_indexes(candidate_run.formats))
         if made is not None:
             able &= set(made.indexes)
         return tuple(index for index in self.indexes if index in able)
@@ -345,7 +345,7 @@ class BaselineComparison:
         """
         if candidate_run.absent:
             return make_unmeasured(candidate_run.candidate, candidate_run.absence, candidate_run.absent)
-        indexes = self.able(candidate_run, made)
+        indexes = self.list_able_indexes(candidate_run, made)
         if not indexes:
             return make_unmeasured(
                 candidate_run.candidate, CandidateOutcome.UNSUITED, f"it reads {', '.join(candidate_run.formats)} only"
@@ -372,7 +372,7 @@ class BaselineComparison:
         """More turns, with other processes of the same candidate."""
         for _ in range(self.schedule.starts - 1):
             with start_loading(job, self.schedule.start_patience) as other:
-                turns = turns.and_then(take_turns(self.loading, other, turns.indexes, self.schedule))
+                turns = turns.append_turns(take_turns(self.loading, other, turns.indexes, self.schedule))
         return turns
 
     def _measure_difference(self, other: LoadingProcess, indexes: Sequence[int]) -> Difference | None:

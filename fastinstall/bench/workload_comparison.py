@@ -107,7 +107,7 @@ class WorkloadComparison:
         Raises:
             FailedError: the baseline died or hung.
         """
-        if candidate_run.absent or not self.run.able(candidate_run):
+        if candidate_run.absent or not self.run.list_able_indexes(candidate_run):
             return self.run.measure_candidate(candidate_run)
         self.context.session.emit(Started(stage="measure", message=candidate_run.candidate.title))
         if candidate_run.store is None:
@@ -159,7 +159,7 @@ class WorkloadComparison:
         """
         if self.pass_seconds > 2 * self.context.effort.pass_seconds:
             return None
-        cold = self.run.cold()
+        cold = self.run.measure_cold()
         read = cold.stages.get("read")
         return round(read, 5) if cold.was_cold and read is not None else None
 

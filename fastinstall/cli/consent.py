@@ -39,7 +39,7 @@ def consent(plan: "Plan", arguments: Namespace, context: Context, command: str) 
     refuse_without_yes(arguments, context.console, command)
     context.console.talk(plan_text(plan, context.console.err))
     agree("Proceed?", arguments, context.console, command)
-    agreed = with_risks_accepted(plan, asker_for(context.console))
+    agreed = ask_for_risks(plan, asker_for(context.console))
     if agreed is None:
         raise RefusedError(_DECLINED)
     return agreed
@@ -52,7 +52,7 @@ def agree(question: str, arguments: Namespace, console: Console, command: str) -
         RefusedError: nobody can be asked (exit 5), or the person declines.
     """
     refuse_without_yes(arguments, console, command)
-    if not arguments.yes and not asker_for(console).confirmed(question):
+    if not arguments.yes and not asker_for(console).confirm(question):
         raise RefusedError(_DECLINED)
 
 
@@ -81,14 +81,14 @@ def refuse_without_yes(arguments: Namespace, console: Console, command: str) -> 
         raise RefusedError("nobody can be asked here, and --yes was not given", hint=command)
 
 
-def with_risks_accepted(plan: "Plan", asker: Asker) -> "Plan | None":
+def ask_for_risks(plan: "Plan", asker: Asker) -> "Plan | None":
     """Ask about each risk by name, and return None if one is declined.
 
     What is accepted goes into the wish too, so that the equivalent flags name it.
     """
     risks = _list_unaccepted_risks(plan)
     for hazard in risks:
-        if not asker.confirmed(f"Accept the risk {hazard.risk}?", default=False):
+        if not asker.confirm(f"Accept the risk {hazard.risk}?", default=False):
             return None
     request = replace(plan.wish, allow=(*plan.wish.allow, *(hazard.risk for hazard in risks)))
     return replace(plan, wish=request, hazards=tuple(replace(hazard, allowed=True) for hazard in plan.hazards))

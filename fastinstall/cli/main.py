@@ -40,7 +40,7 @@ from fastinstall.core.errors import (
     UsageError,
 )
 from fastinstall.core.secrets import find_secret_values, redact_text
-from fastinstall.core.signals import interruptible
+from fastinstall.core.signals import handle_interruptions
 from fastinstall.core.surroundings import make_private, restrict_surroundings, user_directories
 from fastinstall.core.values import dump, immutable
 
@@ -140,7 +140,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         from fastinstall.cli.completion import answer_shell  # noqa: PLC0415 (only where a shell asks)
 
         answer_shell(os.environ)
-    with interruptible():
+    with handle_interruptions():
         try:
             return _parse_and_run(words, dict(os.environ))
         except KeyboardInterrupt:

@@ -250,17 +250,17 @@ def describe_time_left(state: ProgressState, now: float) -> str:
     if state.end is not None:
         seconds = state.end - now
         if seconds > 0:
-            return f"{about(seconds)} left in all"
+            return f"{format_rough_duration(seconds)} left in all"
         return "longer than before" if state.measured else "longer than usual"
     if state.overdue:
         return "longer than before" if state.measured else "longer than usual"
     if state.total and state.done >= _LEAST_DONE:
         rate = (now - state.counted) / state.done
-        return f"{about(rate * (state.total - state.done))} left of this"
+        return f"{format_rough_duration(rate * (state.total - state.done))} left of this"
     return ""
 
 
-def about(seconds: float) -> str:
+def format_rough_duration(seconds: float) -> str:
     """A duration that is only foretold, no finer than it can be known."""
     if seconds >= _MINUTE * 1.5:
         return f"about {round(seconds / _MINUTE)} min"

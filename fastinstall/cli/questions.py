@@ -26,11 +26,11 @@ _TYPED = 20
 class Asker(Protocol):
     """Asks; Ctrl-C and the end of the input are interruptions (KeyboardInterrupt)."""
 
-    def confirmed(self, question: str, *, default: bool = True) -> bool:
+    def confirm(self, question: str, *, default: bool = True) -> bool:
         """Ask yes or no."""
         ...
 
-    def chosen(
+    def choose(
         self,
         question: str,
         answers: Mapping[str, str],
@@ -48,7 +48,7 @@ class Asker(Protocol):
         """
         ...
 
-    def typed(self, question: str, *, default: str = "") -> str:
+    def ask_text(self, question: str, *, default: str = "") -> str:
         """Ask for a line of text."""
         ...
 
@@ -64,14 +64,14 @@ class Menus:
     def __init__(self, console: Console) -> None:
         self._console = console
 
-    def confirmed(self, question: str, *, default: bool = True) -> bool:
+    def confirm(self, question: str, *, default: bool = True) -> bool:
         """Ask yes or no."""
         import questionary  # noqa: PLC0415 (only for a person)
 
         asked = self._wrap_question(question, len("(Y/n) Yes"))
         return bool(_ask_unless_interrupted(questionary.confirm(asked, default=default, **self._make_terminal())))
 
-    def chosen(
+    def choose(
         self,
         question: str,
         answers: Mapping[str, str],
@@ -95,7 +95,7 @@ class Menus:
         )
         return str(_ask_unless_interrupted(asked))
 
-    def typed(self, question: str, *, default: str = "") -> str:
+    def ask_text(self, question: str, *, default: str = "") -> str:
         """Ask for a line of text."""
         import questionary  # noqa: PLC0415
 
@@ -136,14 +136,14 @@ class Lines:
         self._page = page
         self._known = known
 
-    def confirmed(self, question: str, *, default: bool = True) -> bool:
+    def confirm(self, question: str, *, default: bool = True) -> bool:
         """Ask yes or no."""
         words = {"": default, "y": True, "yes": True, "n": False, "no": False}
         while (answer := self._ask_line(question, f"({'Y/n' if default else 'y/N'})").lower()) not in words:
             self._say("Answer y or n.\n")
         return words[answer]
 
-    def chosen(
+    def choose(
         self,
         question: str,
         answers: Mapping[str, str],
@@ -165,7 +165,7 @@ class Lines:
                 return values[int(answer) - 1]
             self._say(f"Answer with a number from 1 to {len(values)}.\n")
 
-    def typed(self, question: str, *, default: str = "") -> str:
+    def ask_text(self, question: str, *, default: str = "") -> str:
         """Ask for a line of text."""
         return self._ask_line(question, f"(Enter for {default})" if default else "") or default
 
@@ -250,11 +250,11 @@ def choose_or_go_back(asker: Asker, menu: MenuQuestion, back: str = "Back") -> s
         back: label of the answer that goes back.
     """
     answers = {**menu.answers, BACK: back}
-    answer = asker.chosen(menu.question, answers, default=menu.default, meanings=menu.meanings)
+    answer = asker.choose(menu.question, answers, default=menu.default, meanings=menu.meanings)
     return None if answer == BACK else answer
 
 
-def type_or_go_back(
+def ask_text_or_go_back(
     asker: Asker, question: str, read: Callable[[str], object], complain: Callable[[str], None], default: str = ""
 ) -> str | None:
     """Ask for a valid or empty line of text, or return None if the user goes back.
@@ -268,7 +268,7 @@ def type_or_go_back(
     """
     ways = f"{BACK}: go back" + (f", {NOTHING}: none" if default else "")
     while True:
-        answer = asker.typed(f"{question} [{ways}]:", default=default)
+        answer = asker.ask_text(f"{question} [{ways}]:", default=default)
         if answer == BACK:
             return None
         if answer in ("", NOTHING):

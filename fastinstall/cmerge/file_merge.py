@@ -140,7 +140,7 @@ def _merge(versions: Versions, macros: Macros) -> ItemDecision:
 
 def _write(node: SyntaxNode) -> str:
     text = emit(node)
-    if not reads_back(node, text):
+    if not is_read_back(node, text):
         raise ConflictError("what is merged from both would be read otherwise than it is meant")
     return text.rstrip()
 
@@ -250,7 +250,7 @@ def _decide_all(sides: _Sides, keep: Collection[str]) -> dict[ItemKey, ItemDecis
     items = {key: sides.versions(key) for key in sides.keys}
     kept = {key: not set(keep).isdisjoint(versions.names) for key, versions in items.items()}
     decisions = {key: decide(versions, sides.macros, kept=kept[key]) for key, versions in items.items()}
-    wrong = misunderstood(versions for key, versions in items.items() if not kept[key])
+    wrong = find_changed_meanings(versions for key, versions in items.items() if not kept[key])
     for key, versions in items.items():
         if versions.upstream and (helper := wrong.get(versions.upstream.key)):
             decisions[key] = conflict(versions, f"upstream has come to use {helper}, which the fork changed")
@@ -296,7 +296,7 @@ def _order(sides: _Sides, decisions: Mapping[ItemKey, ItemDecision]) -> list[Ite
 _OWN = ("define", "type", "struct")
 
 
-def misunderstood(items: Iterable[Versions]) -> dict[ItemKey, str]:
+def find_changed_meanings(items: Iterable[Versions]) -> dict[ItemKey, str]:
     """Upstream's items that have come to use a macro, a type or a static function that the fork changed or removed.
 
     What other files can call keeps its meaning: the fork makes it faster. A use that upstream only moved from one item
@@ -373,7 +373,7 @@ def emit(node: SyntaxNode) -> str:
     return text
 
 
-def reads_back(node: SyntaxNode, text: str) -> bool:
+def is_read_back(node: SyntaxNode, text: str) -> bool:
     """Whether a text is parsed to the very tree that it was made from: that nothing binds otherwise than meant."""
     items = parse_items(text).items
     return len(items) == 1 and _describe_shape(items[0].node) == _describe_shape(node)

@@ -48,7 +48,7 @@ class StackStatus:
         return f"conda fastinstall doctor --fix --prefix {quote(self.prefix)}"
 
 
-def foreseen(change: CondaChange, requested: tuple[str, ...], standing: StackStatus) -> tuple[str, ...]:
+def foresee_change(change: CondaChange, requested: tuple[str, ...], standing: StackStatus) -> tuple[str, ...]:
     """What conda is about to do to the stack.
 
     Args:

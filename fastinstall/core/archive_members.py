@@ -178,9 +178,9 @@ class _Names:
         below = next((parent for parent in parents if parent in self._files), "")
         if below:
             return f"lies below {below!r}, which is a file"
-        return self._note_top(name, parents, is_file=is_file)
+        return self._note_path(name, parents, is_file=is_file)
 
-    def _note_top(self, name: str, parents: list[str], *, is_file: bool) -> str:
+    def _note_path(self, name: str, parents: list[str], *, is_file: bool) -> str:
         for path in (*reversed(parents), name):
             other = self._spelled.setdefault(_fold_path(path), path)
             if other != path:

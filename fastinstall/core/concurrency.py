@@ -24,7 +24,7 @@ T = TypeVar("T")
 _POLL_SECONDS = 0.2  # seconds: a signal that comes just before a wait is seen after it
 
 
-def together(works: Sequence[Callable[[ProcessGroup], T]]) -> list[T]:
+def run_together(works: Sequence[Callable[[ProcessGroup], T]]) -> list[T]:
     """Do all works, each in a thread of its own; a failure of one or an interruption stops the others.
 
     Args:

@@ -97,12 +97,12 @@ def sync_directory(directory: Path) -> None:
 
 def sync_tree(tree: Path) -> None:
     """Force the content of a file, or of every file and directory of a tree, to the disk."""
-    with syncing((tree,)):
+    with sync_during((tree,)):
         pass
 
 
 @contextlib.contextmanager
-def syncing(trees: Iterable[Path]) -> Iterator[None]:
+def sync_during(trees: Iterable[Path]) -> Iterator[None]:
     """Force files and trees to the disk while the block runs, which only reads them; they are there when it ends.
 
     Several at a time, since a filesystem's journal then commits them together; syncfs(2) would wait for other

@@ -27,7 +27,7 @@ _DELICATE = (*(_LIBRARY + name for name in _NAMES), "<frozen importlib._bootstra
 
 
 @contextmanager
-def interruptible() -> Iterator[None]:
+def handle_interruptions() -> Iterator[None]:
     """While the block runs, the signals that ask for an end raise KeyboardInterrupt.
 
     Those that follow within a few seconds are the same wish, and must not cut short what the first one has set going.

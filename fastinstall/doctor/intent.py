@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import base_version, parse_version_number
-from fastinstall.index.upgrades import forbidding
+from fastinstall.index.upgrades import list_forbidding_dependants
 from fastinstall.model.conda import CondaPackage
 from fastinstall.model.conda_packages import dependants_of, name_of
 from fastinstall.model.facts import Distribution, Facts, Owner
@@ -139,7 +139,7 @@ def _find_arrival(facts: Facts, receipt: Receipt) -> _Arrival | None:
 
 def _list_unmet_requirements(facts: Facts, version: str) -> tuple[str, ...]:
     """What is required of Pillow, by conda's packages too, and a version does not meet."""
-    found = forbidding(version, facts.interpreter, dependants_of(facts))
+    found = list_forbidding_dependants(version, facts.interpreter, dependants_of(facts))
     return tuple(dict.fromkeys(obstacle.reason for obstacle in found))
 
 

@@ -237,13 +237,13 @@ def describe_conda_package(package: CondaPackage) -> str:
     return f"{package.name} {package.version} ({package.build}{f' of {channel}' if channel else ''})"
 
 
-def bringer(facts: Facts, dist: str) -> CondaRevision | None:
+def find_bringing_revision(facts: Facts, dist: str) -> CondaRevision | None:
     """Give the last transaction of conda's that brought a package."""
     revisions = facts.conda.revisions if facts.conda is not None else ()
     return next((each for each in reversed(revisions) if dist in each.linked), None)
 
 
-def remover(facts: Facts, dist: str) -> CondaRevision | None:
+def find_removing_revision(facts: Facts, dist: str) -> CondaRevision | None:
     """Return the conda transaction that removed a package, or None if the package came back."""
     revisions = facts.conda.revisions if facts.conda is not None else ()
     last = next((each for each in reversed(revisions) if dist in (*each.linked, *each.unlinked)), None)

@@ -26,28 +26,28 @@ def repair(context: CheckContext) -> Remedy:
     """Bring back a working stack: ours where we set one up, a whole one elsewhere."""
     if context.receipt is not None:
         return Remedy(text="put back what was set up here", command=command(context, "doctor --fix"))
-    if not may_be_changed(context.facts) or context.facts.cpu.architecture != "x86_64":
+    if not is_changeable(context.facts) or context.facts.cpu.architecture != "x86_64":
         return stock(context)
     return Remedy(text="put a whole stack in its place", command=command(context, "setup"))
 
 
 def setup(context: CheckContext, text: str, *options: str) -> Remedy:
     """Set up the fast stack here, or beside it where this environment is not ours to change."""
-    if not may_be_changed(context.facts):
+    if not is_changeable(context.facts):
         return Remedy(text=f"{text}, in an environment of its own", command=_NEW_ENVIRONMENT)
     return Remedy(text=text, command=command(context, "setup", *options))
 
 
 def suggest_conda_reinstall(context: CheckContext, text: str, *names: str) -> Remedy:
     """Have conda's packages put their files back: by the repair that has the stack put in, else by conda alone."""
-    if may_be_changed(context.facts) and not context.core_is_ours:
+    if is_changeable(context.facts) and not context.core_is_ours:
         return Remedy(text=text, command=command(context, "doctor --fix"))
 
     words = conda_command(context.facts, "install", "--force-reinstall", "--no-deps", *names)
     return Remedy(text=text, command=words)
 
 
-def may_be_changed(facts: Facts) -> bool:
+def is_changeable(facts: Facts) -> bool:
     """Whether a setup would not be refused for what this environment is: a venv, or a conda environment of a user's."""
     if facts.environment.kind is EnvironmentKind.CONDA:
         return facts.frozen is None and not (facts.conda is not None and facts.conda.is_base)

@@ -110,14 +110,14 @@ def list_level_features(level: str) -> tuple[str, ...]:
     return tuple(flag for name in names[: names.index(level) + 1] for flag in LEVELS[name])
 
 
-def missing_for(level: str, flags: Collection[str]) -> tuple[str, ...]:
+def list_missing_features(level: str, flags: Collection[str]) -> tuple[str, ...]:
     """The features of `level` that are not among `flags`; empty if it is reached."""
     return tuple(flag for flag in list_level_features(level) if flag not in flags)
 
 
 def level_of(flags: Collection[str]) -> str | None:
     """Return the highest level whose features are all among `flags`, or None if there is none."""
-    reached = [level for level in LEVELS if not missing_for(level, flags)]
+    reached = [level for level in LEVELS if not list_missing_features(level, flags)]
     return reached[-1] if reached else None
 
 
@@ -139,5 +139,5 @@ def find_masked_features(flags: Collection[str], name: str, level: str | None) -
         return ()
     of_family = any(family in following for family, pattern in _FAMILIES if pattern.search(name))
     if of_family or not _IMPLY[following[0]].isdisjoint(flags):
-        return missing_for(following[0], flags)
+        return list_missing_features(following[0], flags)
     return ()

@@ -36,7 +36,7 @@ from fastinstall.observe.interpreter import interpreter_with
 from fastinstall.observe.observation import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.level_choice import list_requested_levels, refuse_unknown
-from fastinstall.wheelbuild.package_index import require_wheelhouse, unwritable
+from fastinstall.wheelbuild.package_index import make_unwritable_error, require_wheelhouse
 
 
 @immutable
@@ -134,7 +134,9 @@ class WheelThere:
     platforms: tuple[str, ...]
 
 
-def wheel_there(directory: Path, artefact: FleetArtefact, recipe: Recipe, request: Request) -> WheelThere | None:
+def find_existing_wheel(
+    directory: Path, artefact: FleetArtefact, recipe: Recipe, request: Request
+) -> WheelThere | None:
     """Find the newest wheel in a directory that matches an artefact, or return None.
 
     It counts where SHA256SUMS lists it with the sum that it has, and where it says itself that this recipe made it,
@@ -230,7 +232,7 @@ def _make_artefacts(
     for number, artefact in enumerate(fleet.artefacts, start=1):
         turn = f"{artefact.id} for {format_quantity(len(artefact.hosts), 'host')} ({number} of {len(fleet.artefacts)})"
         directory = wheelhouse / artefact.directory
-        there = wheel_there(directory, artefact, recipe, fleet.wish)
+        there = find_existing_wheel(directory, artefact, recipe, fleet.wish)
         if there is not None:
             session.emit(Noted(message=f"{turn}: {there.name} is there already"))
             yield _add_wheel(artefact, there), there
@@ -269,7 +271,7 @@ def _lock_wheelhouse(wheelhouse: Path) -> Iterator[None]:
     try:
         wheelhouse.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise unwritable(wheelhouse, error) from error
+        raise make_unwritable_error(wheelhouse, error) from error
     try:
         with lock_environment(wheelhouse):
             yield

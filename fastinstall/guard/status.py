@@ -107,7 +107,7 @@ def renew(store: JournalStore, facts: Facts, receipt: Receipt, transaction: Tran
     transaction.perform(_list_moves_in(store, site_packages))
 
 
-def moves_out(store: JournalStore, site_packages: Path) -> Sequence[Move]:
+def list_moves_out(store: JournalStore, site_packages: Path) -> Sequence[Move]:
     """The moves that take away what of them is there."""
     # The hooks go before the package that they name, so that no start of Python meets one without the other.
     return [

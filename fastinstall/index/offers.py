@@ -69,7 +69,7 @@ class PackageIndex:
         from fastinstall.index import selection  # noqa: PLC0415 (packaging, only when something is looked up)
 
         tags = selection.list_supported_tags(interpreter)
-        wanted = partial(selection.fits, names=selection.names_of(recipes), tags=tags)
+        wanted = partial(selection.is_fitting, names=selection.names_of(recipes), tags=tags)
         local = tuple(self._list_local_files(wanted))
         remote = () if self.offline else self._list_indexed_files(recipes, wanted)
         official = tuple(artefact for artefact in remote if not _is_local(artefact))
@@ -150,13 +150,13 @@ class PackageIndex:
 
     def _fetch_own_wheels(self, recipes: Sequence[Recipe], remote: Iterable[Artefact]) -> Iterator[Artefact]:
         """The newest wheels of ours that an index offers, fetched: which recipe has made one stands inside it."""
-        from fastinstall.index.selection import newest_labelled  # noqa: PLC0415 (like `releases_for`)
+        from fastinstall.index.selection import select_newest_labelled  # noqa: PLC0415 (like `releases_for`)
         from fastinstall.index.wheelhouse import describe_file  # noqa: PLC0415 (likewise)
 
         if self.cache is None:
             return
         labels = frozenset(recipe.source.label for recipe in recipes)
-        for artefact in newest_labelled(filter(_is_local, remote), labels, _MOST_BROUGHT):
+        for artefact in select_newest_labelled(filter(_is_local, remote), labels, _MOST_BROUGHT):
             yield describe_file(self.fetch(artefact, self.cache, ignore).absolute())
 
     def _find_nearby(self, artefact: Artefact) -> Path | None:
@@ -196,7 +196,9 @@ class PackageIndex:
         from fastinstall.index.wheelhouse import recipe_of  # noqa: PLC0415 (likewise)
 
         tags = selection.list_supported_tags(interpreter)
-        for artefact in self._list_local_files(partial(selection.fits, names=selection.names_of((recipe,)), tags=tags)):
+        for artefact in self._list_local_files(
+            partial(selection.is_fitting, names=selection.names_of((recipe,)), tags=tags)
+        ):
             built_by = recipe_of(local_path(artefact.url)) if _is_local(artefact) else ""
             if built_by not in ("", recipe.name):
                 yield f"passed over: {artefact.filename}, which the recipe {built_by!r} has built"

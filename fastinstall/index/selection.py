@@ -82,7 +82,7 @@ def list_supported_tags(interpreter: Interpreter) -> dict[Tag, int]:
     return {tag: rank for rank, tag in enumerate(tags)} if interpreter.implementation == "cpython" else {}
 
 
-def fits(filename: str, names: Names, tags: dict[Tag, int]) -> bool:
+def is_fitting(filename: str, names: Names, tags: dict[Tag, int]) -> bool:
     """Whether a file is an sdist of one of the names, or a wheel of one that the target can install."""
     if filename.endswith(".whl") and not _may_fit(filename, tags):
         return False
@@ -116,7 +116,7 @@ def ingredients_of(recipe: Recipe) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*merged, *linked)))
 
 
-def newest_labelled(offered: Iterable[Artefact], labels: frozenset[str], most: int) -> tuple[Artefact, ...]:
+def select_newest_labelled(offered: Iterable[Artefact], labels: frozenset[str], most: int) -> tuple[Artefact, ...]:
     """Of the wheels with a local version that begins with one of some labels, so many of the newest, newest first."""
     labelled = (
         (artefact, name)

@@ -68,13 +68,13 @@ def forecast_upgrade(
     able = (each for each in helping if not _find_needed_python(each, interpreter))
     return UpgradeForecast(
         fixed=fixed,
-        allowed=next((each for each in able if not forbidding(each, interpreter, dependants)), ""),
-        keepers=tuple(obstacle.reason for obstacle in forbidding(fixed, interpreter, dependants)),
+        allowed=next((each for each in able if not list_forbidding_dependants(each, interpreter, dependants)), ""),
+        keepers=tuple(obstacle.reason for obstacle in list_forbidding_dependants(fixed, interpreter, dependants)),
         python=_find_needed_python(fixed, interpreter),
     )
 
 
-def instead_of_risk(view: UpgradeForecast, recipe: str, usual: str, *, elsewhere: bool = False) -> str:
+def advise_instead_of_risk(view: UpgradeForecast, recipe: str, usual: str, *, elsewhere: bool = False) -> str:
     """What to do instead of accepting a vulnerable version; empty where nothing is known.
 
     Args:
@@ -171,10 +171,12 @@ def obstacles(
     if not _is_admitted(artefact.requires_python, interpreter.version):
         needs = f"it needs Python {artefact.requires_python}, and this is {interpreter.version}"
         return (Obstacle(reason=needs),)
-    return forbidding(version, interpreter, dependants)
+    return list_forbidding_dependants(version, interpreter, dependants)
 
 
-def forbidding(version: str, interpreter: Interpreter, dependants: Sequence[Dependant]) -> tuple[Obstacle, ...]:
+def list_forbidding_dependants(
+    version: str, interpreter: Interpreter, dependants: Sequence[Dependant]
+) -> tuple[Obstacle, ...]:
     """The installed distributions whose requirements a version does not meet; arguments as of `obstacles`."""
     return tuple(
         Obstacle(dependant=each.name, reason=each.sentence)

@@ -64,7 +64,7 @@ def find_files_in_the_way(act: Placed, known: KnownFiles) -> Iterator[str]:
         case LocatedExternalChange():
             yield from external_undo.foreign(act, known)
         case Batch():
-            yield from (item.move.live for item in act.items if moves.blocks(item, known))
+            yield from (item.move.live for item in act.items if moves.is_blocking(item, known))
 
 
 def probe_renames(acts: Sequence[Placed], left: Conceding | None = None) -> None:
@@ -76,7 +76,7 @@ def probe_renames(acts: Sequence[Placed], left: Conceding | None = None) -> None
     for act in acts:
         for item in act.items if isinstance(act, Batch) else ():
             if left is None or item.move.live not in left.paths:
-                for source, target in moves.undoing(item):
+                for source, target in moves.list_undo_renames(item):
                     _probe_rename(source, target)
 
 
@@ -114,7 +114,7 @@ def take_back(act: Placed, store: JournalStore, mover: Mover, left: Conceding | 
                 if left is None:
                     moves.undo(item, mover)
                 elif item.move.live not in left.paths:
-                    moves.undo(moves.as_plain_arrival(item) if item.move.live in left.dropped else item, mover)
+                    moves.undo(moves.make_plain_arrival(item) if item.move.live in left.dropped else item, mover)
             fingerprints.remove_empty(store.prefix, act.created)
             for directory in dict.fromkeys(
                 (*moves.parents(act.items), *fingerprints.list_changed_directories(store.prefix, act.created))
@@ -206,7 +206,7 @@ def remove_addition(content: bytes, adding: Adding) -> bytes:
     return content if adding.place < 0 else _remove_lines(content, text)
 
 
-def withdrawn(content: bytes, adding: Adding) -> bytes | None:
+def remove_added_text(content: bytes, adding: Adding) -> bytes | None:
     """Return a file's content without our text, or None if we created the file and it is to be removed."""
     rest = content if _is_as_before(content, adding) else remove_addition(content, adding)
     return rest if rest or adding.size >= 0 else None
@@ -230,7 +230,7 @@ def _withdraw(store: JournalStore, adding: Adding) -> None:
     content = _read(live)
     if content is None:
         return
-    rest = withdrawn(content, adding)
+    rest = remove_added_text(content, adding)
     if rest is None:
         live.unlink()
         files.sync_directory(live.parent)

@@ -68,7 +68,7 @@ def outcome(engaging: ExternalChangeBegun, prefix: Path) -> ExternalChangeEnded:
     grounds = (path for ground in engaging.grounds for path in files_below(prefix, ground))
     announced = dict.fromkeys((*sorted(engaging.paths), *grounds, *find_unannounced_records(engaging, prefix)))
     brought = [path for path in announced if path not in untouched and is_file(prefix / path)]
-    with files.syncing(prefix / path for path in brought):
+    with files.sync_during(prefix / path for path in brought):
         manifest = {path: digest(prefix / path) for path in brought}
     there = (prefix / path for path in (*engaging.created, *(each.path for each in engaging.directories)))
     for directory in filter(Path.is_dir, there):

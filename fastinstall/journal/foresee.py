@@ -173,7 +173,7 @@ class _Scene:
         lies = self._find_node(adding.path)
         if lies is None or isinstance(lies, dict):
             return
-        rest = acts.withdrawn(lies if isinstance(lies, bytes) else read_bytes(lies), adding)
+        rest = acts.remove_added_text(lies if isinstance(lies, bytes) else read_bytes(lies), adding)
         if rest is None:
             self.remove(adding.path)
         else:

@@ -213,7 +213,7 @@ def undo(item: LocatedMove, mover: Mover) -> None:
             _undo_exchange(item, mover)
 
 
-def undoing(item: LocatedMove) -> Iterator[tuple[Path, Path]]:
+def list_undo_renames(item: LocatedMove) -> Iterator[tuple[Path, Path]]:
     """The rename that undoing would do now, from where to where; nothing where the move did not happen."""
     back, gone = (item.kept, item.live), (item.live, item.kept)
     match item.move.kind:
@@ -227,7 +227,7 @@ def undoing(item: LocatedMove) -> Iterator[tuple[Path, Path]]:
             yield back
 
 
-def blocks(item: LocatedMove, there: KnownFiles) -> bool:
+def is_blocking(item: LocatedMove, there: KnownFiles) -> bool:
     """Whether something foreign stands at `live`, which undoing would have to put away.
 
     Args:
@@ -268,7 +268,7 @@ def find_previous_entry(item: LocatedMove) -> Path | None:
     return item.kept if _is_previous_kept(item) else None
 
 
-def as_plain_arrival(item: LocatedMove) -> LocatedMove:
+def make_plain_arrival(item: LocatedMove) -> LocatedMove:
     """An exchange as if nothing had stood there before: undoing it takes ours away, and brings nothing back."""
     return replace(item, move=replace(item.move, kind=MoveKind.IN))
 

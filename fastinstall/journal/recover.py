@@ -28,7 +28,7 @@ from fastinstall.journal.layout import KEPT, TRANSACTIONS, read_receipt
 from fastinstall.journal.log import Log, TransactionState, refuse_outside, refuse_ways_out
 from fastinstall.journal.snapshot import find_loose_interruptions
 from fastinstall.journal.store import JournalStore, TransactionInfo
-from fastinstall.journal.undo import UndoResult, UndoTerms, nothing_outside, refusal, undo
+from fastinstall.journal.undo import UndoResult, UndoTerms, ignore_log, refusal, undo
 from fastinstall.model.history import UnfinishedRun, Unreadable
 from fastinstall.model.receipt import Receipt
 
@@ -79,7 +79,7 @@ def recover(
     *,
     force: bool = False,
     intruders: tuple[str, ...] = (),
-    conclude: FinishTransaction = nothing_outside,
+    conclude: FinishTransaction = ignore_log,
 ) -> Recovered | None:
     """Recover an interrupted transaction from its journal alone, or return None if none was interrupted.
 
@@ -115,7 +115,7 @@ def rollback(
     to: str | None = None,
     force: bool = False,
     intruders: tuple[str, ...] = (),
-    conclude: FinishTransaction = nothing_outside,
+    conclude: FinishTransaction = ignore_log,
 ) -> RolledBack:
     """Restore the state before a setup, to the byte: offline, newest setup first.
 
@@ -245,7 +245,7 @@ def _refuse_unreadable(store: JournalStore, oldest: TransactionInfo | None) -> N
 _ALL = "transaction"
 
 
-def forgettable(store: JournalStore, identifier: str | None) -> Sequence[TransactionInfo]:
+def list_forgettable_transactions(store: JournalStore, identifier: str | None) -> Sequence[TransactionInfo]:
     """What `forget` would give up, newest first.
 
     Args:
@@ -275,7 +275,7 @@ def forget(store: JournalStore, identifier: str | None) -> tuple[str, ...]:
 
     Args:
         store: of the environment.
-        identifier: as of `forgettable`.
+        identifier: as of `list_forgettable_transactions`.
 
     Returns:
         The transactions forgotten.
@@ -285,7 +285,7 @@ def forget(store: JournalStore, identifier: str | None) -> tuple[str, ...]:
         UsageError: there is no such setup.
         DamagedError: one could not be removed whole; the next command goes on with it.
     """
-    older = forgettable(store, identifier)
+    older = list_forgettable_transactions(store, identifier)
     logs = [store.journal(info.id).read() for info in reversed(older)]
     for log in logs:
         refuse_ways_out(store.prefix, log)

@@ -33,7 +33,7 @@ from fastinstall.journal.moves import Mover
 from fastinstall.journal.store import JournalStore, Stamp
 from fastinstall.journal.undo import ForeignError, UndoResult, UndoTerms, is_absent, is_metadata, undo
 from fastinstall.model.receipt import Move, MoveKind, Receipt
-from fastinstall.model.stored_documents import keeping_unknown, migrate_fields
+from fastinstall.model.stored_documents import keep_unknown_keys, migrate_fields
 
 
 def begin(
@@ -243,7 +243,7 @@ class Transaction:
             return document
         same = before is not None and before.get("id") == receipt.id
         return (
-            dict(keeping_unknown(migrate_fields("receipt", before), document))
+            dict(keep_unknown_keys(migrate_fields("receipt", before), document))
             if before is not None and same
             else document
         )
@@ -282,7 +282,7 @@ def announce(planned: Sequence[Move], *, prefix: Path, work: Path, begun: Transa
     _check(planned, prefix, work)
     refuse_outside(prefix, (PurePath(move.live).parent.as_posix() for move in planned))
     coming = [move for move in planned if move.kind is not MoveKind.OUT]
-    with files.syncing(work / move.kept for move in coming):
+    with files.sync_during(work / move.kept for move in coming):
         manifest = {path: value for move in coming for path, value in fingerprint(work / move.kept, move.live).items()}
     for path in dict.fromkeys(parent for move in coming for parent in PurePath(move.kept).parents):
         files.sync_directory(work / path)
@@ -292,7 +292,7 @@ def announce(planned: Sequence[Move], *, prefix: Path, work: Path, begun: Transa
     changing = (PurePath(path).parent.as_posix() for path in (*(move.live for move in planned), *created))
     return Moving(
         moves=tuple(planned),
-        inodes=tuple(_inode(prefix / move.live) for move in planned),
+        inodes=tuple(_read_inode(prefix / move.live) for move in planned),
         created=created,
         directories=fingerprints.remember(prefix, (path for path in changing if path not in remembered)),
         manifest=manifest,
@@ -339,7 +339,7 @@ def _make_obstacle_error(path: Path, prefix: Path) -> RefusedError:
     return RefusedError(f"{path}: is there already, and is not ours to replace", hint=hint)
 
 
-def _inode(path: Path) -> int:
+def _read_inode(path: Path) -> int:
     return path.lstat().st_ino if os.path.lexists(path) else 0
 
 
@@ -349,9 +349,9 @@ def is_taken_over(store: JournalStore, identifier: str) -> bool:
     if log.begun is None or log.undoing is not None:
         return False
     acts = tuple(locate_act(log, act, store.prefix, store.prefix / log.begun.work) for act in log.acts)
-    certain = _certain(acts)
+    certain = _list_certain_moves(acts)
     replaced = any(_is_replaced(item, log.known) for item in certain)
-    return replaced or any(_beside(certain)) or bool(find_intruding_records(store.prefix, log))
+    return replaced or any(_list_metadata_beside(certain)) or bool(find_intruding_records(store.prefix, log))
 
 
 def give_way(store: JournalStore, identifier: str, reason: str) -> FastinstallError:
@@ -365,7 +365,7 @@ def give_way(store: JournalStore, identifier: str, reason: str) -> FastinstallEr
         f"{store.prefix}: another program has replaced what this one was about to set up: what it left stays, and "
         "nothing of this setup does",
         hint=f"once it has ended: fastinstall doctor --prefix {quote(store.prefix)}",
-        details=(*_kept("what was there before", undone), reason),
+        details=(*_describe_kept_files("what was there before", undone), reason),
     )
 
 
@@ -379,33 +379,33 @@ def undo_taken_over_transaction(store: JournalStore, identifier: str, reason: st
     return FailedError(
         f"{store.prefix}: another program has altered what this one had put there: the environment is as it was before",
         hint=f"see what changes files there, then again: fastinstall setup --prefix {quote(store.prefix)}",
-        details=(*_kept("what was altered", undone), reason),
+        details=(*_describe_kept_files("what was altered", undone), reason),
     )
 
 
-def _certain(acts: Sequence[Placed]) -> list[moves.LocatedMove]:
+def _list_certain_moves(acts: Sequence[Placed]) -> list[moves.LocatedMove]:
     return [item for act in acts if isinstance(act, Batch) for item in act.items if item.certain]
 
 
 def _is_replaced(item: moves.LocatedMove, known: KnownFiles) -> bool:
     if not is_metadata(item.move.live):
         return False
-    return moves.blocks(item, known) or (item.move.kind is not MoveKind.OUT and is_absent(item.live))
+    return moves.is_blocking(item, known) or (item.move.kind is not MoveKind.OUT and is_absent(item.live))
 
 
-def _beside(certain: Sequence[moves.LocatedMove]) -> Iterator[str]:
+def _list_metadata_beside(certain: Sequence[moves.LocatedMove]) -> Iterator[str]:
     """Metadata of the same distributions that has come beside ours, as conda leaves pip's where it is."""
     own = {item.live for item in certain if is_metadata(item.move.live) and item.live.suffix != ".json"}
-    names = {_distribution(path) for path in own}
+    names = {_get_distribution_name(path) for path in own}
     for directory in {path.parent for path in own}:
         for path in directory.iterdir() if directory.is_dir() else ():
-            if is_metadata(path.name) and _distribution(path) in names and path not in own:
+            if is_metadata(path.name) and _get_distribution_name(path) in names and path not in own:
                 yield path.name
 
 
-def _distribution(path: Path) -> str:
+def _get_distribution_name(path: Path) -> str:
     return path.name.partition("-")[0].lower()
 
 
-def _kept(what: str, undone: UndoResult) -> tuple[str, ...]:
+def _describe_kept_files(what: str, undone: UndoResult) -> tuple[str, ...]:
     return tuple(f"{what}: {path}" for path in undone.kept)

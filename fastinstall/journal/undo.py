@@ -43,7 +43,7 @@ _NAMED = 20
 """The most paths that a refusal lists."""
 
 
-def nothing_outside(_log: Log) -> None:
+def ignore_log(_log: Log) -> None:
     """What is called where a caller has nothing outside to take back."""
 
 
@@ -68,7 +68,7 @@ class UndoTerms:
     returned: tuple[str, ...] = ()
     yielding: bool = False
     intruders: tuple[str, ...] = ()
-    conclude: Callable[[Log], None] = nothing_outside
+    conclude: Callable[[Log], None] = ignore_log
 
 
 @immutable
@@ -313,7 +313,7 @@ def is_absent(path: Path) -> bool:
 
 def _list_left_paths(batch: Batch, known: KnownFiles) -> Iterator[str]:
     """Libraries and modules may be the same in their build and in ours, to the byte: content does not tell whose."""
-    strange = {item.move.live for item in batch.items if moves.blocks(item, known)}
+    strange = {item.move.live for item in batch.items if moves.is_blocking(item, known)}
     absent = {item.move.live for item in batch.items if is_absent(item.live)}
     brought = {item.move.live for item in batch.items if item.move.kind is not MoveKind.OUT}
     shared = {path for path in brought if PurePath(path).name == _PACKAGE or PurePath(path).suffix == _LIBRARIES}

@@ -173,7 +173,7 @@ def findings_of(
             remedy=remedy_for(around.kind, entry, file) if status is Status.ERROR else _BESIDE[entry.is_conda],
         )
         for entry in entries
-        if matters(entry.marker) and not accepted(entry)
+        if may_apply(entry.marker) and not accepted(entry)
         for status, message in _judge_entry(entry, around)
     )
 
@@ -312,7 +312,7 @@ _LINUX = {"os_name": "posix", "sys_platform": "linux", "platform_system": "Linux
 _PYTHONS = tuple(f"3.{minor}" for minor in range(8, 16))
 
 
-def matters(marker: str) -> bool:
+def may_apply(marker: str) -> bool:
     """Whether a marker may hold on Linux on x86-64, with any Python; one that cannot be read hides nothing."""
     if not any(word in marker for word in _OF_PLATFORMS) or "extra" in marker or "dependency_groups" in marker:
         return True

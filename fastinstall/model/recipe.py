@@ -247,10 +247,12 @@ class Recipe:
 GRAVEST_FIRST = (Severity.CRITICAL, Severity.HIGH, Severity.MODERATE, Severity.LOW, Severity.UNRATED)
 
 
-def applicable(advisories: Iterable[Advisory], pillow_version: str, *, kernels: bool = True) -> tuple[Advisory, ...]:
+def select_applicable_advisories(
+    advisories: Iterable[Advisory], pillow_version: str, *, kernels: bool = True
+) -> tuple[Advisory, ...]:
     """The advisories that concern a version of the distribution itself, the gravest first.
 
-    Those of bundled libraries are left to `applicable_to_libraries`.
+    Those of bundled libraries are left to `select_library_advisories`.
 
     Args:
         advisories: of a recipe.
@@ -268,7 +270,7 @@ def applicable(advisories: Iterable[Advisory], pillow_version: str, *, kernels: 
     )
 
 
-def applicable_to_libraries(advisories: Iterable[Advisory], versions: Mapping[str, str]) -> tuple[Advisory, ...]:
+def select_library_advisories(advisories: Iterable[Advisory], versions: Mapping[str, str]) -> tuple[Advisory, ...]:
     """The advisories that concern bundled libraries, the gravest first.
 
     Args:
@@ -285,7 +287,7 @@ def applicable_to_libraries(advisories: Iterable[Advisory], versions: Mapping[st
     )
 
 
-def comparable(versions: Mapping[str, str]) -> dict[str, str]:
+def select_comparable_versions(versions: Mapping[str, str]) -> dict[str, str]:
     """Those that are versions (PEP 440), which "1.3.1.zlib-ng" is not."""
     return {name: version for name, version in versions.items() if is_version(version)}
 
@@ -303,7 +305,7 @@ def select_critical_advisories(
     Raises:
         ValueError: `version` is not a version (PEP 440).
     """
-    affecting = applicable(advisories, version, kernels=kernels)
+    affecting = select_applicable_advisories(advisories, version, kernels=kernels)
     return tuple(advisory for advisory in affecting if advisory.severity is Severity.CRITICAL)
 
 
@@ -322,10 +324,12 @@ def find_returning_advisories(
     """
     known = tuple(advisories)
     try:
-        present = applicable(known, installed_version, kernels=installed_kernels)
+        present = select_applicable_advisories(known, installed_version, kernels=installed_kernels)
     except ValueError:
         present = ()
-    return tuple(advisory for advisory in applicable(known, wanted_version) if advisory not in present)
+    return tuple(
+        advisory for advisory in select_applicable_advisories(known, wanted_version) if advisory not in present
+    )
 
 
 def _sort_gravest_first(advisories: Iterable[Advisory]) -> tuple[Advisory, ...]:

@@ -67,7 +67,7 @@ def refuse_other_schema(name: str, schema: object, *, file: PurePath | str, vers
     raise DocumentError(file, "schema", problem)
 
 
-def keeping_unknown(before: object, after: object) -> Any:  # noqa: ANN401 (JSON is what it is)
+def keep_unknown_keys(before: object, after: object) -> Any:  # noqa: ANN401 (JSON is what it is)
     """A document written anew, with the keys of what it replaces that the writer does not know.
 
     Args:
@@ -76,7 +76,7 @@ def keeping_unknown(before: object, after: object) -> Any:  # noqa: ANN401 (JSON
     """
     if not isinstance(before, Mapping) or not isinstance(after, Mapping):
         return after
-    known = {key: keeping_unknown(before.get(key), item) for key, item in after.items()}
+    known = {key: keep_unknown_keys(before.get(key), item) for key, item in after.items()}
     return {**known, **{key: item for key, item in before.items() if key not in after}}
 
 

@@ -47,7 +47,7 @@ def observe_cpu(*, root: Path = Path("/"), allowed_cores: int, tunables: str = "
         level=level,
         level_source=source,
         masked=find_masked_features(seen.flags, seen.name, level) if seen.flags else (),
-        tunables=hiding(tunables) if source == "ld.so" else "",
+        tunables=find_hiding_tunables(tunables) if source == "ld.so" else "",
         hypervisor="hypervisor" in seen.flags,
         cores=allowed_cores,
         quota=observe_quota(root),
@@ -149,7 +149,7 @@ def _from_package(root: Path) -> _CpuInfo:
     )
 
 
-def hiding(tunables: str) -> str:
+def find_hiding_tunables(tunables: str) -> str:
     """The part of GLIBC_TUNABLES that hides features of the CPU from the loader; empty where it hides none.
 
     Source: the GNU C Library manual, "Hardware Capability Tunables".

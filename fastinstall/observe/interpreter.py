@@ -46,7 +46,7 @@ def observe_interpreter(python: Path) -> Interpreter:
     return decode(Interpreter, answer, file=PurePath(python))
 
 
-def absence(python: Path) -> str:
+def explain_absence(python: Path) -> str:
     """Explain from its file why an interpreter cannot run here, or return "" if it may."""
     if python.is_dir():
         return "is a directory"
@@ -58,7 +58,7 @@ def absence(python: Path) -> str:
 
 
 def _check_file(python: Path) -> None:
-    absent = absence(python)
+    absent = explain_absence(python)
     if absent:
         raise UndeterminedError(f"{python}: {absent}, so no interpreter to observe", hint=_format_hint(python))
     _check_settings(python)

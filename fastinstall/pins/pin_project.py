@@ -177,7 +177,7 @@ def _change(session: PinSession, prefix: Path, project: Project, receipt: Receip
         change, pinned = _change_lock(session, prefix, project, wheel)
     else:
         change, pinned = _change_manifest(project, receipt, wheel)
-    caution = tool.caution(project.directory, pinned)
+    caution = tool.describe_caution(project.directory, pinned)
     if caution:
         session.emit(Noted(message=caution))
     return change
@@ -195,7 +195,7 @@ def _change_lock(session: PinSession, prefix: Path, project: Project, wheel: Pat
     text = (without[manifest] or b"").decode("utf-8")
     return _Change(
         contents={manifest: tried.manifest.text.encode("utf-8"), lock: tried.lock},
-        additions=_require_tool(project).additions(text, trial.pinned),
+        additions=_require_tool(project).list_additions(text, trial.pinned),
         pieces=tried.manifest.pieces,
     ), trial.pinned
 
@@ -211,7 +211,7 @@ def _change_manifest(project: Project, receipt: Receipt, wheel: Path) -> tuple[_
     else:
         raise RefusedError(f"{directory}: {tool.name} takes no wheel", hint="go without --pin")
     edited = edit_manifest(project, tool, text, pinned)
-    additions = tool.additions(text, pinned)
+    additions = tool.list_additions(text, pinned)
     return _Change(contents={name: edited.text.encode("utf-8")}, additions=additions, pieces=edited.pieces), pinned
 
 
@@ -232,7 +232,7 @@ def _lock_tool(session: PinSession, prefix: Path, project: Project, wheel: Path)
             f"{WHEELS}, and run: {tool.name} lock",
             details=(
                 "the pin would add:",
-                *format_additions(tool.additions("", Pinned(build=parse_pinned_build(wheel.name)))),
+                *format_additions(tool.list_additions("", Pinned(build=parse_pinned_build(wheel.name)))),
             ),
         )
     return found
@@ -280,7 +280,7 @@ class PinTrial:
     @property
     def lines(self) -> tuple[str, ...]:
         """What the pin adds, for people."""
-        return ("the pin would add:", *format_additions(self.tool.tool.additions("", self.pinned)))
+        return ("the pin would add:", *format_additions(self.tool.tool.list_additions("", self.pinned)))
 
 
 @immutable
@@ -339,7 +339,7 @@ def edit_manifest(project: Project, tool: PinTool, text: str, pinned: Pinned) ->
     beside = {name: foreign.text_if_there(file) for name, file in settings.items() if file.is_file()}
     try:
         tool.refuse_foreign(Manifest(path=project.manifest, text=text, beside=beside), pinned)
-        return add(text, tool.additions(text, pinned))
+        return add(text, tool.list_additions(text, pinned))
     except ManifestFormError as error:
         raise DocumentError(project.manifest, "", str(error)) from error
     except ValueError as error:

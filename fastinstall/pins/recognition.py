@@ -177,7 +177,7 @@ def read_pin_state(directory: Path, prefix: Path | None = None) -> PinState | No
         problems = (
             *_describe_unfinished(record),
             *(f"{name} is gone" for name in record["payload"] if not (directory / name).is_file()),
-            *_describe_missing_pin(directory / manifest, tool.named_by(requirement), "names it"),
+            *_describe_missing_pin(directory / manifest, tool.format_pin_words(requirement), "names it"),
             *(
                 problem
                 for lock in locks

@@ -142,7 +142,7 @@ class PinTool(Protocol):
             tables: what [tool] of pyproject.toml has.
         """
 
-    def additions(self, text: str, pinned: Pinned) -> tuple[Addition, ...]:
+    def list_additions(self, text: str, pinned: Pinned) -> tuple[Addition, ...]:
         """What the manifest has to say more.
 
         Args:
@@ -165,10 +165,10 @@ class PinTool(Protocol):
             RefusedError: the tool would not notice that something in there forbids the pin.
         """
 
-    def named_by(self, requirement: str) -> str:
+    def format_pin_words(self, requirement: str) -> str:
         """The words by which a manifest names what is pinned."""
 
-    def caution(self, directory: PurePath, pinned: Pinned) -> str:
+    def describe_caution(self, directory: PurePath, pinned: Pinned) -> str:
         """What its users have to know of such a pin; empty for nothing."""
 
 

@@ -11,16 +11,16 @@ from fastinstall.conda.reinstall import name_of
 from fastinstall.core.errors import FastinstallError, RefusedError, UsageError
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.version_numbers import base_version, parse_version_number
-from fastinstall.index.upgrades import forecast_upgrade, instead_of_risk
+from fastinstall.index.upgrades import advise_instead_of_risk, forecast_upgrade
 from fastinstall.model.conda import Conda
 from fastinstall.model.facts import Facts, InstalledStack, Interpreter
 from fastinstall.model.history import way_out
 from fastinstall.model.recipe import (
     Advisory,
     Recipe,
-    applicable,
     count_by_severity,
     find_returning_advisories,
+    select_applicable_advisories,
     select_critical_advisories,
 )
 from fastinstall.model.request import EnvironmentKind, PlanRisk, Request, Risk
@@ -36,14 +36,14 @@ def find_version_risks(
         stack: what is in place.
         version: of the source.
         interpreter: the target's Python.
-        elsewhere: see `instead_of_risk`.
+        elsewhere: see `advise_instead_of_risk`.
     """
     found = [_downgrade(recipe, stack, version)]
     vulnerable = find_vulnerability_risk(recipe, version, kernels=_has_kernels(recipe))
     if vulnerable is not None and not _as_installed(recipe, stack, version):
         grave = select_critical_advisories(recipe.advisories, version, kernels=_has_kernels(recipe))
         view = forecast_upgrade(grave, version, interpreter, stack.dependants)
-        instead = instead_of_risk(view, recipe.name, Request().recipe, elsewhere=elsewhere)
+        instead = advise_instead_of_risk(view, recipe.name, Request().recipe, elsewhere=elsewhere)
         found.append(replace(vulnerable, instead=instead))
     return tuple(hazard for hazard in found if hazard is not None)
 
@@ -99,7 +99,7 @@ def mark_allowed_risks(hazards: Iterable[PlanRisk], allowed: Iterable[Risk]) -> 
 
 def describe_version_advisories(recipe: Recipe, version: str) -> tuple[str, ...]:
     """A sentence about the advisories of a version; none where it has none."""
-    known = applicable(recipe.advisories, version, kernels=_has_kernels(recipe))
+    known = select_applicable_advisories(recipe.advisories, version, kernels=_has_kernels(recipe))
     if not known:
         return ()
     what = f"{recipe.source.pypi} {version} has {len(known)} known advisories ({_count_advisories(known)})"

@@ -171,10 +171,12 @@ def judge(comparison: StackComparison, work: Work, results: Results) -> tuple[Ca
         *(_report_unlike(case, mine, theirs) for case in differing if not _has_two_pictures(case, mine, theirs)),
         *_find_excesses(distances, exact=comparison.exact),
     ]
-    return determinate(wrong, comparison.witness, work)
+    return exclude_undetermined(wrong, comparison.witness, work)
 
 
-def determinate(wrong: Sequence[CaseDifference], witness: ProofStack | None, work: Work) -> tuple[CaseDifference, ...]:
+def exclude_undetermined(
+    wrong: Sequence[CaseDifference], witness: ProofStack | None, work: Work
+) -> tuple[CaseDifference, ...]:
     """Leave out the cases whose result depends on what was in the memory before, even on the official wheel."""
     known = set(work.cases)
     cases = [found.case for found in wrong if found.case in known]

@@ -29,7 +29,7 @@ from fastinstall.proof.cases import (
     operation_of,
     skip_proof_check,
 )
-from fastinstall.proof.judge import StackComparison, determinate, judge
+from fastinstall.proof.judge import StackComparison, exclude_undetermined, judge
 from fastinstall.proof.runs import (
     DECODERS,
     Outcomes,
@@ -121,7 +121,7 @@ def prove_heap(
         for case in work.cases
         if one[case] != other[case]
     ]
-    return determinate(suspicious, reference, work)
+    return exclude_undetermined(suspicious, reference, work)
 
 
 _MAKE = "make//"

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from fastinstall.core import files
-from fastinstall.core.concurrency import together
+from fastinstall.core.concurrency import run_together
 from fastinstall.core.process import CommandError, Completed, ProcessGroup, run
 from fastinstall.core.values import immutable
 from fastinstall.index.pip import argv_for, pip_environment
@@ -166,7 +166,7 @@ def _run_suite(suite: Suite, stack: ProofStack, number: int, leash: ProcessGroup
 def _run_tests(suite: Suite, ours: ProofStack, reference: ProofStack) -> ProofCheck:
     begun = time.monotonic()
     works = [partial(_run_suite, suite, stack, number) for number, stack in enumerate((ours, reference))]
-    mine, theirs = together(works)
+    mine, theirs = run_together(works)
     return _check(tuple(_list_problems(mine, theirs)), mine, begun)
 
 

@@ -35,7 +35,7 @@ from fastinstall.guard.pinning import (
     unpin_alone,
     unpin_its_project,
 )
-from fastinstall.guard.status import Guards, measure_cost, moves_out, read_events, renew
+from fastinstall.guard.status import Guards, list_moves_out, measure_cost, read_events, renew
 from fastinstall.journal.external_changes import claims
 from fastinstall.journal.fingerprints import HISTORY
 from fastinstall.journal.store import JournalStore, make_stamp
@@ -146,7 +146,7 @@ def remove_guard(session: Session, environment: Environment, *, project: Path | 
             return guards_of(session, environment)
         with _begin_transaction(store, facts, _REMOVAL) as transaction:
             unpinning = pin_removal(store, transaction.stage)
-            transaction.perform((*moves_out(store, site_packages), *package_moves(facts), *unpinning))
+            transaction.perform((*list_moves_out(store, site_packages), *package_moves(facts), *unpinning))
             if package is not None:
                 note_removal(package, facts, session.now(), transaction)
             if belongs is not None:
@@ -331,7 +331,7 @@ def _withdraw(session: Session, store: JournalStore, facts: Facts) -> None:
     with begin(store, document, site_packages=site_packages, stamp=stamp) as transaction:
         unpinning = pin_removal(store, transaction.stage)
         registration = _list_registration_moves(store)
-        transaction.perform((*moves_out(store, site_packages), *package_moves(facts), *registration, *unpinning))
+        transaction.perform((*list_moves_out(store, site_packages), *package_moves(facts), *registration, *unpinning))
         if package is not None:
             note_removal(package, facts, session.now(), transaction)
         if project is not None:

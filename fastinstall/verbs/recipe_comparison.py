@@ -14,7 +14,7 @@ from fastinstall.core.version_numbers import base_version
 from fastinstall.model.artefact import Releases
 from fastinstall.model.facts import Facts
 from fastinstall.model.receipt import SpeedTable
-from fastinstall.model.recipe import Advisory, Recipe, applicable
+from fastinstall.model.recipe import Advisory, Recipe, select_applicable_advisories
 from fastinstall.model.request import Request
 from fastinstall.observe import observation
 from fastinstall.observe.active_environment import NamedTarget
@@ -101,7 +101,7 @@ def _offer(
     return RecipePreview(
         recipe=recipe,
         choice=choice,
-        advisories=applicable(recipe.advisories, choice.version, kernels=bool(recipe.expect.symbols)),
+        advisories=select_applicable_advisories(recipe.advisories, choice.version, kernels=bool(recipe.expect.symbols)),
         speed=next((table for table in speeds if table.candidate.startswith(made)), None),
     )
 

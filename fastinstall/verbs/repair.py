@@ -67,7 +67,7 @@ def _plan_repair(session: Session, environment: Environment, request: Request) -
     intent = intent_of(facts, receipt)
     if intent is None or not intent.is_kept:
         restored = _plan_restoring_wheel(session, environment, facts, receipt)
-        return _add_reinstalls(session, with_word_of(restored, intent, receipt, recipe))
+        return _add_reinstalls(session, add_version_warning(restored, intent, receipt, recipe))
     followed = plan_following(session, environment, receipt, intent, request)
     if followed.plan is not None:
         return _add_reinstalls(session, followed.plan)
@@ -127,7 +127,7 @@ def _plan_return(session: Session, swapped: _Swapped, reasons: Sequence[str], re
     if intent.unmet:
         raise refusal(intent, reasons, environment.prefix)
     restored = _plan_restoring_wheel(session, environment, swapped.facts, swapped.receipt)
-    return _add_reinstalls(session, returning(restored, intent, reasons, request.allow))
+    return _add_reinstalls(session, make_return_plan(restored, intent, reasons, request.allow))
 
 
 def _plan_restoring_wheel(session: Session, environment: Environment, facts: Facts, receipt: Receipt) -> Plan:
@@ -266,7 +266,7 @@ def _explain_plan(made: Plan, intent: Intent) -> Plan:
     return replace(made, steps=steps, warnings=(story, *made.warnings))
 
 
-def returning(plan: Plan, intent: Intent, reasons: Sequence[str], allowed: Iterable[Risk]) -> Plan:
+def make_return_plan(plan: Plan, intent: Intent, reasons: Sequence[str], allowed: Iterable[Risk]) -> Plan:
     """The plan that puts an earlier version of ours back, as a risk that has to be allowed: it was not meant so.
 
     Args:
@@ -313,7 +313,7 @@ def refusal(intent: Intent, reasons: Sequence[str], prefix: PurePath) -> Refused
     )
 
 
-def with_word_of(plan: Plan, intent: Intent | None, receipt: Receipt, recipe: Recipe) -> Plan:
+def add_version_warning(plan: Plan, intent: Intent | None, receipt: Receipt, recipe: Recipe) -> Plan:
     """The plan that restores ours, with a warning where another version was asked for by its name.
 
     Args:

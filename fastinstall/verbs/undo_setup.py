@@ -20,7 +20,7 @@ from fastinstall.journal.log import Log
 from fastinstall.journal.recover import (
     RolledBack,
     forget,
-    forgettable,
+    list_forgettable_transactions,
     list_undoable_transactions,
     move_damaged_transaction_away,
     position,
@@ -34,7 +34,7 @@ from fastinstall.model.receipt import MoveKind, Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Environment, EnvironmentKind, Request
 from fastinstall.observe.active_environment import kind_of_prefix
-from fastinstall.observe.interpreter import absence
+from fastinstall.observe.interpreter import explain_absence
 from fastinstall.observe.known_environments import scan_environment
 from fastinstall.observe.observation import recipe_named
 from fastinstall.observe.session import Session
@@ -94,12 +94,12 @@ def undo(session: Session, environment: Environment, *, to: str | None, force: b
         return (*result.sentences, *done, *pin_left_behind(store), *_find_unmet_requirements(session, prefix, receipt))
 
 
-def forgettable_in(environment: Environment, identifier: str | None) -> ForgettableHistory:
+def list_forgettable_history(environment: Environment, identifier: str | None) -> ForgettableHistory:
     """What `forget_in` would give up; arguments and errors likewise."""
     store = JournalStore(Path(environment.prefix))
     if identifier is not None and unreadable_named(store, identifier) is not None:
         return ForgettableHistory(transactions=(), held_bytes=0, damaged=identifier)
-    found = tuple(_make_past_transaction(info) for info in forgettable(store, identifier))
+    found = tuple(_make_past_transaction(info) for info in list_forgettable_transactions(store, identifier))
     return ForgettableHistory(transactions=found, held_bytes=sum(each.held_bytes for each in found))
 
 
@@ -128,7 +128,7 @@ def forget_in(session: Session, environment: Environment, identifier: str | None
         report_late_interruptions(store.prefix, "forgetting"),
         lock_recovered_environment(session, environment) as result,
     ):
-        freed = sum(info.held_bytes for info in forgettable(store, identifier))
+        freed = sum(info.held_bytes for info in list_forgettable_transactions(store, identifier))
         with signals.defer_signals():  # all of them, or none
             gone = forget(store, identifier)
     told = (f"forgotten: {each}" for each in gone)
@@ -205,11 +205,11 @@ def _roll_back(
     try:
         done = rollback(store, to=oldest, force=force, intruders=intruders, conclude=unpinning)
     except EnvironmentDamagedError as error:
-        details = (*error.details, in_place(store.prefix))
+        details = (*error.details, describe_installed_stack(store.prefix))
         raise EnvironmentDamagedError(error.message, hint=error.hint, details=details) from error
     yield from _describe_rollback(store.prefix, done)
     yield from unpinning.sentences
-    absent = absence(Path(environment.python))
+    absent = explain_absence(Path(environment.python))
     if absent:
         yield f"{environment.python}: {absent}; the files are back, and whether they work there could not be tried"
 
@@ -230,7 +230,7 @@ def _describe_rollback(prefix: Path, done: RolledBack) -> tuple[str, ...]:
         *(f"kept aside, and not fastinstall's: {path}" for path in done.kept),
         *(f"could not come back, somebody had removed it: {path}" for path in done.lost),
         *_mention_kept_files(prefix),
-        f"back to the state before {'it' if done.receipt else 'fastinstall'}: {in_place(prefix)}",
+        f"back to the state before {'it' if done.receipt else 'fastinstall'}: {describe_installed_stack(prefix)}",
     )
 
 
@@ -241,7 +241,7 @@ def _mention_kept_files(prefix: Path) -> Iterator[str]:
         yield f"what was kept stays until somebody removes it: rm -r {quote(kept)}"
 
 
-def in_place(prefix: Path) -> str:
+def describe_installed_stack(prefix: Path) -> str:
     """What stands in an environment, by its files: a record may say something else."""
     seen = scan_environment(prefix)
     found = " and ".join(seen.pillow) or "no Pillow"

@@ -167,7 +167,7 @@ def fetch_requirements(request: BuildRequest, source: Path) -> BuildRequirements
     if not required:
         return BuildRequirements(directory=None, files=())
     place = request.cache / "requirements" / values.digest(_list_key_inputs(request, required))
-    latest, age = latest_whole(_Latest, "requirements", place / _LATEST)
+    latest, age = read_latest_record(_Latest, "requirements", place / _LATEST)
     if latest is None or (age > _LIFETIME and not request.offline):
         latest = _refresh_requirements(request, required, place, latest)
     return BuildRequirements(directory=place / latest.directory, files=tuple(sorted(latest.files.items())))
@@ -268,7 +268,7 @@ class FetchedFiles(Protocol):
 T = TypeVar("T", bound=FetchedFiles)
 
 
-def latest_whole(kind: type[T], name: str, path: Path) -> tuple[T | None, float]:
+def read_latest_record(kind: type[T], name: str, path: Path) -> tuple[T | None, float]:
     """Read a record.
 
     Args:

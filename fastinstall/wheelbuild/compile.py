@@ -24,7 +24,7 @@ from functools import partial
 from pathlib import Path
 
 from fastinstall.core import files
-from fastinstall.core.concurrency import together
+from fastinstall.core.concurrency import run_together
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Emit, Finished, Progressed, Started
 from fastinstall.core.process import ProcessGroup, run
@@ -241,7 +241,7 @@ def compile_levels(ground: BuildContext, places: Mapping[str, LinkLocation]) -> 
     request.emit(Started(stage=STAGE, message=f"compiling {what}"))
     tally = CompileProgress(request.emit, len(targets) * files_to_compile(ground.source))
     works = [partial(_compile, ground, target, places[target.level], tally) for target in targets]
-    lanes = tuple(together(works))
+    lanes = tuple(run_together(works))
     files.write_text(ground.log, "".join(lane.compiled.output for lane in lanes))
     for lane in lanes:
         files.discard(_log_of(ground, lane.target))

@@ -91,10 +91,10 @@ def _explain_write_errors(directory: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise unwritable(directory, error) from error
+        raise make_unwritable_error(directory, error) from error
 
 
-def unwritable(directory: Path, error: OSError) -> FailedError:
+def make_unwritable_error(directory: Path, error: OSError) -> FailedError:
     """The failure that a directory for builds cannot be written."""
     return FailedError(f"-o {directory}: cannot be written: {error.strerror}", hint="name another directory")
 
@@ -107,9 +107,9 @@ def require_writable(directory: Path) -> None:
     """
     there = next(each for each in (directory, *directory.parents) if os.path.lexists(each))
     if not there.is_dir():
-        raise unwritable(directory, NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)))
+        raise make_unwritable_error(directory, NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)))
     if not os.access(there, os.W_OK | os.X_OK):
-        raise unwritable(directory, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
+        raise make_unwritable_error(directory, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
 
 
 def _refuse_another(target: Path, sha256: str) -> None:

@@ -26,7 +26,7 @@ from fastinstall.core.process import CommandError, run
 from fastinstall.core.values import immutable
 from fastinstall.index.pip import pip_environment
 from fastinstall.index.wheelhouse import read_sound_metadata
-from fastinstall.wheelbuild.build_inputs import latest_whole
+from fastinstall.wheelbuild.build_inputs import read_latest_record
 
 _LEGACY = {17: "manylinux2014", 12: "manylinux2010", 5: "manylinux1"}  # PEP 600
 _OLDEST_GLIBC, _BASE_GLIBC = 5, 28
@@ -209,7 +209,7 @@ def fetch_needs(fetching: DependencyFetching) -> tuple[Path, FetchedDependencies
         FailedError: no Python can be served: the index cannot be reached, may not be, or has no wheels.
     """
     place = fetching.cache / "tool" / "needs" / values.digest(_list_key_inputs(fetching))
-    latest, age = latest_whole(FetchedDependencies, "tool-needs", place / _LATEST)
+    latest, age = read_latest_record(FetchedDependencies, "tool-needs", place / _LATEST)
     # That of a time when a Python could not be served may be of a bad moment:
     if latest is None or ((age > _LIFETIME or latest.left_out) and not fetching.offline):
         latest = _refresh_dependencies(fetching, place, latest)

@@ -15,7 +15,13 @@ from urllib.parse import quote
 from fastinstall.core import files
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable
-from fastinstall.wheelbuild.wheel_files import SBOM_FILE, metadata_directory, pack_wheel, rewritten, unpack_wheel
+from fastinstall.wheelbuild.wheel_files import (
+    SBOM_FILE,
+    metadata_directory,
+    pack_wheel,
+    replace_metadata_fields,
+    unpack_wheel,
+)
 
 NULL = "null"
 """The label of the variant that runs everywhere."""
@@ -109,7 +115,7 @@ def label_variant(wheel: Path, version: str, variant: WheelVariant, directory: P
         tree = space / "tree"
         unpack_wheel(wheel, tree)
         metadata = metadata_directory(tree).rename(tree / f"{name}-{version}.dist-info")
-        _rewrite(metadata / "METADATA", lambda text: rewritten(text, {"Version": version}))
+        _rewrite(metadata / "METADATA", lambda text: replace_metadata_fields(text, {"Version": version}))
         _rewrite(metadata / SBOM_FILE, lambda text: text.replace(own, version).replace(quote(own), quote(version)))
         files.write_text(metadata / FILE, metadata_of((variant,)), durable=False)
         labelled = directory / f"{'-'.join((name, version, *tags, variant.label))}.whl"

@@ -185,7 +185,7 @@ def label_tree(tree: Path, label: Label) -> str:
     return f"{stem}-{tags.python}-{tags.abi}-{'.'.join(label.platforms)}.whl"
 
 
-def rewritten(metadata: str, fields: dict[str, str]) -> str:
+def replace_metadata_fields(metadata: str, fields: dict[str, str]) -> str:
     """METADATA with these fields replaced; the description and all other fields stay as they are.
 
     Raises:
@@ -201,7 +201,7 @@ def rewritten(metadata: str, fields: dict[str, str]) -> str:
 
 
 def _rewrite(path: Path, fields: dict[str, str]) -> None:
-    files.write_text(path, rewritten(path.read_text(encoding="utf-8"), fields))
+    files.write_text(path, replace_metadata_fields(path.read_text(encoding="utf-8"), fields))
 
 
 def _rename_directory(directory: Path, name: str) -> Path:

@@ -14,9 +14,9 @@ from fastinstall.cli.console import Console
 from fastinstall.cli.console import Page
 
 asker = asker_for(Console(lines_only=False, err=Page(width=int(sys.argv[1]))))
-asker.chosen("No environment is active. Where should the fast stack go?", {"here": "./.venv", "none": "Cancel"})
-asker.confirmed("Accept the risk that is named 'vulnerable' above?")
-asker.typed("Channels, separated by commas [back: go back]:", default="conda-forge")
+asker.choose("No environment is active. Where should the fast stack go?", {"here": "./.venv", "none": "Cancel"})
+asker.confirm("Accept the risk that is named 'vulnerable' above?")
+asker.ask_text("Channels, separated by commas [back: go back]:", default="conda-forge")
 """
 
 WIDE = """\

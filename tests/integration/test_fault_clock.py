@@ -9,7 +9,7 @@ from journaled import SITE, make_environment, picture, receipt_of, set_up, set_u
 
 from fastinstall.core.errors import FailedError
 from fastinstall.journal import store as stamps
-from fastinstall.journal.recover import forget, forgettable, recover, rollback
+from fastinstall.journal.recover import forget, list_forgettable_transactions, recover, rollback
 from fastinstall.journal.store import JournalStore, Stamp, make_stamp, stamp
 from fastinstall.journal.transaction import begin
 from fastinstall.model.receipt import Move, MoveKind
@@ -64,7 +64,7 @@ def test_the_way_back_to_the_first_setup_leads_through_all_later_ones(tmp_path: 
 def test_what_is_given_up_is_the_oldest_by_count(tmp_path: Path, name: str) -> None:
     store, expected = make_environment(tmp_path / "env"), [each.id for each in _stamps(name)]
     looks = _thrice(store, name)
-    assert [info.id for info in forgettable(store, None)] == [expected[1], expected[0]]
+    assert [info.id for info in list_forgettable_transactions(store, None)] == [expected[1], expected[0]]
     assert forget(store, expected[0]) == (expected[0],)
     assert rollback(store, to=expected[1]).ids == (expected[2], expected[1])
     assert {path: look[:2] for path, look in picture(store.prefix).items() if "share" not in path} == {

@@ -23,7 +23,7 @@ from fastinstall.core.errors import DocumentError, LaterDocumentError, RefusedEr
 from fastinstall.journal.layout import JOURNAL
 from fastinstall.journal.recover import (
     forget,
-    forgettable,
+    list_forgettable_transactions,
     move_damaged_transaction_away,
     recover,
     rollback,
@@ -79,10 +79,10 @@ def _between(scenery: Path) -> Path:
 
 def test_all_but_the_setup_that_holds_go_where_none_is_named(tmp_path: Path) -> None:
     store = _twice_set_up(tmp_path / "env")
-    held = sum(info.held_bytes for info in forgettable(store, None))
+    held = sum(info.held_bytes for info in list_forgettable_transactions(store, None))
     assert held > 0
     assert forget(store, None) == (FIRST.id,)
-    assert forgettable(store, None) == ()
+    assert list_forgettable_transactions(store, None) == ()
     assert forget(store, None) == ()
 
 
@@ -108,18 +108,18 @@ def test_what_was_done_to_the_guard_since_belongs_to_the_setup_that_holds(tmp_pa
     (store.root / "receipt.json").rename(tmp_path / "receipt.json")
     set_up_again(store)
     (tmp_path / "receipt.json").replace(store.root / "receipt.json")  # as after `guard install`: that of the setup
-    assert forgettable(store, None) == ()
+    assert list_forgettable_transactions(store, None) == ()
 
 
 def test_a_beginning_of_a_name_is_enough_and_two_are_too_many(tmp_path: Path) -> None:
     store = _twice_set_up(tmp_path / "env")
-    assert [info.id for info in forgettable(store, FIRST.id[:-1] + "1")] == [FIRST.id]
+    assert [info.id for info in list_forgettable_transactions(store, FIRST.id[:-1] + "1")] == [FIRST.id]
     with pytest.raises(UsageError, match=f"several setups begin so: {SECOND.id}, {FIRST.id}"):
-        forgettable(store, FIRST.id[:8])
+        list_forgettable_transactions(store, FIRST.id[:8])
     with pytest.raises(UsageError, match="no such setup; known: "):
-        forgettable(store, "2031")
+        list_forgettable_transactions(store, "2031")
     with pytest.raises(UsageError, match="no such setup"):
-        forgettable(store, "")
+        list_forgettable_transactions(store, "")
 
 
 def test_without_a_receipt_that_can_be_read_nothing_goes_that_was_not_named(tmp_path: Path) -> None:

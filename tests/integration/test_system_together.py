@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.core.concurrency import together
+from fastinstall.core.concurrency import run_together
 from fastinstall.core.process import CommandError, ProcessGroup, run
 
 SLEEP = (sys.executable, "-c", "import time; time.sleep(60)")
@@ -19,7 +19,10 @@ def test_results_come_in_the_order_of_the_works() -> None:
         program = f"import time; time.sleep({seconds}); print({word!r})"
         return run((sys.executable, "-c", program), leash=leash).stdout.strip()
 
-    assert together([lambda leash: say("late", 0.3, leash), lambda leash: say("early", 0, leash)]) == ["late", "early"]
+    assert run_together([lambda leash: say("late", 0.3, leash), lambda leash: say("early", 0, leash)]) == [
+        "late",
+        "early",
+    ]
 
 
 def test_a_failure_ends_the_commands_of_the_others_and_is_the_one_that_is_told() -> None:
@@ -28,7 +31,7 @@ def test_a_failure_ends_the_commands_of_the_others_and_is_the_one_that_is_told()
 
     started = time.monotonic()
     with pytest.raises(CommandError, match="exit code 3"):
-        together([lambda leash: run(SLEEP, leash=leash), fail])
+        run_together([lambda leash: run(SLEEP, leash=leash), fail])
     assert time.monotonic() - started < 30
 
 
@@ -41,12 +44,12 @@ def test_what_is_started_on_a_leash_that_was_pulled_ends_too() -> None:
 def test_an_interruption_ends_all_commands(tmp_path: Path) -> None:
     program = (
         "import sys\nfrom pathlib import Path\nfrom fastinstall.core.process import run\n"
-        "from fastinstall.core.concurrency import together\n"
+        "from fastinstall.core.concurrency import run_together\n"
         "def work(name):\n"
         "    words = (sys.executable, '-c', f'import os, pathlib, time;'\n"
         "        f'pathlib.Path(r\"{sys.argv[1]}/{name}\").write_text(str(os.getpid())); time.sleep(60)')\n"
         "    return lambda leash: run(words, leash=leash)\n"
-        "together([work('one'), work('two')])\n"
+        "run_together([work('one'), work('two')])\n"
     )
     with subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], stderr=subprocess.DEVNULL) as child:
         while not all((tmp_path / name).is_file() and (tmp_path / name).read_text() for name in ("one", "two")):

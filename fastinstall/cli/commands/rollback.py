@@ -15,7 +15,7 @@ from fastinstall.model.history import Transactions, format_bytes
 from fastinstall.model.request import Environment, Risk
 from fastinstall.observe.active_environment import find
 from fastinstall.observe.session import Session
-from fastinstall.verbs.undo_setup import ForgettableHistory, forget_in, forgettable_in, history, undo
+from fastinstall.verbs.undo_setup import ForgettableHistory, forget_in, history, list_forgettable_history, undo
 
 
 def run(arguments: Namespace, context: Context) -> int:
@@ -47,7 +47,7 @@ def _forget(session: Session, environment: Environment, arguments: Namespace, co
     """What goes is shown before anybody is asked."""
     identifier = None if arguments.forget == EVERYTHING else arguments.forget
     recover_or_report(session.listening(progress_for(context)), environment, arguments, context)
-    coming = forgettable_in(environment, identifier)
+    coming = list_forgettable_history(environment, identifier)
     if coming.transactions or coming.damaged:
         context.console.talk("\n".join(_announce_rollback(coming)))
         named = f" {identifier}" if identifier else ""

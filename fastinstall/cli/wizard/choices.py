@@ -17,7 +17,7 @@ from typing import Any
 
 from fastinstall.cli import options
 from fastinstall.cli.options import names
-from fastinstall.cli.questions import Asker, MenuQuestion, choose_or_go_back, type_or_go_back
+from fastinstall.cli.questions import Asker, MenuQuestion, ask_text_or_go_back, choose_or_go_back
 from fastinstall.cli.wizard.environment_question import WizardConversation
 from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
@@ -199,7 +199,7 @@ def jobs(talk: WizardConversation, request: Request) -> Request | None:
 
 
 def _ask_entry(talk: WizardConversation, question: str, read: Callable[[str], object], default: str) -> str | None:
-    return type_or_go_back(talk.asker, question, read, talk.say, default=default)
+    return ask_text_or_go_back(talk.asker, question, read, talk.say, default=default)
 
 
 def _parse_directory(typed: str) -> Path | None:
@@ -278,7 +278,7 @@ def ask_levels(asker: Asker, recipe: Recipe, request: Request) -> tuple[str, tup
 
 def _ask_several_levels(asker: Asker, request: Request, usual: list[str]) -> tuple[str, tuple[str, ...]] | None:
     default = ",".join(request.levels or usual)
-    typed = type_or_go_back(asker, "Levels, separated by commas", names, lambda _: None, default=default)
+    typed = ask_text_or_go_back(asker, "Levels, separated by commas", names, lambda _: None, default=default)
     return None if typed is None else (AUTO, names(typed))
 
 

@@ -9,7 +9,7 @@ from dataclasses import field
 from pathlib import Path
 
 from fastinstall.cli.console import Console
-from fastinstall.cli.questions import Asker, type_or_go_back
+from fastinstall.cli.questions import Asker, ask_text_or_go_back
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.events import Started
 from fastinstall.core.values import immutable
@@ -43,7 +43,7 @@ class EnvironmentChooser:
     console: Console
     directory: Path
 
-    def chosen(self) -> NamedTarget:
+    def choose(self) -> NamedTarget:
         """Ask until there is an answer.
 
         Raises:
@@ -52,7 +52,7 @@ class EnvironmentChooser:
         found = discover_environments(self.session, self.directory)
         answers, meanings = self._list_answers(found)
         while True:
-            answer = self.asker.chosen(_format_question(found, self.session), answers, meanings=meanings)
+            answer = self.asker.choose(_format_question(found, self.session), answers, meanings=meanings)
             if answer == _CANCEL:
                 raise RefusedError(CANCELLED)
             if answer not in (_NEW, _NAME):
@@ -88,7 +88,7 @@ class EnvironmentChooser:
         return NamedTarget(prefix=self.directory / Path(typed).expanduser()) if typed else None
 
     def _ask_typed(self, question: str, read: Callable[[str], object], default: str) -> str | None:
-        return type_or_go_back(self.asker, question, read, self._say, default=default)
+        return ask_text_or_go_back(self.asker, question, read, self._say, default=default)
 
     def _say(self, text: str) -> None:
         self.console.talk("\n".join(self.console.err.lines(text, first="  ", rest="  ")))
@@ -180,7 +180,7 @@ class WizardConversation:
     console: Console
     offers: list[RecipePreview] = field(default_factory=list)
 
-    def compared(self, request: Request) -> list[RecipePreview]:
+    def list_previews(self, request: Request) -> list[RecipePreview]:
         """The recipes side by side."""
         if not self.offers:
             self.session.emit(Started(stage="index", message="looking up what each recipe would give here"))

@@ -14,7 +14,7 @@ from statistics import median
 
 from fastinstall.bench.image_search import SearchBounds, find_images, read_dimensions, spread_evenly
 from fastinstall.cli.options import format_flags
-from fastinstall.cli.questions import BACK, MenuQuestion, choose_or_go_back, type_or_go_back
+from fastinstall.cli.questions import BACK, MenuQuestion, ask_text_or_go_back, choose_or_go_back
 from fastinstall.cli.wizard import choices
 from fastinstall.cli.wizard.choices import (
     LOADING,
@@ -61,7 +61,7 @@ class Topic:
 
 
 def _ask_recipe(talk: WizardConversation, request: Request) -> Request | None:
-    offers = talk.compared(request)
+    offers = talk.list_previews(request)
     menu = MenuQuestion(
         question="Which recipe?",
         answers=offer_answers(offers),
@@ -181,7 +181,7 @@ def customise_request(talk: WizardConversation, request: Request, changed: Calla
     topics = {topic.fields[0]: topic for topic in TOPICS if topic.applies(talk.facts)}
     while True:
         talk.console.talk(f"\nthe same as flags:\n  {_format_command(talk, request)}")
-        answer = talk.asker.chosen(_QUESTION, _list_answers(topics, request))
+        answer = talk.asker.choose(_QUESTION, _list_answers(topics, request))
         if answer == _DONE:
             return request
         if answer == BACK:
@@ -212,7 +212,7 @@ def _ask_topic(talk: WizardConversation, topic: Topic, request: Request) -> Requ
 
 
 def _tell_of_images(talk: WizardConversation) -> None:
-    typed = type_or_go_back(talk.asker, "Where are your images? A directory, or empty", _require_images, talk.say)
+    typed = ask_text_or_go_back(talk.asker, "Where are your images? A directory, or empty", _require_images, talk.say)
     if typed:
         for sentence in describe_expected_loading(sample_image_sizes(_place(typed))):
             talk.say(sentence)

@@ -13,10 +13,10 @@ from pathlib import Path
 
 from fastinstall.apply.carry_out import recover_first
 from fastinstall.apply.eta import estimate_durations
-from fastinstall.cli.consent import equivalent_command, with_risks_accepted
+from fastinstall.cli.consent import ask_for_risks, equivalent_command
 from fastinstall.cli.console import Console, Page, join_lines
 from fastinstall.cli.options import format_flags
-from fastinstall.cli.progress import about
+from fastinstall.cli.progress import format_rough_duration
 from fastinstall.cli.questions import Asker, asker_for
 from fastinstall.cli.text.facts_page import facts_text
 from fastinstall.cli.text.plans import plan_text
@@ -71,7 +71,7 @@ class RememberedAnswers:
         answers.forget(self.talk.session, self.place)
 
     @contextmanager
-    def told_at_interruption(self) -> Iterator[None]:
+    def report_at_interruption(self) -> Iterator[None]:
         """Where the block is interrupted, say that the answers are kept, if there are any."""
         try:
             yield
@@ -80,7 +80,7 @@ class RememberedAnswers:
                 self.talk.console.talk("\nyour answers are kept: the same command goes on with them")
             raise
 
-    def resumed(self) -> Request:
+    def resume_request(self) -> Request:
         """The wish to begin with: what was answered before an interruption, where the person wants to go on with it."""
         kept = answers.read_kept_answers(self.talk.session, self.place)
         if kept is None:
@@ -89,7 +89,7 @@ class RememberedAnswers:
         self.talk.say(_describe_memory(kept))
         if request == self.before:
             return request
-        chosen = self.talk.asker.chosen(
+        chosen = self.talk.asker.choose(
             "Go on with these answers?",
             {"on": "Go on", "anew": "Begin anew"},
             meanings={
@@ -127,14 +127,14 @@ def ask_for_plan(session: Session, target: NamedTarget, request: Request, consol
     asker = asker_for(console)
     is_named = bool(target.prefix or target.python or target.new)
     chooser = EnvironmentChooser(session=session, asker=asker, console=console, directory=Path.cwd())
-    meant = chooser.chosen() if is_left_open(target, session) else target
+    meant = chooser.choose() if is_left_open(target, session) else target
     while True:
         memory = _open_conversation(session, meant, request, (asker, console))
-        with memory.told_at_interruption():
-            agreed = _Conversation(memory=memory, may_go_back=not is_named).agreed()
+        with memory.report_at_interruption():
+            agreed = _Conversation(memory=memory, may_go_back=not is_named).agree_on_plan()
         if agreed is not None:
             return agreed
-        meant = chooser.chosen()
+        meant = chooser.choose()
 
 
 def _open_conversation(
@@ -163,7 +163,7 @@ class _Conversation:
     memory: RememberedAnswers
     may_go_back: bool
 
-    def agreed(self) -> Plan | None:
+    def agree_on_plan(self) -> Plan | None:
         """Return the plan agreed to, possibly without steps, or None if the user wants another environment."""
         made, shown = self._make_first_plan(), None
         while made.steps:
@@ -178,7 +178,7 @@ class _Conversation:
                 return None
             if answer == _CUSTOMIZE:
                 made = self._customise_plan(made)
-            elif (agreed := with_risks_accepted(made, self._talk.asker)) is not None:
+            elif (agreed := ask_for_risks(made, self._talk.asker)) is not None:
                 self.memory.keep(made.wish, at_work=True)
                 return agreed
         self.memory.forget()
@@ -190,7 +190,7 @@ class _Conversation:
 
     def _make_first_plan(self) -> Plan:
         """The plan to begin with; where answers that were kept lead nowhere any more, the plan without them."""
-        request = self.memory.resumed()
+        request = self.memory.resume_request()
         if request != self.memory.before:
             try:
                 return self._make_plan(request)
@@ -209,7 +209,7 @@ class _Conversation:
             **_MEANINGS,
         }
         shown = {name: name for name in answers}
-        return self._talk.asker.chosen("What now?", shown, meanings=meanings)
+        return self._talk.asker.choose("What now?", shown, meanings=meanings)
 
     def _customise_plan(self, made: Plan) -> Plan:
         """Another plan, by other wishes; the one that was made where they are taken back."""
@@ -226,7 +226,7 @@ class _Conversation:
 def _describe_duration(session: Session, made: Plan) -> str:
     seen = estimate_durations(session, made)
     source = "as measured here before" if seen.measured else "as is usual on two CPUs, less with a full cache"
-    return f"{about(seen.seconds)}, {source}"
+    return f"{format_rough_duration(seen.seconds)}, {source}"
 
 
 def render_wizard_ending(plan: Plan, receipt: Receipt, report: EnvironmentReport | None, page: Page) -> str:

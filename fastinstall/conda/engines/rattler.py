@@ -43,7 +43,7 @@ from fastinstall.core.files import discard, temporary_directory, write_bytes, wr
 from fastinstall.core.parsing import json_data
 from fastinstall.core.process import run
 from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage, CondaRequest
-from fastinstall.observe.conda.channels import ChannelSettings, channel_urls, with_credentials
+from fastinstall.observe.conda.channels import ChannelSettings, add_credentials, channel_urls
 
 _WORKER = Path(__file__).with_name("_rattler_worker.py")
 _SECONDS = 1800.0
@@ -139,7 +139,7 @@ class Rattler:
         """Packages, with where to fetch them: the address that is recorded of each has no credentials."""
         afar = any(not each.url.startswith("file:") for each in packages)
         settings = self._means.channel_settings(prefix) if afar else ChannelSettings()
-        return [{**asdict(each), "fetch": with_credentials(each.url, settings)} for each in packages]
+        return [{**asdict(each), "fetch": add_credentials(each.url, settings)} for each in packages]
 
     def _ask(self, operation: str, prefix: Path, **request: Any) -> dict[str, Any]:  # noqa: ANN401 (any JSON)
         """Have the worker do it.

@@ -45,10 +45,10 @@ from fastinstall.model.pins import PinKind, PinState
 from fastinstall.model.recipe import (
     Advisory,
     Severity,
-    applicable,
-    applicable_to_libraries,
-    comparable,
     count_by_severity,
+    select_applicable_advisories,
+    select_comparable_versions,
+    select_library_advisories,
 )
 from fastinstall.model.request import LinkMode, Risk
 
@@ -80,7 +80,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
 def _check_pillow(context: CheckContext, version: str) -> Iterator[Finding]:
     known = tuple(advisory for advisory in context.recipe.advisories if not advisory.component)
     try:
-        affecting = applicable(known, version, kernels=_has_kernels(context))
+        affecting = select_applicable_advisories(known, version, kernels=_has_kernels(context))
     except ValueError:
         message = "PIL/_version.py holds no version that could be compared"
         yield _SAY.unknown(message, observed=version, verify=run_python(context, VERSION))
@@ -99,9 +99,9 @@ def _check_pillow(context: CheckContext, version: str) -> Iterator[Finding]:
 
 def _check_libraries(context: CheckContext) -> Iterator[Finding]:
     watched = {advisory.component for advisory in context.recipe.advisories if advisory.component}
-    told = comparable(library_versions(context))
+    told = select_comparable_versions(library_versions(context))
     versions = {name: version for name, version in told.items() if name in watched}
-    affecting = applicable_to_libraries(context.recipe.advisories, versions)
+    affecting = select_library_advisories(context.recipe.advisories, versions)
     if affecting:
         affected = {advisory.component for advisory in affecting}
         yield _report_affected(
@@ -203,7 +203,7 @@ def _make_remedy(context: CheckContext) -> Remedy:
     What is known of Pillow decides for its kernels and libraries too: they come with it.
     """
     facts, version = context.facts, context.facts.stack.version or ""
-    affecting = applicable(context.recipe.advisories, version) if is_version(version) else ()
+    affecting = select_applicable_advisories(context.recipe.advisories, version) if is_version(version) else ()
     view = forecast_upgrade(affecting, version, facts.interpreter, dependants_of(facts))
     if view.is_held:
         return _make_remedy_for_held_version(context, view)

@@ -24,7 +24,7 @@ touching the stack; so do `fastinstall setup` and `fastinstall guard install`. T
 from collections.abc import Iterator
 
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
-from fastinstall.doctor.owners import describe_revision, remover
+from fastinstall.doctor.owners import describe_revision, find_removing_revision
 from fastinstall.doctor.remedies import command, repair, setup, show_files, suggest_conda_reinstall
 from fastinstall.model.conda import Conda, CondaPackage
 from fastinstall.model.facts import Facts, GuardState
@@ -139,7 +139,7 @@ def _guard_package(context: CheckContext, conda: Conda, guard: CondaPackage) -> 
 
 
 def _describe_removal(context: CheckContext, guard: CondaPackage) -> tuple[str, ...]:
-    removal = describe_revision(remover(context.facts, guard.dist))
+    removal = describe_revision(find_removing_revision(context.facts, guard.dist))
     return (f"removed{removal}",) if removal else ()
 
 

@@ -48,7 +48,14 @@ from fastinstall.doctor.codec_libraries import (
     simulation,
 )
 from fastinstall.doctor.loader_agreement import disagreements
-from fastinstall.doctor.owners import bringer, describe, describe_revision, package_of, readable_core, why_no_core
+from fastinstall.doctor.owners import (
+    describe,
+    describe_revision,
+    find_bringing_revision,
+    package_of,
+    readable_core,
+    why_no_core,
+)
 from fastinstall.doctor.remedies import (
     PRINT_FEATURES,
     find_text,
@@ -121,7 +128,7 @@ def _check_headers(context: CheckContext) -> Iterator[Finding]:
     if context.facts.conda is None:
         return
 
-    clash = taken_from_turbo(context)
+    clash = find_symbols_taken_from_turbo(context)
     if clash is not None:
         yield _SAY.warning(
             f"{clash.files} {clash.verb} {clash.holder}, though {clash.loser} claims them too: what is built here next "
@@ -187,7 +194,7 @@ def _check_identity(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
 
 def _report_changed(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
     recorded = context.receipt.jpeg if context.receipt is not None and context.core_is_ours else None
-    if recorded is None or not (changes := changed_since_setup(context, recorded, jpeg.library)):
+    if recorded is None or not (changes := describe_change_since_setup(context, recorded, jpeg.library)):
         return
     now, was = name_library(jpeg.library), name_library(recorded)
     told = f"{now} instead of {was}" if now != was else f"another file of {now}"
@@ -235,7 +242,9 @@ def _report_other(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
 _SHOWN = 16
 
 
-def changed_since_setup(context: CheckContext, recorded: LoadedLibrary, library: LoadedLibrary) -> tuple[str, ...]:
+def describe_change_since_setup(
+    context: CheckContext, recorded: LoadedLibrary, library: LoadedLibrary
+) -> tuple[str, ...]:
     """Say what changed, as evidence; empty where it is the same library.
 
     The same contents at another place, or in another inode, are the same library. Where one of the two has no
@@ -281,7 +290,8 @@ def _describe_conda_author(context: CheckContext, library: LoadedLibrary, path: 
     """The package of conda's that wrote it, with its command; guessed where conda's records do not tell."""
     package = package_of(context, path)
     if package:
-        return f"as it is, it belongs to conda's {package}{describe_revision(bringer(context.facts, package))}"
+        brought = describe_revision(find_bringing_revision(context.facts, package))
+        return f"as it is, it belongs to conda's {package}{brought}"
     likely = "libjpeg-turbo" if library.implementation == "libjpeg-turbo" else "jpeg"
     records = find_text(f"lib/{path.name}", context.facts.environment.prefix / "conda-meta")
     return f"clobbered in place, as conda's package {likely} does; who did: {records}"
@@ -327,7 +337,7 @@ class TakenSymbols:
     verify: str
 
 
-def taken_from_turbo(context: CheckContext) -> TakenSymbols | None:
+def find_symbols_taken_from_turbo(context: CheckContext) -> TakenSymbols | None:
     """Find what another package took from libjpeg-turbo, or return None if nothing was taken."""
     conda = context.facts.conda
     taken = tuple(clash for clash in (conda.clashes if conda is not None else ()) if _is_taken(clash))
@@ -368,7 +378,7 @@ def _describe_clash(clash: CondaClash) -> str:
 
 
 def _find_clash_author(context: CheckContext, holder: str) -> tuple[str, ...]:
-    revision = bringer(context.facts, holder)
+    revision = find_bringing_revision(context.facts, holder)
     return (f"{holder} was installed{describe_revision(revision)}",) if revision is not None else ()
 
 

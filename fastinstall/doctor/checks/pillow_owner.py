@@ -29,10 +29,10 @@ from fastinstall.core.messages import listing as joined
 from fastinstall.doctor.check_context import CheckContext, FindingFactory
 from fastinstall.doctor.owners import (
     Claimant,
-    bringer,
     claimants,
     describe,
     describe_revision,
+    find_bringing_revision,
     holds_core,
     is_of_the_system,
     is_whole_enough,
@@ -198,7 +198,9 @@ _CORE = "PIL/_imaging[.]"
 def describe_claimant(claimant: Claimant, facts: Facts) -> str:
     """What it is, since when, what it lost, and whether the core is its own."""
     whose = "the core on disk is its own" if holds_core(claimant, facts) else "the core on disk is not its own"
-    since = describe_revision(bringer(facts, claimant.package.dist)) if claimant.package is not None else ""
+    since = (
+        describe_revision(find_bringing_revision(facts, claimant.package.dist)) if claimant.package is not None else ""
+    )
     return f"{claimant.place}: {claimant.description}{since}; {_describe_lost_files(claimant)}{whose}"
 
 

@@ -25,16 +25,16 @@ from pathlib import PurePath
 
 from fastinstall.doctor.check_context import CheckContext, FindingFactory
 from fastinstall.doctor.owners import (
-    bringer,
     claimant_of,
     claimants,
     describe_conda_package,
     describe_revision,
+    find_bringing_revision,
+    find_removing_revision,
     holds_core,
     is_registered,
     lacks_guard,
     minor,
-    remover,
 )
 from fastinstall.doctor.remedies import repair, show_digests, show_files
 from fastinstall.model.facts import Facts, InstalledStack, Owner
@@ -119,7 +119,7 @@ def _describe_cause(facts: Facts, receipt: Receipt) -> str:
     if _has_python_changed(facts, receipt):
         return f"Python changed from {receipt.python_version} to {facts.interpreter.version} under {ours}"
     if stack.directory is None:
-        return f"{ours} was uninstalled{removed_by(facts, receipt)}, and PIL is gone"
+        return f"{ours} was uninstalled{describe_removal(facts, receipt)}, and PIL is gone"
     if (owner := _find_replacing_owner(facts, receipt)) is not None:
         return f"{ours} was replaced by {replacement(facts, owner)}"
     if (package := other_package(facts, receipt)) is not None:
@@ -196,7 +196,9 @@ def package_differences(facts: Facts, receipt: Receipt) -> Iterator[str]:
 def replacement(facts: Facts, owner: Owner) -> str:
     """Name the owner that took the stack's place; one of conda's with the command that brought it."""
     claimant = claimant_of(facts, owner)
-    since = describe_revision(bringer(facts, claimant.package.dist)) if claimant.package is not None else ""
+    since = (
+        describe_revision(find_bringing_revision(facts, claimant.package.dist)) if claimant.package is not None else ""
+    )
     return f"{claimant.description}{since}"
 
 
@@ -205,12 +207,16 @@ def other_package(facts: Facts, receipt: Receipt) -> str | None:
     found = facts.conda.named(receipt.conda.package.name) if facts.conda is not None and receipt.conda else None
     if found is None or receipt.conda is None or found.dist == receipt.conda.package.dist:
         return None
-    return f"conda's {describe_conda_package(found)}{describe_revision(bringer(facts, found.dist))}"
+    return f"conda's {describe_conda_package(found)}{describe_revision(find_bringing_revision(facts, found.dist))}"
 
 
-def removed_by(facts: Facts, receipt: Receipt) -> str:
+def describe_removal(facts: Facts, receipt: Receipt) -> str:
     """Tell of the transaction of conda's that took our package away; empty where none is known."""
-    return describe_revision(remover(facts, receipt.conda.package.dist)) if receipt.conda is not None else ""
+    return (
+        describe_revision(find_removing_revision(facts, receipt.conda.package.dist))
+        if receipt.conda is not None
+        else ""
+    )
 
 
 def describe_missing_guards(facts: Facts, receipt: Receipt) -> Iterator[str]:

@@ -217,7 +217,7 @@ class Search(Protocol):
     def opener(self, caller: MappedFile | None, /) -> MappedFile | None:
         """Whose search path serves a name that is opened at run time."""
 
-    def heir(self, opener: MappedFile | None, /) -> MappedFile | None:
+    def find_inherited_from(self, opener: MappedFile | None, /) -> MappedFile | None:
         """Whose search path an opened file inherits."""
 
     def preloader(self) -> MappedFile | None:

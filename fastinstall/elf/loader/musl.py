@@ -76,7 +76,7 @@ class MuslSearch:
         """Whatever is opened at run time is opened for the program."""
         return self.main
 
-    def heir(self, opener: MappedFile | None) -> MappedFile | None:
+    def find_inherited_from(self, opener: MappedFile | None) -> MappedFile | None:
         """What is opened inherits the program's search path."""
         return opener
 

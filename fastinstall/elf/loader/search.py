@@ -108,7 +108,7 @@ class GlibcSearch:
         """Whose search path serves a name that is opened at run time."""
         return caller
 
-    def heir(self, _opener: MappedFile | None) -> MappedFile | None:
+    def find_inherited_from(self, _opener: MappedFile | None) -> MappedFile | None:
         """Whose search path an opened file inherits: nobody's, not even that of who opened it."""
         return None
 

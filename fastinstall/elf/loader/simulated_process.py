@@ -228,7 +228,7 @@ class SimulatedProcess:
             by = self.link_map.tidy(opener.path) if opener is not None else PurePosixPath(name)
             return None, [MissingLibrary(name=name, needed_by=by, problem=request.problem)]
         if len(self.files) > count:
-            request.file.requester, request.file.needed_by = search.heir(opener), None
+            request.file.requester, request.file.needed_by = search.find_inherited_from(opener), None
             request.file.reason = OPENED if "/" in name else request.file.reason
         return request.file, []
 

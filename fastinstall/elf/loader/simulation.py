@@ -82,7 +82,7 @@ def resolve_libraries(
     opened = process.link_map.load(str(path.absolute()), search.opener(process.main)).file
     if opened is None:
         return ()
-    opened.requester = search.heir(process.main)
+    opened.requester = search.find_inherited_from(process.main)
     seen = {opened}
     answers: dict[str, ResolvedLibrary] = {}
     for requester, request in process.link_map.bring_in([opened]):

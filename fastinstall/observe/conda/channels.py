@@ -79,7 +79,7 @@ def channel_urls(channels: Iterable[str], settings: ChannelSettings) -> tuple[st
     return tuple(dict.fromkeys(url for channel in channels for url in _resolve_urls(channel, settings)))
 
 
-def with_credentials(url: str, settings: ChannelSettings) -> str:
+def add_credentials(url: str, settings: ChannelSettings) -> str:
     """An address of a channel or of a file in one, with what is configured for the place that it is below.
 
     Nothing is added to an address that has credentials, nor where the place is configured with another scheme.
@@ -95,7 +95,7 @@ def with_credentials(url: str, settings: ChannelSettings) -> str:
 
 def _resolve_urls(channel: str, settings: ChannelSettings) -> tuple[str, ...]:
     if "://" in channel:
-        return (with_credentials(_SUBDIR.sub("", channel.rstrip("/")), settings),)
+        return (add_credentials(_SUBDIR.sub("", channel.rstrip("/")), settings),)
     if _PATH.match(channel) or channel == NO_DEFAULTS:
         return () if channel == NO_DEFAULTS else (channel,)
     name = _SUBDIR.sub("", channel).strip("/")

@@ -48,7 +48,7 @@ class Hatch:
         environments = isinstance(hatch, dict) and "envs" in hatch
         return ProjectSign.SETTINGS if _OWN in files or environments else ProjectSign.NONE
 
-    def additions(self, text: str, pinned: Pinned) -> tuple[Addition, ...]:
+    def list_additions(self, text: str, pinned: Pinned) -> tuple[Addition, ...]:
         """What the manifest has to say."""
         build = pinned.wheel
         table = (*_find_root(toml_data(text)), *_ENVIRONMENT)
@@ -62,17 +62,17 @@ class Hatch:
         """Raise where somebody else's setting decides on the distribution already."""
         name = pinned.wheel.name
         for found in _list_foreign(manifest, name):
-            raise make_foreign_setting_refusal(manifest.path, name, found, self.additions(manifest.text, pinned))
+            raise make_foreign_setting_refusal(manifest.path, name, found, self.list_additions(manifest.text, pinned))
 
     def prepare_lock(self, manifest: str, lock: str, pinned: Pinned) -> str:
         """As it is: there is none of ours."""
         return lock
 
-    def named_by(self, requirement: str) -> str:
+    def format_pin_words(self, requirement: str) -> str:
         """The version."""
         return version_of(requirement)
 
-    def caution(self, directory: PurePath, pinned: Pinned) -> str:
+    def describe_caution(self, directory: PurePath, pinned: Pinned) -> str:
         """Say that nobody has tried it."""
         return f"hatch has not tried it: look at what `hatch env create` says in {directory}"
 

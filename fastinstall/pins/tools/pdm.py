@@ -53,7 +53,7 @@ class Pdm:
             ProjectSign.LOCK if self.lock in files else ProjectSign.TABLE if self.name in tables else ProjectSign.NONE
         )
 
-    def additions(self, text: str, pinned: Pinned) -> tuple[Addition, ...]:
+    def list_additions(self, text: str, pinned: Pinned) -> tuple[Addition, ...]:
         """What the manifest has to say."""
         build = pinned.wheel
         url = f"file:///${{PROJECT_ROOT}}/{WHEELS}"  # pdm's own way to say where the project is
@@ -66,18 +66,18 @@ class Pdm:
         """Raise where somebody else's setting decides on the distribution already."""
         name = pinned.wheel.name
         for found in _list_foreign(toml_data(manifest.text), name):
-            raise make_foreign_setting_refusal(manifest.path, name, found, self.additions(manifest.text, pinned))
+            raise make_foreign_setting_refusal(manifest.path, name, found, self.list_additions(manifest.text, pinned))
 
     def prepare_lock(self, manifest: str, lock: str, pinned: Pinned) -> str:
         """Without the distribution: pdm keeps to what its lock has, even against the manifest."""
         _refuse_forbidden(manifest, lock, pinned.wheel)
         return remove_locked_package(lock, pinned.wheel.name)
 
-    def named_by(self, requirement: str) -> str:
+    def format_pin_words(self, requirement: str) -> str:
         """The version."""
         return version_of(requirement)
 
-    def caution(self, directory: PurePath, pinned: Pinned) -> str:
+    def describe_caution(self, directory: PurePath, pinned: Pinned) -> str:
         """Say that the project installs nowhere else any more."""
         build = pinned.wheel
         where = f"Linux on {build.machine} with Python {build.python}"

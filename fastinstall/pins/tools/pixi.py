@@ -34,7 +34,7 @@ class Pixi:
             ProjectSign.LOCK if self.lock in files else ProjectSign.TABLE if self.name in tables else ProjectSign.NONE
         )
 
-    def additions(self, text: str, pinned: Pinned) -> tuple[Addition, ...]:
+    def list_additions(self, text: str, pinned: Pinned) -> tuple[Addition, ...]:
         """What the manifest has to say."""
         package = pinned.conda
         root = _find_root(toml_data(text))
@@ -58,18 +58,18 @@ class Pixi:
                     raise RefusedError(
                         f"[{'.'.join(table)}] has {package.name} = {found!r} already",
                         hint="take that out, or go without --pin",
-                        details=("the pin would add:", *format_additions(self.additions(manifest.text, pinned))),
+                        details=("the pin would add:", *format_additions(self.list_additions(manifest.text, pinned))),
                     )
 
     def prepare_lock(self, manifest: str, lock: str, pinned: Pinned) -> str:
         """As it is: the resolver sees everything that is required."""
         return lock
 
-    def named_by(self, requirement: str) -> str:
+    def format_pin_words(self, requirement: str) -> str:
         """The channel."""
         return CHANNEL
 
-    def caution(self, directory: PurePath, pinned: Pinned) -> str:
+    def describe_caution(self, directory: PurePath, pinned: Pinned) -> str:
         """Say that nobody has tried it."""
         return f"pixi has not tried it: look at what `pixi lock` says in {directory}"
 

@@ -51,7 +51,7 @@ class Poetry:
             ProjectSign.LOCK if self.lock in files else ProjectSign.TABLE if self.name in tables else ProjectSign.NONE
         )
 
-    def additions(self, text: str, pinned: Pinned) -> tuple[Addition, ...]:
+    def list_additions(self, text: str, pinned: Pinned) -> tuple[Addition, ...]:
         """What the manifest has to say."""
         build = pinned.wheel
         here = f'{{ path = "{WHEELS}/{build.wheel}", markers = "{build.here}" }}'
@@ -63,17 +63,17 @@ class Poetry:
         """Raise where somebody else's setting decides on the distribution already."""
         name = pinned.wheel.name
         for found in _list_foreign(toml_data(manifest.text), name):
-            raise make_foreign_setting_refusal(manifest.path, name, found, self.additions(manifest.text, pinned))
+            raise make_foreign_setting_refusal(manifest.path, name, found, self.list_additions(manifest.text, pinned))
 
     def prepare_lock(self, manifest: str, lock: str, pinned: Pinned) -> str:
         """As it is: the resolver sees everything that is required."""
         return lock
 
-    def named_by(self, requirement: str) -> str:
+    def format_pin_words(self, requirement: str) -> str:
         """The version."""
         return version_of(requirement)
 
-    def caution(self, directory: PurePath, pinned: Pinned) -> str:
+    def describe_caution(self, directory: PurePath, pinned: Pinned) -> str:
         """Nothing: the lock says it all."""
         return ""
 

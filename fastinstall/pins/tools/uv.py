@@ -54,7 +54,7 @@ class Uv:
             ProjectSign.LOCK if self.lock in files else ProjectSign.TABLE if self.name in tables else ProjectSign.NONE
         )
 
-    def additions(self, text: str, pinned: Pinned) -> tuple[Addition, ...]:
+    def list_additions(self, text: str, pinned: Pinned) -> tuple[Addition, ...]:
         """What the manifest has to say."""
         build = pinned.wheel
         excluded = f"{build.name}!={build.version}"
@@ -68,7 +68,7 @@ class Uv:
         """Raise where somebody else's setting decides on the distribution already."""
         name = pinned.wheel.name
         for found in _list_foreign(toml_data(manifest.text), name):
-            raise make_foreign_setting_refusal(manifest.path, name, found, self.additions(manifest.text, pinned))
+            raise make_foreign_setting_refusal(manifest.path, name, found, self.list_additions(manifest.text, pinned))
         for settings in manifest.beside.values():
             _refuse_hidden(settings, manifest.path)
 
@@ -76,11 +76,11 @@ class Uv:
         """As it is: the resolver sees everything that is required."""
         return lock
 
-    def named_by(self, requirement: str) -> str:
+    def format_pin_words(self, requirement: str) -> str:
         """The version."""
         return version_of(requirement)
 
-    def caution(self, directory: PurePath, pinned: Pinned) -> str:
+    def describe_caution(self, directory: PurePath, pinned: Pinned) -> str:
         """Nothing: the lock says it all."""
         return ""
 

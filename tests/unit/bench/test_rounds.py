@@ -49,7 +49,7 @@ def test_the_stages_add_up_to_the_whole() -> None:
 
 
 def test_a_second_process_of_a_candidate_adds_its_rounds_to_those_of_the_first() -> None:
-    gain = compute_gain(turns([10, 10, 10], [5, 5, 5]).and_then(turns([10, 10, 10], [4, 4, 4])))
+    gain = compute_gain(turns([10, 10, 10], [5, 5, 5]).append_turns(turns([10, 10, 10], [4, 4, 4])))
     assert (gain.ratio, gain.low, gain.high, gain.rounds) == (2.25, 2.0, 2.5, 6)
 
 

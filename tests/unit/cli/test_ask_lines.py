@@ -5,7 +5,7 @@ import io
 import pytest
 
 from fastinstall.cli.console import Page
-from fastinstall.cli.questions import Lines, MenuQuestion, choose_or_go_back, shorten_label, type_or_go_back
+from fastinstall.cli.questions import Lines, MenuQuestion, ask_text_or_go_back, choose_or_go_back, shorten_label
 
 ANSWERS = {"a": "first", "b": "second"}
 
@@ -20,7 +20,7 @@ def test_an_answer_is_given_by_its_number_and_what_is_none_is_asked_again(
 ) -> None:
     lines = _lines(monkeypatch, "3\nsecond\n2\n")
     assert (
-        lines.chosen("Which?", ANSWERS, meanings={"b": "a sentence that is too long for one line of 40 columns"}) == "b"
+        lines.choose("Which?", ANSWERS, meanings={"b": "a sentence that is too long for one line of 40 columns"}) == "b"
     )
     told = capsys.readouterr().err
     assert told.startswith(
@@ -33,9 +33,9 @@ def test_a_question_is_broken_between_words_and_its_ways_stay_together(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines = _lines(monkeypatch, "\n\n\n")
-    lines.chosen("Which of these two answers will it be at last?", {"a": "first"})
-    lines.typed("Where should it go, if anywhere at all?", default="./here")
-    lines.typed("Where should it go, if anywhere at all, or later?")
+    lines.choose("Which of these two answers will it be at last?", {"a": "first"})
+    lines.ask_text("Where should it go, if anywhere at all?", default="./here")
+    lines.ask_text("Where should it go, if anywhere at all, or later?")
     assert capsys.readouterr().err == (
         "  1) first\nWhich of these two answers will it be at\nlast?\n(1 to 1, Enter for 1) "
         "Where should it go, if anywhere at all?\n(Enter for ./here) "
@@ -44,22 +44,22 @@ def test_a_question_is_broken_between_words_and_its_ways_stay_together(
 
 
 def test_enter_gives_what_is_marked(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert _lines(monkeypatch, "\n").chosen("Which?", ANSWERS, default="b") == "b"
-    assert _lines(monkeypatch, "\n").chosen("Which?", ANSWERS) == "a"
-    assert _lines(monkeypatch, "\n").typed("Where?", default="./here") == "./here"
-    assert _lines(monkeypatch, "\n").confirmed("Well?", default=False) is False
-    assert _lines(monkeypatch, "what\nYES\n").confirmed("Well?", default=False) is True
+    assert _lines(monkeypatch, "\n").choose("Which?", ANSWERS, default="b") == "b"
+    assert _lines(monkeypatch, "\n").choose("Which?", ANSWERS) == "a"
+    assert _lines(monkeypatch, "\n").ask_text("Where?", default="./here") == "./here"
+    assert _lines(monkeypatch, "\n").confirm("Well?", default=False) is False
+    assert _lines(monkeypatch, "what\nYES\n").confirm("Well?", default=False) is True
 
 
 def test_the_end_of_the_input_is_an_interruption(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(KeyboardInterrupt):
-        _lines(monkeypatch, "").typed("Where?")
+        _lines(monkeypatch, "").ask_text("Where?")
 
 
 def test_no_secret_and_nothing_that_steers_a_terminal_gets_out(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    _lines(monkeypatch, "1\n", ("hunter2hunter2",)).chosen("Which?", {"a": "\x1b[2J hunter2hunter2"})
+    _lines(monkeypatch, "1\n", ("hunter2hunter2",)).choose("Which?", {"a": "\x1b[2J hunter2hunter2"})
     assert capsys.readouterr().err.startswith("  1) \\u001b[2J ***\n")
 
 
@@ -67,14 +67,14 @@ def test_a_menu_and_a_text_can_be_taken_back(monkeypatch: pytest.MonkeyPatch) ->
     menu = MenuQuestion(question="Which?", answers=ANSWERS, meanings={})
     assert choose_or_go_back(_lines(monkeypatch, "3\n"), menu) is None
     assert choose_or_go_back(_lines(monkeypatch, "2\n"), menu) == "b"
-    assert type_or_go_back(_lines(monkeypatch, "back\n"), "Where?", str, print) is None
+    assert ask_text_or_go_back(_lines(monkeypatch, "back\n"), "Where?", str, print) is None
 
 
 def test_a_text_that_makes_no_sense_is_explained_and_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
     complaints: list[str] = []
-    assert type_or_go_back(_lines(monkeypatch, "x\n7\n"), "How many?", int, complaints.append, default="1") == "7"
+    assert ask_text_or_go_back(_lines(monkeypatch, "x\n7\n"), "How many?", int, complaints.append, default="1") == "7"
     assert len(complaints) == 1
-    assert type_or_go_back(_lines(monkeypatch, "-\n"), "How many?", int, complaints.append, default="1") == ""
+    assert ask_text_or_go_back(_lines(monkeypatch, "-\n"), "How many?", int, complaints.append, default="1") == ""
 
 
 @pytest.mark.parametrize(("room", "label"), [(20, "a label of words"), (12, "a label ..."), (3, "a ...")])

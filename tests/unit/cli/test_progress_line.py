@@ -2,7 +2,14 @@
 
 import pytest
 
-from fastinstall.cli.progress import ProgressState, about, advance_state, describe_state, describe_time_left, line_of
+from fastinstall.cli.progress import (
+    ProgressState,
+    advance_state,
+    describe_state,
+    describe_time_left,
+    format_rough_duration,
+    line_of,
+)
 from fastinstall.core.events import Event, Finished, Progressed, RemainingTime, Started
 
 COMPILING = Started(stage="compile", message="compiling pillow for x86-64-v2 and x86-64-v3")
@@ -70,4 +77,4 @@ def test_the_end_of_another_stage_leaves_what_goes_on() -> None:
     [(0.2, "about 1 s"), (7.4, "about 7 s"), (23.0, "about 25 s"), (62.0, "about 60 s"), (200.0, "about 3 min")],
 )
 def test_a_duration_is_no_finer_than_it_can_be_known(seconds: float, words: str) -> None:
-    assert about(seconds) == words
+    assert format_rough_duration(seconds) == words

@@ -30,7 +30,7 @@ def work(tmp_path: Path) -> Path:
 
 def test_an_environment_of_the_directory_is_offered_by_its_short_name_with_what_is_in_it(work: Path) -> None:
     person = AskedPerson()
-    assert _chooser(work.parent, person).chosen() == NamedTarget(prefix=work / "env")
+    assert _chooser(work.parent, person).choose() == NamedTarget(prefix=work / "env")
     assert list(person.offered.values()) == ["./env", "Make one", "Name one", "Cancel"]
     assert person.meanings[str(work / "env")] == "Python 3.12.1; pillow 13.0.0, not by fastinstall"
     assert person.questions == ["No environment is active. Where should the fast stack go?"]
@@ -41,22 +41,22 @@ def test_where_answers_are_kept_it_says_so(work: Path) -> None:
     chooser = _chooser(work.parent, person)
     kept = Answers(target=work / "env", before=Request(), after=Request(pin=True), kept_at="2026-11-22T10:00:00+00:00")
     answers.keep(chooser.session, kept)
-    chooser.chosen()
+    chooser.choose()
     assert person.meanings[str(work / "env")].endswith("; you stopped here before")
 
 
 def test_a_new_directory_and_a_named_one_can_be_taken_back_and_are_checked(work: Path) -> None:
     person = AskedPerson("new", "back", "new", "env", "./fresh")
-    assert _chooser(work.parent, person).chosen() == NamedTarget(new=work / "fresh")
+    assert _chooser(work.parent, person).choose() == NamedTarget(new=work / "fresh")
     (work / "env" / "bin").mkdir()
     (work / "env" / "bin" / "python").symlink_to("/nowhere/python3")
     person = AskedPerson("name", "nowhere", "", "name", "env")
-    assert _chooser(work.parent, person).chosen() == NamedTarget(prefix=work / "env")
+    assert _chooser(work.parent, person).choose() == NamedTarget(prefix=work / "env")
 
 
 def test_cancel_is_a_refusal(work: Path) -> None:
     with pytest.raises(RefusedError, match="cancelled; nothing was changed"):
-        _chooser(work.parent, AskedPerson("cancel")).chosen()
+        _chooser(work.parent, AskedPerson("cancel")).choose()
 
 
 def test_nobody_is_asked_where_one_is_named_or_active(work: Path) -> None:
@@ -74,6 +74,6 @@ def test_the_environment_of_fastinstall_itself_is_never_the_one_that_is_meant(wo
     chooser = _chooser(work.parent, person, VIRTUAL_ENV=str(tool))
     assert is_left_open(NamedTarget(), chooser.session)
     with pytest.raises(RefusedError):
-        replace(chooser, directory=work.parent).chosen()
+        replace(chooser, directory=work.parent).choose()
     assert person.questions == ["The active environment is fastinstall's own. Where should the fast stack go?"]
     assert str(tool) not in person.offered

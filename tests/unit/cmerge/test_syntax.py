@@ -1,6 +1,6 @@
 import pytest
 
-from fastinstall.cmerge.file_merge import emit, reads_back
+from fastinstall.cmerge.file_merge import emit, is_read_back
 from fastinstall.cmerge.syntax import ATOMIC, Item, parse_items
 
 SOURCE = """\
@@ -133,12 +133,12 @@ def test_what_can_change_a_value_is_not_loosely_the_same(one: str, other: str) -
 
 def test_what_is_written_from_a_tree_is_read_as_the_same_tree() -> None:
     for item in parse_items(SOURCE).items:
-        assert reads_back(item.node, emit(item.node)), emit(item.node)
+        assert is_read_back(item.node, emit(item.node)), emit(item.node)
 
 
 def test_a_text_that_binds_otherwise_does_not_read_back() -> None:
     meant = only("int f(int a, int b) { if (a) { if (b) g(); } else h(); }").node
-    assert not reads_back(meant, "int f(int a, int b) { if (a) if (b) g(); else h(); }")
+    assert not is_read_back(meant, "int f(int a, int b) { if (a) if (b) g(); else h(); }")
 
 
 def test_written_source_is_indented_by_its_blocks() -> None:

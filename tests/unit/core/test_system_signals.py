@@ -13,10 +13,10 @@ import pytest
 from anywhere import all_ended, outcomes
 
 from fastinstall.core import signals
-from fastinstall.core.concurrency import await_future, together
+from fastinstall.core.concurrency import await_future, run_together
 from fastinstall.core.lock import lock_environment, reserve_file
 from fastinstall.core.process import RunningProbe
-from fastinstall.core.signals import defer_signals, interruptible
+from fastinstall.core.signals import defer_signals, handle_interruptions
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -31,12 +31,12 @@ def _handlers() -> Iterator[None]:
 
 @pytest.mark.parametrize("number", ENDING)
 def test_each_of_them_interrupts(number: signal.Signals) -> None:
-    with pytest.raises(KeyboardInterrupt), interruptible():
+    with pytest.raises(KeyboardInterrupt), handle_interruptions():
         signal.raise_signal(number)
 
 
 def test_what_follows_at_once_is_the_same_wish() -> None:
-    with interruptible():
+    with handle_interruptions():
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
         for number in ENDING:
@@ -45,7 +45,7 @@ def test_what_follows_at_once_is_the_same_wish() -> None:
 
 def test_what_follows_later_is_heard_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(signals, "_ONE_REQUEST_SECONDS", 0.0)
-    with interruptible():
+    with handle_interruptions():
         for number in ENDING:
             with pytest.raises(KeyboardInterrupt):
                 signal.raise_signal(number)
@@ -54,7 +54,7 @@ def test_what_follows_later_is_heard_again(monkeypatch: pytest.MonkeyPatch) -> N
 def test_what_the_parent_ignores_stays_ignored() -> None:
     """As under nohup(1)."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    with interruptible():
+    with handle_interruptions():
         signal.raise_signal(signal.SIGHUP)
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
         with pytest.raises(KeyboardInterrupt):
@@ -63,7 +63,7 @@ def test_what_the_parent_ignores_stays_ignored() -> None:
 
 def test_behind_the_block_all_is_as_before() -> None:
     before = [signal.getsignal(number) for number in ENDING]
-    with interruptible():
+    with handle_interruptions():
         assert [signal.getsignal(number) for number in ENDING] != before
     assert [signal.getsignal(number) for number in ENDING] == before
 
@@ -89,7 +89,7 @@ def _deferred() -> None:
 
 SCENES = {
     "a probe": lambda: RunningProbe(_moment).result(),
-    "works": lambda: together([lambda _: _moment()] * 2),
+    "works": lambda: run_together([lambda _: _moment()] * 2),
     "a pool": _in_a_pool,
     "a temporary directory": _in_a_temporary_directory,
     "deferred": _deferred,
@@ -151,7 +151,7 @@ def test_a_long_wait_is_interrupted_at_once() -> None:
     for wait in (wait_for_a_probe, wait_for_a_future):
         threading.Timer(0.1, signal.pthread_kill, (threading.main_thread().ident or 0, signal.SIGTERM)).start()
         start = time.monotonic()
-        with pytest.raises(KeyboardInterrupt), interruptible():
+        with pytest.raises(KeyboardInterrupt), handle_interruptions():
             wait()
         assert time.monotonic() - start < 1
         over.set()

@@ -9,7 +9,7 @@ import pytest
 from builders import SITE_PACKAGES, changed, healthy_facts, receipt, recipe
 
 from fastinstall.doctor.check_context import CheckContext
-from fastinstall.doctor.checks.jpeg_library import changed_since_setup
+from fastinstall.doctor.checks.jpeg_library import describe_change_since_setup
 from fastinstall.elf.description import LoadedLibrary
 
 BUNDLED = SITE_PACKAGES / "pillow.libs/libjpeg-0d45d2bd.so.62.4.0"
@@ -49,17 +49,17 @@ def context(**facts: Any) -> CheckContext:
     ],
 )
 def test_the_same_contents_are_the_same_library_wherever_they_lie(now: dict[str, Any]) -> None:
-    assert changed_since_setup(context(), RECORDED, replace(RECORDED, **now)) == ()
+    assert describe_change_since_setup(context(), RECORDED, replace(RECORDED, **now)) == ()
 
 
 @pytest.mark.parametrize("now", [OTHER, {"sha256": "", "build_id": "cd" * 20}, {"sha256": "", "size": 1}])
 def test_other_contents_are_another_library(now: dict[str, Any]) -> None:
-    assert changed_since_setup(context(), RECORDED, replace(RECORDED, **now))
+    assert describe_change_since_setup(context(), RECORDED, replace(RECORDED, **now))
 
 
 def test_what_changed_is_told_field_by_field() -> None:
     now = replace(RECORDED, **OTHER, path=SYSTEM, version="2.1.5", size=600_000)
-    assert changed_since_setup(context(), RECORDED, now) == (
+    assert describe_change_since_setup(context(), RECORDED, now) == (
         f"path was {BUNDLED}, is {SYSTEM}",
         "library was libjpeg-turbo 3.1.3, is libjpeg-turbo 2.1.5",
         "size was 700000, is 600000",
@@ -91,4 +91,4 @@ def test_who_may_have_done_it_is_guessed_from_where_it_lies(
     path: PurePosixPath, facts: dict[str, Any], author: str
 ) -> None:
     was = replace(RECORDED, path=path)
-    assert changed_since_setup(context(**facts), was, replace(was, **OTHER))[-1].startswith(author)
+    assert describe_change_since_setup(context(**facts), was, replace(was, **OTHER))[-1].startswith(author)

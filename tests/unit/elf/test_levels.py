@@ -9,7 +9,7 @@ from fastinstall.elf.cpu_levels import (
     knows_levels,
     level_of,
     list_level_features,
-    missing_for,
+    list_missing_features,
     platform_of,
     rank,
 )
@@ -20,14 +20,14 @@ def test_each_level_is_reached_with_exactly_its_features() -> None:
     for level in LEVELS:
         flags = list_level_features(level)
         assert level_of(flags) == level
-        assert missing_for(level, flags) == ()
+        assert list_missing_features(level, flags) == ()
 
 
 @pytest.mark.parametrize("missing", LEVELS["x86-64-v3"])
 def test_a_level_is_not_reached_when_any_of_its_features_is_missing(missing: str) -> None:
     flags = set(list_level_features("x86-64-v3")) - {missing}
     assert level_of(flags) == "x86-64-v2"
-    assert missing_for("x86-64-v3", flags) == (missing,)
+    assert list_missing_features("x86-64-v3", flags) == (missing,)
 
 
 def test_features_of_a_higher_level_do_not_make_up_for_a_lower_one() -> None:

@@ -13,7 +13,7 @@ from fastinstall.core.surroundings import recipes_directory
 from fastinstall.fleet.fleet import FleetArtefact, FleetHost
 from fastinstall.fleet.hosts import read_host_facts
 from fastinstall.fleet.wheel_choice import Limits, plan_fleet
-from fastinstall.fleet.wheels import WheelThere, wheel_there
+from fastinstall.fleet.wheels import WheelThere, find_existing_wheel
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import LinkMode, Request
 from fastinstall.observe.observation import load_recipe
@@ -48,7 +48,7 @@ def _put(directory: Path, version: str, *, tags: str = TAGS, made: object = None
 def test_the_newest_wheel_with_the_levels_is_there(tmp_path: Path, recipe: Recipe, artefact: FleetArtefact) -> None:
     _put(tmp_path, "9.5.0+simd.v3")
     name = _put(tmp_path, "13.0.0+simd.v3")
-    found = wheel_there(tmp_path, artefact, recipe, Request())
+    found = find_existing_wheel(tmp_path, artefact, recipe, Request())
     assert isinstance(found, WheelThere)
     assert found.name == name
     assert found.platforms == ("manylinux_2_27_x86_64", "manylinux_2_28_x86_64")
@@ -58,10 +58,10 @@ def test_the_newest_wheel_with_the_levels_is_there(tmp_path: Path, recipe: Recip
 def test_a_named_version_is_the_one_that_counts(tmp_path: Path, recipe: Recipe, artefact: FleetArtefact) -> None:
     name = _put(tmp_path, "12.1.1+simd.v3")
     _put(tmp_path, "13.0.0+simd.v3")
-    found = wheel_there(tmp_path, artefact, recipe, Request(version="12.1.1"))
+    found = find_existing_wheel(tmp_path, artefact, recipe, Request(version="12.1.1"))
     assert found is not None
     assert found.name == name
-    assert wheel_there(tmp_path, artefact, recipe, Request(version="12.2.0")) is None
+    assert find_existing_wheel(tmp_path, artefact, recipe, Request(version="12.2.0")) is None
 
 
 @pytest.mark.parametrize(
@@ -82,17 +82,17 @@ def test_another_wheel_is_not_taken_for_it(
     tmp_path: Path, recipe: Recipe, artefact: FleetArtefact, wheel: dict[str, Any]
 ) -> None:
     _put(tmp_path, **{"version": "13.0.0+simd.v3", **wheel})
-    assert wheel_there(tmp_path, artefact, recipe, Request()) is None
+    assert find_existing_wheel(tmp_path, artefact, recipe, Request()) is None
 
 
 def test_a_wheel_that_was_changed_or_that_nobody_listed_is_built_again(
     tmp_path: Path, recipe: Recipe, artefact: FleetArtefact
 ) -> None:
-    assert wheel_there(tmp_path, artefact, recipe, Request()) is None
+    assert find_existing_wheel(tmp_path, artefact, recipe, Request()) is None
     name = _put(tmp_path, "13.0.0+simd.v3", listed=False)
-    assert wheel_there(tmp_path, artefact, recipe, Request()) is None
+    assert find_existing_wheel(tmp_path, artefact, recipe, Request()) is None
     (tmp_path / name).unlink()
-    assert wheel_there(tmp_path, artefact, recipe, Request()) is None
+    assert find_existing_wheel(tmp_path, artefact, recipe, Request()) is None
 
 
 @pytest.mark.parametrize("wish", [Request(upgrade=True), Request(require=("webp",)), Request(link=LinkMode.SYSTEM)])
@@ -100,4 +100,4 @@ def test_a_wish_that_a_name_cannot_answer_asks_the_build(
     tmp_path: Path, recipe: Recipe, artefact: FleetArtefact, wish: Request
 ) -> None:
     _put(tmp_path, "13.0.0+simd.v3")
-    assert wheel_there(tmp_path, artefact, recipe, wish) is None
+    assert find_existing_wheel(tmp_path, artefact, recipe, wish) is None

@@ -4,7 +4,7 @@ import pytest
 from builders import changed, healthy_facts, recipe
 from packaging.tags import Tag
 
-from fastinstall.index.selection import fits, list_supported_tags, names_of, parse_filename, select
+from fastinstall.index.selection import is_fitting, list_supported_tags, names_of, parse_filename, select
 from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.recipe import Recipe
@@ -174,10 +174,10 @@ def test_a_file_fits_by_name_and_tags() -> None:
     tags = list_supported_tags(INTERPRETER)
     wanted = names_of((recipe(),))
 
-    assert fits("Pillow-SIMD-9.5.0.post2.tar.gz", wanted, tags)
-    assert fits("pillow-12.1.1-cp311-cp311-linux_x86_64.whl", wanted, tags)
-    assert not fits("numpy-2.0.0.tar.gz", wanted, tags)
-    assert not fits("pillow-12.1.1-cp310-cp310-linux_x86_64.whl", wanted, tags)
+    assert is_fitting("Pillow-SIMD-9.5.0.post2.tar.gz", wanted, tags)
+    assert is_fitting("pillow-12.1.1-cp311-cp311-linux_x86_64.whl", wanted, tags)
+    assert not is_fitting("numpy-2.0.0.tar.gz", wanted, tags)
+    assert not is_fitting("pillow-12.1.1-cp310-cp310-linux_x86_64.whl", wanted, tags)
 
 
 def test_a_merging_recipe_is_offered_the_fork_and_what_it_follows_in_the_versions_that_it_knows() -> None:
@@ -207,6 +207,6 @@ def test_a_library_that_is_linked_in_is_offered_by_the_recipes_name_of_it() -> N
 def test_of_an_ingredient_only_sdists_are_wanted() -> None:
     tags, wanted = list_supported_tags(INTERPRETER), names_of((MERGING,))
 
-    assert fits("zlib_ng-1.1.0.tar.gz", wanted, tags)
-    assert not fits("zlib_ng-1.1.0-cp311-cp311-manylinux_2_28_x86_64.whl", wanted, tags)
-    assert not fits("zlib_ng-1.1.0.tar.gz", names_of((recipe(),)), tags)
+    assert is_fitting("zlib_ng-1.1.0.tar.gz", wanted, tags)
+    assert not is_fitting("zlib_ng-1.1.0-cp311-cp311-manylinux_2_28_x86_64.whl", wanted, tags)
+    assert not is_fitting("zlib_ng-1.1.0.tar.gz", names_of((recipe(),)), tags)

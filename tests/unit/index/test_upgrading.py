@@ -3,7 +3,7 @@
 import pytest
 from builders import advisory, healthy_facts
 
-from fastinstall.index.upgrades import UpgradeForecast, forecast_upgrade, instead_of_risk, requirement
+from fastinstall.index.upgrades import UpgradeForecast, advise_instead_of_risk, forecast_upgrade, requirement
 from fastinstall.model.facts import Dependant
 
 GRADIO = Dependant(name="gradio", requirement="pillow<13.0,>=8.0", version="5.49.1")
@@ -61,4 +61,4 @@ def test_the_fixes_are_those_that_the_distributions_take(
 def test_what_is_proposed_instead_of_a_risk_can_be_done_here(
     view: UpgradeForecast, told: str, *, elsewhere: bool
 ) -> None:
-    assert instead_of_risk(view, "pillow-simd", "pillow-merged", elsewhere=elsewhere) == told
+    assert advise_instead_of_risk(view, "pillow-simd", "pillow-merged", elsewhere=elsewhere) == told

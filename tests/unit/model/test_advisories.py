@@ -7,12 +7,12 @@ from builders import recipe
 from fastinstall.model.recipe import (
     Advisory,
     Severity,
-    applicable,
-    applicable_to_libraries,
-    comparable,
     count_by_severity,
     find_returning_advisories,
+    select_applicable_advisories,
+    select_comparable_versions,
     select_critical_advisories,
+    select_library_advisories,
 )
 from fastinstall.model.request import Risk
 from fastinstall.plan.risks import find_vulnerability_risk
@@ -39,25 +39,25 @@ ALL = (OLD, LOW, KERNELS, CRITICAL)
 
 @pytest.mark.parametrize("version", ["12.1.1", "12.1.1.post0", "12.1.1+simd.v3", "12.1.1.post0+simd.v3"])
 def test_a_fork_has_what_the_version_it_follows_has(version: str) -> None:
-    assert applicable(ALL, version) == (CRITICAL, LOW, KERNELS)
+    assert select_applicable_advisories(ALL, version) == (CRITICAL, LOW, KERNELS)
 
 
 def test_stock_pillow_does_not_have_the_defects_of_the_kernels() -> None:
-    assert applicable(ALL, "12.1.1", kernels=False) == (CRITICAL, LOW)
+    assert select_applicable_advisories(ALL, "12.1.1", kernels=False) == (CRITICAL, LOW)
 
 
 def test_a_fixed_version_has_none() -> None:
-    assert applicable(ALL, "13.0.0") == ()
+    assert select_applicable_advisories(ALL, "13.0.0") == ()
 
 
 def test_release_candidates_are_compared_too() -> None:
-    assert applicable((LOW,), "12.2.0rc1") == (LOW,)
-    assert applicable((LOW,), "14.0.0rc1") == ()
+    assert select_applicable_advisories((LOW,), "12.2.0rc1") == (LOW,)
+    assert select_applicable_advisories((LOW,), "14.0.0rc1") == ()
 
 
 def test_a_version_that_is_none_is_an_error() -> None:
     with pytest.raises(ValueError, match="banana"):
-        applicable(ALL, "banana")
+        select_applicable_advisories(ALL, "banana")
 
 
 def test_severities_are_counted_from_the_gravest() -> None:
@@ -82,17 +82,17 @@ WEBP = replace(_advisory("webp", "<1.3.2", Severity.CRITICAL), component="libweb
 
 
 def test_advisories_of_libraries_do_not_speak_of_pillows_version() -> None:
-    assert applicable((TIFF, WEBP), "1.0.0") == ()
+    assert select_applicable_advisories((TIFF, WEBP), "1.0.0") == ()
 
 
 def test_libraries_are_weighed_by_their_own_versions() -> None:
     known = (TIFF, LOW, WEBP)
-    assert applicable_to_libraries(known, {"libtiff": "4.7.1", "libwebp": "1.3.1"}) == (WEBP, TIFF)
-    assert applicable_to_libraries(known, {"libtiff": "4.7.2", "openjpeg": "1.0"}) == ()
+    assert select_library_advisories(known, {"libtiff": "4.7.1", "libwebp": "1.3.1"}) == (WEBP, TIFF)
+    assert select_library_advisories(known, {"libtiff": "4.7.2", "openjpeg": "1.0"}) == ()
 
 
 def test_what_is_no_version_is_not_compared() -> None:
-    assert comparable({"zlib": "1.3.1.zlib-ng", "libtiff": "4.7.1"}) == {"libtiff": "4.7.1"}
+    assert select_comparable_versions({"zlib": "1.3.1.zlib-ng", "libtiff": "4.7.1"}) == {"libtiff": "4.7.1"}
 
 
 def test_only_the_gravest_severity_is_critical() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from fastinstall.core.surroundings import recipes_directory
 from fastinstall.doctor.checks.advisories import FEATURES, JPEG
-from fastinstall.model.recipe import Advisory, Recipe, Severity, applicable, applicable_to_libraries
+from fastinstall.model.recipe import Advisory, Recipe, Severity, select_applicable_advisories, select_library_advisories
 from fastinstall.observe.observation import load_recipe, load_recipes
 from fastinstall.plan.risks import find_vulnerability_risk
 
@@ -22,7 +22,11 @@ def fork() -> Recipe:
 
 
 def defects(version: str, *, kernels: bool = True) -> set[str]:
-    return {each.id for each in applicable(fork().advisories, version, kernels=kernels) if each.kernels_only}
+    return {
+        each.id
+        for each in select_applicable_advisories(fork().advisories, version, kernels=kernels)
+        if each.kernels_only
+    }
 
 
 @pytest.mark.parametrize("name", ["pillow-merged", "pillow-simd"])
@@ -63,8 +67,8 @@ def test_libraries_are_named_as_they_can_be_observed() -> None:
 def test_the_libraries_of_the_newest_wheels_have_no_known_vulnerability_and_older_ones_do() -> None:
     newest = {JPEG: "3.2.0", "libtiff": "4.7.2", "libwebp": "1.6.0", "freetype": "2.14.3", "openjpeg": "2.5.4"}
     older = {JPEG: "3.1.3", "libtiff": "4.7.1", "libwebp": "1.6.0", "freetype": "2.14.1", "openjpeg": "2.5.4"}
-    assert applicable_to_libraries(fork().advisories, newest) == ()
-    found = applicable_to_libraries(fork().advisories, older)
+    assert select_library_advisories(fork().advisories, newest) == ()
+    found = select_library_advisories(fork().advisories, older)
     assert [(each.id, each.severity) for each in found] == [
         ("CVE-2026-4775", Severity.HIGH),
         ("CVE-2026-23865", Severity.MODERATE),

@@ -5,7 +5,7 @@ import pytest
 from fastinstall.core.errors import DocumentError, UsageError
 from fastinstall.core.surroundings import recipes_directory
 from fastinstall.elf.cpu_levels import list_level_features
-from fastinstall.model.recipe import LIBRARIES, PROVIDERS, Severity, applicable, count_by_severity
+from fastinstall.model.recipe import LIBRARIES, PROVIDERS, Severity, count_by_severity, select_applicable_advisories
 from fastinstall.model.request import DIST_NAMES
 from fastinstall.observe.observation import load_recipe, load_recipe_file, load_recipes
 from fastinstall.proof.cases import matrix_cases, operation_of
@@ -59,10 +59,10 @@ def test_the_levels_ask_for_every_feature_that_the_psabi_names() -> None:
 
 def test_a_fork_of_12_1_1_has_every_advisory_since_and_13_0_0_none() -> None:
     recipe = load_recipe("pillow-simd", (SHIPPED,))
-    known = applicable(recipe.advisories, "12.1.1.post0")
+    known = select_applicable_advisories(recipe.advisories, "12.1.1.post0")
     assert count_by_severity(known)[Severity.CRITICAL] == 2
     assert sum(advisory.id.startswith("CVE-") for advisory in known) == 28
-    assert applicable(recipe.advisories, "13.0.0") == ()
+    assert select_applicable_advisories(recipe.advisories, "13.0.0") == ()
 
 
 def test_the_first_directory_wins_and_may_use_shipped_advisories(tmp_path: Path) -> None:

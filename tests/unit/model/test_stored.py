@@ -10,7 +10,7 @@ from builders import receipt
 from fastinstall.core.errors import DocumentError, LaterDocumentError
 from fastinstall.core.values import document, encode
 from fastinstall.model.receipt import Receipt
-from fastinstall.model.stored_documents import keeping_unknown, level_to_levels, open_stored
+from fastinstall.model.stored_documents import keep_unknown_keys, level_to_levels, open_stored
 
 CAPTURED = sorted((Path(__file__).parents[2] / "cases" / "stored").glob("receipt-*.json"))
 """Receipts as earlier versions wrote them, each by the code of its commit."""
@@ -50,7 +50,7 @@ def test_keys_that_nobody_knows_are_passed_over_at_every_depth() -> None:
 def test_they_stay_where_the_document_is_written_anew() -> None:
     before = _with_unknown_keys()
     read = _opened(before)
-    after = keeping_unknown(before, document("receipt", read))
+    after = keep_unknown_keys(before, document("receipt", read))
     assert after == before
     assert list(after)[: len(encode(read)) + 1] == ["schema", *encode(read)], "ours in their order, and then the others"
 

@@ -3,7 +3,7 @@
 import pytest
 
 from fastinstall.core.errors import RefusedError
-from fastinstall.observe.conda.channels import ChannelSettings, channel_urls, with_credentials
+from fastinstall.observe.conda.channels import ChannelSettings, add_credentials, channel_urls
 
 ALIAS = "https://me:pw@conda.example.org/t/tk-1"
 SETTINGS = ChannelSettings(
@@ -66,7 +66,7 @@ def test_a_name_that_conda_alone_knows_is_refused(name: str) -> None:
     ],
 )
 def test_credentials_go_to_the_place_that_they_are_configured_for_alone(url: str, found: str) -> None:
-    assert with_credentials(url, SETTINGS) == found
+    assert add_credentials(url, SETTINGS) == found
 
 
 def test_what_is_secret_is_not_shown() -> None:

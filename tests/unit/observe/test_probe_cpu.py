@@ -7,7 +7,7 @@ from builders import changed, healthy_facts
 
 from fastinstall.elf.cpu_levels import LEVELS
 from fastinstall.elf.description import Cpu
-from fastinstall.observe.cpu import hiding, level_from_help, observe_cpu
+from fastinstall.observe.cpu import find_hiding_tunables, level_from_help, observe_cpu
 from fastinstall.observe.observation import list_searched_levels
 
 MACHINES = Path(__file__).parents[2] / "cases" / "machines"
@@ -113,7 +113,7 @@ def test_a_loader_that_knows_no_levels_says_nothing() -> None:
     ],
 )
 def test_what_glibc_tunables_hides_from_the_loader_is_told(tunables: str, hidden: str) -> None:
-    assert hiding(tunables) == hidden
+    assert find_hiding_tunables(tunables) == hidden
 
 
 def test_without_a_loader_that_chooses_by_level_tunables_hide_nothing() -> None:

@@ -113,7 +113,7 @@ def test_what_a_manifest_then_says_can_be_read_and_is_ours(build: PinnedBuild, m
     tool, pinned = known(manager), Pinned(build=build)
     tool.refuse_foreign(manifest(text), pinned)
 
-    edited = add(text, tool.additions(text, pinned)).text
+    edited = add(text, tool.list_additions(text, pinned)).text
 
     assert ".fastinstall/wheels" in edited
     with pytest.raises(RefusedError):
@@ -121,7 +121,7 @@ def test_what_a_manifest_then_says_can_be_read_and_is_ours(build: PinnedBuild, m
 
 
 def test_uv_gets_a_constraint_for_each_place(build: PinnedBuild) -> None:
-    said = tomllib.loads(add("", known("uv").additions("", Pinned(build=build))).text)["tool"]["uv"]
+    said = tomllib.loads(add("", known("uv").list_additions("", Pinned(build=build))).text)["tool"]["uv"]
 
     pinned, *excluded = said["constraint-dependencies"]
     assert pinned.startswith("pillow==13.0.0+simd.v2.v3 ; ")
@@ -197,7 +197,7 @@ def test_pdm_is_not_pinned_against_somebody(build: PinnedBuild, requirement: str
 def test_pixi_gets_a_channel_before_the_others_and_a_build() -> None:
     known("pixi").refuse_foreign(manifest(WORKSPACE), Pinned(package=PACKAGE))
 
-    said = tomllib.loads(add(WORKSPACE, known("pixi").additions(WORKSPACE, Pinned(package=PACKAGE))).text)
+    said = tomllib.loads(add(WORKSPACE, known("pixi").list_additions(WORKSPACE, Pinned(package=PACKAGE))).text)
 
     assert said["workspace"]["channels"] == ["./.fastinstall/channel", "conda-forge"]
     assert said["target"]["linux-64"]["dependencies"] == {"pillow": {"version": "*", "build": "simd_*"}}
@@ -219,7 +219,7 @@ def test_pixi_gets_a_channel_before_the_others_and_a_build() -> None:
     ],
 )
 def test_pixi_s_table_is_found_whatever_it_is_called(text: str, path: tuple[str, ...]) -> None:
-    said = tomllib.loads(add(text, known("pixi").additions(text, Pinned(package=PACKAGE))).text)
+    said = tomllib.loads(add(text, known("pixi").list_additions(text, Pinned(package=PACKAGE))).text)
 
     assert find_table(said, path)["channels"][0] == "./.fastinstall/channel"
     assert find_table(said, (*path[:-1], "target", "linux-64", "dependencies")) is not None

@@ -5,7 +5,7 @@ import pytest
 from builders import changed, conda_facts, empty_facts, healthy_conda_facts, healthy_facts, old_conda_facts, stock_facts
 
 from fastinstall.core.errors import RefusedError
-from fastinstall.doctor.remedies import may_be_changed
+from fastinstall.doctor.remedies import is_changeable
 from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.request import Request
 from fastinstall.plan.conda_steps import refuse_unsuited_engine
@@ -25,7 +25,7 @@ def test_what_is_marked_as_condas_alone_takes_condas_packages_and_no_wheel() -> 
     marker = {"interpreter": {"externally_managed": f"{PREFIX}/lib/python3.11/EXTERNALLY-MANAGED"}}
     facts = changed(conda_facts(), marker)
     refuse_if_protected(facts)
-    assert may_be_changed(facts)
+    assert is_changeable(facts)
     for engine in (CondaInstaller.AUTO, CondaInstaller.CONDA, CondaInstaller.RATTLER):
         refuse_unsuited_engine(facts, replace(Request(), engine=engine))
     with pytest.raises(RefusedError, match="managed by conda alone") as caught:

@@ -9,7 +9,7 @@ from fastinstall.doctor.intent import InstallRequest, Intent, VersionOrder
 from fastinstall.model.recipe import Severity
 from fastinstall.model.request import PlanRisk, Risk
 from fastinstall.plan.plan import Plan
-from fastinstall.verbs.repair import refusal, returning, with_word_of
+from fastinstall.verbs.repair import add_version_warning, make_return_plan, refusal
 
 LATER = Intent(name="pillow", version="14.0.0", tool="pip", asked=InstallRequest.BY_NAME, order=VersionOrder.LATER)
 EARLIER = replace(LATER, version="11.3.0", order=VersionOrder.EARLIER)
@@ -26,7 +26,7 @@ def _plan() -> Plan:
 
 
 def test_going_back_on_what_was_asked_for_is_a_risk_of_its_own_with_two_ways_out() -> None:
-    made = returning(_plan(), LATER, ("the index has none",), allowed=())
+    made = make_return_plan(_plan(), LATER, ("the index has none",), allowed=())
     (hazard,) = made.hazards
     assert (hazard.risk, hazard.allowed) == (Risk.DOWNGRADE, False)
     assert "pillow 14.0.0 was installed by pip, asked for by its name, and no build of it" in hazard.summary
@@ -36,7 +36,7 @@ def test_going_back_on_what_was_asked_for_is_a_risk_of_its_own_with_two_ways_out
 
 
 def test_it_is_taken_where_it_is_allowed_by_name_in_this_run() -> None:
-    made = returning(_plan(), LATER, (), allowed=(Risk.DOWNGRADE,))
+    made = make_return_plan(_plan(), LATER, (), allowed=(Risk.DOWNGRADE,))
     assert made.hazards[0].allowed
     assert made.wish.allow == (Risk.VULNERABLE, Risk.DOWNGRADE)
 
@@ -49,14 +49,14 @@ def test_where_ours_would_break_what_requires_the_other_one_only_accepting_is_le
 
 
 def test_an_earlier_version_that_was_asked_for_is_mentioned_with_the_way_to_it() -> None:
-    (warning,) = with_word_of(_plan(), EARLIER, receipt(), recipe()).warnings
+    (warning,) = add_version_warning(_plan(), EARLIER, receipt(), recipe()).warnings
     assert warning.startswith("pillow 11.3.0 was installed by pip, asked for by its name; 12.1.1+simd.v3 comes back")
     assert warning.endswith("fastinstall setup --version 11.3.0 --allow downgrade --prefix /srv/images/env")
 
 
 def test_the_way_to_a_vulnerable_version_names_that_risk_too() -> None:
     bad = replace(recipe(), advisories=(advisory("CVE-1", "<12", Severity.CRITICAL),))
-    (warning,) = with_word_of(_plan(), EARLIER, receipt(), bad).warnings
+    (warning,) = add_version_warning(_plan(), EARLIER, receipt(), bad).warnings
     assert "--allow downgrade,vulnerable" in warning
 
 
@@ -65,10 +65,10 @@ def test_the_way_to_a_vulnerable_version_names_that_risk_too() -> None:
     [None, replace(EARLIER, asked=InstallRequest.ALONG), replace(LATER, order=VersionOrder.SAME, version="12.1.1")],
 )
 def test_what_nobody_asked_for_is_not_mentioned(intent: Intent | None) -> None:
-    assert with_word_of(_plan(), intent, receipt(), recipe()) == _plan()
+    assert add_version_warning(_plan(), intent, receipt(), recipe()) == _plan()
 
 
 def test_no_way_is_shown_to_a_version_that_something_installed_forbids() -> None:
     forbidden = replace(EARLIER, broken=("gradio 5.49.1 requires pillow>=12",))
-    (warning,) = with_word_of(_plan(), forbidden, receipt(), recipe()).warnings
+    (warning,) = add_version_warning(_plan(), forbidden, receipt(), recipe()).warnings
     assert warning.endswith("12.1.1+simd.v3 comes back, because gradio 5.49.1 requires pillow>=12")

@@ -8,7 +8,7 @@ from build_values import wheel_tree
 
 from fastinstall import __version__
 from fastinstall.core.errors import FailedError
-from fastinstall.wheelbuild.wheel_files import Label, label_tree, rewritten, tags_of
+from fastinstall.wheelbuild.wheel_files import Label, label_tree, replace_metadata_fields, tags_of
 
 LABEL = Label(
     distribution="pillow",
@@ -61,4 +61,4 @@ def test_a_distribution_may_keep_its_own_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize("metadata", ["Version: 1\n\n", "Name: a\nName: b\nVersion: 1\n\n"])
 def test_metadata_without_exactly_one_name_is_refused(metadata: str) -> None:
     with pytest.raises(FailedError, match="Name"):
-        rewritten(metadata, {"Name": "pillow"})
+        replace_metadata_fields(metadata, {"Name": "pillow"})
