@@ -55,7 +55,7 @@ from fastinstall.plan.plan import Plan
 from fastinstall.plan.satisfied import is_for_guard_alone
 from fastinstall.steps.change_conda_packages import ChangeCondaPackages
 from fastinstall.steps.create_environment import CreateEnvironment
-from fastinstall.steps.kinds import get_required_step, step_of
+from fastinstall.steps.kinds import find_step, get_required_step
 from fastinstall.steps.make_conda_packages import MakeCondaPackages
 from fastinstall.steps.pin_project import PinProject
 from fastinstall.steps.verify import Verify, refuse_errors
@@ -180,7 +180,7 @@ def _tell_what_is_held(session: Session, prefix: Path) -> None:
 
 def make_execution_context(session: Session, plan: Plan, recipe: Recipe) -> ExecutionContext:
     """The tools for a plan."""
-    create = step_of(plan.steps, CreateEnvironment)
+    create = find_step(plan.steps, CreateEnvironment)
     python = Path(create.python if create is not None else plan.environment.python)
     return ExecutionContext(
         recipe=recipe,
@@ -222,7 +222,7 @@ def _observers(session: Session, plan: Plan, recipe: Recipe) -> Observers:
         return judge(session, seen, receipt, recipe, checks)
 
     def finish(transaction: Transaction, receipt: Receipt) -> None:
-        step = step_of(plan.steps, PinProject)
+        step = find_step(plan.steps, PinProject)
         if step is not None:
             step.pin(session, plan.environment, receipt, transaction)
 

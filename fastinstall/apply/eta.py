@@ -22,7 +22,7 @@ from fastinstall.core.values import digest, document, dump, immutable, open_docu
 from fastinstall.observe.session import Session
 from fastinstall.plan.plan import Plan
 from fastinstall.steps.build import Build
-from fastinstall.steps.kinds import Preparing, step_of
+from fastinstall.steps.kinds import Preparing, find_step
 from fastinstall.steps.make_conda_packages import MakeCondaPackages
 from fastinstall.steps.prove import Prove
 
@@ -125,7 +125,7 @@ def forecast_setup(plan: Plan, durations: Durations, identity: str) -> SetupFore
 
 def describe_build_subject(plan: Plan) -> str:
     """What is built, as the names of remembered phases begin: recipe and levels."""
-    build = step_of(plan.steps, Build)
+    build = find_step(plan.steps, Build)
     return f"{build.recipe} {','.join(build.levels)}" if build is not None else plan.verb
 
 
@@ -158,7 +158,7 @@ def _after(names: Sequence[str], phase: str) -> Sequence[str]:
 
 
 def _list_needed_phases(plan: Plan, in_cache: bool) -> frozenset[str]:  # noqa: FBT001 (a fact, and no option)
-    build = step_of(plan.steps, Build)
+    build = find_step(plan.steps, Build)
     if build is None:
         return frozenset({"finish"})
     proving = [step for step in plan.steps if isinstance(step, Prove)]
@@ -276,7 +276,7 @@ def _keep(session: Session, plan: Plan, took: dict[str, float]) -> None:
 
 
 def _identity(plan: Plan) -> str:
-    build = step_of(plan.steps, Build)
+    build = find_step(plan.steps, Build)
     return digest(replace(build, jobs=0, reason="", cached="")) if build is not None else ""
 
 

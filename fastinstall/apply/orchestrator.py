@@ -38,7 +38,7 @@ from fastinstall.steps.build import Build
 from fastinstall.steps.change_conda_packages import ChangeCondaPackages
 from fastinstall.steps.create_environment import CreateEnvironment
 from fastinstall.steps.install_guard import InstallGuard
-from fastinstall.steps.kinds import Recording, Step, get_required_step, step_of
+from fastinstall.steps.kinds import Recording, Step, find_step, get_required_step
 from fastinstall.steps.make_conda_packages import MakeCondaPackages
 from fastinstall.steps.prove import Prove
 from fastinstall.steps.swap import Swap
@@ -159,7 +159,7 @@ def execute(plan: Plan, context: ExecutionContext, observers: Observers) -> Comp
         DamagedError: something failed, and could not be undone.
     """
     prefix = Path(plan.environment.prefix)
-    create = step_of(plan.steps, CreateEnvironment)
+    create = find_step(plan.steps, CreateEnvironment)
     with (
         _explain_system_errors(prefix),
         create.hold_place() if create else nullcontext(),
@@ -234,7 +234,7 @@ def _stage_wheel(work: _Work, built: BuildResult, transaction: Transaction) -> S
     ours = MeasuredPil(label=f"{build.distribution} {build.version}", python=python, stage=stage)
     speed = proof.time(ours, built, before, context)
     version = stack_version(stage)
-    guard = step_of(plan.steps, InstallGuard)
+    guard = find_step(plan.steps, InstallGuard)
     if guard is not None:
         guard.stage(stage, core, version, python)
     return StagedStack(
@@ -250,7 +250,7 @@ def _stage_wheel(work: _Work, built: BuildResult, transaction: Transaction) -> S
 
 def _lay_out(work: _Work, built: BuildResult, transaction: Transaction) -> StagedTree:
     """Unpack the wheel, or have it linked as conda packages."""
-    making = step_of(work.plan.steps, MakeCondaPackages)
+    making = find_step(work.plan.steps, MakeCondaPackages)
     if making is None:
         work.context.emit(Started(stage="stage", message=f"staging {built.wheel.name}"))
         metadata = stage_wheel(built.wheel, transaction.stage, work.before.interpreter)
@@ -380,5 +380,5 @@ def find_loaded_jpeg(facts: Facts) -> LoadedLibrary | None:
 
 
 def _engine(plan: Plan) -> CondaInstaller:
-    making = step_of(plan.steps, MakeCondaPackages)
+    making = find_step(plan.steps, MakeCondaPackages)
     return making.engine if making is not None else CondaInstaller.PIP

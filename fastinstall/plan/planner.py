@@ -219,7 +219,7 @@ def _collect_risks(decision: BuildDecision) -> tuple[PlanRisk, ...]:
 
 def _unhashed(steps: Sequence[Step]) -> tuple[str, ...]:
     """Files that nothing is known of but their names, because the index says no more."""
-    files = (each for step in steps for each in step.artefacts() if not each.url.startswith("file:"))
+    files = (each for step in steps for each in step.list_artefacts() if not each.url.startswith("file:"))
     names = tuple(dict.fromkeys(each.filename for each in files if not each.sha256))
     if not names:
         return ()

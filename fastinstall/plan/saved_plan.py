@@ -49,7 +49,7 @@ def releases_named_by(plan: Plan, releases: Releases) -> Releases:
     Raises:
         RefusedError: a file that it names is not on offer with that hash.
     """
-    named = {(each.filename, each.sha256): each for step in plan.steps for each in step.artefacts()}
+    named = {(each.filename, each.sha256): each for step in plan.steps for each in step.list_artefacts()}
 
     def kept(offered: Iterable[Artefact]) -> tuple[Artefact, ...]:
         each_of = tuple(offered)
@@ -120,14 +120,14 @@ def list_fetched_artefacts(plan: Plan) -> tuple[str, ...]:
     lines: list[str] = []
     for step in plan.steps:
         lines += (
-            f"fetch {each.filename} from {each.url} sha256 {each.sha256 or 'unknown'}" for each in step.artefacts()
+            f"fetch {each.filename} from {each.url} sha256 {each.sha256 or 'unknown'}" for each in step.list_artefacts()
         )
-        lines += (f"fetch {each.dist} from {each.url or each.channel}" for each in step.conda_packages())
+        lines += (f"fetch {each.dist} from {each.url or each.channel}" for each in step.list_conda_packages())
     return tuple(dict.fromkeys(lines))
 
 
 def _step_problems(step: Step, saved: SavedPlanContext) -> Iterator[Problem]:
-    for artefact in step.artefacts():
+    for artefact in step.list_artefacts():
         yield from _artefact_problems(artefact)
     yield from step.find_problems(saved)
 
