@@ -26,7 +26,7 @@ from fastinstall.core.messages import fix_command, quote
 from fastinstall.core.values import document, immutable
 from fastinstall.doctor.examine import Examination, examine, judge
 from fastinstall.doctor.registry import check_names
-from fastinstall.guard.status import renew
+from fastinstall.guard.status import renew_guard_files
 from fastinstall.index.execution import CondaEngine, ExecutionContext
 from fastinstall.journal.snapshot import read_environment_history
 from fastinstall.journal.store import make_stamp
@@ -257,7 +257,7 @@ def renew_guard(session: Session, plan: Plan) -> Receipt:
             raise RefusedError("PIL has changed since the plan was made", hint=fix_command(prefix))
         site_packages = facts.interpreter.site_packages
         with begin(store, document("plan", plan), site_packages=site_packages, stamp=make_stamp()) as transaction:
-            renew(store, facts, receipt, transaction)
+            renew_guard_files(store, facts, receipt, transaction)
             after = facts_of(session, plan.environment, request)
             checks = get_required_step(plan.steps, Verify).checks
             refuse_errors(judge(session, after, receipt, request.recipe, checks).findings)

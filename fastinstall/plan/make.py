@@ -301,10 +301,10 @@ def _with_links(session: Session, situation: Situation) -> Situation:
     """What pip is told of other places, where a pin would hide it; refused where one would hide the other."""
     if keeps_pip_pin(situation) or not wants_pip_pin(situation.facts, situation.wish):
         return situation
-    from fastinstall.guard.pinning import links_beside_pin  # noqa: PLC0415 (only where something is pinned)
+    from fastinstall.guard.pinning import list_links_beside_pin  # noqa: PLC0415 (only where something is pinned)
 
     prefix = Path(situation.facts.environment.prefix)
-    return replace(situation, links=links_beside_pin(session, prefix, situation.project))
+    return replace(situation, links=list_links_beside_pin(session, prefix, situation.project))
 
 
 def _with_preview(session: Session, situation: Situation) -> Situation:

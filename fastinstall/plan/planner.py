@@ -10,7 +10,7 @@ from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.values import immutable
 from fastinstall.doctor.registry import verifying_checks
-from fastinstall.guard.pip_trap import pip_pin, wants_pip_pin
+from fastinstall.guard.pip_trap import find_pip_pin, wants_pip_pin
 from fastinstall.model.facts import Facts, Owner
 from fastinstall.model.pins import PinState, Project
 from fastinstall.model.receipt import Receipt
@@ -297,7 +297,7 @@ def pip_part(situation: Situation, build: Build) -> PipPart:
             hint=f"take the pin away first: fastinstall guard remove --prefix {quote(prefix)}",
         )
     requirement = requirement_of(build.distribution, build.version)
-    there = pip_pin(situation.facts)
+    there = find_pip_pin(situation.facts)
     if keeps_pip_pin(situation) and there is not None:
         return PipPart(skipped=(Skipped(step="pin", reason=f"{there.file} holds pip to {there.requirement} already"),))
     return PipPart(steps=(_make_pip_pin_step(situation, requirement, there),))
@@ -305,7 +305,7 @@ def pip_part(situation: Situation, build: Build) -> PipPart:
 
 def keeps_pip_pin(situation: Situation) -> bool:
     """Whether the pin that is there stays as it is: the very build that it is for is put back."""
-    there = pip_pin(situation.facts)
+    there = find_pip_pin(situation.facts)
     return situation.restoring and there is not None and not there.problems
 
 

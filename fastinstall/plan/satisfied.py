@@ -9,7 +9,7 @@ from dataclasses import replace
 from fastinstall.conda.reinstall import has_channel
 from fastinstall.core.messages import listing
 from fastinstall.core.version_numbers import base_version
-from fastinstall.guard.pip_trap import pip_pin, wants_pip_pin
+from fastinstall.guard.pip_trap import find_pip_pin, wants_pip_pin
 from fastinstall.model.conda import CondaInstaller, CondaPackage
 from fastinstall.model.conda_packages import GUARD, is_pinned
 from fastinstall.model.facts import Facts, GuardState
@@ -152,7 +152,7 @@ def _conda_guards(facts: Facts, wish: Request, receipt: Receipt) -> str | None:
 def _pip_pin(facts: Facts, wish: Request) -> str | None:
     if not wants_pip_pin(facts, wish):
         return None
-    pin = pip_pin(facts)
+    pin = find_pip_pin(facts)
     if pin is None:
         return "the pin is missing"
     return f"the pin: {pin.problems[0]}" if pin.problems else None
