@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from fastinstall.apply.orchestrator import Observers, execute
+from fastinstall.apply.orchestrator import Observers, execute_plan
 from fastinstall.apply.recovery import (
     clear_cut_creation,
     lock_recovered_environment,
@@ -108,18 +108,20 @@ def carry_out(session: Session, plan: Plan) -> SetupOutcome:
         DamagedError: something failed, and could not be undone.
     """
     if not plan.steps:
-        return SetupOutcome(plan=plan, receipt=_unchanged(plan))
+        return SetupOutcome(plan=plan, receipt=_require_receipt(plan))
     prefix = Path(plan.environment.prefix)
     with report_late_interruptions(prefix, plan.verb):
         if is_for_guard_alone(plan):
             outcome = SetupOutcome(plan=plan, receipt=renew_guard(session, plan))
         else:
             recipe = recipe_named(session, plan.wish.recipe)
-            done = execute(plan, make_execution_context(session, plan, recipe), _observers(session, plan, recipe))
+            done = execute_plan(
+                plan, make_execution_context(session, plan, recipe), _make_observers(session, plan, recipe)
+            )
             remember(session, plan.environment)
             session.emit(Noted(message=f"PIL was swapped in {done.window_ns / 1e6:.2f} ms"))
             outcome = SetupOutcome(plan=plan, receipt=done.receipt, after=done.after)
-        _tell_what_is_held(session, prefix)
+        _warn_about_held_bytes(session, prefix)
         return outcome
 
 
@@ -171,7 +173,7 @@ def examine_result(session: Session, outcome: SetupOutcome) -> EnvironmentReport
         return None
 
 
-def _tell_what_is_held(session: Session, prefix: Path) -> None:
+def _warn_about_held_bytes(session: Session, prefix: Path) -> None:
     past = read_environment_history(prefix, sized=True)
     sentence = warn_about_held_bytes(past.setups, past.held_bytes or 0, prefix)
     if sentence is not None:
@@ -192,11 +194,11 @@ def make_execution_context(session: Session, plan: Plan, recipe: Recipe) -> Exec
         cpu=observe_cpu(
             allowed_cores=len(os.sched_getaffinity(0)), tunables=session.variables.get("GLIBC_TUNABLES", "")
         ),
-        engine=_engine(session, plan),
+        engine=_choose_engine(session, plan),
     )
 
 
-def _engine(session: Session, plan: Plan) -> CondaEngine | None:
+def _choose_engine(session: Session, plan: Plan) -> CondaEngine | None:
     """Who installs conda packages, where the plan has any."""
     steps = (step for step in plan.steps if isinstance(step, MakeCondaPackages | ChangeCondaPackages))
     named = next((step.engine for step in steps), None)
@@ -208,7 +210,7 @@ def _engine(session: Session, plan: Plan) -> CondaEngine | None:
     return engine_of(session, named, tool, offline=plan.wish.offline)
 
 
-def _observers(session: Session, plan: Plan, recipe: Recipe) -> Observers:
+def _make_observers(session: Session, plan: Plan, recipe: Recipe) -> Observers:
     request = ObservationRequest(recipe=recipe, runtime=True)
 
     def before(interpreter: Interpreter) -> Facts:
@@ -229,7 +231,7 @@ def _observers(session: Session, plan: Plan, recipe: Recipe) -> Observers:
     return Observers(before=before, after=after, judge=judged, finish=finish)
 
 
-def _unchanged(plan: Plan) -> Receipt:
+def _require_receipt(plan: Plan) -> Receipt:
     receipt = receipt_of(plan.environment)
     if receipt is None:
         raise RefusedError("the plan has no steps, and nothing is set up here", hint="make it again: fastinstall plan")

@@ -153,12 +153,12 @@ def _ours(context: BenchContext) -> BenchStack | None:
 
 def _built(context: BenchContext) -> Path:
     """Our build as a setup would make it; compiling takes about half a minute, and is said before."""
-    from fastinstall.apply.wheel_only import build_into  # noqa: PLC0415 (only where it may be built)
+    from fastinstall.apply.wheel_only import build_wheel_into  # noqa: PLC0415 (only where it may be built)
 
     message = "making fastinstall's build, to measure it before it is installed (--no-build leaves it out)"
     context.session.emit(Started(stage="build", message=message))
     target = NamedTarget(prefix=Path(context.environment.prefix), python=context.python)
-    return build_into(context.session, target, Request(), context.space / "wheel").result.wheel
+    return build_wheel_into(context.session, target, Request(), context.space / "wheel").result.wheel
 
 
 def _stage(wheel: Path, cache: Path) -> Path:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from fastinstall.apply.carry_out import carry_out
 from fastinstall.apply.eta import announce_eta
-from fastinstall.apply.recovery import done_already
+from fastinstall.apply.recovery import report_interruption_after_completion
 from fastinstall.cli.commands.setup import finish
 from fastinstall.cli.common import progress_for, recover_or_report, session_of
 from fastinstall.cli.consent import consent, refuse_unaccepted
@@ -39,7 +39,7 @@ def run(arguments: Namespace, context: Context) -> int:
     refuse_unaccepted(agreed)
     with announce_eta(session, agreed) as telling:
         outcome = carry_out(telling, agreed)
-    with done_already(agreed.environment.prefix, agreed.verb):
+    with report_interruption_after_completion(agreed.environment.prefix, agreed.verb):
         return finish(session, outcome, context, wizard=False)
 
 

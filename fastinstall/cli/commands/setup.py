@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fastinstall.apply.carry_out import SetupOutcome, examine_result, recover_first, set_up
 from fastinstall.apply.eta import announce_eta
-from fastinstall.apply.recovery import done_already
+from fastinstall.apply.recovery import report_interruption_after_completion
 from fastinstall.cli.common import make_request, progress_for, session_of, target_of, tell_interruptions
 from fastinstall.cli.consent import consent, equivalent_command, refuse_unaccepted
 from fastinstall.cli.main import Context
@@ -45,7 +45,7 @@ def run(arguments: Namespace, context: Context) -> int:
     with _keeping_answers(agreed, arguments, context), announce_eta(session, agreed) as telling:
         outcome = set_up(telling, _name_plan_target(agreed), agreed, partial(_confirm_other_plan, arguments, context))
     carried = outcome.plan.environment.prefix
-    with done_already(carried, outcome.plan.verb):
+    with report_interruption_after_completion(carried, outcome.plan.verb):
         forget(session, Path(carried))
         return finish(session, outcome, context, wizard=not arguments.yes)
 
