@@ -49,8 +49,8 @@ from fastinstall.observe.observation import (
     recipe_named,
 )
 from fastinstall.observe.session import Session
-from fastinstall.plan.make import engine_of, index_for, settings_of
-from fastinstall.plan.make import plan as make_plan
+from fastinstall.plan.make import defer_pip_settings, make_engine, make_index
+from fastinstall.plan.make import plan_setup as make_plan
 from fastinstall.plan.plan import Plan
 from fastinstall.plan.satisfied import is_for_guard_alone
 from fastinstall.steps.change_conda_packages import ChangeCondaPackages
@@ -186,7 +186,7 @@ def make_execution_context(session: Session, plan: Plan, recipe: Recipe) -> Exec
     python = Path(create.python if create is not None else plan.environment.python)
     return ExecutionContext(
         recipe=recipe,
-        index=index_for(session, plan.wish, settings_of(session, python)),
+        index=make_index(session, plan.wish, defer_pip_settings(session, python)),
         cache=session.own_cache(),
         variables=session.variables,
         emit=session.emit,
@@ -207,7 +207,7 @@ def _choose_engine(session: Session, plan: Plan) -> CondaEngine | None:
     from fastinstall.observe.conda.condarc import find_conda  # noqa: PLC0415 (likewise)
 
     tool = find_conda(session.variables, Path(plan.environment.prefix))
-    return engine_of(session, named, tool, offline=plan.wish.offline)
+    return make_engine(session, named, tool, offline=plan.wish.offline)
 
 
 def _make_observers(session: Session, plan: Plan, recipe: Recipe) -> Observers:
@@ -239,7 +239,7 @@ def _require_receipt(plan: Plan) -> Receipt:
 
 
 def renew_guard(session: Session, plan: Plan) -> Receipt:
-    """Renew the start-up guard, as `rules.guard_plan` has planned it.
+    """Renew the start-up guard, as `plan.satisfied.plan_guard_alone` has planned it.
 
     Returns:
         The receipt of the stack, which stays as it is.

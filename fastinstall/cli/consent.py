@@ -12,7 +12,7 @@ from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import quote
 from fastinstall.model.request import PlanRisk
 from fastinstall.plan.plan import Plan
-from fastinstall.plan.risks import consent_hint
+from fastinstall.plan.risks import make_consent_hint
 from fastinstall.steps.create_environment import CreateEnvironment
 
 _DECLINED = "declined; nothing was changed"
@@ -64,7 +64,7 @@ def refuse_unaccepted(plan: Plan) -> None:
     if risks:
         raise RefusedError(
             "; ".join(hazard.summary for hazard in risks),
-            hint=consent_hint(risks, plan.wish.allow),
+            hint=make_consent_hint(risks, plan.wish.allow),
             details=_first(tuple(item for hazard in risks for item in hazard.items)),
         )
 

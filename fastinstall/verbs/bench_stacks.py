@@ -24,7 +24,7 @@ from fastinstall.model.request import Environment, LinkMode, Request
 from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.observation import ObservationRequest, facts_of, receipt_if_readable, recipe_named
 from fastinstall.observe.session import Session
-from fastinstall.plan.make import index_for, settings_of
+from fastinstall.plan.make import defer_pip_settings, make_index
 from fastinstall.proof.stack_operations import unpack_official_wheel
 from fastinstall.wheelbuild.wheel_cache import CachedWheel
 from fastinstall.wheelbuild.wheel_files import unpack_wheel
@@ -86,7 +86,7 @@ def make_bench_execution_context(context: BenchContext, *, offline: bool) -> Exe
     session = context.session
     return ExecutionContext(
         recipe=recipe_named(session, wish.recipe),
-        index=index_for(session, wish, settings_of(session, context.python)),
+        index=make_index(session, wish, defer_pip_settings(session, context.python)),
         cache=session.own_cache(),
         variables=session.variables,
         emit=session.emit,

@@ -52,7 +52,7 @@ from fastinstall.observe.installed_pins import is_of_pixi, refuse_unpinnable
 from fastinstall.observe.observation import ObservationRequest, facts_of, read_recorded_recipe, receipt_of, recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.pins.recognition import project_of
-from fastinstall.plan.make import engine_of
+from fastinstall.plan.make import make_engine
 from fastinstall.plan.risks import refuse_if_protected
 
 _REMOVAL = "guard remove"
@@ -228,7 +228,7 @@ def bring_package(
     """
     prefix = Path(facts.environment.prefix)
     tool = find_conda(session.variables, prefix) if receipt.engine is CondaInstaller.CONDA else None
-    engine = engine_of(session, receipt.engine, tool, offline=True)
+    engine = make_engine(session, receipt.engine, tool, offline=True)
     root = transaction.stage / _STAGED
     engine.link([guard], root, prefix=prefix)
     transaction.perform(tuple(list_linked_moves(prefix, root, kept=f"stage/{_STAGED}")))

@@ -19,7 +19,7 @@ from fastinstall.core.messages import quote
 from fastinstall.core.values import document, dump
 from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.session import Session
-from fastinstall.plan.make import plan
+from fastinstall.plan.make import plan_setup
 from fastinstall.plan.plan import Plan
 from fastinstall.steps.create_environment import CreateEnvironment
 from fastinstall.verbs.answers import forget
@@ -36,7 +36,7 @@ def run(arguments: Namespace, context: Context) -> int:
 
         agreed = ask_for_plan(session, target, wish, context.console)
     else:
-        agreed = plan(session, target, wish)
+        agreed = plan_setup(session, target, wish)
         if arguments.dry_run:
             if Path(agreed.environment.prefix).is_dir():
                 tell_interruptions(session, agreed.environment, context)

@@ -32,7 +32,7 @@ from fastinstall.model.request import Request
 from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.observation import recipe_named
 from fastinstall.observe.session import Session
-from fastinstall.plan.make import facts_for, plan
+from fastinstall.plan.make import observe_facts, plan_setup
 from fastinstall.plan.plan import Plan
 from fastinstall.verbs import answers
 from fastinstall.verbs.answers import Answers
@@ -143,7 +143,7 @@ def _open_conversation(
     """Look at the target and show what was found."""
     asker, console = person
     recover_first(session, target)
-    facts = facts_for(session, target, recipe_named(session, wish.recipe))
+    facts = observe_facts(session, target, recipe_named(session, wish.recipe))
     console.talk(facts_text(facts, console.err))
     return RememberedAnswers(
         talk=WizardConversation(session=session, target=target, facts=facts, asker=asker, console=console), before=wish
@@ -199,7 +199,7 @@ class _Conversation:
         return self._planned(self.memory.before)
 
     def _planned(self, wish: Request) -> Plan:
-        return plan(self._talk.session, self._talk.target, wish)
+        return plan_setup(self._talk.session, self._talk.target, wish)
 
     def _asked(self, made: Plan) -> str:
         answers = [_PROCEED, _CUSTOMIZE, *([_BACK] if self.may_go_back else []), _CANCEL]
