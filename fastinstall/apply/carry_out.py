@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from fastinstall.apply.orchestrator import Observers, execute
+from fastinstall.apply.orchestrator import Observers, execute_plan
 from fastinstall.apply.recovery import (
     clear_cut_creation,
     lock_recovered_environment,
@@ -26,7 +26,7 @@ from fastinstall.core.messages import fix_command, quote
 from fastinstall.core.values import document, immutable
 from fastinstall.doctor.examine import Examination, examine, judge
 from fastinstall.doctor.registry import check_names
-from fastinstall.guard.status import renew
+from fastinstall.guard.status import renew_guard_files
 from fastinstall.index.execution import CondaEngine, ExecutionContext
 from fastinstall.journal.snapshot import read_environment_history
 from fastinstall.journal.store import make_stamp
@@ -49,13 +49,13 @@ from fastinstall.observe.observation import (
     recipe_named,
 )
 from fastinstall.observe.session import Session
-from fastinstall.plan.make import engine_of, index_for, settings_of
-from fastinstall.plan.make import plan as make_plan
+from fastinstall.plan.make import defer_pip_settings, make_engine, make_index
+from fastinstall.plan.make import plan_setup as make_plan
 from fastinstall.plan.plan import Plan
 from fastinstall.plan.satisfied import is_for_guard_alone
 from fastinstall.steps.change_conda_packages import ChangeCondaPackages
 from fastinstall.steps.create_environment import CreateEnvironment
-from fastinstall.steps.kinds import get_required_step, step_of
+from fastinstall.steps.kinds import find_step, get_required_step
 from fastinstall.steps.make_conda_packages import MakeCondaPackages
 from fastinstall.steps.pin_project import PinProject
 from fastinstall.steps.verify import Verify, refuse_errors
@@ -108,18 +108,20 @@ def carry_out(session: Session, plan: Plan) -> SetupOutcome:
         DamagedError: something failed, and could not be undone.
     """
     if not plan.steps:
-        return SetupOutcome(plan=plan, receipt=_unchanged(plan))
+        return SetupOutcome(plan=plan, receipt=_require_receipt(plan))
     prefix = Path(plan.environment.prefix)
     with report_late_interruptions(prefix, plan.verb):
         if is_for_guard_alone(plan):
             outcome = SetupOutcome(plan=plan, receipt=renew_guard(session, plan))
         else:
             recipe = recipe_named(session, plan.wish.recipe)
-            done = execute(plan, make_execution_context(session, plan, recipe), _observers(session, plan, recipe))
+            done = execute_plan(
+                plan, make_execution_context(session, plan, recipe), _make_observers(session, plan, recipe)
+            )
             remember(session, plan.environment)
             session.emit(Noted(message=f"PIL was swapped in {done.window_ns / 1e6:.2f} ms"))
             outcome = SetupOutcome(plan=plan, receipt=done.receipt, after=done.after)
-        _tell_what_is_held(session, prefix)
+        _warn_about_held_bytes(session, prefix)
         return outcome
 
 
@@ -171,7 +173,7 @@ def examine_result(session: Session, outcome: SetupOutcome) -> EnvironmentReport
         return None
 
 
-def _tell_what_is_held(session: Session, prefix: Path) -> None:
+def _warn_about_held_bytes(session: Session, prefix: Path) -> None:
     past = read_environment_history(prefix, sized=True)
     sentence = warn_about_held_bytes(past.setups, past.held_bytes or 0, prefix)
     if sentence is not None:
@@ -180,11 +182,11 @@ def _tell_what_is_held(session: Session, prefix: Path) -> None:
 
 def make_execution_context(session: Session, plan: Plan, recipe: Recipe) -> ExecutionContext:
     """The tools for a plan."""
-    create = step_of(plan.steps, CreateEnvironment)
+    create = find_step(plan.steps, CreateEnvironment)
     python = Path(create.python if create is not None else plan.environment.python)
     return ExecutionContext(
         recipe=recipe,
-        index=index_for(session, plan.wish, settings_of(session, python)),
+        index=make_index(session, plan.wish, defer_pip_settings(session, python)),
         cache=session.own_cache(),
         variables=session.variables,
         emit=session.emit,
@@ -192,11 +194,11 @@ def make_execution_context(session: Session, plan: Plan, recipe: Recipe) -> Exec
         cpu=observe_cpu(
             allowed_cores=len(os.sched_getaffinity(0)), tunables=session.variables.get("GLIBC_TUNABLES", "")
         ),
-        engine=_engine(session, plan),
+        engine=_choose_engine(session, plan),
     )
 
 
-def _engine(session: Session, plan: Plan) -> CondaEngine | None:
+def _choose_engine(session: Session, plan: Plan) -> CondaEngine | None:
     """Who installs conda packages, where the plan has any."""
     steps = (step for step in plan.steps if isinstance(step, MakeCondaPackages | ChangeCondaPackages))
     named = next((step.engine for step in steps), None)
@@ -205,10 +207,10 @@ def _engine(session: Session, plan: Plan) -> CondaEngine | None:
     from fastinstall.observe.conda.condarc import find_conda  # noqa: PLC0415 (likewise)
 
     tool = find_conda(session.variables, Path(plan.environment.prefix))
-    return engine_of(session, named, tool, offline=plan.wish.offline)
+    return make_engine(session, named, tool, offline=plan.wish.offline)
 
 
-def _observers(session: Session, plan: Plan, recipe: Recipe) -> Observers:
+def _make_observers(session: Session, plan: Plan, recipe: Recipe) -> Observers:
     request = ObservationRequest(recipe=recipe, runtime=True)
 
     def before(interpreter: Interpreter) -> Facts:
@@ -222,14 +224,14 @@ def _observers(session: Session, plan: Plan, recipe: Recipe) -> Observers:
         return judge(session, seen, receipt, recipe, checks)
 
     def finish(transaction: Transaction, receipt: Receipt) -> None:
-        step = step_of(plan.steps, PinProject)
+        step = find_step(plan.steps, PinProject)
         if step is not None:
             step.pin(session, plan.environment, receipt, transaction)
 
     return Observers(before=before, after=after, judge=judged, finish=finish)
 
 
-def _unchanged(plan: Plan) -> Receipt:
+def _require_receipt(plan: Plan) -> Receipt:
     receipt = receipt_of(plan.environment)
     if receipt is None:
         raise RefusedError("the plan has no steps, and nothing is set up here", hint="make it again: fastinstall plan")
@@ -237,7 +239,7 @@ def _unchanged(plan: Plan) -> Receipt:
 
 
 def renew_guard(session: Session, plan: Plan) -> Receipt:
-    """Renew the start-up guard, as `rules.guard_plan` has planned it.
+    """Renew the start-up guard, as `plan.satisfied.plan_guard_alone` has planned it.
 
     Returns:
         The receipt of the stack, which stays as it is.
@@ -257,7 +259,7 @@ def renew_guard(session: Session, plan: Plan) -> Receipt:
             raise RefusedError("PIL has changed since the plan was made", hint=fix_command(prefix))
         site_packages = facts.interpreter.site_packages
         with begin(store, document("plan", plan), site_packages=site_packages, stamp=make_stamp()) as transaction:
-            renew(store, facts, receipt, transaction)
+            renew_guard_files(store, facts, receipt, transaction)
             after = facts_of(session, plan.environment, request)
             checks = get_required_step(plan.steps, Verify).checks
             refuse_errors(judge(session, after, receipt, request.recipe, checks).findings)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import field, replace
 from pathlib import Path
 
-from fastinstall.apply.recovery import done_already
+from fastinstall.apply.recovery import report_interruption_after_completion
 from fastinstall.core import foreign
 from fastinstall.core.errors import DocumentError, FastinstallError
 from fastinstall.core.events import Event, Progressed, RemainingTime, Started
@@ -22,7 +22,7 @@ from fastinstall.core.values import digest, document, dump, immutable, open_docu
 from fastinstall.observe.session import Session
 from fastinstall.plan.plan import Plan
 from fastinstall.steps.build import Build
-from fastinstall.steps.kinds import Preparing, step_of
+from fastinstall.steps.kinds import Preparing, find_step
 from fastinstall.steps.make_conda_packages import MakeCondaPackages
 from fastinstall.steps.prove import Prove
 
@@ -125,7 +125,7 @@ def forecast_setup(plan: Plan, durations: Durations, identity: str) -> SetupFore
 
 def describe_build_subject(plan: Plan) -> str:
     """What is built, as the names of remembered phases begin: recipe and levels."""
-    build = step_of(plan.steps, Build)
+    build = find_step(plan.steps, Build)
     return f"{build.recipe} {','.join(build.levels)}" if build is not None else plan.verb
 
 
@@ -136,10 +136,10 @@ def phase_of(event: Started) -> str | None:
     return _STAGES.get(event.stage)
 
 
-def remaining(seen: SetupForecast, moment: Moment) -> RemainingTime:
+def estimate_remaining_time(seen: SetupForecast, moment: Moment) -> RemainingTime:
     """What is left, in a phase and after it."""
     names = list(seen.phases)
-    later = _after(names, moment.phase)
+    later = _list_later_phases(names, moment.phase)
     rest = sum(seen.phases[name] for name in later)
     expected = seen.phases.get(moment.phase, 0.0)
     if moment.share >= _LEAST_SHARE:
@@ -151,14 +151,14 @@ def remaining(seen: SetupForecast, moment: Moment) -> RemainingTime:
     return RemainingTime(seconds=max(left + rest, _LEAST), measured=seen.measured)
 
 
-def _after(names: Sequence[str], phase: str) -> Sequence[str]:
+def _list_later_phases(names: Sequence[str], phase: str) -> Sequence[str]:
     order = list(USUAL)
     place = order.index(phase) if phase in order else -1
     return [name for name in names if order.index(name) > place]
 
 
 def _list_needed_phases(plan: Plan, in_cache: bool) -> frozenset[str]:  # noqa: FBT001 (a fact, and no option)
-    build = step_of(plan.steps, Build)
+    build = find_step(plan.steps, Build)
     if build is None:
         return frozenset({"finish"})
     proving = [step for step in plan.steps if isinstance(step, Prove)]
@@ -199,15 +199,15 @@ def announce_eta(session: Session, plan: Plan) -> Iterator[Session]:
     except BaseException:
         session.emit(over)
         raise
-    with done_already(plan.environment.prefix, plan.verb):
+    with report_interruption_after_completion(plan.environment.prefix, plan.verb):
         session.emit(over)
         if plan.steps:
-            _keep(session, plan, teller.took())
+            _write_durations(session, plan, teller.measure_phases())
 
 
 def estimate_durations(session: Session, plan: Plan) -> SetupForecast:
     """What carrying out a plan will take, before it begins."""
-    return forecast_setup(plan, _read(session.directories.cache / FILE), _identity(plan))
+    return forecast_setup(plan, _read_durations(session.directories.cache / FILE), _compute_identity(plan))
 
 
 class _Teller:
@@ -224,24 +224,24 @@ class _Teller:
     def __call__(self, event: Event) -> None:
         self._emit(event)
         with self._lock:
-            told = self._told(event)
+            told = self._answer_event(event)
         if told is not None:
             self._emit(told)
 
-    def took(self) -> dict[str, float]:
+    def measure_phases(self) -> dict[str, float]:
         """Seconds of each phase: up to the one after it."""
         edges = [*self._begun.values(), self._clock()]
         return {name: end - start for name, start, end in zip(self._begun, edges, edges[1:], strict=False)}
 
-    def _told(self, event: Event) -> RemainingTime | None:
+    def _answer_event(self, event: Event) -> RemainingTime | None:
         if isinstance(event, Started):
-            return self._started(event)
+            return self._begin_phase(event)
         if isinstance(event, Progressed) and self._phase and event.total:
             # Elsewhere several works of one phase are counted apart.
-            return self._left(event.done / event.total if event.stage == self._phase in _COUNTED else 0.0)
+            return self._estimate_rest(event.done / event.total if event.stage == self._phase in _COUNTED else 0.0)
         return None
 
-    def _started(self, event: Started) -> RemainingTime | None:
+    def _begin_phase(self, event: Started) -> RemainingTime | None:
         if event.stage == "index":  # another version is looked for: all begins again
             self._phase = ""
             self._begun.clear()
@@ -251,17 +251,17 @@ class _Teller:
         if phase not in self._begun:
             self._begun[phase] = self._clock()
             self._phase = phase
-        return self._left(0.0)
+        return self._estimate_rest(0.0)
 
-    def _left(self, share: float) -> RemainingTime:
+    def _estimate_rest(self, share: float) -> RemainingTime:
         elapsed = self._clock() - self._begun[self._phase]
-        return remaining(self._seen, Moment(phase=self._phase, elapsed=elapsed, share=share))
+        return estimate_remaining_time(self._seen, Moment(phase=self._phase, elapsed=elapsed, share=share))
 
 
-def _keep(session: Session, plan: Plan, took: dict[str, float]) -> None:
+def _write_durations(session: Session, plan: Plan, took: dict[str, float]) -> None:
     """Add what was measured; that it cannot be written is no reason to stop."""
     file = session.directories.cache / FILE
-    was = _read(file)
+    was = _read_durations(file)
     made = "compile" in took
     measured = {
         f"{describe_build_subject(plan)} {name}": round(seconds, 2)
@@ -269,18 +269,18 @@ def _keep(session: Session, plan: Plan, took: dict[str, float]) -> None:
         if made or name not in MAKING  # from the cache they take no time
     }
     phases = dict(list({**was.phases, **measured}.items())[-_KEPT:])
-    built = tuple(dict.fromkeys((*was.built, *filter(None, [_identity(plan)]))))[-_KEPT:]
+    built = tuple(dict.fromkeys((*was.built, *filter(None, [_compute_identity(plan)]))))[-_KEPT:]
     with contextlib.suppress(OSError, FastinstallError):
         text = dump(document("durations", replace(was, phases=phases, built=built)))
         write_text(session.own_cache() / FILE, text, durable=False)
 
 
-def _identity(plan: Plan) -> str:
-    build = step_of(plan.steps, Build)
+def _compute_identity(plan: Plan) -> str:
+    build = find_step(plan.steps, Build)
     return digest(replace(build, jobs=0, reason="", cached="")) if build is not None else ""
 
 
-def _read(file: Path) -> Durations:
+def _read_durations(file: Path) -> Durations:
     try:
         return open_document(Durations, "durations", json_data(foreign.read_text(file)), file=file)
     except (OSError, ValueError, DocumentError):

@@ -61,11 +61,11 @@ class ForeignChangeWatch:
         self._prefix = prefix
         self._site_packages = site_packages
         self._names = frozenset(names)
-        self._standing = self._look()
+        self._standing = self._observe_snapshot()
 
-    def look_again(self) -> None:
+    def accept_changes(self) -> None:
         """What stands there now is as it should be: we have changed it ourselves."""
-        self._standing = self._look()
+        self._standing = self._observe_snapshot()
 
     def refuse_changes(self) -> None:
         """Refuse where what is about to be replaced is not what was observed, or is being changed.
@@ -73,17 +73,17 @@ class ForeignChangeWatch:
         Raises:
             RefusedError: it is not; names what changed, and who did it where that is known.
         """
-        paths = self._changed()
+        paths = self._find_changed_paths()
         if paths:
             again = f"fastinstall setup --prefix {quote(self._prefix)}"
             raise RefusedError(
-                f"{self._prefix}: {self._culprits(paths)} has changed {abbreviate_paths(paths)} meanwhile",
+                f"{self._prefix}: {self._name_culprits(paths)} has changed {abbreviate_paths(paths)} meanwhile",
                 hint=f"nothing was swapped; once it has ended, look and do it again: {again}",
             )
         refuse_concurrent_installers(self._prefix)
 
     @contextmanager
-    def holding_on(self, emit: Emit = ignore) -> Iterator[None]:
+    def require_unchanged(self, emit: Emit = ignore) -> Iterator[None]:
         """Require that what was swapped in is still there as it was, at the end of the block or where it fails.
 
         Another program that has overrun it may finish, for a while, before anything is undone under its hands.
@@ -94,36 +94,38 @@ class ForeignChangeWatch:
         try:
             yield
         except Exception as error:
-            self._refuse_overrun(emit, error)
+            self._refuse_takeover(emit, error)
             raise
-        self._refuse_overrun(emit, None)
+        self._refuse_takeover(emit, None)
 
-    def warn(self, emit: Emit) -> None:
+    def warn_about_installers(self, emit: Emit) -> None:
         """Say so where another program is at work by now: what it is about to do may replace the stack."""
         rivals = observe_concurrent_installers(self._prefix)
         if rivals:
             look = f"fastinstall doctor --prefix {quote(self._prefix)}"
             emit(Noted(message=f"{describe_concurrent_installers(rivals)}; once it has ended: {look}", warning=True))
 
-    def _refuse_overrun(self, emit: Emit, cause: Exception | None) -> None:
-        paths = self._changed()
+    def _refuse_takeover(self, emit: Emit, cause: Exception | None) -> None:
+        paths = self._find_changed_paths()
         if paths:
-            message = f"{self._prefix}: {self._culprits(paths)} has changed {abbreviate_paths(paths)} after the swap"
-            self._outwait(emit)
+            message = (
+                f"{self._prefix}: {self._name_culprits(paths)} has changed {abbreviate_paths(paths)} after the swap"
+            )
+            self._wait_for_installers(emit)
             raise FailedError(message, hint=f"fastinstall doctor --prefix {quote(self._prefix)}") from cause
 
-    def _look(self) -> dict[str, str]:
+    def _observe_snapshot(self) -> dict[str, str]:
         return observe_pil_snapshot(self._prefix, self._site_packages, self._names)
 
-    def _changed(self) -> tuple[str, ...]:
-        return find_changed_paths(self._standing, self._look())
+    def _find_changed_paths(self) -> tuple[str, ...]:
+        return find_changed_paths(self._standing, self._observe_snapshot())
 
-    def _culprits(self, paths: tuple[str, ...]) -> str:
+    def _name_culprits(self, paths: tuple[str, ...]) -> str:
         return describe_responsible_programs(
             observe_concurrent_installers(self._prefix), installers(self._prefix, paths)
         )
 
-    def _outwait(self, emit: Emit) -> None:
+    def _wait_for_installers(self, emit: Emit) -> None:
         rivals, deadline = observe_concurrent_installers(self._prefix), time.monotonic() + _PATIENCE
         if rivals:
             emit(

@@ -38,7 +38,7 @@ from fastinstall.steps.build import Build
 from fastinstall.steps.change_conda_packages import ChangeCondaPackages
 from fastinstall.steps.create_environment import CreateEnvironment
 from fastinstall.steps.install_guard import InstallGuard
-from fastinstall.steps.kinds import Recording, Step, get_required_step, step_of
+from fastinstall.steps.kinds import Recording, Step, find_step, get_required_step
 from fastinstall.steps.make_conda_packages import MakeCondaPackages
 from fastinstall.steps.prove import Prove
 from fastinstall.steps.swap import Swap
@@ -145,7 +145,7 @@ class StagedStack:
     origin: MergeSources
 
 
-def execute(plan: Plan, context: ExecutionContext, observers: Observers) -> CompletedPlan:
+def execute_plan(plan: Plan, context: ExecutionContext, observers: Observers) -> CompletedPlan:
     """Carry out a plan that was consented to.
 
     Args:
@@ -159,7 +159,7 @@ def execute(plan: Plan, context: ExecutionContext, observers: Observers) -> Comp
         DamagedError: something failed, and could not be undone.
     """
     prefix = Path(plan.environment.prefix)
-    create = step_of(plan.steps, CreateEnvironment)
+    create = find_step(plan.steps, CreateEnvironment)
     with (
         _explain_system_errors(prefix),
         create.hold_place() if create else nullcontext(),
@@ -167,7 +167,7 @@ def execute(plan: Plan, context: ExecutionContext, observers: Observers) -> Comp
         create.create(make_stamp().at) if create else nullcontext(),
     ):
         interpreter = observe_interpreter(Path(plan.environment.python))
-        watch = _watch(plan, interpreter)
+        watch = _watch_environment(plan, interpreter)
         built = None if _builds_upon_changes(plan.steps) else build_wheel(plan.steps, interpreter, context)
         before = _observe_replaced(plan, observers, watch, interpreter)
         if built is not None:
@@ -178,13 +178,13 @@ def execute(plan: Plan, context: ExecutionContext, observers: Observers) -> Comp
         stamp, store = make_stamp(), JournalStore(prefix)
         with begin(store, document("plan", plan), site_packages=interpreter.site_packages, stamp=stamp) as transaction:
             staged = _stage_stack(work, built, transaction)
-            _swap(work, staged.tree, transaction)
-            with watch.holding_on(context.emit):
+            _swap_stack(work, staged.tree, transaction)
+            with watch.require_unchanged(context.emit):
                 _write_records(work, staged, transaction)
                 receipt, after = _verify_result(work, staged, stamp)
                 observers.finish(transaction, receipt)
             transaction.commit(receipt)
-        watch.warn(context.emit)
+        watch.warn_about_installers(context.emit)
         return CompletedPlan(receipt=receipt, after=after, window_ns=transaction.window_ns)
 
 
@@ -222,7 +222,7 @@ def _stage_wheel(work: _Work, built: BuildResult, transaction: Transaction) -> S
         FailedError: it does not work, computes something else than it should, or lacks a feature that is in use.
     """
     plan, before, context = work.plan, work.before, work.context
-    tree = _lay_out(work, built, transaction)
+    tree = _lay_out_tree(work, built, transaction)
     stage, python = tree.site_packages, Path(before.interpreter.executable)
     core = describe_core(stage, before.interpreter, context.recipe.expect.symbols)
     proof = get_required_step(plan.steps, Prove)
@@ -234,7 +234,7 @@ def _stage_wheel(work: _Work, built: BuildResult, transaction: Transaction) -> S
     ours = MeasuredPil(label=f"{build.distribution} {build.version}", python=python, stage=stage)
     speed = proof.time(ours, built, before, context)
     version = stack_version(stage)
-    guard = step_of(plan.steps, InstallGuard)
+    guard = find_step(plan.steps, InstallGuard)
     if guard is not None:
         guard.stage(stage, core, version, python)
     return StagedStack(
@@ -248,9 +248,9 @@ def _stage_wheel(work: _Work, built: BuildResult, transaction: Transaction) -> S
     )
 
 
-def _lay_out(work: _Work, built: BuildResult, transaction: Transaction) -> StagedTree:
+def _lay_out_tree(work: _Work, built: BuildResult, transaction: Transaction) -> StagedTree:
     """Unpack the wheel, or have it linked as conda packages."""
-    making = step_of(work.plan.steps, MakeCondaPackages)
+    making = find_step(work.plan.steps, MakeCondaPackages)
     if making is None:
         work.context.emit(Started(stage="stage", message=f"staging {built.wheel.name}"))
         metadata = stage_wheel(built.wheel, transaction.stage, work.before.interpreter)
@@ -259,27 +259,27 @@ def _lay_out(work: _Work, built: BuildResult, transaction: Transaction) -> Stage
     return StagedTree(site_packages=linked.site_packages, metadata=linked.metadata, linked=linked)
 
 
-def _swap(work: _Work, tree: StagedTree, transaction: Transaction) -> None:
+def _swap_stack(work: _Work, tree: StagedTree, transaction: Transaction) -> None:
     """The renames, unless what they replace is not what was observed."""
     work.context.emit(Started(stage="swap", message="swapping it in"))
     linked = tree.linked.root if tree.linked is not None else None
     moves = get_required_step(work.plan.steps, Swap).list_moves(tree.site_packages, linked, work.before)
     work.watch.refuse_changes()
     transaction.perform(moves)
-    work.watch.look_again()
+    work.watch.accept_changes()
 
 
 def _verify_result(work: _Work, staged: StagedStack, stamp: Stamp) -> tuple[Receipt, Facts]:
     """The receipt, where doctor's checks find no error, and what they looked at."""
     work.context.emit(Started(stage="verify", message="running doctor's checks on it"))
     after = work.observers.after(work.interpreter)
-    receipt = replace(receipt_for(work.plan, staged, work.before, stamp), jpeg=find_loaded_jpeg(after))
+    receipt = replace(make_receipt(work.plan, staged, work.before, stamp), jpeg=find_loaded_jpeg(after))
     checks = get_required_step(work.plan.steps, Verify).checks
     refuse_errors(work.observers.judge(after, receipt, checks).findings)
     return receipt, after
 
 
-def _watch(plan: Plan, interpreter: Interpreter) -> ForeignChangeWatch:
+def _watch_environment(plan: Plan, interpreter: Interpreter) -> ForeignChangeWatch:
     swap = get_required_step(plan.steps, Swap)
     names = (*swap.entries, swap.installs, *GUARD_ENTRIES)
     return ForeignChangeWatch(Path(plan.environment.prefix), Path(interpreter.site_packages), names)
@@ -308,7 +308,7 @@ def _change_others(work: _Work, transaction: Transaction) -> None:
         if isinstance(step, ChangeCondaPackages):
             work.watch.refuse_changes()
             step.change_packages(work.prefix, transaction, work.context)
-            work.watch.look_again()
+            work.watch.accept_changes()
 
 
 def _write_records(work: _Work, staged: StagedStack, transaction: Transaction) -> None:
@@ -333,7 +333,7 @@ def _explain_system_errors(prefix: Path) -> Iterator[None]:
         raise FailedError(files.reason(error, prefix), hint=files.advice(error, prefix)) from error
 
 
-def receipt_for(plan: Plan, staged: StagedStack, before: Facts, stamp: Stamp) -> Receipt:
+def make_receipt(plan: Plan, staged: StagedStack, before: Facts, stamp: Stamp) -> Receipt:
     """The receipt of a transaction.
 
     Args:
@@ -368,7 +368,7 @@ def receipt_for(plan: Plan, staged: StagedStack, before: Facts, stamp: Stamp) ->
         features=staged.runtime.features,
         speed=staged.speed,
         previous=", ".join(owners),
-        engine=_engine(plan),
+        engine=_find_engine(plan),
         conda=staged.tree.linked.stack if staged.tree.linked is not None else None,
     )
 
@@ -379,6 +379,6 @@ def find_loaded_jpeg(facts: Facts) -> LoadedLibrary | None:
     return next((library for library in libraries if library.is_called_libjpeg), None)
 
 
-def _engine(plan: Plan) -> CondaInstaller:
-    making = step_of(plan.steps, MakeCondaPackages)
+def _find_engine(plan: Plan) -> CondaInstaller:
+    making = find_step(plan.steps, MakeCondaPackages)
     return making.engine if making is not None else CondaInstaller.PIP

@@ -61,9 +61,9 @@ def build_wheel(steps: Sequence[Step], interpreter: Interpreter, context: Execut
     """
     fetched = fetch_inputs(steps, context)
     reference = get_required_step(steps, Prove).reference
-    ground = ProofContext(interpreter=interpreter, cpu=context.cpu, reference=reference)
+    proof_context = ProofContext(interpreter=interpreter, cpu=context.cpu, reference=reference)
     step = get_required_step(steps, Build)
-    return make_proven(step, lambda each: each.make(interpreter, fetched, context), ground, context)
+    return make_proven_wheel(step, lambda each: each.make(interpreter, fetched, context), proof_context, context)
 
 
 Make = Callable[[Build], BuildResult]
@@ -84,13 +84,13 @@ class ProofContext:
     reference: Artefact | None
 
 
-def make_proven(step: Build, make: Make, ground: ProofContext, context: ExecutionContext) -> BuildResult:
+def make_proven_wheel(step: Build, make: Make, proof_context: ProofContext, context: ExecutionContext) -> BuildResult:
     """Make the wheel; where the recipe merges, prove it, and make it again without the parts that fail.
 
     Args:
         step: what to build.
         make: makes a wheel of a step.
-        ground: where it is proven.
+        proof_context: where it is proven.
         context: tools.
 
     Raises:
@@ -103,41 +103,43 @@ def make_proven(step: Build, make: Make, ground: ProofContext, context: Executio
     while True:
         try:
             built = make(step)
-            _require_proof(step, built, ground, context)
+            _require_proof(step, built, proof_context, context)
         except UnprovenError as error:
-            step = _without_guilty(step, kernels, error, context)
+            step = _leave_out_guilty_parts(step, kernels, error, context)
         else:
             return built
 
 
-def subject_of(step: WheelOrder, built: BuildResult, ground: ProofContext) -> ProofSubject:
+def subject_of(step: WheelOrder, built: BuildResult, proof_context: ProofContext) -> ProofSubject:
     """What is proven: a build, on the levels that this machine can run."""
-    interpreter = ground.interpreter
-    here = rank(ground.cpu.level)
+    interpreter = proof_context.interpreter
+    here = rank(proof_context.cpu.level)
     runnable = tuple(level for level in step.levels if not rank(level) or not here or rank(level) <= here)
     return ProofSubject(
         wheel_sha256=built.sha256,
-        reference_sha256=ground.reference.sha256 if ground.reference is not None else "",
+        reference_sha256=proof_context.reference.sha256 if proof_context.reference is not None else "",
         python=f"{interpreter.version} {interpreter.abi}",
-        cpu=ground.cpu.name,
+        cpu=proof_context.cpu.name,
         levels=runnable,
     )
 
 
-def trial_of(subject: ProofSubject, tree: Path, ground: ProofContext, context: ExecutionContext) -> "QuickProof":
+def prepare_trial(
+    subject: ProofSubject, tree: Path, proof_context: ProofContext, context: ExecutionContext
+) -> "QuickProof":
     """What is put to the proof: every level of an unpacked build, beside the official wheel."""
     from fastinstall.proof.quick import QuickProof  # noqa: PLC0415 (not where the proof is on record)
 
     return QuickProof(
         subject=subject,
-        levels=tuple(_stacks(subject.levels, _stack("", tree, ground, context))),
-        reference=_official(ground, context),
+        levels=tuple(_make_stacks_of_levels(subject.levels, _make_stack("", tree, proof_context, context))),
+        reference=_make_official_stack(proof_context, context),
         kept=context.cache / "proofs" / "outcomes",
         emit=context.emit,
     )
 
 
-def _without_guilty(step: Build, kernels: Kernels, error: UnprovenError, context: ExecutionContext) -> Build:
+def _leave_out_guilty_parts(step: Build, kernels: Kernels, error: UnprovenError, context: ExecutionContext) -> Build:
     guilty = find_guilty_parts(kernels, files=error.files, operations=error.operations)
     fresh = tuple(name for name in guilty if name not in step.without)
     if not fresh or step.prebuilt is not None:
@@ -149,34 +151,36 @@ def _without_guilty(step: Build, kernels: Kernels, error: UnprovenError, context
     return replace(step, without=(*step.without, *fresh))
 
 
-def _require_proof(step: Build, built: BuildResult, ground: ProofContext, context: ExecutionContext) -> None:
-    if ground.reference is None and step.prebuilt is not None:
+def _require_proof(step: Build, built: BuildResult, proof_context: ProofContext, context: ExecutionContext) -> None:
+    if proof_context.reference is None and step.prebuilt is not None:
         return  # made and proven elsewhere; its operations are run on the stage all the same
-    subject = subject_of(step, built, ground)
+    subject = subject_of(step, built, proof_context)
     kept = context.cache / "proofs" / f"{digest((subject, __version__))}.json"
-    if _read(kept) is not None:
+    if _read_proof(kept) is not None:
         return
     with wheel_cache.reserve_cache_key(context.cache, f"proof-{kept.stem}", context.emit, "proves the same wheel"):
-        if _read(kept) is None:
-            proof = _run_proof(subject, built, ground, context)
+        if _read_proof(kept) is None:
+            proof = _run_proof(subject, built, proof_context, context)
             if not proof.holds:
-                raise _unproven(step, proof)
+                raise _make_unproven_error(step, proof)
             files.write_text(kept, dump(document("proof", proof)))
 
 
-def _run_proof(subject: ProofSubject, built: BuildResult, ground: ProofContext, context: ExecutionContext) -> Proof:
+def _run_proof(
+    subject: ProofSubject, built: BuildResult, proof_context: ProofContext, context: ExecutionContext
+) -> Proof:
     from fastinstall.proof.quick import run_quick_proof  # noqa: PLC0415 (likewise)
     from fastinstall.wheelbuild.wheel_files import unpack_wheel  # noqa: PLC0415 (not where the proof is on record)
 
     context.emit(Started(stage="prove", message=f"proving {built.wheel.name}"))
     with files.temporary_directory("proof", within=context.cache / "tmp") as space:
         unpack_wheel(built.wheel, space / "tree")
-        proof = run_quick_proof(trial_of(subject, space / "tree", ground, context))
+        proof = run_quick_proof(prepare_trial(subject, space / "tree", proof_context, context))
     context.emit(Finished(stage="prove", message="compared with the official wheel", seconds=proof.seconds))
     return proof
 
 
-def _stacks(levels: Sequence[str], whole: "ProofStack") -> Iterator["ProofStack"]:
+def _make_stacks_of_levels(levels: Sequence[str], whole: "ProofStack") -> Iterator["ProofStack"]:
     """The same tree for each level; the loader is kept from a higher one than is meant."""
     for level in levels:
         hidden = tunable_for(level) if level != levels[-1] else ""
@@ -184,24 +188,24 @@ def _stacks(levels: Sequence[str], whole: "ProofStack") -> Iterator["ProofStack"
         yield stack.with_tunables(hidden) if hidden else stack
 
 
-def _official(ground: ProofContext, context: ExecutionContext) -> "ProofStack | None":
-    wheel = ground.reference
+def _make_official_stack(proof_context: ProofContext, context: ExecutionContext) -> "ProofStack | None":
+    wheel = proof_context.reference
     if wheel is None:
         return None
-    stack = _stack(f"{wheel.name} {wheel.version}", unpack_official_wheel(wheel, context), ground, context)
-    interpreter = ground.interpreter
-    decisive = (wheel.sha256, interpreter.version, interpreter.abi, ground.cpu.name, ground.cpu.level)
+    stack = _make_stack(f"{wheel.name} {wheel.version}", unpack_official_wheel(wheel, context), proof_context, context)
+    interpreter = proof_context.interpreter
+    decisive = (wheel.sha256, interpreter.version, interpreter.abi, proof_context.cpu.name, proof_context.cpu.level)
     return replace(stack, identity=digest(decisive) if wheel.sha256 else "")
 
 
-def _stack(label: str, tree: Path, ground: ProofContext, context: ExecutionContext) -> "ProofStack":
+def _make_stack(label: str, tree: Path, proof_context: ProofContext, context: ExecutionContext) -> "ProofStack":
     from fastinstall.proof.runs import ProofStack  # noqa: PLC0415 (not where the proof is on record)
 
-    python = Path(ground.interpreter.executable)
+    python = Path(proof_context.interpreter.executable)
     return ProofStack(label=label, python=python, tree=tree, variables=context.variables)
 
 
-def _unproven(step: Build, proof: Proof) -> UnprovenError:
+def _make_unproven_error(step: Build, proof: Proof) -> UnprovenError:
     failed = [check for check in proof.checks if check.status is ProofStatus.FAILED]
     version = step.source.version if step.source is not None else step.version
     return UnprovenError(
@@ -212,7 +216,7 @@ def _unproven(step: Build, proof: Proof) -> UnprovenError:
     )
 
 
-def _read(path: Path) -> Proof | None:
+def _read_proof(path: Path) -> Proof | None:
     try:
         return open_document(Proof, "proof", json_data(foreign.read_text(path)), file=path)
     except (OSError, ValueError, DocumentError):

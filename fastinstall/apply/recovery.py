@@ -97,7 +97,7 @@ def recover_environment(session: Session, environment: Environment) -> bool:
     prefix = Path(environment.prefix)
     for notice in list_unrecoverable(session, environment):
         session.emit(Noted(message=notice, warning=True))
-    if all(each.cut is UnfinishedRun.FOREIGN_PIN for each in interruptions_of(session, prefix)):
+    if all(each.cut is UnfinishedRun.FOREIGN_PIN for each in find_interruptions(session, prefix)):
         return False
     with lock_recovered_environment(session, environment) as result:
         return bool(result.sentences)
@@ -116,7 +116,9 @@ def clear_cut_creation(session: Session, prefix: Path) -> None:
     with hold_environment_lock(prefix):
         recovered = recover(JournalStore(prefix), conclude=Unpinning(session, prefix))
         if recovered is not None:
-            session.emit(Noted(message=describe_finished_interruption(_as_interruption(recovered)), changed=True))
+            session.emit(
+                Noted(message=describe_finished_interruption(_convert_to_interruption(recovered)), changed=True)
+            )
         strange = snapshot.find_unknown_entries(prefix)
         if strange:
             raise RefusedError(
@@ -127,15 +129,15 @@ def clear_cut_creation(session: Session, prefix: Path) -> None:
     session.emit(Noted(message=describe_cleared_interruption(cut), changed=True))
 
 
-def interruptions_of(session: Session, prefix: Path) -> tuple[Interruption, ...]:
+def find_interruptions(session: Session, prefix: Path) -> tuple[Interruption, ...]:
     """What a dead run left, of the environment and of the pin of its project. Changes nothing."""
     return (*read_environment_history(prefix, sized=False).interruptions, *pin_interruptions(session, prefix))
 
 
-def notices(session: Session, environment: Environment) -> tuple[str, ...]:
+def describe_interruptions(session: Session, environment: Environment) -> tuple[str, ...]:
     """What those have to tell who only look: one sentence for each thing, with the command that mends it."""
     prefix = Path(environment.prefix)
-    return tuple(describe_interruption(each, prefix) for each in interruptions_of(session, prefix))
+    return tuple(describe_interruption(each, prefix) for each in find_interruptions(session, prefix))
 
 
 def list_unrecoverable(session: Session, environment: Environment) -> tuple[str, ...]:
@@ -165,14 +167,14 @@ class Unpinning:
         noted = (Path(act.text.strip()) for act in log.acts if isinstance(act, Adding) and act.path == PROJECT)
         for directory in noted:
             try:
-                if _unpin(directory, self._prefix, self._begun):
+                if _unpin_project(directory, self._prefix, self._begun):
                     self.sentences.append(f"taken back: the pin of {directory}")
             except FastinstallError as error:  # no reason to leave the environment as it is
                 again = unpinning_command(directory, self._prefix)
                 self.sentences.append(f"{error.message}: the pin of {directory} stays; take it back: {again}")
 
 
-def _unpin(directory: Path, prefix: Path, begun: project_pin.UnfinishedPins) -> bool:
+def _unpin_project(directory: Path, prefix: Path, begun: project_pin.UnfinishedPins) -> bool:
     """Take the pin out of a project that an environment notes; whether there was one.
 
     Raises:
@@ -191,7 +193,7 @@ def _unpin(directory: Path, prefix: Path, begun: project_pin.UnfinishedPins) -> 
         return project_pin.take_back(directory, begun)
 
 
-def pin_left_behind(store: JournalStore) -> Iterator[str]:
+def find_pin_left_behind(store: JournalStore) -> Iterator[str]:
     """A sentence where the project that is noted here has no pin any more, or that of another stack than came back."""
     noted, receipt = read_noted_project(store.prefix), receipt_if_readable(store)
     if noted is None or receipt is None or not noted.is_dir():
@@ -219,7 +221,7 @@ def _recover_each(session: Session, store: JournalStore, tell: _Tell, *, force: 
     particulars = (
         ()
         if recovered is None
-        else (describe_finished_interruption(_as_interruption(recovered)), *_particulars(recovered))
+        else (describe_finished_interruption(_convert_to_interruption(recovered)), *_describe_undone_moves(recovered))
     )
     for sentence in particulars:  # directories of ours that nobody looks into are no change
         tell(
@@ -238,16 +240,16 @@ def _recover_each(session: Session, store: JournalStore, tell: _Tell, *, force: 
     if making is not None:
         snapshot.finish(store.prefix)
         tell(describe_finished_interruption(making), changed=False)
-    for sentence in pin_left_behind(store) if recovered is not None else ():
+    for sentence in find_pin_left_behind(store) if recovered is not None else ():
         tell(sentence, changed=False)
     return recovered is not None and recovered.cut in (UnfinishedRun.SETUP, UnfinishedRun.ROLLBACK)
 
 
-def _as_interruption(recovered: Recovered) -> Interruption:
+def _convert_to_interruption(recovered: Recovered) -> Interruption:
     return Interruption(cut=recovered.cut, verb=recovered.verb, at=recovered.at, file=Path(), id=recovered.id)
 
 
-def _particulars(recovered: Recovered) -> Iterator[str]:
+def _describe_undone_moves(recovered: Recovered) -> Iterator[str]:
     yield from (f"kept aside: {path}" for path in recovered.undone.kept)
     yield from (f"could not come back, somebody had removed it: {path}" for path in recovered.undone.lost)
 
@@ -263,17 +265,17 @@ def report_late_interruptions(prefix: Path, verb: str) -> Iterator[None]:
     Raises:
         LateInterruption: instead of the KeyboardInterrupt.
     """
-    before = _holding(prefix)
+    before = _list_held_setups(prefix)
     try:
         yield
     except KeyboardInterrupt as interruption:
-        if _holding(prefix) == before:
+        if _list_held_setups(prefix) == before:
             raise
-        raise _late(prefix, verb) from interruption
+        raise _make_late_interruption(prefix, verb) from interruption
 
 
 @contextlib.contextmanager
-def done_already(prefix: PurePath, verb: str) -> Iterator[None]:
+def report_interruption_after_completion(prefix: PurePath, verb: str) -> Iterator[None]:
     """Raise `InterruptedAfterCompletion` where the block is interrupted: it tells of work that is done.
 
     Args:
@@ -286,15 +288,15 @@ def done_already(prefix: PurePath, verb: str) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt as interruption:
-        raise _late(prefix, verb) from interruption
+        raise _make_late_interruption(prefix, verb) from interruption
 
 
-def _late(prefix: PurePath, verb: str) -> InterruptedAfterCompletion:
+def _make_late_interruption(prefix: PurePath, verb: str) -> InterruptedAfterCompletion:
     look = f"fastinstall doctor --prefix {quote(prefix)}"
     return InterruptedAfterCompletion(
         f"interrupted when the {verb} was done already: the environment is as it is meant to be; see: {look}"
     )
 
 
-def _holding(prefix: Path) -> tuple[str, ...]:
+def _list_held_setups(prefix: Path) -> tuple[str, ...]:
     return read_environment_history(prefix, sized=False).setups

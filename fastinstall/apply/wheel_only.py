@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.apply.carry_out import make_execution_context, request_previous_version
-from fastinstall.apply.proven_wheel import ProofContext, fetch_inputs, make_proven
+from fastinstall.apply.proven_wheel import ProofContext, fetch_inputs, make_proven_wheel
 from fastinstall.cmerge.documents import MergeReport
 from fastinstall.conda.engines.choose import microarchitectures
 from fastinstall.conda.package import pack_guard, pack_stack, publish, write_index
@@ -71,7 +71,7 @@ class BuiltWheel:
     interpreter: Interpreter
 
 
-def build_into(session: Session, target: NamedTarget, wish: Request, directory: Path) -> BuildOutcome:
+def build_wheel_into(session: Session, target: NamedTarget, wish: Request, directory: Path) -> BuildOutcome:
     """Build, prove what was merged, and put the wheel into `directory`, with its sum and the pages of an index.
 
     Raises:
@@ -103,16 +103,16 @@ def build_channel(session: Session, target: NamedTarget, wish: Request, director
     require_writable(directory)
     known = microarchitectures(level.name for level in recipe_named(session, wish.recipe).levels)
     made = build_proven_wheel(session, target, wish)
-    facts = _facts(session, wish, made.interpreter)
+    facts = _observe_facts(session, wish, made.interpreter)
     session.emit(Started(stage="package", message=f"making conda packages of {made.result.wheel.name}"))
 
-    def packed(number: int, place: Path) -> CondaPackage:
+    def pack(number: int, place: Path) -> CondaPackage:
         libraries = recipe_named(session, wish.recipe).libraries
         planned = plan_stack_package(made.step, facts, known, number=number, libraries=libraries)
         return pack_stack(made.result.wheel, planned, made.interpreter, place)
 
     try:
-        package = publish(packed, directory)
+        package = publish(pack, directory)
         guard = pack_guard(plan_guard_package(package, made.interpreter.prefix), directory) if wish.guard else None
         write_index(directory)
     except OSError as error:
@@ -121,7 +121,7 @@ def build_channel(session: Session, target: NamedTarget, wish: Request, director
     return BuildOutcome(result=made.result, python=made.interpreter.version, stack=stack)
 
 
-def _facts(session: Session, wish: Request, interpreter: Interpreter) -> Facts:
+def _observe_facts(session: Session, wish: Request, interpreter: Interpreter) -> Facts:
     prefix = Path(interpreter.prefix)
     environment = Environment(prefix=prefix, kind=kind_of_prefix(prefix), python=interpreter.executable)
     return facts_of(session, environment, ObservationRequest(recipe=recipe_named(session, wish.recipe)))
@@ -148,12 +148,12 @@ def _build_wheel(session: Session, target: NamedTarget, wish: Request) -> BuiltW
     context = make_execution_context(session, plan, recipe_named(session, wish.recipe))
     fetched = fetch_inputs(plan.steps, context)
     step = get_required_step(plan.steps, Build)
-    ground = ProofContext(interpreter=interpreter, cpu=context.cpu, reference=step.chassis)
-    result = make_proven(step, lambda each: each.make(interpreter, fetched, context), ground, context)
+    proof_context = ProofContext(interpreter=interpreter, cpu=context.cpu, reference=step.chassis)
+    result = make_proven_wheel(step, lambda each: each.make(interpreter, fetched, context), proof_context, context)
     return BuiltWheel(result=result, step=step, interpreter=interpreter)
 
 
-def merge_report(wheel: Path) -> MergeReport | None:
+def read_merge_report(wheel: Path) -> MergeReport | None:
     """Read from a wheel what was merged into it, or return None if nothing was.
 
     Raises:

@@ -51,9 +51,9 @@ def look_at(session: Session, arguments: Namespace, context: Context) -> Environ
 
 def tell_interruptions(session: Session, environment: Environment, context: Context) -> None:
     """Say on stderr what a dead run left in an environment, with the command that mends it."""
-    from fastinstall.apply.recovery import notices  # noqa: PLC0415 (doctor tells it in its report)
+    from fastinstall.apply.recovery import describe_interruptions  # noqa: PLC0415 (doctor tells it in its report)
 
-    for notice in notices(session, environment):
+    for notice in describe_interruptions(session, environment):
         context.console.complain(f"warning: {notice}")
 
 

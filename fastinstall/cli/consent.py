@@ -12,7 +12,7 @@ from fastinstall.cli.text.plans import plan_text
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import quote
 from fastinstall.model.request import PlanRisk
-from fastinstall.plan.risks import consent_hint
+from fastinstall.plan.risks import make_consent_hint
 
 if TYPE_CHECKING:
     from fastinstall.plan.plan import Plan
@@ -66,7 +66,7 @@ def refuse_unaccepted(plan: "Plan") -> None:
     if risks:
         raise RefusedError(
             "; ".join(hazard.summary for hazard in risks),
-            hint=consent_hint(risks, plan.wish.allow),
+            hint=make_consent_hint(risks, plan.wish.allow),
             details=_shorten_items(tuple(item for hazard in risks for item in hazard.items)),
         )
 

@@ -31,10 +31,15 @@ from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.observe.observation import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.level_choice import list_requested_levels, refuse_unknown, sort_recipe_levels
-from fastinstall.plan.make import index_for, settings_of
+from fastinstall.plan.make import defer_pip_settings, make_index
 from fastinstall.plan.native_libraries import choose_statics
-from fastinstall.plan.risks import consent_hint, describe_version_advisories, find_version_risks, mark_allowed_risks
-from fastinstall.plan.versions import VersionChoice, newest_fitting
+from fastinstall.plan.risks import (
+    describe_version_advisories,
+    find_version_risks,
+    make_consent_hint,
+    mark_allowed_risks,
+)
+from fastinstall.plan.versions import VersionChoice, choose_version
 from fastinstall.wheelbuild.tool_dependencies import environment_of
 
 
@@ -200,7 +205,7 @@ def refuse_risks(hazards: Iterable[PlanRisk], request: Request) -> None:
     if risks:
         raise RefusedError(
             "; ".join(hazard.summary for hazard in risks),
-            hint=consent_hint(risks, request.allow),
+            hint=make_consent_hint(risks, request.allow),
             details=tuple(item for hazard in risks for item in hazard.items[:6]),
         )
 
@@ -279,7 +284,7 @@ def export(session: Session, target: NamedTarget, request: Request, form: Export
     refuse_python(minor, form)
     releases = _find_releases(session, recipe, request, minor)
     interpreter = foreign_python(minor)
-    choice = newest_fitting(releases, recipe, interpreter, (), request)
+    choice = choose_version(releases, recipe, interpreter, (), request)
     hazards = find_version_risks(recipe, InstalledStack(directory=None), choice.version, interpreter, elsewhere=True)
     refuse_risks(mark_allowed_risks(hazards, request.allow), request)
     carried = _carry_decisions(recipe, request, choice)
@@ -346,7 +351,7 @@ def _find_releases(session: Session, recipe: Recipe, request: Request, minor: st
     python = foreign_python(minor)
     if request.wheelhouse is None:
         session.emit(Started(stage="index", message=f"looking up {recipe.source.pypi} for Python {minor}"))
-        return index_for(session, request, settings_of(session, base_python(session))).releases(recipe, python)
+        return make_index(session, request, defer_pip_settings(session, base_python(session))).releases(recipe, python)
     index = PackageIndex(settings=PipSettings(), wheelhouse=Path(request.wheelhouse), offline=True)
     found = index.releases_for((recipe,), python)[recipe.name]
     asked = {level.name for level in sort_recipe_levels(recipe, list_requested_levels(request))}

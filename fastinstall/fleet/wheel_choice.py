@@ -23,7 +23,12 @@ from fastinstall.fleet.fleet import Cause, ExcludedHost, Fleet, FleetArtefact, F
 from fastinstall.index.upgrades import OTHER_RECIPE
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import EnvironmentKind, LinkMode, Request
-from fastinstall.plan.level_choice import choose_best_level, lacking, list_requested_levels, sort_recipe_levels
+from fastinstall.plan.level_choice import (
+    choose_best_level,
+    find_lacking_features,
+    list_requested_levels,
+    sort_recipe_levels,
+)
 
 TOP = "."
 
@@ -63,7 +68,11 @@ def choose_loaded_level(machine: MachineClass, share: Share, recipe: Recipe, req
     """Which of a wheel's levels a machine runs."""
     if len(share.levels) == 1 or not _has_choosing_loader(machine, request):
         return share.levels[0]
-    return [level.name for level in sort_recipe_levels(recipe, share.levels) if not lacking(level, machine.cpu)][-1]
+    return [
+        level.name
+        for level in sort_recipe_levels(recipe, share.levels)
+        if not find_lacking_features(level, machine.cpu)
+    ][-1]
 
 
 def _list_shares(machines: list[MachineClass], recipe: Recipe, request: Request) -> Iterator[Share]:
@@ -382,7 +391,7 @@ def _judge_cpu(machine: MachineClass, recipe: Recipe, request: Request) -> Verdi
             return Cause.CPU, error.message, _STOCK
         return None
     least = sort_recipe_levels(recipe, asked)[0]
-    missing = lacking(least, machine.cpu)
+    missing = find_lacking_features(least, machine.cpu)
     if not missing:
         return None
     told = f"{machine.cpu.name or 'its CPU'} lacks {listing(missing)} for {least.name}, the least that was asked for"

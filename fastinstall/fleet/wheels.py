@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from fastinstall.apply.wheel_only import build_into
+from fastinstall.apply.wheel_only import build_wheel_into
 from fastinstall.core import files, foreign
 from fastinstall.core.archives import sound_zip
 from fastinstall.core.errors import FailedError, FastinstallError, RefusedError, UsageError
@@ -250,7 +250,9 @@ def _build_artefact(
     """The artefact with its wheel, or with what kept it from being built."""
     target = NamedTarget(python=Path(artefact.builder) if artefact.builder is not None else None)
     try:
-        result = build_into(session, target, replace(request, level="auto", levels=artefact.levels), directory).result
+        result = build_wheel_into(
+            session, target, replace(request, level="auto", levels=artefact.levels), directory
+        ).result
     except FastinstallError as error:
         session.emit(Noted(message=f"{artefact.id}: {error.message}", warning=True))
         details = f" ({error.details[-1]})" if error.details else ""

@@ -16,8 +16,8 @@ from fastinstall.core.messages import fix_command, quote
 from fastinstall.guard.pip_trap import (
     PipPin,
     TrialTools,
-    configuration,
-    pip_pin_removal,
+    list_pip_pin_removal_moves,
+    read_configuration,
     refuse_trap,
     refuse_unwritable,
     write_pip_pin,
@@ -45,7 +45,7 @@ AddPin = Callable[[Transaction], None]
 """Puts a pin there."""
 
 
-def pin_to_add(session: Session, facts: Facts, receipt: Receipt, project: Project | None = None) -> AddPin | None:
+def prepare_pin(session: Session, facts: Facts, receipt: Receipt, project: Project | None = None) -> AddPin | None:
     """What puts the pin of an environment there, once all that could forbid it was looked at; nothing is changed.
 
     Args:
@@ -63,22 +63,22 @@ def pin_to_add(session: Session, facts: Facts, receipt: Receipt, project: Projec
     """
     prefix = Path(facts.environment.prefix)
     if facts.environment.kind is EnvironmentKind.CONDA:
-        return None if pin_of(prefix) else partial(add_pin, prefix, facts)
+        return None if read_pin(prefix) else partial(add_pin, prefix, facts)
     if any(pin.kind == PinKind.PIP and not pin.problems for pin in facts.pins):
         return None
     refuse_unwritable(prefix)
     pin = PipPin(
         prefix=prefix,
         requirement=requirement_of(receipt.distribution, receipt.version),
-        wheel=_wheel(session, prefix, receipt),
-        links=links_beside_pin(session, prefix, project),
+        wheel=_find_installed_wheel(session, prefix, receipt),
+        links=list_links_beside_pin(session, prefix, project),
     )
     space, offline = session.own_cache() / "tmp", receipt.wish.offline
     refuse_trap(pin, facts, TrialTools(variables=session.variables, space=space, emit=session.emit, offline=offline))
     return partial(write_pip_pin, pin)
 
 
-def links_beside_pin(session: Session, prefix: Path, project: Project | None) -> tuple[str, ...]:
+def list_links_beside_pin(session: Session, prefix: Path, project: Project | None) -> tuple[str, ...]:
     """Places of wheels that a pin repeats; where pip installs nothing, its settings are passed over, and that is said.
 
     Raises:
@@ -92,10 +92,12 @@ def links_beside_pin(session: Session, prefix: Path, project: Project | None) ->
     return links
 
 
-def pin_of(prefix: Path) -> str:
+def read_pin(prefix: Path) -> str:
     """Our line in conda's pins, or what there is of ours for pip; empty where there is neither."""
-    lines = block_in(configuration(prefix))
-    return pin_in(_text(prefix)) or "".join(lines[:1]) or (DIRECTORY if (prefix / DIRECTORY).is_dir() else "")
+    lines = block_in(read_configuration(prefix))
+    return (
+        pin_in(_read_conda_pins(prefix)) or "".join(lines[:1]) or (DIRECTORY if (prefix / DIRECTORY).is_dir() else "")
+    )
 
 
 def add_pin(prefix: Path, facts: Facts, transaction: Transaction) -> None:
@@ -108,24 +110,24 @@ def add_pin(prefix: Path, facts: Facts, transaction: Transaction) -> None:
     """
     packages = facts.conda.packages if facts.conda is not None else ()
     stack = next((package for package in packages if is_ours(package) and package.name == NAME), None)
-    existing = _text(prefix)
+    existing = _read_conda_pins(prefix)
     added = add_pin_line(existing, pin_line(stack) if stack is not None else PIN).removeprefix(existing)
     if added:
         transaction.add(PINNED, added)
 
 
-def pin_removal(store: JournalStore, stage: Path) -> Sequence[Move]:
+def list_pin_removal_moves(store: JournalStore, stage: Path) -> Sequence[Move]:
     """List the moves that remove our pins, if any.
 
     Args:
         store: of the environment.
         stage: of the transaction; what is left of files of others is put there.
     """
-    return (*_conda_removal(store, stage), *pip_pin_removal(store, stage))
+    return (*_list_conda_pin_removal_moves(store, stage), *list_pip_pin_removal_moves(store, stage))
 
 
-def _conda_removal(store: JournalStore, stage: Path) -> Sequence[Move]:
-    existing = _text(store.prefix)
+def _list_conda_pin_removal_moves(store: JournalStore, stage: Path) -> Sequence[Move]:
+    existing = _read_conda_pins(store.prefix)
     if not pin_in(existing):
         return ()
     left = remove_pin_line(existing)
@@ -135,12 +137,12 @@ def _conda_removal(store: JournalStore, stage: Path) -> Sequence[Move]:
     return (Move(kind=MoveKind.EXCHANGE, live=PINNED, kept=f"stage/{_STAGED}"),)
 
 
-def _text(prefix: Path) -> str:
+def _read_conda_pins(prefix: Path) -> str:
     file = prefix / PINNED
     return foreign.text_if_there(file)
 
 
-def _wheel(session: Session, prefix: Path, receipt: Receipt) -> Path:
+def _find_installed_wheel(session: Session, prefix: Path, receipt: Receipt) -> Path:
     """The very wheel that was installed: of the cache, or of the wheelhouse that it came from."""
     cached = find_wheel(session.directories.cache, receipt.wheel_sha256)
     house = Path(receipt.wish.wheelhouse) / receipt.wheel if receipt.wish.wheelhouse is not None else None
@@ -169,11 +171,11 @@ def find_unpinned_project(
     Raises:
         RefusedError: somebody else began a change of its pin, and did not finish it.
     """
-    project = _project(environment, named)
+    project = _find_project(environment, named)
     if project is None:
         return None
     _refuse_begun_by_others(session, environment, project)
-    pin = _pin(session, project)
+    pin = _read_project_pin(session, project)
     noted = read_noted_project(Path(environment.prefix))
     held = pin is not None and not pin.problems and pin.requirement == f"{receipt.distribution}=={receipt.version}"
     return project if not held or noted != Path(project.directory) else None
@@ -184,10 +186,10 @@ def find_pinned_project(session: Session, environment: Environment, named: Path 
 
     None too where its pin is unfinished, nothing says that this user began it, and nobody has named the project.
     """
-    project = _project(environment, named)
+    project = _find_project(environment, named)
     if project is None or (named is None and _is_begun_by_others(session, project)):
         return None
-    return project if _pin(session, project) is not None else None
+    return project if _read_project_pin(session, project) is not None else None
 
 
 def refuse_without_tool(session: Session, prefix: Path, project: Project) -> None:
@@ -228,7 +230,7 @@ def pin_its_project(
 
     prefix = Path(environment.prefix)
     if read_noted_project(prefix) != Path(project.directory):
-        _forget(prefix, transaction)
+        _forget_project(prefix, transaction)
         transaction.add(PROJECT, f"{project.directory}\n")
     tool = find_tool(project.manager)
     by_channel = tool is not None and tool.payload is Payload.CHANNEL
@@ -241,11 +243,11 @@ def unpin_its_project(session: Session, store: JournalStore, project: Project, t
     """Take a project's pin back, and the note of it; the transaction is to be committed next."""
     from fastinstall.pins.pin_project import unpin_project  # noqa: PLC0415 (only where there is one)
 
-    _forget(store.prefix, transaction)
+    _forget_project(store.prefix, transaction)
     unpin_project(session, project)
 
 
-def unpin_alone(session: Session, environment: Environment, named: Path | None) -> bool:
+def unpin_named_project(session: Session, environment: Environment, named: Path | None) -> bool:
     """Take back the pin of a project that was named, where its environment has none of our setups (a fresh clone).
 
     Returns:
@@ -259,7 +261,7 @@ def unpin_alone(session: Session, environment: Environment, named: Path | None) 
     return unpin_project(session, project)
 
 
-def project_pins(named: Path | None, known: Sequence[PinState]) -> tuple[PinState, ...]:
+def find_named_project_pins(named: Path | None, known: Sequence[PinState]) -> tuple[PinState, ...]:
     """The pin of a project that was named, unless it is among those that are known."""
     if named is None:
         return ()
@@ -268,11 +270,11 @@ def project_pins(named: Path | None, known: Sequence[PinState]) -> tuple[PinStat
     return (pin,) if pin is not None and pin.file not in [each.file for each in known] else ()
 
 
-def _project(environment: Environment, named: Path | None) -> Project | None:
+def _find_project(environment: Environment, named: Path | None) -> Project | None:
     return project_of(Path(environment.prefix), named)
 
 
-def _pin(session: Session, project: Project) -> PinState | None:
+def _read_project_pin(session: Session, project: Project) -> PinState | None:
     from fastinstall.pins.pin_project import project_pin  # noqa: PLC0415 (only where there is one)
 
     return project_pin(session, project)
@@ -294,7 +296,7 @@ def _refuse_begun_by_others(session: Session, environment: Environment, project:
         )
 
 
-def _forget(prefix: Path, transaction: Transaction) -> None:
+def _forget_project(prefix: Path, transaction: Transaction) -> None:
     if read_noted_project(prefix) is not None:
         transaction.perform((Move(kind=MoveKind.OUT, live=PROJECT, kept="aside/project"),))
 

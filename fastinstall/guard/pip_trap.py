@@ -90,7 +90,7 @@ def explain_pin_objection(found: Sequence[ForcedDowngrade], impossible: str, req
     return f"held to {requirement}, pip takes {listing(told)}" if told else ""
 
 
-def refusal(spoken: str, found: Sequence[ForcedDowngrade], prefix: PurePath) -> RefusedError:
+def make_refusal(spoken: str, found: Sequence[ForcedDowngrade], prefix: PurePath) -> RefusedError:
     """A pin is not made.
 
     Args:
@@ -113,13 +113,13 @@ def _find_downgrade(
     name: str, installed: str, free: Mapping[str, str], held: Mapping[str, str]
 ) -> Iterator[ForcedDowngrade]:
     comes, could = held.get(name, installed), free.get(name, installed)
-    if _older(comes, installed):
+    if _is_older(comes, installed):
         yield ForcedDowngrade(name=name, held=comes, other=installed, installed=True)
-    elif _older(comes, could):
+    elif _is_older(comes, could):
         yield ForcedDowngrade(name=name, held=comes, other=could, installed=False)
 
 
-def _older(one: str, other: str) -> bool:
+def _is_older(one: str, other: str) -> bool:
     try:
         return parse_version_number(one) < parse_version_number(other)
     except ValueError:
@@ -128,10 +128,10 @@ def _older(one: str, other: str) -> bool:
 
 def wants_pip_pin(facts: Facts, wish: Request) -> bool:
     """Whether a setup leaves a pin for pip: where it is wished, and where there is one that has to go along."""
-    return facts.environment.kind is EnvironmentKind.VENV and (wish.pin or pip_pin(facts) is not None)
+    return facts.environment.kind is EnvironmentKind.VENV and (wish.pin or find_pip_pin(facts) is not None)
 
 
-def pip_pin(facts: Facts) -> PinState | None:
+def find_pip_pin(facts: Facts) -> PinState | None:
     """The pin for pip that is there."""
     return next((pin for pin in facts.pins if pin.kind == PinKind.PIP), None)
 
@@ -184,10 +184,10 @@ def write_pip_pin(pin: PipPin, transaction: Transaction) -> None:
         RefusedError: pip cannot read its configuration, or the lines would change it.
         OSError: as the kernel says; the caller undoes.
     """
-    _stage(pin, transaction.stage / _STAGED)
+    _stage_pin(pin, transaction.stage / _STAGED)
     kind = MoveKind.EXCHANGE if (pin.prefix / DIRECTORY).exists() else MoveKind.IN
     transaction.perform((Move(kind=kind, live=DIRECTORY, kept=f"stage/{_STAGED}"),))
-    content = configuration(pin.prefix)
+    content = read_configuration(pin.prefix)
     if read_pinned_settings(content) == settings(pin.prefix, pin.links):
         return
     rest = remove_pin_block(content)
@@ -199,14 +199,14 @@ def write_pip_pin(pin: PipPin, transaction: Transaction) -> None:
     transaction.perform((_make_exchange(pin.prefix, transaction.stage, renewed),))
 
 
-def pip_pin_removal(store: JournalStore, stage: Path) -> Sequence[Move]:
+def list_pip_pin_removal_moves(store: JournalStore, stage: Path) -> Sequence[Move]:
     """List the moves that remove the pin, its lines first. Yields nothing if there is no pin.
 
     Args:
         store: of the environment.
         stage: of the transaction; what is left of pip's configuration is put there.
     """
-    content = configuration(store.prefix)
+    content = read_configuration(store.prefix)
     left = remove_pin_block(content)
     moves = []
     if left != content:
@@ -217,12 +217,12 @@ def pip_pin_removal(store: JournalStore, stage: Path) -> Sequence[Move]:
     return moves
 
 
-def configuration(prefix: Path) -> bytes:
+def read_configuration(prefix: Path) -> bytes:
     """Read an environment's pip configuration, or return "" if it has none."""
     return foreign.bytes_if_there(prefix / CONFIGURATION) or b""
 
 
-def _stage(pin: PipPin, directory: Path) -> None:
+def _stage_pin(pin: PipPin, directory: Path) -> None:
     (directory / "wheels").mkdir(parents=True)
     wheel = directory / WHEELS.removeprefix(f"{DIRECTORY}/") / pin.wheel.name
     files.copy(pin.wheel, wheel)
@@ -276,7 +276,7 @@ def refuse_trap(pin: PipPin, facts: Facts, means: TrialTools) -> None:
     if not names:
         return
     with files.temporary_directory("pin", within=means.space) as space:
-        trial = _trial(pin, facts, means, space)
+        trial = _make_trial(pin, facts, means, space)
         why = "offline" if means.offline else _try_with_the_index(trial, names)
         if why:
             unknown = f"whether it takes {listing(names)} back is not known"
@@ -299,7 +299,7 @@ class _Trial:
         return forecast_pip_install(self.facts.interpreter, words, conditions, self.means.variables)
 
 
-def _trial(pin: PipPin, facts: Facts, means: TrialTools, space: Path) -> _Trial:
+def _make_trial(pin: PipPin, facts: Facts, means: TrialTools, space: Path) -> _Trial:
     file, none = space / "constraints.txt", space / "none.txt"
     file.write_text(constraints_text(pin.requirement, pin.wheel.name), encoding="utf-8")
     none.touch()
@@ -323,7 +323,7 @@ def _try_with_the_index(trial: _Trial, names: tuple[str, ...]) -> str:
     if free.impossible:
         return free.impossible
     found = find_forced_downgrades(trial.facts.distributions, free.installs, held.installs, names)
-    _object(trial, held.impossible, found if not held.impossible else ())
+    _raise_objection(trial, held.impossible, found if not held.impossible else ())
     return ""
 
 
@@ -334,13 +334,13 @@ def _try_with_the_wheel(trial: _Trial) -> None:
         found = trial.ask(trial.held, *_THE_WHEEL_ALONE, name)
     except UndeterminedError:
         return  # a pip of before dry runs; it was told above that nothing could be tried
-    _object(trial, found.impossible)
+    _raise_objection(trial, found.impossible)
 
 
-def _object(trial: _Trial, impossible: str, found: tuple[ForcedDowngrade, ...] = ()) -> None:
+def _raise_objection(trial: _Trial, impossible: str, found: tuple[ForcedDowngrade, ...] = ()) -> None:
     """Refuse, or warn where it was pinned before: then the harm is not of this run's making, and a repair goes on."""
     spoken = explain_pin_objection(found, impossible, trial.pin.requirement)
-    if spoken and pip_pin(trial.facts) is None:
-        raise refusal(spoken, found, trial.pin.prefix)
+    if spoken and find_pip_pin(trial.facts) is None:
+        raise make_refusal(spoken, found, trial.pin.prefix)
     if spoken:
         trial.means.emit(Noted(message=f"{spoken}; it was pinned before, and stays so", warning=True))

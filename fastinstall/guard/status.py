@@ -67,11 +67,11 @@ def read_events(prefix: Path, limit: int = 20) -> tuple[GuardEvent, ...]:
         prefix: of the environment.
         limit: how many at most.
     """
-    events = (event for name in (EVENTS, EVENTS_BEFORE) for event in _read_backwards(prefix / name))
+    events = (event for name in (EVENTS, EVENTS_BEFORE) for event in _read_events_backwards(prefix / name))
     return tuple(event for event, _ in zip(events, range(limit), strict=False))
 
 
-def _read_backwards(file: Path) -> Iterator[GuardEvent]:
+def _read_events_backwards(file: Path) -> Iterator[GuardEvent]:
     try:
         lines = foreign.read_bytes(file).splitlines()
     except OSError:
@@ -95,7 +95,7 @@ def _parse_event(line: bytes) -> GuardEvent | None:
     return GuardEvent(**words)
 
 
-def renew(store: JournalStore, facts: Facts, receipt: Receipt, transaction: Transaction) -> None:
+def renew_guard_files(store: JournalStore, facts: Facts, receipt: Receipt, transaction: Transaction) -> None:
     """Write them for the stack of a receipt, compiled for the target's Python, and move them in.
 
     Raises:
@@ -104,10 +104,10 @@ def renew(store: JournalStore, facts: Facts, receipt: Receipt, transaction: Tran
     site_packages = Path(facts.interpreter.site_packages)
     target = guard_target(site_packages, receipt.core, receipt.stack_version)
     stage_guard(transaction.stage, target, Path(facts.interpreter.executable))
-    transaction.perform(_list_moves_in(store, site_packages))
+    transaction.perform(_list_guard_arrival_moves(store, site_packages))
 
 
-def list_moves_out(store: JournalStore, site_packages: Path) -> Sequence[Move]:
+def list_guard_removal_moves(store: JournalStore, site_packages: Path) -> Sequence[Move]:
     """The moves that take away what of them is there."""
     # The hooks go before the package that they name, so that no start of Python meets one without the other.
     return [
@@ -116,7 +116,7 @@ def list_moves_out(store: JournalStore, site_packages: Path) -> Sequence[Move]:
     ]
 
 
-def _list_moves_in(store: JournalStore, site_packages: Path) -> Sequence[Move]:
+def _list_guard_arrival_moves(store: JournalStore, site_packages: Path) -> Sequence[Move]:
     present = entries_present(site_packages)
     return [
         Move(
@@ -164,9 +164,9 @@ def measure_cost(python: Path, site_packages: Path, starts: int = 20) -> GuardCo
     whole: list[float] = []
     try:
         for number in range(starts):
-            timed.append(_start_of_guard(python, site_packages))
+            timed.append(_time_guard_start(python, site_packages))
             if number % _TIMED_INSIDE == 0:
-                whole.append(_time_start(python))
+                whole.append(_time_whole_start(python))
     except (process.CommandError, ValueError):
         return None
     if not timed:
@@ -177,12 +177,12 @@ def measure_cost(python: Path, site_packages: Path, starts: int = 20) -> GuardCo
     return GuardCost(median_us=median_us, start_ms=statistics.median(whole) * 1000 - median_us / 1000, starts=starts)
 
 
-def _start_of_guard(python: Path, site_packages: Path) -> int:
+def _time_guard_start(python: Path, site_packages: Path) -> int:
     argv = (python, "-I", "-S", "-c", _SCRIPT, site_packages, GUARD_ENTRIES[1], GUARD_PACKAGE)
     return int(process.run(argv, timeout=_MOST_SECONDS).stdout)
 
 
-def _time_start(python: Path) -> float:
+def _time_whole_start(python: Path) -> float:
     before = time.perf_counter()
     process.run((python, "-I", "-c", "pass"), timeout=_MOST_SECONDS)
     return time.perf_counter() - before

@@ -25,22 +25,22 @@ _TEST_CHANNEL = "fastai/label/test"
 _FAMILIES = {"conda-forge": ("conda-forge",), "defaults": ("defaults", "pkgs/main", "pkgs/r", "pkgs/free")}
 
 
-def conda_advice(facts: Facts, recipe: Recipe, link: LinkMode) -> tuple[str, ...]:
+def advise_on_conda(facts: Facts, recipe: Recipe, link: LinkMode) -> tuple[str, ...]:
     """Sentences about what is advised against; none where nothing is."""
     if facts.conda is None:
         return ()
     return (
-        *(_two_libjpegs(facts) if link is LinkMode.ENV else ()),
-        *_pixi(facts),
-        *_foreign_tiff(facts),
-        *_test_channel(facts),
-        *_over_conda(facts, recipe),
-        *_mixed_channels(facts, recipe),
-        *_clashes(facts),
+        *(_warn_about_two_libjpegs(facts) if link is LinkMode.ENV else ()),
+        *_warn_about_pixi(facts),
+        *_warn_about_foreign_tiff(facts),
+        *_warn_about_test_channel(facts),
+        *_warn_about_foreign_installers(facts, recipe),
+        *_warn_about_mixed_channels(facts, recipe),
+        *_warn_about_clashes(facts),
     )
 
 
-def wheel_warning(facts: Facts, recipe: Recipe) -> str:
+def warn_about_wheel(facts: Facts, recipe: Recipe) -> str:
     """What is weak about a wheel in a conda environment."""
     names = providers(recipe)
     there = [p for p in facts.conda.packages if p.name in names] if facts.conda is not None else []
@@ -51,7 +51,7 @@ def wheel_warning(facts: Facts, recipe: Recipe) -> str:
     )
 
 
-def libraries_reason(facts: Facts, link: LinkMode) -> str:
+def explain_untouched_libraries(facts: Facts, link: LinkMode) -> str:
     """Why no library of the environment is removed, replaced or installed again, as guides have it."""
     conda = facts.conda
     jpeg, turbo, tiff = (conda.named(name) if conda is not None else None for name in (IJG, TURBO, TIFF))
@@ -60,7 +60,7 @@ def libraries_reason(facts: Facts, link: LinkMode) -> str:
     inside = "the package has its own libjpeg-turbo and libtiff inside"
     if jpeg is not None:
         stays = listing(_describe_package(package) for package in (jpeg, tiff, turbo) if package is not None)
-        linked = f", which {TIFF} is linked to," if tiff is not None and _needs(tiff, IJG) else ""
+        linked = f", which {TIFF} is linked to," if tiff is not None and _depends_on(tiff, IJG) else ""
         return (
             f"{inside}, so that {stays} stay as they are: removing IJG's libjpeg{linked} and installing it again after "
             f"{TURBO}, as guides have it, is needless, and would end with its header files over those of {TURBO}"
@@ -74,9 +74,9 @@ def libraries_reason(facts: Facts, link: LinkMode) -> str:
     return f"{inside}, and the environment needs no libjpeg for it"
 
 
-def _two_libjpegs(facts: Facts) -> Iterator[str]:
-    tiff = next((package for package in _packages(facts) if package.name == TIFF), None)
-    if tiff is not None and _needs(tiff, IJG):
+def _warn_about_two_libjpegs(facts: Facts) -> Iterator[str]:
+    tiff = next((package for package in _list_packages(facts) if package.name == TIFF), None)
+    if tiff is not None and _depends_on(tiff, IJG):
         yield (
             f"--link env: {_describe_package(tiff)} is linked to IJG's libjpeg, and the core would be "
             f"to {TURBO}: two libjpegs in "
@@ -84,7 +84,7 @@ def _two_libjpegs(facts: Facts) -> Iterator[str]:
         )
 
 
-def _pixi(facts: Facts) -> Iterator[str]:
+def _warn_about_pixi(facts: Facts) -> Iterator[str]:
     if is_of_pixi(facts.environment.prefix):
         yield (
             "pixi made this environment, and makes it again from its lock file at its next command, without the stack: "
@@ -92,8 +92,8 @@ def _pixi(facts: Facts) -> Iterator[str]:
         )
 
 
-def _foreign_tiff(facts: Facts) -> Iterator[str]:
-    for package in _packages(facts):
+def _warn_about_foreign_tiff(facts: Facts) -> Iterator[str]:
+    for package in _list_packages(facts):
         if package.name in FOREIGN:
             away = conda_command(facts, "remove", "--force", package.name)
             again = conda_command(facts, "install", "--no-deps", "--force-reinstall", TIFF)
@@ -104,8 +104,8 @@ def _foreign_tiff(facts: Facts) -> Iterator[str]:
             )
 
 
-def _test_channel(facts: Facts) -> Iterator[str]:
-    found = [p for p in _packages(facts) if _TEST_CHANNEL in f"{p.channel} {p.url}"]
+def _warn_about_test_channel(facts: Facts) -> Iterator[str]:
+    found = [p for p in _list_packages(facts) if _TEST_CHANNEL in f"{p.channel} {p.url}"]
     if found:
         yield (
             f"{listing(map(_describe_package, found))} came from {_TEST_CHANNEL}, a channel of "
@@ -115,10 +115,10 @@ def _test_channel(facts: Facts) -> Iterator[str]:
         )
 
 
-def _over_conda(facts: Facts, recipe: Recipe) -> Iterator[str]:
+def _warn_about_foreign_installers(facts: Facts, recipe: Recipe) -> Iterator[str]:
     """Distributions that another installer put over conda's, or in its place."""
     names = providers(recipe)
-    records = [p for p in _packages(facts) if p.name in names and not is_ours(p)]
+    records = [p for p in _list_packages(facts) if p.name in names and not is_ours(p)]
     for owner in facts.stack.owners:
         installed = owner.distribution
         if installed.installer in {"", "conda", "fastinstall"}:
@@ -137,11 +137,11 @@ def _over_conda(facts: Facts, recipe: Recipe) -> Iterator[str]:
             )
 
 
-def _mixed_channels(facts: Facts, recipe: Recipe) -> Iterator[str]:
+def _warn_about_mixed_channels(facts: Facts, recipe: Recipe) -> Iterator[str]:
     names = {*providers(recipe), IJG, TURBO, TIFF}
     sides: dict[str, list[str]] = {}
-    for package in _packages(facts):
-        family = _family(package)
+    for package in _list_packages(facts):
+        family = _find_channel_family(package)
         if package.name in names and family and not is_ours(package):
             sides.setdefault(family, []).append(package.name)
     if len(sides) > 1:
@@ -152,7 +152,7 @@ def _mixed_channels(facts: Facts, recipe: Recipe) -> Iterator[str]:
         )
 
 
-def _clashes(facts: Facts) -> Iterator[str]:
+def _warn_about_clashes(facts: Facts) -> Iterator[str]:
     holders: dict[str, list[str]] = {}
     for clash in find_clobbered_headers(facts.conda) if facts.conda is not None else ():
         holders.setdefault(clash.holder, []).append(clash.path)
@@ -164,16 +164,16 @@ def _clashes(facts: Facts) -> Iterator[str]:
         )
 
 
-def _packages(facts: Facts) -> tuple[CondaPackage, ...]:
+def _list_packages(facts: Facts) -> tuple[CondaPackage, ...]:
     return facts.conda.packages if facts.conda is not None else ()
 
 
-def _family(package: CondaPackage) -> str:
+def _find_channel_family(package: CondaPackage) -> str:
     where = f"{package.channel}/"
     return next((name for name, marks in _FAMILIES.items() if any(f"{mark}/" in where for mark in marks)), "")
 
 
-def _needs(package: CondaPackage, name: str) -> bool:
+def _depends_on(package: CondaPackage, name: str) -> bool:
     return any(spec.split()[0] == name for spec in package.depends if spec.strip())
 
 
@@ -185,7 +185,7 @@ _BUNDLE = "--link bundle keeps the libraries inside the package, where no other 
 _FILES = ("jpeglib.h", "jconfig.h", "jmorecfg.h", "jerror.h", "libjpeg.so")
 
 
-def missing_packages(facts: Facts, recipe: Recipe, wish: Request) -> tuple[str, ...]:
+def list_missing_packages(facts: Facts, recipe: Recipe, wish: Request) -> tuple[str, ...]:
     """Names of the conda packages that have to come, so that everything that is linked is the environment's.
 
     Those are of the libraries that the recipe or the wish requires, and libtiff, which Pillow is poor without.
@@ -197,13 +197,13 @@ def missing_packages(facts: Facts, recipe: Recipe, wish: Request) -> tuple[str, 
     return tuple(dict.fromkeys(name for library in wanted for name in library.conda if name not in here))
 
 
-def with_environment_libraries(facts: Facts, recipe: Recipe, coming: tuple[str, ...]) -> Facts:
+def use_environment_libraries(facts: Facts, recipe: Recipe, coming: tuple[str, ...]) -> Facts:
     """The facts, their toolchain with the libraries of the environment alone, those included that are to come."""
     if facts.toolchain is None or facts.conda is None:
         return facts
     there = {package.name: package.version for package in facts.conda.packages} | dict.fromkeys(coming, "")
     found = tuple(
-        _library(facts, name, library, there) if library.conda else _find_observed_library(facts, name)
+        _predict_library(facts, name, library, there) if library.conda else _find_observed_library(facts, name)
         for name, library in recipe.libraries.items()
     )
     return replace(facts, toolchain=replace(facts.toolchain, libraries=found))
@@ -223,9 +223,9 @@ def refuse_foreign_jpeg(facts: Facts) -> None:
         return
     what = f"{clash.path} is of {clash.holder or 'nobody'}" if clash else f"{TURBO} is not installed"
     raise RefusedError(
-        f"--link env: {facts.environment.prefix} has IJG's libjpeg ({_dist(conda)}), and {what}: "
+        f"--link env: {facts.environment.prefix} has IJG's libjpeg ({_name_libjpeg(conda)}), and {what}: "
         "a build would link IJG's, which has no SIMD code",
-        hint=f"{_way_out(facts, conda)}; or {_BUNDLE}",
+        hint=f"{_explain_reinstallation(facts, conda)}; or {_BUNDLE}",
     )
 
 
@@ -237,7 +237,7 @@ def find_clobbered_headers(conda: Conda) -> tuple[CondaClash, ...]:
     )
 
 
-def channels_for(facts: Facts, wish: Request) -> tuple[str, ...]:
+def choose_library_channels(facts: Facts, wish: Request) -> tuple[str, ...]:
     """Where libraries come from: as wished; else whence most of the environment came, then as conda is configured.
 
     The first channel is preferred, so that the libraries are of a kind with the rest, whatever is configured by now.
@@ -247,7 +247,7 @@ def channels_for(facts: Facts, wish: Request) -> tuple[str, ...]:
     """
     configured = facts.conda.channels if facts.conda is not None else ()
     of_user = facts.toolchain.channels if facts.toolchain is not None else ()
-    found = wish.channels or foreign_channels((*_usual_channel(facts), *(configured or of_user)))
+    found = wish.channels or foreign_channels((*_find_usual_channel(facts), *(configured or of_user)))
     if not found:
         raise RefusedError(
             f"--link env: no channel is known for what {facts.environment.prefix} lacks",
@@ -256,7 +256,7 @@ def channels_for(facts: Facts, wish: Request) -> tuple[str, ...]:
     return found
 
 
-def _usual_channel(facts: Facts) -> tuple[str, ...]:
+def _find_usual_channel(facts: Facts) -> tuple[str, ...]:
     """The channel that most packages came from."""
     channels = foreign_channels(package.channel for package in facts.conda.packages) if facts.conda is not None else ()
     all_of_them = [package.channel for package in facts.conda.packages] if facts.conda is not None else []
@@ -267,7 +267,7 @@ def _is_wanted(name: str, library: NativeRequirement, wish: Request) -> bool:
     return library.required or name in wish.require or TIFF in library.conda
 
 
-def _library(facts: Facts, name: str, library: NativeRequirement, there: dict[str, str]) -> NativeLibrary:
+def _predict_library(facts: Facts, name: str, library: NativeRequirement, there: dict[str, str]) -> NativeLibrary:
     if not all(package in there for package in library.conda):
         return NativeLibrary(name=name, include=None, library=None)
     prefix = facts.environment.prefix
@@ -286,12 +286,12 @@ def _find_observed_library(facts: Facts, name: str) -> NativeLibrary:
     return next((library for library in libraries if library.name == name), nothing)
 
 
-def _dist(conda: Conda) -> str:
+def _name_libjpeg(conda: Conda) -> str:
     package = conda.named(IJG)
     return package.dist if package is not None else IJG
 
 
-def _way_out(facts: Facts, conda: Conda) -> str:
+def _explain_reinstallation(facts: Facts, conda: Conda) -> str:
     """Everything that is linked to IJG's first, libjpeg-turbo last, so that its files are those that remain."""
     first = (conda_command(facts, "install", TIFF),) if conda.named(TIFF) is None else ()
     last = conda_command(facts, "install", "--no-deps", "--force-reinstall", TURBO)

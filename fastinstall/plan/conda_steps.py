@@ -37,16 +37,16 @@ from fastinstall.model.facts import Facts
 from fastinstall.model.request import EnvironmentKind, LinkMode, PlanRisk, Request
 from fastinstall.observe.installed_pins import HOLDS_BACK, NAME, is_of_pixi
 from fastinstall.plan.conda_advice import (
-    channels_for,
-    conda_advice,
-    libraries_reason,
-    missing_packages,
+    advise_on_conda,
+    choose_library_channels,
+    explain_untouched_libraries,
+    list_missing_packages,
     refuse_foreign_jpeg,
-    wheel_warning,
-    with_environment_libraries,
+    use_environment_libraries,
+    warn_about_wheel,
 )
-from fastinstall.plan.decision import build_step, decide
-from fastinstall.plan.native_libraries import install_extra
+from fastinstall.plan.decision import decide_build, make_build_step
+from fastinstall.plan.native_libraries import make_extra_command
 from fastinstall.plan.plan import Plan, Situation, Skipped
 from fastinstall.plan.risks import refuse_if_protected
 from fastinstall.steps.build import Build
@@ -88,7 +88,7 @@ class CondaPart:
     guard: str = ""
 
 
-def conda_part(situation: Situation, build: Build) -> CondaPart:
+def plan_conda_part(situation: Situation, build: Build) -> CondaPart:
     """What a plan has more, for what is built.
 
     Raises:
@@ -100,20 +100,20 @@ def conda_part(situation: Situation, build: Build) -> CondaPart:
         return CondaPart()
     engine = choose_engine_for_plan(situation)
     if engine is CondaInstaller.PIP:
-        return _as_a_wheel(situation)
+        return _plan_wheel_part(situation)
     replaced = find_replaced_packages(conda, situation.recipe)
-    change = _change(situation, engine)
-    make = _make(situation, build, engine)
+    change = _plan_other_changes(situation, engine)
+    make = _plan_packages(situation, build, engine)
     linked = build.link is LinkMode.ENV
     return CondaPart(
         first=change if linked else (),
         before_swap=(make,) if linked else (*change, make),
-        after_swap=_pin(situation, make),
+        after_swap=_plan_pin(situation, make),
         records=tuple(package.dist for package in replaced),
-        entries=_entries(situation, conda, replaced),
-        skipped=_skipped(situation, make, changing=bool(change)),
-        hazards=find_change_risks(_others(situation)),
-        warnings=conda_advice(facts, situation.recipe, build.link),
+        entries=_list_leaving_entries(situation, conda, replaced),
+        skipped=_explain_skipped_steps(situation, make, changing=bool(change)),
+        hazards=find_change_risks(_find_other_changes(situation)),
+        warnings=advise_on_conda(facts, situation.recipe, build.link),
         note=f" as the conda package {_name_package(make.package)}",
         guard=_WITH_GUARD,
     )
@@ -124,35 +124,35 @@ def explain_missing_guard(situation: Situation) -> str:
     return _NO_GUARD if is_conda(situation.facts) else "--no-guard"
 
 
-def _as_a_wheel(situation: Situation) -> CondaPart:
+def _plan_wheel_part(situation: Situation) -> CondaPart:
     facts, recipe, link = situation.facts, situation.recipe, situation.wish.link
     why = Skipped(step="make-conda-packages", reason="--engine pip: the wheel goes straight into site-packages")
-    told = (wheel_warning(facts, recipe), *conda_advice(facts, recipe, link))
+    told = (warn_about_wheel(facts, recipe), *advise_on_conda(facts, recipe, link))
     return CondaPart(skipped=(why,), warnings=told, note=" as a wheel, which conda does not know of")
 
 
-def _others(situation: Situation) -> CondaChange:
+def _find_other_changes(situation: Situation) -> CondaChange:
     """What a solver would change, less what is ours or makes room for it."""
     change = situation.preview or CondaChange()
     return change.without(frozenset({*providers(situation.recipe), GUARD}))
 
 
-def _change(situation: Situation, engine: CondaInstaller) -> tuple[ChangeCondaPackages, ...]:
-    missing = missing_packages(situation.facts, situation.recipe, situation.wish)
+def _plan_other_changes(situation: Situation, engine: CondaInstaller) -> tuple[ChangeCondaPackages, ...]:
+    missing = list_missing_packages(situation.facts, situation.recipe, situation.wish)
     if missing and situation.preview is None:
         raise RefusedError(
             f"{listing(missing)} would have to be installed, and no solver was asked what else would change",
             hint="make the plan again: fastinstall plan",
         )
-    others = _others(situation)
+    others = _find_other_changes(situation)
     if not others.linked and not others.unlinked:
         return ()
     why = f"--link env needs {listing(missing)}" if missing else "the solver has it so, for the stack to fit in"
     return (ChangeCondaPackages(engine=engine, change=others, reason=change_reason(others, why)),)
 
 
-def _make(situation: Situation, build: Build, engine: CondaInstaller) -> MakeCondaPackages:
-    package, guard = stack_packages(_afterwards(situation), build)
+def _plan_packages(situation: Situation, build: Build, engine: CondaInstaller) -> MakeCondaPackages:
+    package, guard = plan_stack_packages(_predict_situation(situation), build)
     kept = f"{guard.name} has its solver keep it" if guard else "its solver may replace it, as no guard is wished"
     where = "inside it" if build.link is LinkMode.BUNDLE else "the environment's, and it depends on them"
     return MakeCondaPackages(
@@ -164,16 +164,16 @@ def _make(situation: Situation, build: Build, engine: CondaInstaller) -> MakeCon
     )
 
 
-def _afterwards(situation: Situation) -> Situation:
+def _predict_situation(situation: Situation) -> Situation:
     """The situation once the other packages are changed: the stack depends on what is there then."""
     facts = situation.facts
     if facts.conda is None:
         return situation
-    packages = apply_conda_change(facts.conda, _others(situation))
+    packages = apply_conda_change(facts.conda, _find_other_changes(situation))
     return replace(situation, facts=replace(facts, conda=replace(facts.conda, packages=packages)))
 
 
-def _entries(situation: Situation, conda: Conda, replaced: tuple[CondaPackage, ...]) -> tuple[str, ...]:
+def _list_leaving_entries(situation: Situation, conda: Conda, replaced: tuple[CondaPackage, ...]) -> tuple[str, ...]:
     """Top-level names in site-packages of the packages that make room."""
     prefix, site = situation.facts.environment.prefix, situation.facts.interpreter.site_packages
     leaving = {package.dist for package in replaced}
@@ -182,14 +182,14 @@ def _entries(situation: Situation, conda: Conda, replaced: tuple[CondaPackage, .
     return tuple(sorted(names - {"__pycache__"}))
 
 
-def _pin(situation: Situation, make: MakeCondaPackages) -> tuple[Pin, ...]:
-    if not situation.wish.pin or _unpinned_because(situation, make):
+def _plan_pin(situation: Situation, make: MakeCondaPackages) -> tuple[Pin, ...]:
+    if not situation.wish.pin or _explain_missing_pin(situation, make):
         return ()
     why = f"--pin: solvers that read pins keep the stack, with or without its guard package; {HOLDS_BACK}"
     return (Pin(file=PINS, line=pin_line(make.package), reason=why),)
 
 
-def _unpinned_because(situation: Situation, make: MakeCondaPackages) -> str:
+def _explain_missing_pin(situation: Situation, make: MakeCondaPackages) -> str:
     """Explain why a requested pin is not made, or return "" if it is."""
     conda, prefix = situation.facts.conda, situation.facts.environment.prefix
     if is_of_pixi(prefix):
@@ -197,9 +197,9 @@ def _unpinned_because(situation: Situation, make: MakeCondaPackages) -> str:
     return f"{PINS} keeps it already" if conda is not None and is_pinned(conda, make.package) else ""
 
 
-def _skipped(situation: Situation, make: MakeCondaPackages, *, changing: bool) -> tuple[Skipped, ...]:
-    libraries = libraries_reason(situation.facts, situation.wish.link)
-    unpinned = _unpinned_because(situation, make)
+def _explain_skipped_steps(situation: Situation, make: MakeCondaPackages, *, changing: bool) -> tuple[Skipped, ...]:
+    libraries = explain_untouched_libraries(situation.facts, situation.wish.link)
+    unpinned = _explain_missing_pin(situation, make)
     return (
         *(() if changing else (Skipped(step="change-conda-packages", reason=libraries),)),
         *((Skipped(step="pin", reason=unpinned),) if situation.wish.pin and unpinned else ()),
@@ -210,7 +210,7 @@ def _name_package(package: CondaPackage) -> str:
     return f"{package.name} {package.version} {package.build}"
 
 
-def conda_request(situation: Situation) -> CondaRequest | None:
+def make_conda_request(situation: Situation) -> CondaRequest | None:
     """What to ask: whether our packages fit in, and what else would change with them.
 
     Channels are named only where something else is needed; without any the answer comes from what is installed, at
@@ -227,20 +227,20 @@ def conda_request(situation: Situation) -> CondaRequest | None:
     refuse_unsuited_engine(facts, wish)
     if not is_conda(facts) or choose_engine_for_plan(situation) is CondaInstaller.PIP:
         return None
-    specs = missing_packages(facts, recipe, wish)
+    specs = list_missing_packages(facts, recipe, wish)
     if situation.restoring and not specs:
         return None
-    ours = stack_packages(situation, build_step(decide(merge_conda_dependants(situation))))
+    ours = plan_stack_packages(situation, make_build_step(decide_build(merge_conda_dependants(situation))))
     return CondaRequest(
         prefix=facts.environment.prefix,
         ours=tuple(package for package in ours if package is not None),
         specs=specs,
-        channels=channels_for(facts, wish) if specs else (),
+        channels=choose_library_channels(facts, wish) if specs else (),
         offline=wish.offline,
     )
 
 
-def stack_packages(situation: Situation, build: Build) -> tuple[CondaPackage, CondaPackage | None]:
+def plan_stack_packages(situation: Situation, build: Build) -> tuple[CondaPackage, CondaPackage | None]:
     """The packages that are made of a build: the stack, and its guard where that is wished.
 
     Raises:
@@ -251,7 +251,7 @@ def stack_packages(situation: Situation, build: Build) -> tuple[CondaPackage, Co
         build,
         facts,
         situation.microarchitectures,
-        number=_number(situation, build),
+        number=_choose_build_number(situation, build),
         libraries=situation.recipe.libraries,
     )
     refuse_contrary_pins(facts, stack, situation.wish)
@@ -276,18 +276,18 @@ def _list_kept_packages(situation: Situation) -> tuple[str, ...]:
     return tuple(sorted((wanted & installed) - {"python", "python_abi", *providers(situation.recipe)}))
 
 
-def _number(situation: Situation, build: Build) -> int:
+def _choose_build_number(situation: Situation, build: Build) -> int:
     """What is put back keeps its number; what comes in place of ours of the same version has the next one."""
     receipt, conda = situation.receipt, situation.facts.conda
     if situation.restoring and receipt is not None and receipt.conda is not None:
-        return _number_in(receipt.conda.package)
+        return _parse_build_number(receipt.conda.package)
     version = build.version.partition("+")[0]
     earlier = find_replaced_packages(conda, situation.recipe) if conda is not None else ()
     same = (each for each in earlier if is_ours(each) and (each.name, each.version) == (build.distribution, version))
-    return max((_number_in(each) + 1 for each in same), default=0)
+    return max((_parse_build_number(each) + 1 for each in same), default=0)
 
 
-def _number_in(package: CondaPackage) -> int:
+def _parse_build_number(package: CondaPackage) -> int:
     """The number at the end of a build string of ours; 0 where there is none."""
     number = package.build.rpartition("_")[2]
     return int(number) if number.isdigit() else 0
@@ -307,7 +307,7 @@ def merge_conda_dependants(situation: Situation) -> Situation:
     seen = replace(facts, stack=replace(facts.stack, dependants=asking))
     if wish.link is LinkMode.ENV:
         refuse_foreign_jpeg(seen)
-        seen = with_environment_libraries(seen, recipe, _list_coming_packages(situation, engine))
+        seen = use_environment_libraries(seen, recipe, _list_coming_packages(situation, engine))
     return replace(situation, facts=seen)
 
 
@@ -315,7 +315,7 @@ def _list_coming_packages(situation: Situation, engine: CondaInstaller) -> tuple
     """What an engine brings; our own way with a wheel brings nothing."""
     if engine is CondaInstaller.PIP:
         return ()
-    return missing_packages(situation.facts, situation.recipe, situation.wish)
+    return list_missing_packages(situation.facts, situation.recipe, situation.wish)
 
 
 _CONDA = "put conda on the PATH, or name it: CONDA_EXE=/path/to/conda"
@@ -334,11 +334,11 @@ def choose_conda_engine(wish: Request, facts: Facts) -> CondaInstaller:
     """
     if not is_conda(facts) or wish.engine is CondaInstaller.PIP:
         return CondaInstaller.PIP
-    there = available_engines(facts)
+    there = list_available_engines(facts)
     if wish.engine is CondaInstaller.AUTO and there:
         return there[0]
     if wish.engine not in there:
-        raise _lacking(wish.engine, facts)
+        raise _make_lacking_engine_error(wish.engine, facts)
     return wish.engine
 
 
@@ -353,9 +353,9 @@ def choose_engine_for_plan(situation: Situation) -> CondaInstaller:
         return choose_conda_engine(wish, facts)
     if receipt.engine is CondaInstaller.PIP:
         return CondaInstaller.PIP
-    there = available_engines(facts)
+    there = list_available_engines(facts)
     if not there:
-        raise _lacking(CondaInstaller.AUTO, facts)
+        raise _make_lacking_engine_error(CondaInstaller.AUTO, facts)
     return receipt.engine if receipt.engine in there else there[0]
 
 
@@ -398,15 +398,15 @@ def is_conda(facts: Facts) -> bool:
     return facts.environment.kind is EnvironmentKind.CONDA
 
 
-def available_engines(facts: Facts) -> tuple[CondaInstaller, ...]:
+def list_available_engines(facts: Facts) -> tuple[CondaInstaller, ...]:
     """The engines that are there, the preferred one first."""
     conda = facts.conda is not None and facts.conda.tool is not None
     rattler = facts.toolchain is not None and facts.toolchain.rattler
     return (*((CondaInstaller.CONDA,) if conda else ()), *((CondaInstaller.RATTLER,) if rattler else ()))
 
 
-def _lacking(engine: CondaInstaller, facts: Facts) -> FastinstallError:
-    extra = install_extra(facts)
+def _make_lacking_engine_error(engine: CondaInstaller, facts: Facts) -> FastinstallError:
+    extra = make_extra_command(facts)
     if engine is CondaInstaller.CONDA:
         return RefusedError("--engine conda: no conda executable was found", hint=f"{_CONDA}; or --engine auto")
     if engine is CondaInstaller.RATTLER:
@@ -417,7 +417,7 @@ def _lacking(engine: CondaInstaller, facts: Facts) -> FastinstallError:
     )
 
 
-def with_reinstalls(plan: Plan, conda: Conda) -> Plan:
+def add_reinstallations(plan: Plan, conda: Conda) -> Plan:
     """The plan of a repair, with what has to be installed again for libraries and headers to be whole.
 
     Left as it is where there is nothing to do, or no engine at work that could: then `doctor` goes on telling it.
@@ -435,7 +435,7 @@ def with_reinstalls(plan: Plan, conda: Conda) -> Plan:
     again = [package for package in packages if package.name not in {each.name for each in planned}]
     first = [package for package in again if package.name != TURBO]
     last = [package for package in again if package.name == TURBO]
-    changes = [_reinstallation(making, tuple(each)) for each in (first, last) if each]
+    changes = [_make_reinstallation(making, tuple(each)) for each in (first, last) if each]
     skipped = tuple(each for each in plan.skipped if each.step != "change-conda-packages" or not changes)
     return replace(plan, steps=tuple(_insert_changes(plan.steps, changes)), skipped=skipped)
 
@@ -444,7 +444,7 @@ def _list_touched_packages(step: ChangeCondaPackages) -> tuple[CondaPackage, ...
     return (*step.change.linked, *step.change.unlinked)
 
 
-def _reinstallation(making: MakeCondaPackages, packages: tuple[CondaPackage, ...]) -> ChangeCondaPackages:
+def _make_reinstallation(making: MakeCondaPackages, packages: tuple[CondaPackage, ...]) -> ChangeCondaPackages:
     """A step of its own, because within one transaction the order is the engine's, and the last one has the files."""
     names = listing(package.name for package in packages)
     last = ", last of all, so that its headers win" if packages[-1].name == TURBO else ""

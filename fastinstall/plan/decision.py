@@ -23,9 +23,9 @@ from fastinstall.plan.level_choice import (
     LevelChoice,
     choose_levels,
     explain_single_level,
+    is_best_served,
     list_requested_levels,
     refuse_unsuited,
-    serves,
     sort_recipe_levels,
 )
 from fastinstall.plan.native_libraries import (
@@ -36,7 +36,7 @@ from fastinstall.plan.native_libraries import (
     list_wanted_libraries,
 )
 from fastinstall.plan.plan import Situation
-from fastinstall.plan.versions import VersionChoice, newest_fitting
+from fastinstall.plan.versions import VersionChoice, choose_version
 from fastinstall.steps.build import Build
 
 
@@ -59,7 +59,7 @@ class BuildDecision:
     native: NativeChoice
 
 
-def decide(situation: Situation) -> BuildDecision:
+def decide_build(situation: Situation) -> BuildDecision:
     """Decide what is built, and of what.
 
     Raises:
@@ -69,7 +69,7 @@ def decide(situation: Situation) -> BuildDecision:
     situation = _apply_pin(situation)
     recipe, wish = situation.recipe, situation.wish
     releases, choice = _choose_version(situation)
-    levels = _levels(situation, choice)
+    levels = _choose_levels(situation, choice)
     if choice.prebuilt is not None:
         statics, native = StaticChoice(artefacts={}, reasons=()), NativeChoice(enabled=(), steps=(), missing=())
     elif situation.cached is not None:
@@ -77,11 +77,11 @@ def decide(situation: Situation) -> BuildDecision:
         native = NativeChoice(enabled=list_wanted_libraries(recipe, wish, chassis=choice.chassis is not None))
     else:
         statics = choose_statics(recipe, releases, wish.link)
-        native = _native(situation, choice, statics)
+        native = _choose_native_libraries(situation, choice, statics)
     return BuildDecision(situation=situation, choice=choice, levels=levels, statics=statics, native=native)
 
 
-def compiles(situation: Situation) -> bool:
+def needs_compiling(situation: Situation) -> bool:
     """Whether something is built, and no wheel taken that is ready; the toolchain is not looked at.
 
     Raises:
@@ -96,8 +96,8 @@ def _choose_version(situation: Situation) -> tuple[Releases, VersionChoice]:
     """What there is for the machine and the wish, and what is taken of it."""
     facts, recipe, wish = situation.facts, situation.recipe, situation.wish
     refuse_unsuited(recipe, facts.cpu, wish)
-    releases = buildable(situation.releases, recipe, facts.cpu, wish)
-    return releases, newest_fitting(releases, recipe, facts.interpreter, facts.stack.dependants, wish)
+    releases = select_buildable(situation.releases, recipe, facts.cpu, wish)
+    return releases, choose_version(releases, recipe, facts.interpreter, facts.stack.dependants, wish)
 
 
 def _apply_pin(situation: Situation) -> Situation:
@@ -109,7 +109,7 @@ def _apply_pin(situation: Situation) -> Situation:
     return replace(situation, wish=pinned)
 
 
-def _levels(situation: Situation, choice: VersionChoice) -> LevelChoice:
+def _choose_levels(situation: Situation, choice: VersionChoice) -> LevelChoice:
     facts, recipe, wish = situation.facts, situation.recipe, situation.wish
     if choice.prebuilt is None:
         hindrance = explain_single_level(facts.interpreter, wish.link, chassis=choice.chassis is not None)
@@ -117,10 +117,10 @@ def _levels(situation: Situation, choice: VersionChoice) -> LevelChoice:
     if list_requested_levels(wish):
         return choose_levels(recipe, facts.cpu, wish)
     levels = sort_recipe_levels(recipe, parse_labelled_levels(recipe, choice.prebuilt.version))
-    return LevelChoice(levels=levels, reason=_levels_inside(levels, facts.interpreter))
+    return LevelChoice(levels=levels, reason=_explain_levels_of_wheel(levels, facts.interpreter))
 
 
-def _levels_inside(levels: tuple[Level, ...], interpreter: Interpreter) -> str:
+def _explain_levels_of_wheel(levels: tuple[Level, ...], interpreter: Interpreter) -> str:
     told = f"{listing(level.name for level in levels)} in it"
     hindrance = explain_single_level(interpreter, LinkMode.BUNDLE, chassis=True)
     if len(levels) == 1 or not hindrance:
@@ -128,7 +128,7 @@ def _levels_inside(levels: tuple[Level, ...], interpreter: Interpreter) -> str:
     return f"{told}, of which {levels[0].name} is loaded here: {hindrance}"
 
 
-def _native(situation: Situation, choice: VersionChoice, statics: StaticChoice) -> NativeChoice:
+def _choose_native_libraries(situation: Situation, choice: VersionChoice, statics: StaticChoice) -> NativeChoice:
     if situation.facts.toolchain is None:
         raise RefusedError("the toolchain of this machine was not observed, so nothing can be built")
     chassis = choice.chassis is not None and situation.wish.link is LinkMode.BUNDLE
@@ -137,7 +137,7 @@ def _native(situation: Situation, choice: VersionChoice, statics: StaticChoice) 
     )
 
 
-def buildable(releases: Releases, recipe: Recipe, cpu: Cpu, wish: Request) -> Releases:
+def select_buildable(releases: Releases, recipe: Recipe, cpu: Cpu, wish: Request) -> Releases:
     """What is left of the releases: sources that the recipe can build, and wheels of ours with the levels wished for.
 
     Where no level is named, a wheel will do that runs on this CPU at its best. Of several wheels of one version the
@@ -153,16 +153,16 @@ def buildable(releases: Releases, recipe: Recipe, cpu: Cpu, wish: Request) -> Re
         releases,
         sources=tuple(source for source in releases.sources if known.contains(source.version, prereleases=True)),
         prebuilt=_sort_by_preference(
-            recipe, [wheel for wheel in releases.prebuilt if _will_do(recipe, cpu, wish, wheel)]
+            recipe, [wheel for wheel in releases.prebuilt if _is_suitable(recipe, cpu, wish, wheel)]
         ),
     )
 
 
-def _will_do(recipe: Recipe, cpu: Cpu, wish: Request, wheel: Artefact) -> bool:
+def _is_suitable(recipe: Recipe, cpu: Cpu, wish: Request, wheel: Artefact) -> bool:
     levels, asked = parse_labelled_levels(recipe, wheel.version), list_requested_levels(wish)
     if asked:
         return levels == tuple(level.name for level in sort_recipe_levels(recipe, asked))
-    return serves(recipe, cpu, levels)
+    return is_best_served(recipe, cpu, levels)
 
 
 def _sort_by_preference(recipe: Recipe, wheels: Iterable[Artefact]) -> tuple[Artefact, ...]:
@@ -179,7 +179,7 @@ def _sort_by_preference(recipe: Recipe, wheels: Iterable[Artefact]) -> tuple[Art
     return tuple(best.values())
 
 
-def build_step(decision: BuildDecision) -> Build:
+def make_build_step(decision: BuildDecision) -> Build:
     """The step that makes the wheel, or takes it as it is.
 
     Raises:
@@ -193,21 +193,21 @@ def build_step(decision: BuildDecision) -> Build:
         source=choice.source,
         kernels=choice.kernels,
         base=choice.base,
-        statics=decision.statics.of(decision.native.enabled),
+        statics=decision.statics.select_enabled(decision.native.enabled),
         chassis=choice.chassis if wish.link is LinkMode.BUNDLE else None,
         prebuilt=prebuilt,
         cached=decision.situation.cached or "",
         distribution=prebuilt.name if prebuilt else wish.dist_name,
         version=prebuilt.version if prebuilt else made,
-        targets=_targets(decision),
+        targets=_list_level_targets(decision),
         link=wish.link,
         libraries=decision.native.enabled,
-        jobs=wish.jobs or _jobs(decision.situation.facts),
-        reason="; ".join(_reasons(decision)),
+        jobs=wish.jobs or _count_jobs(decision.situation.facts),
+        reason="; ".join(_list_reasons(decision)),
     )
 
 
-def _targets(decision: BuildDecision) -> tuple[LevelTarget, ...]:
+def _list_level_targets(decision: BuildDecision) -> tuple[LevelTarget, ...]:
     recipe, toolchain = decision.situation.recipe, decision.situation.facts.toolchain
     if decision.choice.prebuilt is not None:
         return tuple(LevelTarget(level=name, cflags=(), ldflags=()) for name in decision.levels.names)
@@ -221,7 +221,7 @@ def _targets(decision: BuildDecision) -> tuple[LevelTarget, ...]:
     return tuple(found)
 
 
-def _reasons(decision: BuildDecision) -> Iterator[str]:
+def _list_reasons(decision: BuildDecision) -> Iterator[str]:
     choice = decision.choice
     yield choice.reason
     if choice.caution:
@@ -230,15 +230,15 @@ def _reasons(decision: BuildDecision) -> Iterator[str]:
     yield from decision.statics.reasons
     if decision.situation.cached:
         yield "it was built before, so it comes from the cache, and neither compiler nor headers are needed"
-    yield _link_reason(decision.situation.wish, choice)
+    yield _explain_link_mode(decision.situation.wish, choice)
 
 
-def _jobs(facts: Facts) -> int:
+def _count_jobs(facts: Facts) -> int:
     granted = facts.cpu.cores if facts.cpu.quota is None else min(facts.cpu.cores, round(facts.cpu.quota))
     return max(1, granted)
 
 
-def _link_reason(wish: Request, choice: VersionChoice) -> str:
+def _explain_link_mode(wish: Request, choice: VersionChoice) -> str:
     if choice.prebuilt is not None:
         return "already built, so nothing is compiled"
     if wish.link is not LinkMode.BUNDLE:

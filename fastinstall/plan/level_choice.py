@@ -108,23 +108,24 @@ def choose_best_level(recipe: Recipe, cpu: Cpu) -> Level:
         RefusedError: the CPU is below the lowest of them.
     """
     candidates = [level for level in recipe.levels if level.automatic]
-    found = next((level for level in candidates if not lacking(level, cpu)), None)
+    found = next((level for level in candidates if not find_lacking_features(level, cpu)), None)
     if found is None:
         raise RefusedError(
-            f"{_name(cpu)} {_without(candidates[-1], cpu)}, the least that {recipe.name} is built for",
+            f"{_name_cpu(cpu)} {_describe_lacking_features(candidates[-1], cpu)}, "
+            f"the least that {recipe.name} is built for",
             hint="keep stock Pillow: python -m pip install pillow",
         )
     return found
 
 
-def serves(recipe: Recipe, cpu: Cpu, names: Collection[str]) -> bool:
+def is_best_served(recipe: Recipe, cpu: Cpu, names: Collection[str]) -> bool:
     """Whether a wheel with these levels runs on a CPU, and at its best.
 
     Raises:
         RefusedError: the CPU is below the lowest level of the recipe.
     """
     best, levels = choose_best_level(recipe, cpu), sort_recipe_levels(recipe, names)
-    return best in levels and not lacking(levels[0], cpu)
+    return best in levels and not find_lacking_features(levels[0], cpu)
 
 
 def sort_recipe_levels(recipe: Recipe, names: Collection[str]) -> tuple[Level, ...]:
@@ -132,19 +133,19 @@ def sort_recipe_levels(recipe: Recipe, names: Collection[str]) -> tuple[Level, .
     return tuple(level for level in reversed(recipe.levels) if level.name in names)
 
 
-def lacking(level: Level, cpu: Cpu) -> tuple[str, ...]:
+def find_lacking_features(level: Level, cpu: Cpu) -> tuple[str, ...]:
     """What a CPU lacks for a level: its features, or the level itself where the loader denies it.
 
     The loader's word counts because an emulator shows the flags of its host. Where the flags are not
     known, it is all there is.
     """
-    denied = (level.name,) if _denied(level.name, cpu.level) else ()
+    denied = (level.name,) if _is_denied(level.name, cpu.level) else ()
     if not cpu.flags and cpu.level is not None:
         return denied
     return tuple(flag for flag in level.requires if flag not in cpu.flags) or denied
 
 
-def _denied(name: str, reached: str | None) -> bool:
+def _is_denied(name: str, reached: str | None) -> bool:
     order = list(LEVELS)
     return name in order and reached in order and order.index(reached) < order.index(name)
 
@@ -152,46 +153,49 @@ def _denied(name: str, reached: str | None) -> bool:
 def _choose_levels_automatically(recipe: Recipe, cpu: Cpu, hindrance: str) -> LevelChoice:
     best = choose_best_level(recipe, cpu)
     candidates = [level for level in recipe.levels if level.automatic]
-    passed = "".join(f", which {_without(better, cpu)}" for better in candidates[: candidates.index(best)])
-    running = [level for level in candidates if level.name in LEVELS and not lacking(level, cpu)]
+    passed = "".join(
+        f", which {_describe_lacking_features(better, cpu)}" for better in candidates[: candidates.index(best)]
+    )
+    running = [level for level in candidates if level.name in LEVELS and not find_lacking_features(level, cpu)]
     only = ""
     if best in running and len(running) > 1:
         if not hindrance:
             levels = sort_recipe_levels(recipe, [level.name for level in running])
-            reason = f"{_together(levels)} in one wheel: the loader takes {best.name} on {_name(cpu)}{passed}"
+            reason = f"{_name_levels(levels)} in one wheel: the loader takes {best.name} on {_name_cpu(cpu)}{passed}"
             return LevelChoice(levels=levels, reason=reason)
         only = f"; one level only: {hindrance}"
-    return LevelChoice(levels=(best,), reason=f"{best.name} suits {_name(cpu)}{passed}{only}")
+    return LevelChoice(levels=(best,), reason=f"{best.name} suits {_name_cpu(cpu)}{passed}{only}")
 
 
 def _choose_named_levels(levels: tuple[Level, ...], cpu: Cpu) -> LevelChoice:
-    together = _together(levels)
+    together = _name_levels(levels)
     reason = f"{together} in one wheel, as asked" if len(levels) > 1 else f"{together} as asked"
-    beyond = [level for level in levels if lacking(level, cpu)]
+    beyond = [level for level in levels if find_lacking_features(level, cpu)]
     if not beyond:
         return LevelChoice(levels=levels, reason=reason)
-    although = listing(_without(level, cpu) for level in beyond)
+    although = listing(_describe_lacking_features(level, cpu) for level in beyond)
     hazard = PlanRisk(
         risk=Risk.UNVERIFIED_CPU,
-        summary=_unproven(levels, beyond, cpu),
-        items=tuple(dict.fromkeys(flag for level in beyond for flag in lacking(level, cpu))),
+        summary=_summarise_unproven_levels(levels, beyond, cpu),
+        items=tuple(dict.fromkeys(flag for level in beyond for flag in find_lacking_features(level, cpu))),
     )
     return LevelChoice(levels=levels, reason=f"{reason}, although this CPU {although}", hazard=hazard)
 
 
-def _unproven(levels: tuple[Level, ...], beyond: list[Level], cpu: Cpu) -> str:
+def _summarise_unproven_levels(levels: tuple[Level, ...], beyond: list[Level], cpu: Cpu) -> str:
     if levels[0] in beyond:
-        return f"{_name(cpu)} {_without(levels[0], cpu)}: the result would not run here, and cannot be proven here"
-    why = listing(_without(level, cpu) for level in beyond)
-    return f"{_together(beyond)} cannot be proven on this machine: {_name(cpu)} {why}"
+        lacks = _describe_lacking_features(levels[0], cpu)
+        return f"{_name_cpu(cpu)} {lacks}: the result would not run here, and cannot be proven here"
+    why = listing(_describe_lacking_features(level, cpu) for level in beyond)
+    return f"{_name_levels(beyond)} cannot be proven on this machine: {_name_cpu(cpu)} {why}"
 
 
-def _together(levels: Iterable[Level]) -> str:
+def _name_levels(levels: Iterable[Level]) -> str:
     return listing(level.name for level in levels)
 
 
-def _without(level: Level, cpu: Cpu) -> str:
-    missing = lacking(level, cpu)
+def _describe_lacking_features(level: Level, cpu: Cpu) -> str:
+    missing = find_lacking_features(level, cpu)
     hidden = [flag for flag in missing if flag in cpu.masked]
     why = " (hidden by the virtual machine or the kernel)" if hidden else ""
     if missing == (level.name,):
@@ -199,7 +203,7 @@ def _without(level: Level, cpu: Cpu) -> str:
     return f"lacks {listing(missing)} for {level.name}{why}"
 
 
-def _name(cpu: Cpu) -> str:
+def _name_cpu(cpu: Cpu) -> str:
     return cpu.name or "this CPU"
 
 

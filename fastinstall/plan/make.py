@@ -42,15 +42,15 @@ from fastinstall.observe.observation import (
 )
 from fastinstall.observe.session import Session
 from fastinstall.pins.recognition import project_of
-from fastinstall.plan.conda_steps import choose_engine_for_plan, conda_request
-from fastinstall.plan.decision import compiles
+from fastinstall.plan.conda_steps import choose_engine_for_plan, make_conda_request
+from fastinstall.plan.decision import needs_compiling
 from fastinstall.plan.level_choice import refuse_unknown
 from fastinstall.plan.native_libraries import may_have_made
-from fastinstall.plan.plan import Plan, Situation, facts_digest
-from fastinstall.plan.planner import keeps_pip_pin, make_plan, nothing_to_do, plan_build_step
+from fastinstall.plan.plan import Plan, Situation, compute_facts_digest
+from fastinstall.plan.planner import keeps_pip_pin, make_plan, plan_build_step, plan_nothing
 from fastinstall.plan.risks import refuse_if_protected
-from fastinstall.plan.satisfied import guard_plan
-from fastinstall.plan.saved_plan import PLAN_AGAIN, differences, releases_named_by, with_allowed
+from fastinstall.plan.satisfied import plan_guard_alone
+from fastinstall.plan.saved_plan import PLAN_AGAIN, allow_risks, find_differences, select_named_releases
 from fastinstall.steps.build import Build
 from fastinstall.steps.conda_toolchain import CondaToolchain
 from fastinstall.steps.create_environment import CreateEnvironment
@@ -72,7 +72,7 @@ class _Basis:
     looks_into_cache: bool = True
 
 
-def plan(session: Session, target: NamedTarget, wish: Request, *, saved: Plan | None = None) -> Plan:
+def plan_setup(session: Session, target: NamedTarget, wish: Request, *, saved: Plan | None = None) -> Plan:
     """Decide what a setup would do.
 
     Args:
@@ -88,27 +88,27 @@ def plan(session: Session, target: NamedTarget, wish: Request, *, saved: Plan | 
     refuse_unknown(recipe, wish)
     from_cache = saved is None or any(isinstance(step, Build) and bool(step.cached) for step in saved.steps)
     basis = _Basis(saved=saved, looks_into_cache=from_cache)
-    made = creation(session, target)
+    made = plan_creation(session, target)
     if made is not None:
         return _plan_new(session, recipe, wish, made, basis)
     environment = find(session, target)
     receipt = receipt_of(environment)
     facts = facts_of(session, environment, ObservationRequest(recipe=recipe))
-    done = nothing_to_do(facts, recipe, wish, receipt) or guard_plan(facts, recipe, wish, receipt)
+    done = plan_nothing(facts, recipe, wish, receipt) or plan_guard_alone(facts, recipe, wish, receipt)
     if done is not None and (not wish.pin or receipt is None or not _is_unpinned(session, environment, receipt)):
         return done
     return _plan_existing(session, recipe, wish, (facts, receipt), basis)
 
 
-def facts_for(session: Session, target: NamedTarget, recipe: Recipe) -> Facts:
+def observe_facts(session: Session, target: NamedTarget, recipe: Recipe) -> Facts:
     """What a plan is made from, of an environment that exists or that is yet to be made; PIL is not run."""
-    made = creation(session, target)
+    made = plan_creation(session, target)
     if made is not None:
         return _facts_before_creation(session, recipe, made, toolchain=True)
     return facts_of(session, find(session, target), ObservationRequest(recipe=recipe, toolchain=True))
 
 
-def plan_restoring(session: Session, environment: Environment, receipt: Receipt, releases: Releases) -> Plan:
+def plan_restoration(session: Session, environment: Environment, receipt: Receipt, releases: Releases) -> Plan:
     """Decide how to put back what a receipt says, at its very version."""
     recipe = read_recorded_recipe(session, environment, receipt)
     compiling = not releases.prebuilt or environment.kind is EnvironmentKind.CONDA  # whose engine is a tool too
@@ -116,8 +116,8 @@ def plan_restoring(session: Session, environment: Environment, receipt: Receipt,
     situation = Situation(
         facts=facts, recipe=recipe, wish=receipt.wish, releases=releases, receipt=receipt, restoring=True
     )
-    ready = _with_project(session, _with_cached(session, situation) if compiling else situation)
-    return _decide_plan(_with_links(session, _with_preview(session, ready)))
+    ready = _add_project(session, _add_cached_wheel(session, situation) if compiling else situation)
+    return _decide_plan(_add_links(session, _add_preview(session, ready)))
 
 
 def plan_build(session: Session, target: NamedTarget, wish: Request, *, anew: bool = False) -> tuple[Plan, Interpreter]:
@@ -135,7 +135,7 @@ def plan_build(session: Session, target: NamedTarget, wish: Request, *, anew: bo
     wish = replace(wish, engine=CondaInstaller.AUTO, pin=False)  # of an environment, which is not concerned
     recipe = recipe_named(session, wish.recipe)
     refuse_unknown(recipe, wish)
-    python = target.python or _python_of(session, target)
+    python = target.python or _find_python(session, target)
     interpreter = observe_interpreter(python)
     elsewhere = Path(interpreter.prefix) / "fastinstall-build-only"
     create = CreateEnvironment(prefix=elsewhere, python=interpreter.executable, reason="never made")
@@ -173,17 +173,17 @@ def decide_saved_plan_again(session: Session, saved: Plan, allowed: Sequence[Ris
 
     Raises:
         RefusedError: what it says differs from what is decided; names the key. Or a file of it is not on offer.
-        FastinstallError: as `plan`.
+        FastinstallError: as `plan_setup`.
     """
     create = next((step for step in saved.steps if isinstance(step, CreateEnvironment)), None)
     existing = NamedTarget(prefix=Path(saved.environment.prefix))
     target = NamedTarget(new=Path(create.prefix), python=Path(create.python)) if create is not None else existing
-    anew = plan(session, target, saved.wish, saved=saved)
-    difference = next(differences(saved, anew), None)
+    anew = plan_setup(session, target, saved.wish, saved=saved)
+    difference = next(find_differences(saved, anew), None)
     if difference is not None:
         key, problem = difference
         raise RefusedError(f"the plan does not say what would be planned now: {key}: {problem}", hint=PLAN_AGAIN)
-    return with_allowed(anew, allowed)
+    return allow_risks(anew, allowed)
 
 
 def refuse_another_environment(session: Session, saved: Plan) -> None:
@@ -195,7 +195,9 @@ def refuse_another_environment(session: Session, saved: Plan) -> None:
     if any(isinstance(step, CreateEnvironment) for step in saved.steps):
         return
     there = find(session, NamedTarget(prefix=Path(saved.environment.prefix)))
-    if saved.environment.kind is not there.kind or not _same_file(Path(saved.environment.python), Path(there.python)):
+    if saved.environment.kind is not there.kind or not _is_same_file(
+        Path(saved.environment.python), Path(there.python)
+    ):
         raise RefusedError(
             f"the plan is for the {saved.environment.kind} of {saved.environment.python}, "
             f"and {there.prefix} is the {there.kind} of {there.python}",
@@ -203,7 +205,7 @@ def refuse_another_environment(session: Session, saved: Plan) -> None:
         )
 
 
-def _same_file(one: Path, other: Path) -> bool:
+def _is_same_file(one: Path, other: Path) -> bool:
     return one.parent == other.parent and os.path.realpath(one) == os.path.realpath(other)
 
 
@@ -212,14 +214,14 @@ def compute_current_digest(session: Session, saved: Plan) -> str:
     recipe = recipe_named(session, saved.wish.recipe)
     create = next((step for step in saved.steps if isinstance(step, CreateEnvironment)), None)
     if create is None:
-        return facts_digest(facts_of(session, saved.environment, ObservationRequest(recipe=recipe)))
-    made = creation(session, NamedTarget(new=Path(create.prefix), python=Path(create.python)))
+        return compute_facts_digest(facts_of(session, saved.environment, ObservationRequest(recipe=recipe)))
+    made = plan_creation(session, NamedTarget(new=Path(create.prefix), python=Path(create.python)))
     if made is None:
         raise UndeterminedError(f"{create.prefix} could not be observed")
-    return facts_digest(_facts_before_creation(session, recipe, made, toolchain=False))
+    return compute_facts_digest(_facts_before_creation(session, recipe, made, toolchain=False))
 
 
-def releases_of_all(
+def find_releases(
     session: Session, target: NamedTarget, recipes: Sequence[Recipe], interpreter: Interpreter, wish: Request
 ) -> dict[str, Releases]:
     """What there is for each of several recipes, by their names; everything is looked up once, at the same time.
@@ -228,10 +230,10 @@ def releases_of_all(
         FailedError: the index cannot be reached.
     """
     python = target.python or base_python(session) if target.new else Path(find(session, target).python)
-    return index_for(session, wish, settings_of(session, python)).releases_for(recipes, interpreter)
+    return make_index(session, wish, defer_pip_settings(session, python)).releases_for(recipes, interpreter)
 
 
-def index_for(session: Session, wish: Request, settings: Callable[[], PipSettings]) -> PackageIndex:
+def make_index(session: Session, wish: Request, settings: Callable[[], PipSettings]) -> PackageIndex:
     """The package index, as the target's pip is configured, or the wheelhouse."""
     return PackageIndex(
         settings=settings,
@@ -241,12 +243,12 @@ def index_for(session: Session, wish: Request, settings: Callable[[], PipSetting
     )
 
 
-def settings_of(session: Session, python: Path) -> Callable[[], PipSettings]:
+def defer_pip_settings(session: Session, python: Path) -> Callable[[], PipSettings]:
     """Pip's settings for a target, found out when they are first asked for."""
     return cache(partial(pip_settings, python, session.variables))
 
 
-def _python_of(session: Session, target: NamedTarget) -> Path:
+def _find_python(session: Session, target: NamedTarget) -> Path:
     nothing_named = target.prefix is None and not is_active_elsewhere(session)
     return base_python(session) if nothing_named else Path(find(session, target).python)
 
@@ -257,17 +259,17 @@ def _plan_existing(
     """Look at what was not looked at yet, PIL in use and what compiles, while pip tells its settings."""
     seen, receipt = known
     environment = seen.environment
-    index = _index_soon(session, recipe, wish, Path(environment.python))
+    index = _start_index(session, recipe, wish, Path(environment.python))
     if environment.kind is EnvironmentKind.CONDA:  # whose engine is a tool, too
         toolchain = None
         facts = facts_of(session, environment, ObservationRequest(recipe=recipe, runtime=True, toolchain=True))
     else:
-        toolchain = _toolchain_soon(session, recipe, wish)
+        toolchain = _start_observing_toolchain(session, recipe, wish)
         facts = replace(seen, runtime=observe_use(environment, session.variables))
-    releases = _named_by(basis.saved, index.releases(recipe, facts.interpreter))
+    releases = _select_named_releases(basis.saved, index.releases(recipe, facts.interpreter))
     situation = Situation(facts=facts, recipe=recipe, wish=wish, releases=releases, receipt=receipt)
-    ready = _with_project(session, _equip_situation(session, situation, toolchain, basis))
-    return _decide_plan(_with_links(session, _with_preview(session, ready)))
+    ready = _add_project(session, _equip_situation(session, situation, toolchain, basis))
+    return _decide_plan(_add_links(session, _add_preview(session, ready)))
 
 
 def _is_unpinned(session: Session, environment: Environment, receipt: Receipt) -> bool:
@@ -276,7 +278,7 @@ def _is_unpinned(session: Session, environment: Environment, receipt: Receipt) -
     return find_unpinned_project(session, environment, None, receipt) is not None
 
 
-def _with_project(session: Session, situation: Situation) -> Situation:
+def _add_project(session: Session, situation: Situation) -> Situation:
     """The project that makes the environment; one that cannot be read is in the way of nothing but a pin."""
     prefix = Path(situation.facts.environment.prefix)
     try:
@@ -297,17 +299,17 @@ def _decide_plan(situation: Situation) -> Plan:
     return make_plan(replace(situation, foreign_checks=foreign_verifying_checks()))
 
 
-def _with_links(session: Session, situation: Situation) -> Situation:
+def _add_links(session: Session, situation: Situation) -> Situation:
     """What pip is told of other places, where a pin would hide it; refused where one would hide the other."""
     if keeps_pip_pin(situation) or not wants_pip_pin(situation.facts, situation.wish):
         return situation
-    from fastinstall.guard.pinning import links_beside_pin  # noqa: PLC0415 (only where something is pinned)
+    from fastinstall.guard.pinning import list_links_beside_pin  # noqa: PLC0415 (only where something is pinned)
 
     prefix = Path(situation.facts.environment.prefix)
-    return replace(situation, links=links_beside_pin(session, prefix, situation.project))
+    return replace(situation, links=list_links_beside_pin(session, prefix, situation.project))
 
 
-def _with_preview(session: Session, situation: Situation) -> Situation:
+def _add_preview(session: Session, situation: Situation) -> Situation:
     if situation.facts.environment.kind is not EnvironmentKind.CONDA:
         return situation
     refuse_if_protected(situation.facts)
@@ -315,20 +317,20 @@ def _with_preview(session: Session, situation: Situation) -> Situation:
     return preview_conda_change(session, situation)
 
 
-def _named_by(saved: Plan | None, releases: Releases) -> Releases:
-    return releases if saved is None else releases_named_by(saved, releases)
+def _select_named_releases(saved: Plan | None, releases: Releases) -> Releases:
+    return releases if saved is None else select_named_releases(saved, releases)
 
 
 def _plan_new(
     session: Session, recipe: Recipe, wish: Request, made: tuple[CreateEnvironment, Interpreter], basis: _Basis
 ) -> Plan:
     create, interpreter = made
-    index = _index_soon(session, recipe, wish, Path(create.python))
-    toolchain = _toolchain_soon(session, recipe, wish)
+    index = _start_index(session, recipe, wish, Path(create.python))
+    toolchain = _start_observing_toolchain(session, recipe, wish)
     facts = _facts_before_creation(session, recipe, made, toolchain=False)
-    releases = _named_by(basis.saved, index.releases(recipe, interpreter))
+    releases = _select_named_releases(basis.saved, index.releases(recipe, interpreter))
     situation = Situation(facts=facts, recipe=recipe, wish=wish, releases=releases, create=create)
-    return _decide_plan(_with_links(session, _equip_situation(session, situation, toolchain, basis)))
+    return _decide_plan(_add_links(session, _equip_situation(session, situation, toolchain, basis)))
 
 
 def _facts_before_creation(
@@ -340,7 +342,7 @@ def _facts_before_creation(
     return predict_facts(observed, Path(create.prefix), interpreter)
 
 
-def _toolchain_soon(session: Session, recipe: Recipe, wish: Request) -> RunningProbe[Toolchain] | None:
+def _start_observing_toolchain(session: Session, recipe: Recipe, wish: Request) -> RunningProbe[Toolchain] | None:
     """What compiles here, being looked at; not yet where a wheelhouse may have a wheel that is ready to be taken."""
     return None if wish.wheelhouse else RunningProbe(partial(observe_means, recipe, session.variables))
 
@@ -350,14 +352,14 @@ def _equip_situation(
 ) -> Situation:
     """The situation with a wheel of the cache or what compiles here, unless that makes no difference to it."""
     if situation.facts.toolchain is None:
-        if toolchain is None and not compiles(situation):
+        if toolchain is None and not needs_compiling(situation):
             return situation
         found = toolchain.result() if toolchain is not None else observe_means(situation.recipe, session.variables)
         situation = replace(situation, facts=replace(situation.facts, toolchain=found))
-    return _with_cached(session, situation) if basis.looks_into_cache else situation
+    return _add_cached_wheel(session, situation) if basis.looks_into_cache else situation
 
 
-def _with_cached(session: Session, situation: Situation) -> Situation:
+def _add_cached_wheel(session: Session, situation: Situation) -> Situation:
     """The situation with a wheel that was built before as it would be now, if the cache has one."""
     from fastinstall.wheelbuild.provenance import find_ready  # noqa: PLC0415 (slow to import; not where nothing is built)
 
@@ -369,17 +371,17 @@ def _with_cached(session: Session, situation: Situation) -> Situation:
     return situation
 
 
-def _index_soon(session: Session, recipe: Recipe, wish: Request, python: Path) -> PackageIndex:
+def _start_index(session: Session, recipe: Recipe, wish: Request, python: Path) -> PackageIndex:
     """An index whose settings are being found out while the target is observed."""
     kernels = (recipe.kernels.pypi,) if recipe.kernels else ()
     names = listing(dict.fromkeys((recipe.source.pypi, recipe.source.chassis, *kernels)))
     session.emit(Started(stage="index", message=f"looking up {names}"))
     if wish.offline:
-        return index_for(session, wish, settings_of(session, python))
-    return index_for(session, wish, RunningProbe(partial(pip_settings, python, session.variables)).result)
+        return make_index(session, wish, defer_pip_settings(session, python))
+    return make_index(session, wish, RunningProbe(partial(pip_settings, python, session.variables)).result)
 
 
-def creation(session: Session, target: NamedTarget) -> tuple[CreateEnvironment, Interpreter] | None:
+def plan_creation(session: Session, target: NamedTarget) -> tuple[CreateEnvironment, Interpreter] | None:
     """The step that makes a new environment, and the interpreter as it will be there; None if none is wished.
 
     Raises:
@@ -441,17 +443,17 @@ def preview_conda_change(session: Session, situation: Situation) -> Situation:
     if chosen is CondaInstaller.PIP:
         return situation
     known = replace(situation, microarchitectures=microarchitectures(level.name for level in situation.recipe.levels))
-    request = conda_request(known)
+    request = make_conda_request(known)
     if request is None:
         return known
-    engine = engine_of(session, chosen, facts.conda.tool, offline=wish.offline)
+    engine = make_engine(session, chosen, facts.conda.tool, offline=wish.offline)
     session.emit(Started(stage="solve", message=f"asking {engine.description} what would change"))
     preview = engine.preview(request)
     _refuse_silence(request, preview, facts.conda, engine)
     return replace(known, preview=preview)
 
 
-def engine_of(session: Session, engine: CondaInstaller, tool: CondaTool | None, *, offline: bool) -> CondaEngine:
+def make_engine(session: Session, engine: CondaInstaller, tool: CondaTool | None, *, offline: bool) -> CondaEngine:
     """An engine that works by this session's variables and cache.
 
     Raises:

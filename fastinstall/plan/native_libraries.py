@@ -66,24 +66,24 @@ def choose_libraries(
     """
     refuse_unknown(recipe, wish)
     from_conda = wish.toolchain is ToolchainSource.CONDA
-    tools = ("compiler", *_missing_headers(facts)) if from_conda else _missing_tools(facts)
+    tools = ("compiler", *_list_missing_headers(facts)) if from_conda else _list_missing_tools(facts)
     if not from_conda:
         _refuse_broken_choice(facts, tools)
     wanted = list_wanted_libraries(recipe, wish, chassis=chassis)
     replaced = from_conda and chassis
     absent = tuple(
-        name for name in wanted if name not in statics and (replaced or not _usable(facts, name, chassis=chassis))
+        name for name in wanted if name not in statics and (replaced or not _is_usable(facts, name, chassis=chassis))
     )
     here = tuple(
         name
         for name, library in recipe.libraries.items()
         if name not in absent
-        and (name in wanted or (not chassis and _usable(facts, name, chassis=False)))
+        and (name in wanted or (not chassis and _is_usable(facts, name, chassis=False)))
         and (library.core or not chassis)
     )
     if not absent and not tools:
         return NativeChoice(enabled=here)
-    return _bring(_LibraryNeeds(recipe, facts, wish, tools, absent, here), chassis=chassis)
+    return _bring_what_is_missing(_LibraryNeeds(recipe, facts, wish, tools, absent, here), chassis=chassis)
 
 
 def list_wanted_libraries(recipe: Recipe, wish: Request, *, chassis: bool) -> tuple[str, ...]:
@@ -113,7 +113,7 @@ def may_have_made(compiler: str, facts: Facts, wish: Request, private: Path) -> 
     toolchain = facts.toolchain
     if wish.toolchain is ToolchainSource.CONDA:
         return compiler.startswith(f"{private}/")
-    if toolchain is None or not _missing_tools(facts):
+    if toolchain is None or not _list_missing_tools(facts):
         return toolchain is not None and toolchain.compiler is not None and compiler == toolchain.compiler.text
     return not (toolchain.named_compiler and toolchain.compiler is None)
 
@@ -131,10 +131,10 @@ class _LibraryNeeds:
     def manager(self) -> str | None:
         return self.facts.toolchain.package_manager if self.facts.toolchain else None
 
-    def packages(self, manager: str) -> tuple[str, ...]:
+    def list_packages(self, manager: str) -> tuple[str, ...]:
         tools = {
             "compiler": _COMPILER.get(manager, _CONDA_COMPILER),
-            "Python.h": (_python_headers(self.facts, manager),),
+            "Python.h": (_name_header_package(self.facts, manager),),
         }
         names = [name for tool in self.tools for name in tools[tool]]
         names += [package for name in self.absent for package in getattr(self.recipe.libraries[name], manager)]
@@ -150,16 +150,16 @@ def _refuse_broken_choice(facts: Facts, missing_tools: tuple[str, ...]) -> None:
         )
 
 
-def _missing_tools(facts: Facts) -> tuple[str, ...]:
+def _list_missing_tools(facts: Facts) -> tuple[str, ...]:
     compiler = facts.toolchain is not None and facts.toolchain.compiler is not None
-    return (() if compiler else ("compiler",)) + _missing_headers(facts)
+    return (() if compiler else ("compiler",)) + _list_missing_headers(facts)
 
 
-def _missing_headers(facts: Facts) -> tuple[str, ...]:
+def _list_missing_headers(facts: Facts) -> tuple[str, ...]:
     return () if facts.interpreter.has_headers else ("Python.h",)
 
 
-def _usable(facts: Facts, name: str, *, chassis: bool) -> bool:
+def _is_usable(facts: Facts, name: str, *, chassis: bool) -> bool:
     found = next((library for library in _list_observed_libraries(facts) if library.name == name), None)
     return found is not None and found.include is not None and (chassis or found.library is not None)
 
@@ -168,40 +168,40 @@ def _list_observed_libraries(facts: Facts) -> Iterable[NativeLibrary]:
     return facts.toolchain.libraries if facts.toolchain else ()
 
 
-def _bring(need: _LibraryNeeds, *, chassis: bool) -> NativeChoice:
+def _bring_what_is_missing(need: _LibraryNeeds, *, chassis: bool) -> NativeChoice:
     """By the system's packages where that is wished, else without touching the system, else not at all."""
     what = listing([*need.tools, *(f"the headers of {name}" for name in need.absent)])
-    step = _system_packages(need, what) or _private_headers(need, what, chassis=chassis)
-    step = step or _of_conda(need, chassis=chassis)
+    step = _plan_system_packages(need, what) or _plan_private_headers(need, what, chassis=chassis)
+    step = step or _plan_missing_from_conda(need, chassis=chassis)
     if step is None:
-        return _go_without(need, what)
+        return _leave_out_libraries(need, what)
     if chassis or not isinstance(step, CondaToolchain):
         return NativeChoice(enabled=(*need.here, *need.absent), steps=(step,), missing=())
-    rest = _go_without(replace(need, tools=()), what) if need.absent else NativeChoice(enabled=need.here)
+    rest = _leave_out_libraries(replace(need, tools=()), what) if need.absent else NativeChoice(enabled=need.here)
     return replace(rest, steps=(step,))
 
 
-def _system_packages(need: _LibraryNeeds, what: str) -> Step | None:
+def _plan_system_packages(need: _LibraryNeeds, what: str) -> Step | None:
     may_install = need.facts.toolchain is not None and need.facts.toolchain.may_install
     if need.wish.toolchain is ToolchainSource.CONDA or not need.wish.with_system_deps:
         return None
     if need.manager is None or not may_install:
         return None
-    return SystemPackages(manager=need.manager, packages=need.packages(need.manager), reason=f"missing: {what}")
+    return SystemPackages(manager=need.manager, packages=need.list_packages(need.manager), reason=f"missing: {what}")
 
 
-def _private_headers(need: _LibraryNeeds, what: str, *, chassis: bool) -> Step | None:
+def _plan_private_headers(need: _LibraryNeeds, what: str, *, chassis: bool) -> Step | None:
     if need.tools or not chassis or need.manager != "apt" or need.wish.offline:
         return None
     return PrivateHeaders(
         manager=need.manager,
-        packages=need.packages(need.manager),
+        packages=need.list_packages(need.manager),
         libraries=need.absent,
         reason=f"missing: {what}; unpacked into fastinstall's cache, the system stays as it is",
     )
 
 
-def _of_conda(need: _LibraryNeeds, *, chassis: bool) -> Step | None:
+def _plan_missing_from_conda(need: _LibraryNeeds, *, chassis: bool) -> Step | None:
     """A private prefix; where libraries are linked and not only their headers used, the compiler alone."""
     libraries = {name: need.recipe.libraries[name] for name in need.absent} if chassis else {}
     if not libraries and not need.tools:
@@ -209,10 +209,10 @@ def _of_conda(need: _LibraryNeeds, *, chassis: bool) -> Step | None:
     return _plan_conda_toolchain(need.tools, libraries, need.facts, need.wish)
 
 
-def _go_without(need: _LibraryNeeds, what: str) -> NativeChoice:
+def _leave_out_libraries(need: _LibraryNeeds, what: str) -> NativeChoice:
     essential = [name for name in need.absent if need.recipe.libraries[name].required or name in need.wish.require]
     if need.tools or essential:
-        raise RefusedError(f"missing: {what}", hint=_how_to_install(need))
+        raise RefusedError(f"missing: {what}", hint=_explain_installation(need))
     hazard = PlanRisk(
         risk=Risk.FEATURE_LOSS,
         summary=f"without {what}, the core is built without {listing(need.absent)}, which the official wheel has",
@@ -221,24 +221,24 @@ def _go_without(need: _LibraryNeeds, what: str) -> NativeChoice:
     return NativeChoice(enabled=need.here, steps=(), missing=need.absent, hazard=hazard)
 
 
-def _how_to_install(need: _LibraryNeeds) -> str:
+def _explain_installation(need: _LibraryNeeds) -> str:
     if need.manager is not None and need.facts.toolchain is not None and need.facts.toolchain.may_install:
-        return "run again with --with-system-deps to install " + " ".join(need.packages(need.manager))
+        return "run again with --with-system-deps to install " + " ".join(need.list_packages(need.manager))
     commands = {"apt": "sudo apt-get install", "dnf": "sudo dnf install", "conda": "conda install -c conda-forge"}
     chosen = [need.manager] if need.manager else list(commands)
-    ways = [f"{commands[name]} {' '.join(need.packages(name))}" for name in chosen]
-    return "; or ".join((*ways, *_privately(need)))
+    ways = [f"{commands[name]} {' '.join(need.list_packages(name))}" for name in chosen]
+    return "; or ".join((*ways, *_explain_private_installation(need)))
 
 
-def _privately(need: _LibraryNeeds) -> tuple[str, ...]:
+def _explain_private_installation(need: _LibraryNeeds) -> tuple[str, ...]:
     """How py-rattler, once it is there, could bring it without any right to install."""
     toolchain = need.facts.toolchain
     helpful = toolchain is not None and not toolchain.rattler and need.wish.toolchain is ToolchainSource.AUTO
-    extra = install_extra(need.facts)
+    extra = make_extra_command(need.facts)
     return (f"{extra}, and fastinstall brings it as conda packages into its cache",) if helpful else ()
 
 
-def _python_headers(facts: Facts, manager: str) -> str:
+def _name_header_package(facts: Facts, manager: str) -> str:
     minor = ".".join(facts.interpreter.version.split(".")[:2])
     return {"apt": f"python{minor}-dev", "dnf": f"python{minor}-devel"}.get(manager, "python")
 
@@ -264,7 +264,7 @@ def _plan_conda_toolchain(
     here = facts.toolchain is not None and facts.toolchain.rattler
     if wished and not here:
         raise RefusedError(
-            "--toolchain conda: py-rattler is not installed beside fastinstall", hint=install_extra(facts)
+            "--toolchain conda: py-rattler is not installed beside fastinstall", hint=make_extra_command(facts)
         )
     if not wished and (wish.toolchain is ToolchainSource.SYSTEM or not here or wish.offline):
         return None
@@ -278,7 +278,7 @@ def _plan_conda_toolchain(
     )
 
 
-def install_extra(facts: Facts) -> str:
+def make_extra_command(facts: Facts) -> str:
     """The command that makes conda packages available without a conda: into the environment of fastinstall itself."""
     return f"{quote(facts.tool_prefix / 'bin/python')} -m pip install 'fastinstall[conda]'"
 
@@ -313,7 +313,7 @@ class StaticChoice:
     artefacts: dict[str, Artefact]
     reasons: tuple[str, ...]
 
-    def of(self, enabled: Collection[str]) -> dict[str, Artefact]:
+    def select_enabled(self, enabled: Collection[str]) -> dict[str, Artefact]:
         """The sdists of the libraries that a build enables."""
         return {name: artefact for name, artefact in self.artefacts.items() if name in enabled}
 

@@ -91,7 +91,7 @@ class Situation:
     foreign_checks: tuple[str, ...] = ()
 
 
-def facts_digest(facts: Facts) -> str:
+def compute_facts_digest(facts: Facts) -> str:
     """A sha256 over the facts, without what may change and leave every decision as it was.
 
     Left out: times of files, who installed what, the shell's active environments, the CPU's name, its
@@ -104,32 +104,32 @@ def facts_digest(facts: Facts) -> str:
             "writable": facts.writable,
             "frozen": facts.frozen,
             "interrupted": facts.interrupted,
-            "cpu": _cpu(facts.cpu),
+            "cpu": _reduce_cpu(facts.cpu),
             "interpreter": replace(facts.interpreter, pip_version=None),
             "distributions": [(distribution.name, distribution.version) for distribution in facts.distributions],
-            "stack": _stack(facts.stack),
-            "conda": _conda(facts.conda) if facts.conda is not None else None,
+            "stack": _reduce_stack(facts.stack),
+            "conda": _reduce_conda(facts.conda) if facts.conda is not None else None,
         }
     )
 
 
-def _conda(conda: Conda) -> tuple[object, ...]:
+def _reduce_conda(conda: Conda) -> tuple[object, ...]:
     """What is installed and pinned; which conda there is matters only while it works."""
     return (sorted(package.dist for package in conda.packages), conda.pins, conda.claims, sorted(conda.unreadable))
 
 
-def _cpu(cpu: Cpu) -> tuple[str, str | None, tuple[str, ...]]:
+def _reduce_cpu(cpu: Cpu) -> tuple[str, str | None, tuple[str, ...]]:
     return (cpu.architecture, cpu.level, tuple(sorted(cpu.flags)))
 
 
-def _stack(stack: InstalledStack) -> InstalledStack:
-    core = _core(stack.core) if stack.core is not None else None
-    return replace(stack, core=core, owners=tuple(_owner(owner) for owner in stack.owners))
+def _reduce_stack(stack: InstalledStack) -> InstalledStack:
+    core = _reduce_core(stack.core) if stack.core is not None else None
+    return replace(stack, core=core, owners=tuple(_reduce_owner(owner) for owner in stack.owners))
 
 
-def _core(core: ImagingCore) -> ImagingCore:
+def _reduce_core(core: ImagingCore) -> ImagingCore:
     return replace(core, mtime_ns=0)
 
 
-def _owner(owner: Owner) -> Owner:
+def _reduce_owner(owner: Owner) -> Owner:
     return replace(owner, installed_at="", distribution=replace(owner.distribution, installer="", requested=False))

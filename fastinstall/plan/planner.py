@@ -10,7 +10,7 @@ from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.values import immutable
 from fastinstall.doctor.registry import verifying_checks
-from fastinstall.guard.pip_trap import pip_pin, wants_pip_pin
+from fastinstall.guard.pip_trap import find_pip_pin, wants_pip_pin
 from fastinstall.model.facts import Facts, Owner
 from fastinstall.model.pins import PinState, Project
 from fastinstall.model.receipt import Receipt
@@ -20,13 +20,13 @@ from fastinstall.observe.installed_pins import HOLDS_BACK, NAME
 from fastinstall.observe.pip_pins import CONFIGURATION, DIRECTORY, insertion, requirement_of
 from fastinstall.plan.conda_steps import (
     CondaPart,
-    conda_part,
     explain_missing_guard,
     merge_conda_dependants,
+    plan_conda_part,
     refuse_unsuited_engine,
 )
-from fastinstall.plan.decision import BuildDecision, build_step, decide
-from fastinstall.plan.plan import Plan, Situation, Skipped, facts_digest
+from fastinstall.plan.decision import BuildDecision, decide_build, make_build_step
+from fastinstall.plan.plan import Plan, Situation, Skipped, compute_facts_digest
 from fastinstall.plan.risks import (
     describe_version_advisories,
     explain_installed_vulnerability,
@@ -34,7 +34,7 @@ from fastinstall.plan.risks import (
     mark_allowed_risks,
     refuse_if_protected,
 )
-from fastinstall.plan.satisfied import explain_needed_setup, guard_plan
+from fastinstall.plan.satisfied import explain_needed_setup, plan_guard_alone
 from fastinstall.plan.versions import VersionChoice
 from fastinstall.steps.build import Build
 from fastinstall.steps.install_guard import InstallGuard
@@ -69,10 +69,10 @@ def plan_build_step(situation: Situation) -> Build:
     """
     refuse_if_protected(situation.facts)
     refuse_unsuited_engine(situation.facts, situation.wish)
-    return build_step(decide(merge_conda_dependants(situation)))
+    return make_build_step(decide_build(merge_conda_dependants(situation)))
 
 
-def nothing_to_do(facts: Facts, recipe: Recipe, wish: Request, receipt: Receipt | None) -> Plan | None:
+def plan_nothing(facts: Facts, recipe: Recipe, wish: Request, receipt: Receipt | None) -> Plan | None:
     """The empty plan, where the environment is as wished; needs no index and no compiler."""
     refuse_if_protected(facts)
     refuse_unsuited_engine(facts, wish)
@@ -81,7 +81,7 @@ def nothing_to_do(facts: Facts, recipe: Recipe, wish: Request, receipt: Receipt 
     what = f"{receipt.distribution} {receipt.version}"
     return Plan(
         environment=facts.environment,
-        facts_digest=facts_digest(facts),
+        facts_digest=compute_facts_digest(facts),
         wish=wish,
         steps=(),
         skipped=(Skipped(step="everything", reason=f"{what} is in place, unchanged since {receipt.created_at}"),),
@@ -99,39 +99,43 @@ def make_plan(situation: Situation) -> Plan:
     """
     refuse_if_protected(situation.facts)
     refuse_unsuited_engine(situation.facts, situation.wish)
-    decision = decide(merge_conda_dependants(situation))
-    build = build_step(decision)
-    latest = _latest_in_place(situation, build)
+    decision = decide_build(merge_conda_dependants(situation))
+    build = make_build_step(decision)
+    latest = _plan_keeping_latest(situation, build)
     if latest is not None:
         return latest
-    conda, pip, project = conda_part(situation, build), pip_part(situation, build), project_part(situation, build)
-    steps = (*_steps(decision, build, conda, pip), *project.steps)
+    conda, pip, project = (
+        plan_conda_part(situation, build),
+        plan_pip_part(situation, build),
+        plan_project_part(situation, build),
+    )
+    steps = (*_list_steps(decision, build, conda, pip), *project.steps)
     return Plan(
         environment=situation.facts.environment,
-        facts_digest=facts_digest(situation.facts),
+        facts_digest=compute_facts_digest(situation.facts),
         wish=situation.wish,
         steps=steps,
-        skipped=(*_skipped(decision), *conda.skipped, *pip.skipped),
+        skipped=(*_list_skipped_steps(decision), *conda.skipped, *pip.skipped),
         hazards=(*_collect_risks(decision), *mark_allowed_risks(conda.hazards, situation.wish.allow)),
-        warnings=(*_warnings(decision), *_unhashed(steps), *conda.warnings, *project.warnings),
-        summary=_summary(decision, build) + conda.note,
+        warnings=(*_list_warnings(decision), *_warn_about_missing_hashes(steps), *conda.warnings, *project.warnings),
+        summary=_summarise_plan(decision, build) + conda.note,
     )
 
 
-def _latest_in_place(situation: Situation, build: Build) -> Plan | None:
+def _plan_keeping_latest(situation: Situation, build: Build) -> Plan | None:
     """The plan that leaves the stack alone, where an upgrade was asked for and there is nothing later than it."""
     receipt, wish = situation.receipt, situation.wish
-    if not wish.upgrade or receipt is None or _public(receipt.version) != _public(build.version):
+    if not wish.upgrade or receipt is None or _strip_local_label(receipt.version) != _strip_local_label(build.version):
         return None
     facts, recipe, kept = situation.facts, situation.recipe, replace(wish, upgrade=False)
-    return nothing_to_do(facts, recipe, kept, receipt) or guard_plan(facts, recipe, kept, receipt)
+    return plan_nothing(facts, recipe, kept, receipt) or plan_guard_alone(facts, recipe, kept, receipt)
 
 
-def _public(version: str) -> str:
+def _strip_local_label(version: str) -> str:
     return version.partition("+")[0]
 
 
-def _summary(decision: BuildDecision, build: Build) -> str:
+def _summarise_plan(decision: BuildDecision, build: Build) -> str:
     situation, choice = decision.situation, decision.choice
     kernels = f" with the kernels of {choice.kernels.name} {choice.kernels.version}" if choice.kernels else ""
     made = f"from {situation.recipe.source.pypi} {choice.version}{kernels}"
@@ -141,16 +145,23 @@ def _summary(decision: BuildDecision, build: Build) -> str:
     return f"{build.distribution} {build.version} {made} for {listing(build.levels)} into {where}"
 
 
-def _steps(decision: BuildDecision, build: Build, conda: CondaPart, pip: PipPart) -> tuple[Step, ...]:
+def _list_steps(decision: BuildDecision, build: Build, conda: CondaPart, pip: PipPart) -> tuple[Step, ...]:
     situation = decision.situation
     first = (situation.create,) if situation.create else ()
     guard = (InstallGuard(reason=conda.guard or _GUARD),) if situation.wish.guard else ()
-    made = (*first, *conda.first, *decision.native.steps, build, _prove(situation, decision.choice))
+    made = (*first, *conda.first, *decision.native.steps, build, _plan_proof(situation, decision.choice))
     pins = (*conda.after_swap, *pip.steps)
-    return (*made, *conda.before_swap, _swap(situation, build, conda), *guard, *pins, _verify(situation))
+    return (
+        *made,
+        *conda.before_swap,
+        _plan_swap(situation, build, conda),
+        *guard,
+        *pins,
+        _plan_verification(situation),
+    )
 
 
-def _prove(situation: Situation, choice: VersionChoice) -> Prove:
+def _plan_proof(situation: Situation, choice: VersionChoice) -> Prove:
     in_place = situation.facts.stack.core is not None and situation.facts.stack.has_init
     wheels = situation.releases.wheels
     baseline = None if in_place or not wheels else wheels[0]
@@ -162,13 +173,15 @@ def _prove(situation: Situation, choice: VersionChoice) -> Prove:
     )
 
 
-def _swap(situation: Situation, build: Build, conda: CondaPart) -> Swap:
+def _plan_swap(situation: Situation, build: Build, conda: CondaPart) -> Swap:
     owners = situation.facts.stack.owners
     incoming = f"{build.distribution.replace('-', '_')}-{build.version}.dist-info"
     entries = {entry for owner in owners for entry in owner.entries} | {*situation.facts.stack.debris, *conda.entries}
     if situation.facts.stack.directory is not None:
         entries.add(situation.recipe.package)
-    what = " and ".join((*_distributions(owners, conda.records), *(f"conda's {dist}" for dist in conda.records)))
+    what = " and ".join(
+        (*_list_leaving_distributions(owners, conda.records), *(f"conda's {dist}" for dist in conda.records))
+    )
     reason = f"replaces {what}; moved aside, not deleted" if what else "there is no PIL yet"
     return Swap(
         removes=tuple(owner.distribution.metadata for owner in owners),
@@ -179,7 +192,7 @@ def _swap(situation: Situation, build: Build, conda: CondaPart) -> Swap:
     )
 
 
-def _distributions(owners: Sequence[Owner], records: Sequence[str]) -> Iterator[str]:
+def _list_leaving_distributions(owners: Sequence[Owner], records: Sequence[str]) -> Iterator[str]:
     """What makes room, in words; of a conda package the record alone is named."""
     for owner in owners:
         installed = owner.distribution
@@ -187,14 +200,14 @@ def _distributions(owners: Sequence[Owner], records: Sequence[str]) -> Iterator[
             yield f"{installed.name} {installed.version}"
 
 
-def _verify(situation: Situation) -> Verify:
+def _plan_verification(situation: Situation) -> Verify:
     return Verify(
         checks=(*verifying_checks(), *situation.foreign_checks),
         reason="the checks of doctor, on the environment as it then is; an error undoes the swap",
     )
 
 
-def _skipped(decision: BuildDecision) -> tuple[Skipped, ...]:
+def _list_skipped_steps(decision: BuildDecision) -> tuple[Skipped, ...]:
     situation = decision.situation
     found = []
     if situation.create is None:
@@ -217,16 +230,16 @@ def _collect_risks(decision: BuildDecision) -> tuple[PlanRisk, ...]:
     return mark_allowed_risks(found, (*situation.wish.allow, *known))
 
 
-def _unhashed(steps: Sequence[Step]) -> tuple[str, ...]:
+def _warn_about_missing_hashes(steps: Sequence[Step]) -> tuple[str, ...]:
     """Files that nothing is known of but their names, because the index says no more."""
-    files = (each for step in steps for each in step.artefacts() if not each.url.startswith("file:"))
+    files = (each for step in steps for each in step.list_artefacts() if not each.url.startswith("file:"))
     names = tuple(dict.fromkeys(each.filename for each in files if not each.sha256))
     if not names:
         return ()
     return (f"the index gives no SHA-256 of {listing(names)}: taken as it comes, whoever may have changed it there",)
 
 
-def _warnings(decision: BuildDecision) -> tuple[str, ...]:
+def _list_warnings(decision: BuildDecision) -> tuple[str, ...]:
     recipe, stack, choice = decision.situation.recipe, decision.situation.facts.stack, decision.choice
     caution = (choice.caution,) if choice.caution else ()
     vulnerable = explain_installed_vulnerability(recipe, stack, choice.version)
@@ -246,17 +259,21 @@ class ProjectPart:
     warnings: tuple[str, ...] = ()
 
 
-def project_part(situation: Situation, build: Build) -> ProjectPart:
+def plan_project_part(situation: Situation, build: Build) -> ProjectPart:
     """What a plan has more, for what is built."""
     project = situation.project
     if project is None:
         return ProjectPart()
     if situation.wish.pin:
-        return ProjectPart(steps=(_step(project, build),))
-    return ProjectPart() if _is_pinned(situation, project) else ProjectPart(warnings=(_warning(situation, project),))
+        return ProjectPart(steps=(_make_project_pin_step(project, build),))
+    return (
+        ProjectPart()
+        if _is_pinned(situation, project)
+        else ProjectPart(warnings=(_warn_about_project(situation, project),))
+    )
 
 
-def _step(project: Project, build: Build) -> PinProject:
+def _make_project_pin_step(project: Project, build: Build) -> PinProject:
     return PinProject(
         directory=project.directory,
         manager=project.manager,
@@ -271,7 +288,7 @@ def _is_pinned(situation: Situation, project: Project) -> bool:
     return any(pin.kind == project.manager for pin in situation.facts.pins)
 
 
-def _warning(situation: Situation, project: Project) -> str:
+def _warn_about_project(situation: Situation, project: Project) -> str:
     prefix = quote(situation.facts.environment.prefix)
     return (
         f"{project.directory} is a project of {project.manager}: `{project.sync}` puts back the Pillow of "
@@ -282,7 +299,7 @@ def _warning(situation: Situation, project: Project) -> str:
 _HOLDS = "pip in this environment, and uv in a shell that has read environment.sh, keep to this build"
 
 
-def pip_part(situation: Situation, build: Build) -> PipPart:
+def plan_pip_part(situation: Situation, build: Build) -> PipPart:
     """What a plan has more, for what is built.
 
     Raises:
@@ -297,7 +314,7 @@ def pip_part(situation: Situation, build: Build) -> PipPart:
             hint=f"take the pin away first: fastinstall guard remove --prefix {quote(prefix)}",
         )
     requirement = requirement_of(build.distribution, build.version)
-    there = pip_pin(situation.facts)
+    there = find_pip_pin(situation.facts)
     if keeps_pip_pin(situation) and there is not None:
         return PipPart(skipped=(Skipped(step="pin", reason=f"{there.file} holds pip to {there.requirement} already"),))
     return PipPart(steps=(_make_pip_pin_step(situation, requirement, there),))
@@ -305,7 +322,7 @@ def pip_part(situation: Situation, build: Build) -> PipPart:
 
 def keeps_pip_pin(situation: Situation) -> bool:
     """Whether the pin that is there stays as it is: the very build that it is for is put back."""
-    there = pip_pin(situation.facts)
+    there = find_pip_pin(situation.facts)
     return situation.restoring and there is not None and not there.problems
 
 

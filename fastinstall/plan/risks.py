@@ -38,9 +38,9 @@ def find_version_risks(
         interpreter: the target's Python.
         elsewhere: see `advise_instead_of_risk`.
     """
-    found = [_downgrade(recipe, stack, version)]
+    found = [_find_downgrade(recipe, stack, version)]
     vulnerable = find_vulnerability_risk(recipe, version, kernels=_has_kernels(recipe))
-    if vulnerable is not None and not _as_installed(recipe, stack, version):
+    if vulnerable is not None and not _is_no_worse_than_installed(recipe, stack, version):
         grave = select_critical_advisories(recipe.advisories, version, kernels=_has_kernels(recipe))
         view = forecast_upgrade(grave, version, interpreter, stack.dependants)
         instead = advise_instead_of_risk(view, recipe.name, Request().recipe, elsewhere=elsewhere)
@@ -51,7 +51,7 @@ def find_version_risks(
 def explain_installed_vulnerability(recipe: Recipe, stack: InstalledStack, version: str) -> tuple[str, ...]:
     """A sentence where a version is vulnerable, and no more so than what is in place: it needs no consent."""
     hazard = find_vulnerability_risk(recipe, version, kernels=_has_kernels(recipe))
-    if hazard is None or not _as_installed(recipe, stack, version):
+    if hazard is None or not _is_no_worse_than_installed(recipe, stack, version):
         return ()
     return (f"{hazard.summary}; no more than affect Pillow {stack.version}, which is in place",)
 
@@ -79,7 +79,7 @@ def find_vulnerability_risk(recipe: Recipe, version: str, *, kernels: bool) -> P
     )
 
 
-def consent_hint(hazards: Iterable[PlanRisk], allowed: Iterable[Risk]) -> str:
+def make_consent_hint(hazards: Iterable[PlanRisk], allowed: Iterable[Risk]) -> str:
     """What can be done instead of accepting risks, then the flag that accepts them by name.
 
     Args:
@@ -106,7 +106,7 @@ def describe_version_advisories(recipe: Recipe, version: str) -> tuple[str, ...]
     return (f"{what}: fastinstall recipes show {recipe.name}",)
 
 
-def _as_installed(recipe: Recipe, stack: InstalledStack, version: str) -> bool:
+def _is_no_worse_than_installed(recipe: Recipe, stack: InstalledStack, version: str) -> bool:
     """Whether no more critical advisories concern a version than what is in place."""
     if stack.version is None:
         return False
@@ -118,7 +118,7 @@ def _as_installed(recipe: Recipe, stack: InstalledStack, version: str) -> bool:
     return len(select_critical_advisories(recipe.advisories, version, kernels=_has_kernels(recipe))) <= len(present)
 
 
-def _downgrade(recipe: Recipe, stack: InstalledStack, version: str) -> PlanRisk | None:
+def _find_downgrade(recipe: Recipe, stack: InstalledStack, version: str) -> PlanRisk | None:
     installed, core = stack.version, stack.core
     if installed is None or not _is_later(installed, version):
         return None
@@ -155,13 +155,20 @@ def refuse_if_protected(facts: Facts) -> None:
             conda records cannot be read, the tool's own environment, one that this user may not write to, or one
             with an unfinished transaction, of ours or of conda.
     """
-    for judge in (_interpreter, _ownership, _kind, _conda, _permission, _unfinished):
+    for judge in (
+        _judge_interpreter,
+        _judge_ownership,
+        _judge_kind,
+        _judge_conda,
+        _judge_permission,
+        _judge_transactions,
+    ):
         reason = judge(facts)
         if reason is not None:
             raise reason
 
 
-def _interpreter(facts: Facts) -> FastinstallError | None:
+def _judge_interpreter(facts: Facts) -> FastinstallError | None:
     if facts.interpreter.implementation == "cpython":
         return None
     return RefusedError(
@@ -171,7 +178,7 @@ def _interpreter(facts: Facts) -> FastinstallError | None:
     )
 
 
-def _ownership(facts: Facts) -> FastinstallError | None:
+def _judge_ownership(facts: Facts) -> FastinstallError | None:
     marker = facts.interpreter.externally_managed
     if marker is not None and facts.environment.kind is not EnvironmentKind.CONDA:  # there it means: by conda
         return RefusedError(
@@ -193,7 +200,7 @@ def _ownership(facts: Facts) -> FastinstallError | None:
     return None
 
 
-def _kind(facts: Facts) -> FastinstallError | None:
+def _judge_kind(facts: Facts) -> FastinstallError | None:
     if facts.environment.kind is EnvironmentKind.SYSTEM:
         return RefusedError(
             f"{facts.environment.prefix} is not a virtual environment: a global interpreter is never changed",
@@ -202,7 +209,7 @@ def _kind(facts: Facts) -> FastinstallError | None:
     return None
 
 
-def _conda(facts: Facts) -> FastinstallError | None:
+def _judge_conda(facts: Facts) -> FastinstallError | None:
     if facts.environment.kind is not EnvironmentKind.CONDA:
         return None
     conda, prefix = facts.conda, facts.environment.prefix
@@ -214,7 +221,7 @@ def _conda(facts: Facts) -> FastinstallError | None:
             hint="work in another: conda create --name images python pillow; fastinstall setup --prefix DIR",
         )
     if conda.unreadable:
-        return _unreadable(prefix, conda)
+        return _make_unreadable_error(prefix, conda)
     if conda.debris:
         return RefusedError(
             f"{prefix}: a transaction of conda was interrupted, and left {listing(conda.debris)}",
@@ -224,7 +231,7 @@ def _conda(facts: Facts) -> FastinstallError | None:
     return None
 
 
-def _unreadable(prefix: PurePath, conda: Conda) -> FastinstallError:
+def _make_unreadable_error(prefix: PurePath, conda: Conda) -> FastinstallError:
     """Without every record nobody knows which files are whose; conda itself stops there too."""
     names = sorted(conda.unreadable)
     file = prefix / "conda-meta" / names[0]
@@ -238,7 +245,7 @@ def _unreadable(prefix: PurePath, conda: Conda) -> FastinstallError:
     )
 
 
-def _permission(facts: Facts) -> FastinstallError | None:
+def _judge_permission(facts: Facts) -> FastinstallError | None:
     if facts.writable:
         return None
     records = f" or {facts.environment.prefix / 'conda-meta'}" if facts.conda is not None else ""
@@ -248,7 +255,7 @@ def _permission(facts: Facts) -> FastinstallError | None:
     )
 
 
-def _unfinished(facts: Facts) -> FastinstallError | None:
+def _judge_transactions(facts: Facts) -> FastinstallError | None:
     damaged = next((each for each in facts.past.unreadable if each.transaction), None)
     if damaged is not None:
         out = way_out(damaged, facts.environment.prefix)

@@ -1,7 +1,7 @@
 """Decide whether a setup has anything to do, by comparing a receipt with the facts and the request. Pure.
 
-If only the start-up guard is damaged, `guard_plan` renews it alone, and nothing is built or swapped. If anything else
-is wrong too, a whole setup mends both.
+If only the start-up guard is damaged, `plan_guard_alone` renews it alone, and nothing is built or swapped. If anything
+else is wrong too, a whole setup mends both.
 """
 
 from dataclasses import replace
@@ -9,7 +9,7 @@ from dataclasses import replace
 from fastinstall.conda.reinstall import has_channel
 from fastinstall.core.messages import listing
 from fastinstall.core.version_numbers import base_version
-from fastinstall.guard.pip_trap import pip_pin, wants_pip_pin
+from fastinstall.guard.pip_trap import find_pip_pin, wants_pip_pin
 from fastinstall.model.conda import CondaInstaller, CondaPackage
 from fastinstall.model.conda_packages import GUARD, is_pinned
 from fastinstall.model.facts import Facts, GuardState
@@ -17,8 +17,8 @@ from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request
 from fastinstall.plan.conda_steps import is_conda
-from fastinstall.plan.level_choice import choose_levels, list_requested_levels, serves
-from fastinstall.plan.plan import Plan, Skipped, facts_digest
+from fastinstall.plan.level_choice import choose_levels, is_best_served, list_requested_levels
+from fastinstall.plan.plan import Plan, Skipped, compute_facts_digest
 from fastinstall.steps.install_guard import InstallGuard
 from fastinstall.steps.verify import Verify
 
@@ -34,16 +34,16 @@ def explain_needed_setup(facts: Facts, recipe: Recipe, wish: Request, receipt: R
     if receipt is None:
         return "fastinstall has set up nothing here"
     return (
-        _by_conda(facts, receipt)
+        _find_conda_change(facts, receipt)
         or _find_change(facts, receipt)
         or _find_request_mismatch(facts, recipe, wish, receipt)
-        or _guard(facts, wish)
-        or _conda_guards(facts, wish, receipt)
-        or _pip_pin(facts, wish)
+        or _find_guard_problem(facts, wish)
+        or _find_conda_guard_problem(facts, wish, receipt)
+        or _find_pip_pin_problem(facts, wish)
     )
 
 
-def _by_conda(facts: Facts, receipt: Receipt) -> str | None:
+def _find_conda_change(facts: Facts, receipt: Receipt) -> str | None:
     """What conda says has become of the package; the files are looked at by others."""
     conda = facts.conda
     if conda is None or receipt.conda is None:
@@ -70,10 +70,10 @@ def _find_change(facts: Facts, receipt: Receipt) -> str | None:
         return "the distributions that own PIL are not what was installed"
     if owners[0].mismatched or owners[0].missing or facts.stack.unclaimed or not facts.stack.has_init:
         return "files of PIL were changed"
-    return _left_over(facts)
+    return _find_leftovers(facts)
 
 
-def _left_over(facts: Facts) -> str | None:
+def _find_leftovers(facts: Facts) -> str | None:
     if facts.stack.debris:
         return f"left over from an interrupted installer: {', '.join(facts.stack.debris)}"
     if facts.interrupted is not None:
@@ -89,15 +89,15 @@ def _find_request_mismatch(facts: Facts, recipe: Recipe, wish: Request, receipt:
         return (
             f"asked for {wish.recipe} as {wish.dist_name} ({wish.link}), not {receipt.recipe} as {receipt.distribution}"
         )
-    engine = _other_engine(facts, wish, receipt)
+    engine = _find_engine_mismatch(facts, wish, receipt)
     if engine is not None:
         return engine
-    if wish.version is not None and not _is_of(receipt.source_version, wish.version):
+    if wish.version is not None and not _is_built_from(receipt.source_version, wish.version):
         return f"asked for version {wish.version}, not {receipt.source_version}"
-    return _other_levels(facts, recipe, wish, receipt)
+    return _find_level_mismatch(facts, recipe, wish, receipt)
 
 
-def _other_engine(facts: Facts, wish: Request, receipt: Receipt) -> str | None:
+def _find_engine_mismatch(facts: Facts, wish: Request, receipt: Receipt) -> str | None:
     """Which engine has linked a package makes no difference to it; whether it is one does."""
     if not is_conda(facts) or (wish.engine is CondaInstaller.PIP) == (receipt.conda is None):
         return None
@@ -105,7 +105,7 @@ def _other_engine(facts: Facts, wish: Request, receipt: Receipt) -> str | None:
     return f"asked for {wanted} (--engine {wish.engine}), not {made}"
 
 
-def _is_of(built: str, asked: str) -> bool:
+def _is_built_from(built: str, asked: str) -> bool:
     """A wheel of ours that was taken as it is bears a label, and answers to the version that it was built from."""
     if built == asked or "+" not in built:
         return built == asked
@@ -115,22 +115,24 @@ def _is_of(built: str, asked: str) -> bool:
         return False
 
 
-def _other_levels(facts: Facts, recipe: Recipe, wish: Request, receipt: Receipt) -> str | None:
+def _find_level_mismatch(facts: Facts, recipe: Recipe, wish: Request, receipt: Receipt) -> str | None:
     """Where no level is named, any wheel will do that runs on this CPU at its best."""
     chosen = choose_levels(recipe, facts.cpu, wish).names
-    if receipt.levels == chosen or (not list_requested_levels(wish) and serves(recipe, facts.cpu, receipt.levels)):
+    if receipt.levels == chosen or (
+        not list_requested_levels(wish) and is_best_served(recipe, facts.cpu, receipt.levels)
+    ):
         return None
     subject = f"level {chosen[0]} suits" if len(chosen) == 1 else f"levels {listing(chosen)} suit"
     return f"{subject} this CPU and wish, not {listing(receipt.levels)}"
 
 
-def _guard(facts: Facts, wish: Request) -> str | None:
+def _find_guard_problem(facts: Facts, wish: Request) -> str | None:
     if wish.guard and (not facts.guard.installed or facts.guard.problems):
         return "the start-up guard is missing or damaged"
     return None
 
 
-def _conda_guards(facts: Facts, wish: Request, receipt: Receipt) -> str | None:
+def _find_conda_guard_problem(facts: Facts, wish: Request, receipt: Receipt) -> str | None:
     """The guard package and the pin, where they are wished, and the channel that has the packages."""
     conda, stack = facts.conda, receipt.conda
     if conda is None or stack is None:
@@ -149,10 +151,10 @@ def _conda_guards(facts: Facts, wish: Request, receipt: Receipt) -> str | None:
     )
 
 
-def _pip_pin(facts: Facts, wish: Request) -> str | None:
+def _find_pip_pin_problem(facts: Facts, wish: Request) -> str | None:
     if not wants_pip_pin(facts, wish):
         return None
-    pin = pip_pin(facts)
+    pin = find_pip_pin(facts)
     if pin is None:
         return "the pin is missing"
     return f"the pin: {pin.problems[0]}" if pin.problems else None
@@ -165,7 +167,7 @@ def _name_package(package: CondaPackage) -> str:
 GUARDS = "guards"
 
 
-def guard_plan(facts: Facts, recipe: Recipe, wish: Request, receipt: Receipt | None) -> Plan | None:
+def plan_guard_alone(facts: Facts, recipe: Recipe, wish: Request, receipt: Receipt | None) -> Plan | None:
     """Return a plan that only renews the start-up guard, or None if more has to be done."""
     guard = facts.guard
     whole = replace(facts, guard=GuardState(installed=True, version=guard.version))
@@ -175,7 +177,7 @@ def guard_plan(facts: Facts, recipe: Recipe, wish: Request, receipt: Receipt | N
     why = listing(guard.problems) if guard.installed else "it is not installed"
     return Plan(
         environment=facts.environment,
-        facts_digest=facts_digest(facts),
+        facts_digest=compute_facts_digest(facts),
         wish=wish,
         steps=(
             InstallGuard(reason=f"{why}: written again for the core in place"),

@@ -1,8 +1,9 @@
 """A saved plan may come from anybody: it may ask for nothing that its recipe and this program would not plan. Pure.
 
-Before consent its text is judged alone (`plan_problems`), and what it would fetch is listed (`fetched`). Then the plan
-is decided anew, of the files that it names (`releases_named_by`), and has to say the same (`differences`): its risks,
-warnings and steps are never its own word. Risks are accepted by whoever carries it out (`with_allowed`).
+Before consent its text is judged alone (`find_plan_problems`), and what it would fetch is listed
+(`list_fetched_artefacts`). Then the plan is decided anew, of the files that it names (`select_named_releases`), and has
+to say the same (`find_differences`): its risks, warnings and steps are never its own word. Risks are accepted by
+whoever carries it out (`allow_risks`).
 """
 
 import re
@@ -30,7 +31,7 @@ _BRIEF = 200
 PLAN_AGAIN = "make it again: fastinstall plan -o FILE"
 
 
-def plan_problems(plan: Plan, recipe: Recipe) -> Iterator[Problem]:
+def find_plan_problems(plan: Plan, recipe: Recipe) -> Iterator[Problem]:
     """What a saved plan says that none of ours would, as dotted key and problem.
 
     Args:
@@ -39,32 +40,32 @@ def plan_problems(plan: Plan, recipe: Recipe) -> Iterator[Problem]:
     """
     saved = SavedPlanContext(environment=plan.environment, request=plan.wish, recipe=recipe)
     for index, step in enumerate(plan.steps):
-        for key, problem in _step_problems(step, saved):
+        for key, problem in _find_step_problems(step, saved):
             yield f"steps[{index}].{key}", problem
 
 
-def releases_named_by(plan: Plan, releases: Releases) -> Releases:
+def select_named_releases(plan: Plan, releases: Releases) -> Releases:
     """What is on offer, less what is later than what a plan names: later releases do not make it another one.
 
     Raises:
         RefusedError: a file that it names is not on offer with that hash.
     """
-    named = {(each.filename, each.sha256): each for step in plan.steps for each in step.artefacts()}
+    named = {(each.filename, each.sha256): each for step in plan.steps for each in step.list_artefacts()}
 
-    def kept(offered: Iterable[Artefact]) -> tuple[Artefact, ...]:
+    def drop_later(offered: Iterable[Artefact]) -> tuple[Artefact, ...]:
         each_of = tuple(offered)
         taken = {parse_version_number(each.version) for each in each_of if (each.filename, each.sha256) in named}
         return tuple(each for each in each_of if taken and parse_version_number(each.version) <= max(taken))
 
-    statics = {name: kept(offered) for name, offered in releases.statics.items()}
+    statics = {name: drop_later(offered) for name, offered in releases.statics.items()}
     found = replace(
         releases,
-        sources=kept(releases.sources),
-        wheels=kept(releases.wheels),
-        kernels=kept(releases.kernels),
-        bases=kept(releases.bases),
+        sources=drop_later(releases.sources),
+        wheels=drop_later(releases.wheels),
+        kernels=drop_later(releases.kernels),
+        bases=drop_later(releases.bases),
         statics=statics,
-        prebuilt=kept(releases.prebuilt),
+        prebuilt=drop_later(releases.prebuilt),
     )
     kinds = (found.sources, found.wheels, found.kernels, found.bases, found.prebuilt, *statics.values())
     offered = {(each.filename, each.sha256) for kind in kinds for each in kind}
@@ -78,7 +79,7 @@ def releases_named_by(plan: Plan, releases: Releases) -> Releases:
     return found
 
 
-def differences(saved: Plan, anew: Plan) -> Iterator[tuple[str, str]]:
+def find_differences(saved: Plan, anew: Plan) -> Iterator[tuple[str, str]]:
     """Where a saved plan says something else than what is decided now, as dotted key and what both say.
 
     More warnings than now are none: a later release may have been warned of that is not looked at any more.
@@ -86,29 +87,29 @@ def differences(saved: Plan, anew: Plan) -> Iterator[tuple[str, str]]:
     missing = [warning for warning in anew.warnings if warning not in saved.warnings]
     yield from (("warnings", f"does not say: {warning}") for warning in missing)
     one, other = (encode(replace(each, warnings=())) for each in (saved, anew))
-    yield from _differences(one, other, "")
+    yield from _compare_values(one, other, "")
 
 
-def with_allowed(plan: Plan, allowed: Iterable[Risk]) -> Plan:
+def allow_risks(plan: Plan, allowed: Iterable[Risk]) -> Plan:
     """A plan whose risks are accepted by those words alone, whatever it says itself."""
     risks = tuple(allowed)
     hazards = tuple(replace(hazard, allowed=hazard.risk in risks) for hazard in plan.hazards)
     return replace(plan, hazards=hazards, wish=replace(plan.wish, allow=risks))
 
 
-def _differences(saved: object, anew: object, key: str) -> Iterator[tuple[str, str]]:
+def _compare_values(saved: object, anew: object, key: str) -> Iterator[tuple[str, str]]:
     if isinstance(saved, dict) and isinstance(anew, dict):
         for name in {**anew, **saved}:
             if name not in _UNJUDGED:
-                yield from _differences(saved.get(name), anew.get(name), f"{key}.{name}" if key else name)
+                yield from _compare_values(saved.get(name), anew.get(name), f"{key}.{name}" if key else name)
     elif isinstance(saved, list) and isinstance(anew, list) and len(saved) == len(anew):
         for index, (one, other) in enumerate(zip(saved, anew, strict=True)):
-            yield from _differences(one, other, f"{key}[{index}]")
+            yield from _compare_values(one, other, f"{key}[{index}]")
     elif saved != anew:
-        yield key, f"expected {_brief(anew)}, found {_brief(saved)}"
+        yield key, f"expected {_abbreviate_value(anew)}, found {_abbreviate_value(saved)}"
 
 
-def _brief(value: object) -> str:
+def _abbreviate_value(value: object) -> str:
     if isinstance(value, list):
         return f"{len(value)} of them" if value else "none"
     text = str(value.get("kind") or value.get("risk") or value) if isinstance(value, dict) else repr(value)
@@ -120,19 +121,19 @@ def list_fetched_artefacts(plan: Plan) -> tuple[str, ...]:
     lines: list[str] = []
     for step in plan.steps:
         lines += (
-            f"fetch {each.filename} from {each.url} sha256 {each.sha256 or 'unknown'}" for each in step.artefacts()
+            f"fetch {each.filename} from {each.url} sha256 {each.sha256 or 'unknown'}" for each in step.list_artefacts()
         )
-        lines += (f"fetch {each.dist} from {each.url or each.channel}" for each in step.conda_packages())
+        lines += (f"fetch {each.dist} from {each.url or each.channel}" for each in step.list_conda_packages())
     return tuple(dict.fromkeys(lines))
 
 
-def _step_problems(step: Step, saved: SavedPlanContext) -> Iterator[Problem]:
-    for artefact in step.artefacts():
-        yield from _artefact_problems(artefact)
+def _find_step_problems(step: Step, saved: SavedPlanContext) -> Iterator[Problem]:
+    for artefact in step.list_artefacts():
+        yield from _find_artefact_problems(artefact)
     yield from step.find_problems(saved)
 
 
-def _artefact_problems(artefact: Artefact) -> Iterator[Problem]:
+def _find_artefact_problems(artefact: Artefact) -> Iterator[Problem]:
     key = artefact.filename
     if not _FILE.fullmatch(artefact.filename):
         yield "filename", f"{artefact.filename!r} is not the name of a wheel or sdist"

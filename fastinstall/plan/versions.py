@@ -35,7 +35,7 @@ class Merge:
     base: Artefact
 
 
-def merge_onto(source: Artefact, kernels: Kernels, releases: Releases) -> Merge | Obstacle:
+def choose_merge(source: Artefact, kernels: Kernels, releases: Releases) -> Merge | Obstacle:
     """The newest fork that follows the source's version or an earlier one, with the sdist of what it follows.
 
     Args:
@@ -46,14 +46,16 @@ def merge_onto(source: Artefact, kernels: Kernels, releases: Releases) -> Merge 
     wanted = parse_version_number(source.version)
     if not any(parse_version_number(wheel.version) == wanted for wheel in releases.wheels):
         return Obstacle(reason="no official wheel for this Python", remedy=OTHER_PYTHON)
-    earlier = sorted((fork for fork in releases.kernels if _base(fork) <= wanted), key=_age, reverse=True)
+    earlier = sorted(
+        (fork for fork in releases.kernels if _parse_base_version(fork) <= wanted), key=_rank_age, reverse=True
+    )
     if not earlier:
         return Obstacle(reason=f"no {kernels.pypi} to merge at or before it", remedy=NO_SDIST)
     found = (Merge(kernels=fork, base=base) for fork in earlier for base in releases.bases if _follows(fork, base))
-    return next(found, None) or _without_base(earlier[0], kernels)
+    return next(found, None) or _make_missing_base_obstacle(earlier[0], kernels)
 
 
-def unproven(version: str, kernels: Kernels, instead: str) -> str:
+def warn_about_unproven_version(version: str, kernels: Kernels, instead: str) -> str:
     """A sentence of caution for a version that the merge was not proven on; empty for one that it was.
 
     Args:
@@ -71,20 +73,20 @@ def unproven(version: str, kernels: Kernels, instead: str) -> str:
     )
 
 
-def _without_base(fork: Artefact, kernels: Kernels) -> Obstacle:
+def _make_missing_base_obstacle(fork: Artefact, kernels: Kernels) -> Obstacle:
     followed = f"{kernels.follows} {base_version(fork.version)}"
     return Obstacle(reason=f"no sdist of {followed}, which {kernels.pypi} {fork.version} follows", remedy=NO_SDIST)
 
 
 def _follows(fork: Artefact, base: Artefact) -> bool:
-    return _base(fork) == parse_version_number(base.version)
+    return _parse_base_version(fork) == parse_version_number(base.version)
 
 
-def _age(fork: Artefact) -> "tuple[Version, Version]":
-    return _base(fork), parse_version_number(fork.version)
+def _rank_age(fork: Artefact) -> "tuple[Version, Version]":
+    return _parse_base_version(fork), parse_version_number(fork.version)
 
 
-def _base(fork: Artefact) -> "Version":
+def _parse_base_version(fork: Artefact) -> "Version":
     return parse_version_number(base_version(fork.version))
 
 
@@ -116,7 +118,7 @@ class VersionChoice:
     caution: str = ""
 
 
-def newest_fitting(
+def choose_version(
     releases: Releases, recipe: Recipe, interpreter: Interpreter, dependants: Sequence[Dependant], wish: Request
 ) -> VersionChoice:
     """The newest version, or the one that is wished for, if the target allows it.
@@ -139,12 +141,12 @@ def newest_fitting(
         )
     question = _Question(releases, recipe, interpreter, dependants, wish)
     offered = _select_requested(_list_offered(releases, wish), question)
-    judged = [(artefact, _obstacles(artefact, question)) for artefact in offered]
+    judged = [(artefact, _find_obstacles(artefact, question)) for artefact in offered]
     for index, (artefact, found) in enumerate(judged):
         if not found:
-            choice = _choice(artefact, question, _reason(artefact, judged[:index], wish))
-            return replace(choice, caution=_caution(choice, judged[index + 1 :], question))
-    raise _refusal(judged, wish)
+            choice = _make_choice(artefact, question, _explain_choice(artefact, judged[:index], wish))
+            return replace(choice, caution=_explain_caution(choice, judged[index + 1 :], question))
+    raise _make_refusal(judged, wish)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,13 +188,14 @@ def _select_requested(offered: list[Artefact], question: _Question) -> list[Arte
     named = [artefact for artefact in offered if _is_named(artefact, releases, wish.version)]
     if not named:
         raise UsageError(
-            f"--version {wish.version}: {releases.origin} has no {name} of that version{_covered(question.recipe)}",
-            hint=f"the nearest: {listing(_nearest(offered, wish.version))}",
+            f"--version {wish.version}: {releases.origin} has no {name} of that version"
+            f"{_describe_covered_versions(question.recipe)}",
+            hint=f"the nearest: {listing(_list_nearest_versions(offered, wish.version))}",
         )
     return named
 
 
-def _covered(recipe: Recipe) -> str:
+def _describe_covered_versions(recipe: Recipe) -> str:
     return f" that {recipe.name} can build ({recipe.source.versions})" if recipe.source.versions else ""
 
 
@@ -208,7 +211,7 @@ def _is_named(artefact: Artefact, releases: Releases, version: str) -> bool:
         raise UsageError(f"--version {version}: not a version", hint="give one like 13.0.0 or 12.1.1.post0") from None
 
 
-def _nearest(offered: list[Artefact], version: str) -> list[str]:
+def _list_nearest_versions(offered: list[Artefact], version: str) -> list[str]:
     wanted = parse_version_number(version)
     versions = list(dict.fromkeys(artefact.version for artefact in offered))
     above = [each for each in versions if parse_version_number(each) > wanted][-2:]
@@ -216,26 +219,26 @@ def _nearest(offered: list[Artefact], version: str) -> list[str]:
     return above + below
 
 
-def _obstacles(artefact: Artefact, question: _Question) -> tuple[Obstacle, ...]:
+def _find_obstacles(artefact: Artefact, question: _Question) -> tuple[Obstacle, ...]:
     wish = question.wish
     version = artefact.version if artefact.name == wish.dist_name else base_version(artefact.version)
     found = obstacles(artefact, version.partition("+")[0], question.interpreter, question.dependants)
     if artefact.version.partition("+")[0] in wish.avoid:
         found = (*found, Obstacle(reason="it did not prove here", remedy=OTHER_RECIPE))
-    merged = _merge(artefact, question)
+    merged = _find_merge(artefact, question)
     return (*found, merged) if isinstance(merged, Obstacle) else found
 
 
-def _merge(artefact: Artefact, question: _Question) -> Merge | Obstacle | None:
+def _find_merge(artefact: Artefact, question: _Question) -> Merge | Obstacle | None:
     kernels = question.recipe.kernels
     if kernels is None or artefact not in question.releases.sources:
         return None
-    return merge_onto(artefact, kernels, question.releases)
+    return choose_merge(artefact, kernels, question.releases)
 
 
-def _choice(artefact: Artefact, question: _Question, reason: str) -> VersionChoice:
+def _make_choice(artefact: Artefact, question: _Question, reason: str) -> VersionChoice:
     is_source = artefact in question.releases.sources
-    base, merge = parse_version_number(base_version(artefact.version)), _merge(artefact, question)
+    base, merge = parse_version_number(base_version(artefact.version)), _find_merge(artefact, question)
     return VersionChoice(
         version=artefact.version.partition("+")[0],
         source=artefact if is_source else None,
@@ -249,7 +252,7 @@ def _choice(artefact: Artefact, question: _Question, reason: str) -> VersionChoi
     )
 
 
-def _caution(choice: VersionChoice, others: list[_Judged], question: _Question) -> str:
+def _explain_caution(choice: VersionChoice, others: list[_Judged], question: _Question) -> str:
     """What is said of a merge that was not proven on this version."""
     if question.recipe.kernels is None or choice.kernels is None:
         return ""
@@ -257,10 +260,10 @@ def _caution(choice: VersionChoice, others: list[_Judged], question: _Question) 
     following = next((version for version in fitting if version != choice.version), None)
     named = question.wish.version is not None
     instead = "nothing is changed" if named or following is None else f"{following} is taken"
-    return unproven(choice.version, question.recipe.kernels, instead)
+    return warn_about_unproven_version(choice.version, question.recipe.kernels, instead)
 
 
-def _reason(artefact: Artefact, passed: list[_Judged], wish: Request) -> str:
+def _explain_choice(artefact: Artefact, passed: list[_Judged], wish: Request) -> str:
     what = f"{artefact.name} {artefact.version}"
     if wish.version is not None:
         return f"{what} as asked"
@@ -270,21 +273,21 @@ def _reason(artefact: Artefact, passed: list[_Judged], wish: Request) -> str:
     return f"{what} is the newest that fits; not {newest.version}, because {found[0].reason}"
 
 
-def _refusal(judged: list[_Judged], wish: Request) -> RefusedError:
+def _make_refusal(judged: list[_Judged], wish: Request) -> RefusedError:
     newest, found = judged[0]
     what = f"{newest.name} {newest.version}" if wish.version else f"any {newest.name} (the newest is {newest.version})"
     return RefusedError(
-        f"the target does not allow {what}: {_why(found)}",
-        hint=_way_out(judged),
-        details=tuple(f"{each.version}: {_why(others)}" for each, others in judged[:_SHOWN]),
+        f"the target does not allow {what}: {_list_reasons(found)}",
+        hint=_suggest_way_out(judged),
+        details=tuple(f"{each.version}: {_list_reasons(others)}" for each, others in judged[:_SHOWN]),
     )
 
 
-def _why(found: tuple[Obstacle, ...]) -> str:
+def _list_reasons(found: tuple[Obstacle, ...]) -> str:
     return listing(obstacle.reason for obstacle in found)
 
 
-def _way_out(judged: list[_Judged]) -> str:
+def _suggest_way_out(judged: list[_Judged]) -> str:
     names = {obstacle.dependant for _, found in judged for obstacle in found if obstacle.dependant is not None}
     if not names:
         return judged[0][1][0].remedy

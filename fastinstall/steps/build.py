@@ -47,7 +47,7 @@ class Build(WheelOrder, StepDefaults):
         source = self.source.filename if self.source else "?"
         return f"build {self.distribution} {self.version} from {source} for {listing(self.levels)}"
 
-    def details(self) -> Iterable[str]:
+    def list_details(self) -> Iterable[str]:
         """What else goes into it, and how each level is compiled."""
         if self.source is None:
             return
@@ -62,7 +62,7 @@ class Build(WheelOrder, StepDefaults):
         for target in self.targets:
             yield f"{target.level}: CFLAGS={' '.join(target.cflags)!r}"
 
-    def artefacts(self) -> tuple[Artefact, ...]:
+    def list_artefacts(self) -> tuple[Artefact, ...]:
         """What it is made of, or the wheel that is taken."""
         named = (self.prebuilt, self.source, self.kernels, self.base, *self.statics.values(), self.chassis)
         return tuple(each for each in named if each is not None)
@@ -80,13 +80,13 @@ class Build(WheelOrder, StepDefaults):
             yield "libraries", f"{recipe.name} has no library {name!r}"
         parts = [part.name for part in recipe.kernels.parts] if recipe.kernels else []
         yield from (("without", f"{recipe.name} has no part {name!r}") for name in self.without if name not in parts)
-        yield from self._origin_problems(recipe)
+        yield from self._find_origin_problems(recipe)
         levels = {level.name: level for level in recipe.levels}
         for index, target in enumerate(self.targets):
             if target.level not in levels:
                 yield f"targets[{index}].level", f"{recipe.name} has no level {target.level!r}"
             else:
-                yield from _flag_problems(target, levels[target.level], recipe, f"targets[{index}]")
+                yield from _find_flag_problems(target, levels[target.level], recipe, f"targets[{index}]")
 
     def make(self, interpreter: Interpreter, fetched: FetchedInputs, context: ExecutionContext) -> BuildResult:
         """Make the wheel, or take it.
@@ -163,7 +163,7 @@ class Build(WheelOrder, StepDefaults):
                 )
         return None
 
-    def _origin_problems(self, recipe: Recipe) -> Iterator[Problem]:
+    def _find_origin_problems(self, recipe: Recipe) -> Iterator[Problem]:
         """Where something else is built than what the recipe names."""
         kernels = recipe.kernels
         expected: list[tuple[str, Artefact | None, str]] = [
@@ -192,7 +192,7 @@ def fetch_wheel(wheel: Artefact, context: ExecutionContext) -> BuildResult:
     return BuildResult(wheel=path, sha256=files.sha256(path), from_cache=True, features={}, log=None, seconds=0.0)
 
 
-def _flag_problems(target: LevelTarget, level: Level, recipe: Recipe, key: str) -> Iterator[Problem]:
+def _find_flag_problems(target: LevelTarget, level: Level, recipe: Recipe, key: str) -> Iterator[Problem]:
     known = {*recipe.base_cflags, *level.cflags, *level.fallback, RECORD_SWITCHES}
     for flag in target.cflags:
         if flag not in known:

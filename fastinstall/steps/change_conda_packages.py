@@ -11,7 +11,7 @@ from fastinstall.index.execution import ExecutionContext
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage
 from fastinstall.model.recipe_documents import Problem
-from fastinstall.steps.kind import ADDRESS, SavedPlanContext, StepDefaults, word_problems
+from fastinstall.steps.kind import ADDRESS, SavedPlanContext, StepDefaults, find_word_problems
 from fastinstall.steps.make_conda_packages import ENGINES
 
 _NAME = re.compile(r"[A-Za-z0-9_][\w.+-]*")
@@ -36,7 +36,7 @@ class ChangeCondaPackages(StepDefaults):
         """What is done, in a line of a plan."""
         return f"change other packages by {ENGINES[self.engine]}"
 
-    def details(self) -> Iterable[str]:
+    def list_details(self) -> Iterable[str]:
         """What comes, goes and is replaced, package by package."""
         before = {package.name: package for package in self.change.unlinked}
         after = {package.name: package for package in self.change.linked}
@@ -48,14 +48,14 @@ class ChangeCondaPackages(StepDefaults):
             else:
                 yield f"{name}: {'+ ' + told[1] if new is not None else '- ' + told[0]}"
 
-    def conda_packages(self) -> tuple[CondaPackage, ...]:
+    def list_conda_packages(self) -> tuple[CondaPackage, ...]:
         """What comes."""
         return self.change.linked
 
     def find_problems(self, _saved: SavedPlanContext, /) -> Iterator[Problem]:
         """Packages, coming or going, whose names or addresses are none."""
         for package in (*self.change.linked, *self.change.unlinked):
-            yield from word_problems((package.name, package.build), "change.linked", _NAME, "a name of conda's")
+            yield from find_word_problems((package.name, package.build), "change.linked", _NAME, "a name of conda's")
             if package.url and not ADDRESS.fullmatch(package.url):
                 yield "change.linked.url", f"{package.url!r} is not an address"
 

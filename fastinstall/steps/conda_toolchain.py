@@ -7,7 +7,7 @@ from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable, tagged
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.model.recipe_documents import Problem
-from fastinstall.steps.kind import FetchedInputs, SavedPlanContext, StepDefaults, word_problems
+from fastinstall.steps.kind import FetchedInputs, SavedPlanContext, StepDefaults, find_word_problems
 
 _SPEC = re.compile(r"[A-Za-z0-9_][^\s'\"$`;|&<>\\]*(?: ?[<>=!~|,.*\w+-]+)*")
 _CHANNEL = re.compile(r"[^\s-]\S*")
@@ -37,8 +37,8 @@ class CondaToolchain(StepDefaults):
 
     def find_problems(self, _saved: SavedPlanContext, /) -> Iterator[Problem]:
         """Words that are neither match specs nor channels."""
-        yield from word_problems(self.packages, "packages", _SPEC, "a match spec")
-        yield from word_problems(self.channels, "channels", _CHANNEL, "a channel")
+        yield from find_word_problems(self.packages, "packages", _SPEC, "a match spec")
+        yield from find_word_problems(self.channels, "channels", _CHANNEL, "a channel")
 
     def fetch(self, context: ExecutionContext) -> FetchedInputs:
         """Make the prefix, or take the one that was made before.

@@ -15,7 +15,7 @@ from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable, tagged
 from fastinstall.journal import snapshot
 from fastinstall.model.recipe_documents import Problem
-from fastinstall.steps.kind import SavedPlanContext, StepDefaults, absolute_problems
+from fastinstall.steps.kind import SavedPlanContext, StepDefaults, find_path_problems
 
 
 @tagged("create-environment")
@@ -39,8 +39,8 @@ class CreateEnvironment(StepDefaults):
 
     def find_problems(self, saved: SavedPlanContext, /) -> Iterator[Problem]:
         """Paths that are not absolute, or another environment than the plan's."""
-        yield from absolute_problems(self.prefix, "prefix")
-        yield from absolute_problems(self.python, "python")
+        yield from find_path_problems(self.prefix, "prefix")
+        yield from find_path_problems(self.python, "python")
         if self.prefix != saved.environment.prefix:
             yield "prefix", f"{self.prefix} is not the environment of the plan"
 
@@ -76,13 +76,13 @@ class CreateEnvironment(StepDefaults):
         begun = False
         try:
             with signals.defer_signals():
-                self._begin(at)
+                self._note_creation(at)
                 begun = True
             self._run_venv()
             yield
         except BaseException:
             if begun:
-                self._undo()
+                self._remove_environment()
             raise
         with signals.defer_signals(), contextlib.suppress(OSError):
             snapshot.finish(Path(self.prefix))  # a note that cannot be removed is the next command's
@@ -100,7 +100,7 @@ class CreateEnvironment(StepDefaults):
         if prefix.is_dir() and not any(prefix.iterdir()):
             prefix.rmdir()
 
-    def _begin(self, at: str) -> None:
+    def _note_creation(self, at: str) -> None:
         """Write down that what comes comes from us."""
         prefix = Path(self.prefix)
         if any(prefix.iterdir()):
@@ -120,7 +120,7 @@ class CreateEnvironment(StepDefaults):
             ) from error
 
     @signals.defer_signals()
-    def _undo(self) -> None:
+    def _remove_environment(self) -> None:
         prefix = Path(self.prefix)
         try:
             snapshot.clear(prefix)

@@ -57,15 +57,15 @@ class StepDefaults:
 
     __slots__ = ()
 
-    def details(self) -> Iterable[str]:
+    def list_details(self) -> Iterable[str]:
         """Further lines of a plan, below its words."""
         return ()
 
-    def artefacts(self) -> tuple[Artefact, ...]:
+    def list_artefacts(self) -> tuple[Artefact, ...]:
         """The files that it fetches from an index, or from a directory in its place."""
         return ()
 
-    def conda_packages(self) -> tuple[CondaPackage, ...]:
+    def list_conda_packages(self) -> tuple[CondaPackage, ...]:
         """The packages that it fetches from conda's channels."""
         return ()
 
@@ -80,13 +80,13 @@ class StepKind(Protocol):
     def describe(self) -> str:
         """What is done, in a line of a plan."""
 
-    def details(self) -> Iterable[str]:
+    def list_details(self) -> Iterable[str]:
         """Further lines of a plan, below its words."""
 
-    def artefacts(self) -> tuple[Artefact, ...]:
+    def list_artefacts(self) -> tuple[Artefact, ...]:
         """The files that it fetches from an index, or from a directory in its place."""
 
-    def conda_packages(self) -> tuple[CondaPackage, ...]:
+    def list_conda_packages(self) -> tuple[CondaPackage, ...]:
         """The packages that it fetches from conda's channels."""
 
     def find_problems(self, saved: SavedPlanContext, /) -> Iterator[Problem]:
@@ -132,7 +132,7 @@ class RecordingStep(Protocol):
         """
 
 
-def word_problems(words: tuple[str, ...], key: str, pattern: re.Pattern[str], what: str) -> Iterator[Problem]:
+def find_word_problems(words: tuple[str, ...], key: str, pattern: re.Pattern[str], what: str) -> Iterator[Problem]:
     """Which of several words are not what they should be.
 
     Args:
@@ -148,7 +148,7 @@ def word_problems(words: tuple[str, ...], key: str, pattern: re.Pattern[str], wh
     )
 
 
-def absolute_problems(path: PurePath, key: str) -> Iterator[Problem]:
+def find_path_problems(path: PurePath, key: str) -> Iterator[Problem]:
     """Whether a path of a saved plan depends on where the plan is carried out."""
     if not path.is_absolute():
         yield key, f"{path} is not absolute"

@@ -40,7 +40,7 @@ Step = CreateEnvironment | Preparing | Guiding | Recording | PinProject | Verify
 S = TypeVar("S", bound=Step)
 
 
-def step_of(steps: Iterable[Step], kind: type[S]) -> S | None:
+def find_step(steps: Iterable[Step], kind: type[S]) -> S | None:
     """Return the first step of this kind, or None if there is none."""
     return next((step for step in steps if isinstance(step, kind)), None)
 
@@ -51,7 +51,7 @@ def get_required_step(steps: Iterable[Step], kind: type[S]) -> S:
     Raises:
         FailedError: there is none.
     """
-    step = step_of(steps, kind)
+    step = find_step(steps, kind)
     if step is None:
         raise FailedError(f"the plan has no step {kind_of(kind)!r}", hint="make it again: fastinstall plan")
     return step
@@ -59,7 +59,7 @@ def get_required_step(steps: Iterable[Step], kind: type[S]) -> S:
 
 if TYPE_CHECKING:
 
-    def _every_kind(step: Step, preparing: Preparing, recording: Recording) -> None:
+    def _check_every_kind(step: Step, preparing: Preparing, recording: Recording) -> None:
         """What mypy holds the kinds to."""
         _has_what_all_have: StepKind = step
         _prepares: PreparingStep = preparing

@@ -38,7 +38,7 @@ class PinForPip(StepDefaults):
         """What is done, in a line of a plan."""
         return f"pin it for pip in {self.file} and {self.directory}: {self.requirement}"
 
-    def details(self) -> Iterable[str]:
+    def list_details(self) -> Iterable[str]:
         """What is put into pip's configuration."""
         return self.text.splitlines()
 
@@ -61,7 +61,7 @@ class PinForPip(StepDefaults):
             emit=context.emit,
             offline=context.index.offline,
         )
-        refuse_trap(self._pin(wheel, prefix), before, tools)
+        refuse_trap(self._make_pin(wheel, prefix), before, tools)
 
     def write(self, wheel: Path, prefix: Path, transaction: Transaction, /) -> None:
         """Put wheel, constraint and exports there, then the lines into pip's configuration.
@@ -69,7 +69,7 @@ class PinForPip(StepDefaults):
         Raises:
             RefusedError: pip cannot read its configuration, or the lines would change it.
         """
-        write_pip_pin(self._pin(wheel, prefix), transaction)
+        write_pip_pin(self._make_pin(wheel, prefix), transaction)
 
-    def _pin(self, wheel: Path, prefix: Path) -> PipPin:
+    def _make_pin(self, wheel: Path, prefix: Path) -> PipPin:
         return PipPin(prefix=prefix, requirement=self.requirement, wheel=wheel, links=self.links)

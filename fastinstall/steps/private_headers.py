@@ -6,7 +6,7 @@ from fastinstall.core.events import Started
 from fastinstall.core.values import immutable, tagged
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.model.recipe_documents import Problem
-from fastinstall.steps.kind import FetchedInputs, SavedPlanContext, StepDefaults, word_problems
+from fastinstall.steps.kind import FetchedInputs, SavedPlanContext, StepDefaults, find_word_problems
 from fastinstall.steps.system_packages import PACKAGE
 
 
@@ -33,7 +33,7 @@ class PrivateHeaders(StepDefaults):
 
     def find_problems(self, _saved: SavedPlanContext, /) -> Iterator[Problem]:
         """Words that are not names of packages."""
-        yield from word_problems(self.packages, "packages", PACKAGE, "the name of a package")
+        yield from find_word_problems(self.packages, "packages", PACKAGE, "the name of a package")
 
     def fetch(self, context: ExecutionContext) -> FetchedInputs:
         """Unpack them.

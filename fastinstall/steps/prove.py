@@ -53,7 +53,7 @@ class Prove(StepDefaults):
         against = self.baseline.filename if self.baseline else "what is in place"
         return f"prove it, and time it against {against}" if self.timed else "prove it"
 
-    def artefacts(self) -> tuple[Artefact, ...]:
+    def list_artefacts(self) -> tuple[Artefact, ...]:
         """The official wheels that it is compared with."""
         return tuple(each for each in (self.reference, self.baseline) if each is not None)
 
@@ -115,7 +115,7 @@ def measure_speed(
     cpu = facts.cpu.name
     key = hashlib.sha256(f"{identity} {cpu} {before.label} {after.label}".encode()).hexdigest()
     kept = context.cache / "speed" / f"{key}.json"
-    known = _read(kept)
+    known = _read_speed_table(kept)
     if known is not None:
         return replace(known, reused=True)
     context.emit(Started(stage="measure", message=f"timing {after.label} against {before.label}"))
@@ -133,7 +133,7 @@ def measure_speed(
     return table
 
 
-def _read(path: Path) -> SpeedTable | None:
+def _read_speed_table(path: Path) -> SpeedTable | None:
     try:
         return open_document(SpeedTable, "speed", json_data(foreign.read_text(path)), file=path)
     except (OSError, ValueError, DocumentError):

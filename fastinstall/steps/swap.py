@@ -116,7 +116,7 @@ def list_site_packages_moves(exchange: SitePackagesSwap, stack: InstalledStack) 
     """
     prefix, site_packages = exchange.prefix, exchange.site_packages
     names = sorted(path.name for path in exchange.staged.iterdir())
-    incoming = sorted(names, key=lambda name: _urgency(name, site_packages))
+    incoming = sorted(names, key=lambda name: _rank_arrival(name, site_packages))
     replaced = sorted({*_list_replaced(stack), *exchange.leaving})
     _refuse_foreign(site_packages, incoming, replaced)
     site = site_packages.relative_to(prefix)
@@ -131,17 +131,17 @@ def list_site_packages_moves(exchange: SitePackagesSwap, stack: InstalledStack) 
         for number, path in enumerate(path for owner in stack.owners for path in owner.outside)
         if os.path.lexists(site_packages / path)
     ]
-    return (*_guests(exchange, site, incoming), *coming, *leaving, *outside)
+    return (*_list_bridge_moves(exchange, site, incoming), *coming, *leaving, *outside)
 
 
-def _urgency(name: str, site_packages: Path) -> int:
-    """A PIL that comes finds its libraries there, and they change place with others after it has (`bridge`)."""
+def _rank_arrival(name: str, site_packages: Path) -> int:
+    """A PIL that comes finds its libraries there, and they change place with others after it has (`lay_out_bridge`)."""
     if name in LIBRARIES:
         return 2 if os.path.lexists(site_packages / name) else 0
     return 1 if name == "PIL" else 3
 
 
-def _guests(exchange: SitePackagesSwap, site: Path, incoming: Iterable[str]) -> Iterator[Move]:
+def _list_bridge_moves(exchange: SitePackagesSwap, site: Path, incoming: Iterable[str]) -> Iterator[Move]:
     """Libraries that are let in beside those that are there, until these go."""
     work = exchange.staged.parents[len(PurePath(exchange.kept).parts) - 1]
     if not (exchange.site_packages / "PIL").is_dir():
@@ -149,7 +149,7 @@ def _guests(exchange: SitePackagesSwap, site: Path, incoming: Iterable[str]) -> 
     for name in incoming:
         there = exchange.site_packages / name
         if name in LIBRARIES and there.is_dir() and not there.is_symlink():
-            for path in bridge(exchange.staged / name, there, work / _BRIDGE / name):
+            for path in lay_out_bridge(exchange.staged / name, there, work / _BRIDGE / name):
                 yield Move(kind=MoveKind.IN, live=str(site / name / path), kept=f"{_BRIDGE}/{name}/{path}")
 
 
@@ -176,7 +176,7 @@ def _refuse_foreign(site_packages: Path, incoming: Iterable[str], replaced: Iter
             )
 
 
-def bridge(coming: Path, there: Path, space: Path) -> Iterator[str]:
+def lay_out_bridge(coming: Path, there: Path, space: Path) -> Iterator[str]:
     """Lay out what comes and is not there, each entry ready to be renamed into its place.
 
     The files are links to those that come, or copies where links cannot be made.
@@ -196,17 +196,17 @@ def bridge(coming: Path, there: Path, space: Path) -> Iterator[str]:
         stands = there / path.name
         if not os.path.lexists(stands):
             space.mkdir(parents=True, exist_ok=True)
-            _link(path, space / path.name)
+            _link_tree(path, space / path.name)
             yield path.name
         elif _is_directory(path) and _is_directory(stands):
-            yield from (f"{path.name}/{inner}" for inner in bridge(path, stands, space / path.name))
+            yield from (f"{path.name}/{inner}" for inner in lay_out_bridge(path, stands, space / path.name))
 
 
-def _link(source: Path, target: Path) -> None:
+def _link_tree(source: Path, target: Path) -> None:
     if _is_directory(source):
         target.mkdir()
         for path in sorted(source.iterdir()):
-            _link(path, target / path.name)
+            _link_tree(path, target / path.name)
         target.chmod(stat.S_IMODE(source.stat().st_mode))
         return
     try:

@@ -24,7 +24,7 @@ from fastinstall.model.request import Environment, LinkMode, Request
 from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.observation import ObservationRequest, facts_of, receipt_if_readable, recipe_named
 from fastinstall.observe.session import Session
-from fastinstall.plan.make import index_for, settings_of
+from fastinstall.plan.make import defer_pip_settings, make_index
 from fastinstall.proof.stack_operations import unpack_official_wheel
 from fastinstall.wheelbuild.wheel_cache import CachedWheel
 from fastinstall.wheelbuild.wheel_files import unpack_wheel
@@ -86,7 +86,7 @@ def make_bench_execution_context(context: BenchContext, *, offline: bool) -> Exe
     session = context.session
     return ExecutionContext(
         recipe=recipe_named(session, request.recipe),
-        index=index_for(session, request, settings_of(session, context.python)),
+        index=make_index(session, request, defer_pip_settings(session, context.python)),
         cache=session.own_cache(),
         variables=session.variables,
         emit=session.emit,
@@ -155,12 +155,12 @@ def _find_our_stack(context: BenchContext) -> BenchStack | None:
 
 def _build_wheel(context: BenchContext) -> Path:
     """Our build as a setup would make it; compiling takes about half a minute, and is said before."""
-    from fastinstall.apply.wheel_only import build_into  # noqa: PLC0415 (only where it may be built)
+    from fastinstall.apply.wheel_only import build_wheel_into  # noqa: PLC0415 (only where it may be built)
 
     message = "making fastinstall's build, to measure it before it is installed (--no-build leaves it out)"
     context.session.emit(Started(stage="build", message=message))
     target = NamedTarget(prefix=Path(context.environment.prefix), python=context.python)
-    return build_into(context.session, target, Request(), context.space / "wheel").result.wheel
+    return build_wheel_into(context.session, target, Request(), context.space / "wheel").result.wheel
 
 
 def _stage(wheel: Path, cache: Path) -> Path:

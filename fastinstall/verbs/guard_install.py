@@ -25,17 +25,17 @@ from fastinstall.core.messages import fix_command, quote
 from fastinstall.core.values import immutable
 from fastinstall.doctor.examine import judge
 from fastinstall.guard.pinning import (
+    find_named_project_pins,
     find_pinned_project,
     find_unpinned_project,
+    list_pin_removal_moves,
     pin_its_project,
-    pin_of,
-    pin_removal,
-    pin_to_add,
-    project_pins,
-    unpin_alone,
+    prepare_pin,
+    read_pin,
     unpin_its_project,
+    unpin_named_project,
 )
-from fastinstall.guard.status import Guards, list_moves_out, measure_cost, read_events, renew
+from fastinstall.guard.status import Guards, list_guard_removal_moves, measure_cost, read_events, renew_guard_files
 from fastinstall.journal.external_changes import claims
 from fastinstall.journal.fingerprints import HISTORY
 from fastinstall.journal.store import JournalStore, make_stamp
@@ -72,7 +72,7 @@ def guards_of(
     recipe = read_recorded_recipe(session, environment, receipt)
     facts = facts_of(session, environment, ObservationRequest(recipe=recipe))
     guards = _make_guards(facts, receipt)
-    guards = replace(guards, pins=(*guards.pins, *project_pins(project, guards.pins)))
+    guards = replace(guards, pins=(*guards.pins, *find_named_project_pins(project, guards.pins)))
     return _count_guards(guards, facts) if measured else guards
 
 
@@ -108,13 +108,13 @@ def install_guard(
             refuse_unpinnable(facts)
         renewing = not facts.guard.installed or bool(facts.guard.problems)
         missing = missing_package(facts, receipt)
-        add_pin = pin_to_add(session, facts, receipt, owner) if pin and not by_pixi else None
+        add_pin = prepare_pin(session, facts, receipt, owner) if pin and not by_pixi else None
         belongs = find_unpinned_project(session, environment, project, receipt) if pin else None
         if not renewing and add_pin is None and missing is None and belongs is None:
             return guards_of(session, environment, project=project)
         with _begin_transaction(store, facts, verb) as transaction:
             if renewing:
-                renew(store, facts, receipt, transaction)
+                renew_guard_files(store, facts, receipt, transaction)
             if missing is not None:
                 bring_package(session, missing, facts, receipt, transaction)
             if add_pin is not None:
@@ -135,18 +135,18 @@ def remove_guard(session: Session, environment: Environment, *, project: Path | 
         report_late_interruptions(Path(environment.prefix), _REMOVAL),
         lock_recovered_environment(session, environment) as result,
     ):
-        if receipt_of(environment) is None and unpin_alone(session, environment, project):
+        if receipt_of(environment) is None and unpin_named_project(session, environment, project):
             return guards_of(session, environment)
         store, facts, receipt = _prepare_guarding(session, environment, result.store)
         site_packages = Path(facts.interpreter.site_packages)
         present, package = entries_present(site_packages), find_installed_guard(facts)
         belongs = find_pinned_project(session, environment, project)
-        pinned = receipt.wish.pin or bool(pin_of(store.prefix)) or belongs is not None
+        pinned = receipt.wish.pin or bool(read_pin(store.prefix)) or belongs is not None
         if not present and package is None and not pinned:
             return guards_of(session, environment)
         with _begin_transaction(store, facts, _REMOVAL) as transaction:
-            unpinning = pin_removal(store, transaction.stage)
-            transaction.perform((*list_moves_out(store, site_packages), *package_moves(facts), *unpinning))
+            unpinning = list_pin_removal_moves(store, transaction.stage)
+            transaction.perform((*list_guard_removal_moves(store, site_packages), *package_moves(facts), *unpinning))
             if package is not None:
                 note_removal(package, facts, session.now(), transaction)
             if belongs is not None:
@@ -227,9 +227,9 @@ def bring_package(
     """
     prefix = Path(facts.environment.prefix)
     tool = find_conda(session.variables, prefix) if receipt.engine is CondaInstaller.CONDA else None
-    from fastinstall.plan.make import engine_of  # noqa: PLC0415 (planning, of which `guard status` needs nothing)
+    from fastinstall.plan.make import make_engine  # noqa: PLC0415 (planning, of which `guard status` needs nothing)
 
-    engine = engine_of(session, receipt.engine, tool, offline=True)
+    engine = make_engine(session, receipt.engine, tool, offline=True)
     root = transaction.stage / _STAGED
     engine.link([guard], root, prefix=prefix)
     transaction.perform(tuple(list_linked_moves(prefix, root, kept=f"stage/{_STAGED}")))
@@ -329,9 +329,11 @@ def _withdraw(session: Session, store: JournalStore, facts: Facts) -> None:
     stamp, site_packages = make_stamp(), Path(facts.interpreter.site_packages)
     project, package = find_pinned_project(session, facts.environment), find_installed_guard(facts)
     with begin(store, document, site_packages=site_packages, stamp=stamp) as transaction:
-        unpinning = pin_removal(store, transaction.stage)
+        unpinning = list_pin_removal_moves(store, transaction.stage)
         registration = _list_registration_moves(store)
-        transaction.perform((*list_moves_out(store, site_packages), *package_moves(facts), *registration, *unpinning))
+        transaction.perform(
+            (*list_guard_removal_moves(store, site_packages), *package_moves(facts), *registration, *unpinning)
+        )
         if package is not None:
             note_removal(package, facts, session.now(), transaction)
         if project is not None:

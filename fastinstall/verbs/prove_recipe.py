@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.apply.carry_out import make_execution_context
-from fastinstall.apply.proven_wheel import ProofContext, fetch_inputs, subject_of, trial_of
+from fastinstall.apply.proven_wheel import ProofContext, fetch_inputs, prepare_trial, subject_of
 from fastinstall.core import files, foreign
 from fastinstall.core.errors import DocumentError, RefusedError
 from fastinstall.core.events import Noted
@@ -57,8 +57,8 @@ def prove_recipe(session: Session, name: str, target: NamedTarget, wish: Request
 
 
 def _run_proof(built: BuildResult, request: BuildRequest, interpreter: Interpreter, context: ExecutionContext) -> Proof:
-    ground = ProofContext(interpreter=interpreter, cpu=context.cpu, reference=request.step.chassis)
-    subject = subject_of(request.step, built, ground)
+    proof_context = ProofContext(interpreter=interpreter, cpu=context.cpu, reference=request.step.chassis)
+    subject = subject_of(request.step, built, proof_context)
     kept = context.cache / "proofs" / f"{_make_key(subject, request)}.whole.json"
     proof = _read_proof(kept)
     if proof is not None and proof.holds:
@@ -67,7 +67,7 @@ def _run_proof(built: BuildResult, request: BuildRequest, interpreter: Interpret
     with files.temporary_directory("whole-proof", within=context.cache / "tmp") as space:
         tree = space / "tree"
         unpack_wheel(built.wheel, tree)
-        trial = trial_of(subject, tree, ground, context)
+        trial = prepare_trial(subject, tree, proof_context, context)
         proof = run_whole_proof(WholeProof(trial=trial, request=request, tree=tree, space=space / "yard"))
     files.write_text(kept, dump(document("proof", proof)))
     return proof

@@ -20,10 +20,10 @@ from fastinstall.observe import observation
 from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.observation import load_recipe_file, load_recipes
 from fastinstall.observe.session import Session
-from fastinstall.plan.decision import buildable
+from fastinstall.plan.decision import select_buildable
 from fastinstall.plan.level_choice import refuse_unsuited
-from fastinstall.plan.make import releases_of_all
-from fastinstall.plan.versions import VersionChoice, newest_fitting
+from fastinstall.plan.make import find_releases
+from fastinstall.plan.versions import VersionChoice, choose_version
 
 
 def all_recipes(session: Session) -> tuple[Recipe, ...]:
@@ -82,7 +82,7 @@ def compare_recipes(session: Session, target: NamedTarget, facts: Facts, request
         FailedError: the index cannot be reached.
     """
     recipes = sorted(all_recipes(session), key=lambda recipe: not recipe.recommended)
-    releases = releases_of_all(session, target, recipes, facts.interpreter, request)
+    releases = find_releases(session, target, recipes, facts.interpreter, request)
     speeds = tuple(_read_measured_tables(session.directories.cache, facts.cpu.name))
     plain = Request(recipe=request.recipe, dist_name=request.dist_name)
     return tuple(_offer(recipe, releases[recipe.name], facts, plain, speeds) for recipe in recipes)
@@ -93,8 +93,8 @@ def _offer(
 ) -> RecipePreview:
     try:
         refuse_unsuited(recipe, facts.cpu, request)
-        usable = buildable(releases, recipe, facts.cpu, request)
-        choice = newest_fitting(usable, recipe, facts.interpreter, facts.stack.dependants, request)
+        usable = select_buildable(releases, recipe, facts.cpu, request)
+        choice = choose_version(usable, recipe, facts.interpreter, facts.stack.dependants, request)
     except (RefusedError, UsageError) as error:
         return RecipePreview(recipe=recipe, choice=None, problem=error.message)
     made = f"{request.dist_name} {base_version(choice.version)}+{recipe.source.label}."

@@ -28,12 +28,12 @@ from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.observe.observation import ObservationRequest, facts_of, read_recorded_recipe, receipt_of, recipe_named
 from fastinstall.observe.session import Session
-from fastinstall.plan.conda_steps import with_reinstalls
-from fastinstall.plan.make import index_for, plan, plan_restoring, settings_of
+from fastinstall.plan.conda_steps import add_reinstallations
+from fastinstall.plan.make import defer_pip_settings, make_index, plan_restoration, plan_setup
 from fastinstall.plan.plan import Plan
-from fastinstall.plan.planner import nothing_to_do
+from fastinstall.plan.planner import plan_nothing
 from fastinstall.plan.risks import find_vulnerability_risk
-from fastinstall.plan.satisfied import guard_plan
+from fastinstall.plan.satisfied import plan_guard_alone
 from fastinstall.steps.prove import Prove
 from fastinstall.wheelbuild.wheel_cache import find_wheel
 
@@ -58,10 +58,10 @@ def plan_repair(session: Session, environment: Environment, request: Request) ->
 def _plan_repair(session: Session, environment: Environment, request: Request) -> Plan:
     receipt = receipt_of(environment)
     if receipt is None:
-        return _add_reinstalls(session, plan(session, NamedTarget(prefix=Path(environment.prefix)), request))
+        return _add_reinstalls(session, plan_setup(session, NamedTarget(prefix=Path(environment.prefix)), request))
     facts = _observe_facts(session, environment, receipt)
     recipe = recipe_named(session, receipt.recipe)
-    done = nothing_to_do(facts, recipe, receipt.wish, receipt) or guard_plan(facts, recipe, receipt.wish, receipt)
+    done = plan_nothing(facts, recipe, receipt.wish, receipt) or plan_guard_alone(facts, recipe, receipt.wish, receipt)
     if done is not None and not _is_link(facts):
         return done
     intent = intent_of(facts, receipt)
@@ -131,7 +131,7 @@ def _plan_return(session: Session, swapped: _Swapped, reasons: Sequence[str], re
 
 
 def _plan_restoring_wheel(session: Session, environment: Environment, facts: Facts, receipt: Receipt) -> Plan:
-    return plan_restoring(session, environment, receipt, _find_releases(session, receipt, facts))
+    return plan_restoration(session, environment, receipt, _find_releases(session, receipt, facts))
 
 
 def _add_reinstalls(session: Session, planned: Plan) -> Plan:
@@ -141,7 +141,7 @@ def _add_reinstalls(session: Session, planned: Plan) -> Plan:
         return planned
     request = ObservationRequest(recipe=recipe_named(session, planned.wish.recipe))
     conda = facts_of(session, environment, request).conda
-    return with_reinstalls(planned, conda) if conda is not None else planned
+    return add_reinstallations(planned, conda) if conda is not None else planned
 
 
 def _is_link(facts: Facts) -> bool:
@@ -166,9 +166,9 @@ def _find_releases(session: Session, receipt: Receipt, facts: Facts) -> Releases
             sha256=receipt.wheel_sha256,
         )
         return Releases(sources=(), wheels=(), prebuilt=(wheel,), origin="fastinstall's cache")
-    settings = settings_of(session, Path(facts.interpreter.executable))
+    settings = defer_pip_settings(session, Path(facts.interpreter.executable))
     recipe = recipe_named(session, receipt.recipe)
-    return index_for(session, receipt.wish, settings).releases(recipe, facts.interpreter)
+    return make_index(session, receipt.wish, settings).releases(recipe, facts.interpreter)
 
 
 _OF_ONE_VERSION = (Risk.DOWNGRADE, Risk.VULNERABLE)
@@ -242,7 +242,7 @@ def _make_followed_request(receipt: Receipt, recipe: str, version: str, request:
 def _plan_following(session: Session, environment: Environment, request: Request) -> Plan | FastinstallError:
     try:
         _refuse_unless_offered(session, environment, request)
-        return plan(session, NamedTarget(prefix=Path(environment.prefix)), request)
+        return plan_setup(session, NamedTarget(prefix=Path(environment.prefix)), request)
     except (UsageError, RefusedError, FailedError) as error:
         return error
 
@@ -251,7 +251,7 @@ def _refuse_unless_offered(session: Session, environment: Environment, request: 
     """Look whether there is such a version at all, before anything else is looked at for it."""
     recipe = recipe_named(session, request.recipe)
     interpreter = observe_interpreter(Path(environment.python))
-    index = index_for(session, request, settings_of(session, Path(environment.python)))
+    index = make_index(session, request, defer_pip_settings(session, Path(environment.python)))
     offered = index.releases(recipe, interpreter)
     versions = {base_version(artefact.version) for artefact in (*offered.sources, *offered.prebuilt)}
     if request.version not in versions:

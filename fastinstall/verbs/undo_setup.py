@@ -7,7 +7,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePath
 
 from fastinstall.apply.exclusive import hold_environment_lock
-from fastinstall.apply.recovery import Unpinning, lock_recovered_environment, pin_left_behind, report_late_interruptions
+from fastinstall.apply.recovery import (
+    Unpinning,
+    find_pin_left_behind,
+    lock_recovered_environment,
+    report_late_interruptions,
+)
 from fastinstall.conda.reinstall import unmet_sentences
 from fastinstall.core import signals
 from fastinstall.core.errors import EnvironmentDamagedError, FastinstallError, RefusedError
@@ -91,7 +96,12 @@ def undo(session: Session, environment: Environment, *, to: str | None, force: b
         receipt, chosen = receipt_if_readable(store), _choose_transactions(store, to)
         with signals.defer_signals():  # all of them, or none
             done = tuple(_roll_back(session, environment, chosen, to, force=force))
-        return (*result.sentences, *done, *pin_left_behind(store), *_find_unmet_requirements(session, prefix, receipt))
+        return (
+            *result.sentences,
+            *done,
+            *find_pin_left_behind(store),
+            *_find_unmet_requirements(session, prefix, receipt),
+        )
 
 
 def list_forgettable_history(environment: Environment, identifier: str | None) -> ForgettableHistory:

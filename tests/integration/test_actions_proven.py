@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.apply.proven_wheel import ProofContext, make_proven
+from fastinstall.apply.proven_wheel import ProofContext, make_proven_wheel
 from fastinstall.core import files
 from fastinstall.core.errors import UnprovenError
 from fastinstall.core.events import Event, Noted
@@ -95,7 +95,7 @@ def scene(shared_cache: Path, cache: Path) -> Scene:
 
 def test_the_part_whose_operations_fail_is_left_out_and_the_rest_is_proven(scene: Scene, tmp_path: Path) -> None:
     damaged = _damaged(scene.official, tmp_path, *BLUR)
-    built = make_proven(
+    built = make_proven_wheel(
         scene.step,
         scene.maker(lambda step: scene.official if "blur" in step.without else damaged),
         scene.ground,
@@ -109,9 +109,9 @@ def test_the_part_whose_operations_fail_is_left_out_and_the_rest_is_proven(scene
 
 def test_what_is_proven_once_is_not_proven_again(scene: Scene) -> None:
     make = scene.maker(lambda _step: scene.official)
-    make_proven(scene.step, make, scene.ground, scene.context)
+    make_proven_wheel(scene.step, make, scene.ground, scene.context)
     scene.heard.clear()
-    make_proven(scene.step, make, scene.ground, scene.context)
+    make_proven_wheel(scene.step, make, scene.ground, scene.context)
     assert scene.heard == []
 
 
@@ -120,7 +120,7 @@ def test_where_no_part_is_to_blame_nothing_is_built_and_the_failure_names_the_op
 ) -> None:
     damaged = _damaged(scene.official, tmp_path, *CROP)
     with pytest.raises(UnprovenError, match="crop") as caught:
-        make_proven(scene.step, scene.maker(lambda _step: damaged), scene.ground, scene.context)
+        make_proven_wheel(scene.step, scene.maker(lambda _step: damaged), scene.ground, scene.context)
     assert caught.value.version == scene.step.version
     assert any("crop/" in line for line in caught.value.details)
 
@@ -128,7 +128,7 @@ def test_where_no_part_is_to_blame_nothing_is_built_and_the_failure_names_the_op
 def test_a_recipe_that_merges_nothing_is_not_held_against_the_official_wheel_here(scene: Scene, tmp_path: Path) -> None:
     plain = replace(scene.context, recipe=load_recipe("pillow-simd", (recipes_directory(),)))
     damaged = _damaged(scene.official, tmp_path, *BLUR)
-    built = make_proven(scene.step, scene.maker(lambda _step: damaged), scene.ground, plain)
+    built = make_proven_wheel(scene.step, scene.maker(lambda _step: damaged), scene.ground, plain)
     assert built.wheel == damaged
 
 

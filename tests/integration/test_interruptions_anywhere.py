@@ -57,7 +57,7 @@ def test_an_interruption_at_any_moment_takes_the_place_of_an_environment_away(
 
     def scene() -> None:
         with pytest.raises(FailedError):
-            orchestrator.execute(plan, nothing, nothing)
+            orchestrator.execute_plan(plan, nothing, nothing)
 
     for moment, error in outcomes(scene, every=7):
         assert type(error) is KeyboardInterrupt, (moment, error)

@@ -27,8 +27,8 @@ from sandbox import Sandbox
 
 from fastinstall.apply.recovery import (
     Unpinning,
+    describe_interruptions,
     lock_recovered_environment,
-    notices,
     recover_environment,
     report_late_interruptions,
 )
@@ -120,9 +120,9 @@ def test_a_setup_that_dies_takes_the_pin_of_its_project_with_it(scenery: Path) -
     def cut(step: int) -> bool:
         scene = Scene(scenery / str(step))
         died = dies_at(step, lambda: _set_up_with_pin(scene))
-        told = notices(scene.session, scene.environment)
+        told = describe_interruptions(scene.session, scene.environment)
         assert recover_environment(scene.session, scene.environment) == bool(told)
-        assert not notices(scene.session, scene.environment)
+        assert not describe_interruptions(scene.session, scene.environment)
         assert bool(scene.heard) == bool(told)
         held = scene.store.read_receipt() is not None
         assert set(scene.looks()) == set((after if held else before).looks())
@@ -160,7 +160,9 @@ def test_one_sentence_says_what_was_interrupted_and_how_things_are(tmp_path: Pat
     open_transaction(scene.store).perform(swap_moves())
     where = scene.store.prefix
     sentence = f"the setup of {FIRST.at} was interrupted; to have the environment as it was before it"
-    assert notices(scene.session, scene.environment) == (f"{sentence}: fastinstall rollback --yes --prefix {where}",)
+    assert describe_interruptions(scene.session, scene.environment) == (
+        f"{sentence}: fastinstall rollback --yes --prefix {where}",
+    )
     assert recover_environment(scene.session, scene.environment)
     assert scene.heard == [f"the setup of {FIRST.at} had been interrupted; the environment is as it was before it"]
     assert not recover_environment(scene.session, scene.environment)
@@ -187,8 +189,8 @@ def test_what_was_only_begun_is_cleared_away(scenery: Path) -> None:
     found = set()
     for step in range(0, 40, 2):
         dies_at(step, lambda: open_transaction(scene.store))
-        if notices(scene.session, scene.environment) and scene.store.unfinished() is None:
-            found.add(notices(scene.session, scene.environment)[0].partition(";")[0])
+        if describe_interruptions(scene.session, scene.environment) and scene.store.unfinished() is None:
+            found.add(describe_interruptions(scene.session, scene.environment)[0].partition(";")[0])
             assert recover_environment(scene.session, scene.environment)
             assert scene.heard.pop().endswith("it had changed nothing, and what it had begun is cleared away")
         else:
@@ -202,7 +204,7 @@ def test_a_run_at_work_is_not_taken_for_a_dead_one(tmp_path: Path) -> None:
     open_transaction(scene.store).perform(swap_moves())
     before = scene.looks()
     with lock_environment(scene.store.prefix):
-        assert notices(scene.session, scene.environment) == ()
+        assert describe_interruptions(scene.session, scene.environment) == ()
         assert not recover_environment(scene.session, scene.environment)
         with (
             pytest.raises(RefusedError, match="works on this environment"),
@@ -218,7 +220,7 @@ def test_a_pin_that_was_cut_short_is_told_and_finished(tmp_path: Path) -> None:
     record = project_pin.read_record(scene.project)
     assert record is not None
     project_pin._write(scene.project, replace(record, stage=PinStage.UNPINNING), scene.session.begun_pins)
-    (notice,) = notices(scene.session, scene.environment)
+    (notice,) = describe_interruptions(scene.session, scene.environment)
     assert notice.startswith(f"a change of the pin in {scene.project} was interrupted; to finish it: ")
     assert recover_environment(scene.session, scene.environment)
     assert scene.heard == [f"a change of the pin in {scene.project} had been interrupted; it is brought to its end"]

@@ -16,7 +16,7 @@ from fastinstall.model.facts import Facts, GuardState, Interpreter
 from fastinstall.model.request import EnvironmentKind
 from fastinstall.observe.active_environment import locate
 from fastinstall.observe.observation import ObservationRequest, observe
-from fastinstall.plan.plan import facts_digest
+from fastinstall.plan.plan import compute_facts_digest
 
 TOOL = Path("/opt/fastinstall")
 Damage = Callable[[Path], object]
@@ -83,10 +83,10 @@ def test_an_untouched_stack_is_as_its_record_says(stock: Path) -> None:
 
 
 def test_a_digest_is_the_same_until_something_changes(stock: Path) -> None:
-    before = facts_digest(_observe(stock))
-    assert facts_digest(_observe(stock, runtime=True, toolchain=True)) == before
+    before = compute_facts_digest(_observe(stock))
+    assert compute_facts_digest(_observe(stock, runtime=True, toolchain=True)) == before
     _core(stock).write_bytes(b"")
-    assert facts_digest(_observe(stock)) != before
+    assert compute_facts_digest(_observe(stock)) != before
 
 
 def test_an_environment_without_pillow_is_seen_so(tmp_path: Path, base: Path) -> None:

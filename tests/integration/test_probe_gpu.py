@@ -18,7 +18,7 @@ from fastinstall.model.machine import Gpu, GpuDevice, GpuSource, Nvml
 from fastinstall.observe.active_environment import locate
 from fastinstall.observe.gpu_driver import ask_nvml
 from fastinstall.observe.observation import ObservationRequest, observe
-from fastinstall.plan.plan import facts_digest
+from fastinstall.plan.plan import compute_facts_digest
 
 SEEN = Gpu(found_by=GpuSource.PROC, driver="550.54.15", nodes=True, devices=(GpuDevice(name="NVIDIA A40"),))
 ERRORS = """\
@@ -125,4 +125,4 @@ def test_a_framework_is_among_the_facts_and_a_plan_does_not_depend_on_it(tmp_pat
     facts = observe(environment, request, {}, tmp_path / "tool", guard=lambda *_: guard, interrupted=lambda _: None)
     assert facts.gpu is not None
     assert [(build.name, build.cuda) for build in facts.gpu.frameworks] == [("torch", "12.6")]
-    assert facts_digest(replace(facts, gpu=None)) == facts_digest(facts)
+    assert compute_facts_digest(replace(facts, gpu=None)) == compute_facts_digest(facts)

@@ -128,7 +128,7 @@ def test_a_reinstallation_after_the_swap_stays_and_what_was_before_is_kept(
 ) -> None:
     venv, theirs = swapped(environments), []
     before = venv.core.read_bytes()
-    _at(monkeypatch, "_swap", lambda: theirs.append(_replaced(pip_words(venv), venv)))
+    _at(monkeypatch, "_swap_stack", lambda: theirs.append(_replaced(pip_words(venv), venv)))
     with pytest.raises(RefusedError, match="what it left stays") as caught:
         fix(environments.sandbox, venv)
     assert _stack(venv) == theirs[0]
@@ -232,7 +232,7 @@ def _overrunning(monkeypatch: pytest.MonkeyPatch, venv: Venv, directory: Path) -
             stack.enter_context(stopped(pip_words(venv), variables, stops_itself=True))
             assert not (venv.site_packages / "PIL").exists()
 
-        _at(monkeypatch, "_swap", begin)
+        _at(monkeypatch, "_swap_stack", begin)
         yield
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from fastinstall.apply.carry_out import carry_out
 from fastinstall.apply.eta import announce_eta
-from fastinstall.apply.recovery import done_already
+from fastinstall.apply.recovery import report_interruption_after_completion
 from fastinstall.cli.commands.setup import finish
 from fastinstall.cli.common import progress_for, recover_or_report, session_of
 from fastinstall.cli.consent import consent, refuse_unaccepted
@@ -19,7 +19,7 @@ from fastinstall.observe.observation import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.make import decide_saved_plan_again, refuse_another_environment, refuse_if_stale
 from fastinstall.plan.plan import Plan
-from fastinstall.plan.saved_plan import PLAN_AGAIN, list_fetched_artefacts, plan_problems, with_allowed
+from fastinstall.plan.saved_plan import PLAN_AGAIN, allow_risks, find_plan_problems, list_fetched_artefacts
 
 
 def run(arguments: Namespace, context: Context) -> int:
@@ -32,14 +32,14 @@ def run(arguments: Namespace, context: Context) -> int:
     for line in list_fetched_artefacts(saved):
         context.console.talk(line)
     allowed = read_allowed(arguments, context.sources)
-    asked = with_allowed(saved, allowed)
+    asked = allow_risks(saved, allowed)
     consented = consent(asked, arguments, context, f"fastinstall apply --yes {quote(arguments.file)}")
     refuse_if_stale(session, saved)  # runs the interpreter that the plan names, which has been agreed to by now
     agreed = decide_saved_plan_again(session, saved, consented.wish.allow)
     refuse_unaccepted(agreed)
     with announce_eta(session, agreed) as telling:
         outcome = carry_out(telling, agreed)
-    with done_already(agreed.environment.prefix, agreed.verb):
+    with report_interruption_after_completion(agreed.environment.prefix, agreed.verb):
         return finish(session, outcome, context, wizard=False)
 
 
@@ -51,7 +51,7 @@ def refuse_foreign(session: Session, saved: Plan, path: Path) -> None:
         RefusedError: the environment is not what the plan says.
         UndeterminedError: there is none.
     """
-    for key, problem in plan_problems(saved, recipe_named(session, saved.wish.recipe)):
+    for key, problem in find_plan_problems(saved, recipe_named(session, saved.wish.recipe)):
         raise DocumentError(path, key, problem, hint=PLAN_AGAIN)
     try:
         refuse_another_environment(session, saved)

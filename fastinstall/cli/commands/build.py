@@ -7,7 +7,13 @@ from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
 
-from fastinstall.apply.wheel_only import BuildOutcome, build_channel, build_into, build_variants, merge_report
+from fastinstall.apply.wheel_only import (
+    BuildOutcome,
+    build_channel,
+    build_variants,
+    build_wheel_into,
+    read_merge_report,
+)
 from fastinstall.cli.commands.plan_for_others import code_of, fleet_request
 from fastinstall.cli.common import make_request, progress_for, session_of, target_of
 from fastinstall.cli.main import Context
@@ -53,7 +59,7 @@ def _refuse_contradictions(arguments: Namespace) -> None:
 def _choose_builder(arguments: Namespace) -> Callable[[Session, NamedTarget, Request, Path], BuildOutcome]:
     if arguments.experimental_variants:
         return build_variants
-    return build_channel if arguments.format == "conda" else build_into
+    return build_channel if arguments.format == "conda" else build_wheel_into
 
 
 def _bring_tool_wheels(session: Session, output: Path, request: Request, built: BuildOutcome) -> ToolWheels:
@@ -96,7 +102,7 @@ def _list_built_files(built: BuildOutcome) -> list[Path]:
 
 def _explain(built: BuildOutcome, tool: ToolWheels | None, context: Context) -> int:
     """The wheel's own report of its merge; what was built, where nothing was merged into it."""
-    report = merge_report(built.result.wheel)
+    report = read_merge_report(built.result.wheel)
     made = [str(path) for path in _list_built_files(built)]
     if context.console.json:
         told = document("build", _report(built, tool)) if report is None else document("merge", report)

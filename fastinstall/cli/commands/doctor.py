@@ -88,10 +88,10 @@ def _run_one(arguments: Namespace, session: Session, outlet: ResultOutput, conte
 
 def _examine_again(session: Session, environment: Environment, examination: "Examination") -> EnvironmentReport:
     """What a repair has come to."""
-    from fastinstall.apply.recovery import done_already  # noqa: PLC0415 (likewise)
+    from fastinstall.apply.recovery import report_interruption_after_completion  # noqa: PLC0415 (likewise)
     from fastinstall.doctor.examine import examine  # noqa: PLC0415 (only with --fix)
 
-    with done_already(environment.prefix, "doctor --fix"):
+    with report_interruption_after_completion(environment.prefix, "doctor --fix"):
         return examine(session, environment, examination)
 
 

@@ -8,7 +8,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fastinstall.apply.recovery import done_already
+from fastinstall.apply.recovery import report_interruption_after_completion
 from fastinstall.cli import common
 from fastinstall.cli.common import progress_for, recover_or_report, session_of, target_of
 from fastinstall.cli.consent import agree
@@ -69,7 +69,7 @@ def _run(arguments: Namespace, context: Context) -> int:
     else:
         guards = guards_of(session, environment, measured=True, project=project)
     if changes:
-        with done_already(environment.prefix, f"guard {arguments.action}"):
+        with report_interruption_after_completion(environment.prefix, f"guard {arguments.action}"):
             _tell(guards, arguments, context)
         return ExitCode.OK
     _tell(guards, arguments, context)
@@ -122,7 +122,7 @@ def run_accept(arguments: Namespace, context: Context) -> int:
         command = f"fastinstall guard accept --yes --prefix {quote(environment.prefix)}"
         agree(f"Accept what is in {environment.prefix} now?", arguments, context.console, command)
         found = accept(session, environment)
-    with done_already(environment.prefix, "guard accept"):
+    with report_interruption_after_completion(environment.prefix, "guard accept"):
         _tell_acceptance(found, environment, context)
     return ExitCode.OK
 

@@ -11,7 +11,7 @@ from fastinstall.core.errors import ExitCode, FailedError
 from fastinstall.core.messages import quote
 from fastinstall.core.secrets import redact_text
 from fastinstall.core.values import document, dump
-from fastinstall.plan.make import plan
+from fastinstall.plan.make import plan_setup
 
 
 def run(arguments: Namespace, context: Context) -> int:
@@ -25,7 +25,7 @@ def run(arguments: Namespace, context: Context) -> int:
 
         return plan_for_others.run(arguments, context)
     session = session_of(context).listening(progress_for(context))
-    made = plan(session, target_of(arguments), make_request(arguments, context))
+    made = plan_setup(session, target_of(arguments), make_request(arguments, context))
     if Path(made.environment.prefix).is_dir():
         tell_interruptions(session, made.environment, context)
     text = dump(document("plan", made))

@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 
-from fastinstall.apply.recovery import done_already, list_unrecoverable
+from fastinstall.apply.recovery import list_unrecoverable, report_interruption_after_completion
 from fastinstall.cli.common import look_at, progress_for, recover_or_report, refuse_together, session_of, target_of
 from fastinstall.cli.consent import agree
 from fastinstall.cli.main import Context
@@ -35,7 +35,7 @@ def run(arguments: Namespace, context: Context) -> int:
     for notice in list_unrecoverable(session, environment):
         context.console.complain(f"warning: {notice}")
     lines = undo(session, environment, to=arguments.to, force=Risk.FORCE_REMOVE in allowed)
-    with done_already(environment.prefix, "rollback"):
+    with report_interruption_after_completion(environment.prefix, "rollback"):
         return _tell("fastinstall.rollback/1", lines, context)
 
 
@@ -54,7 +54,7 @@ def _forget(session: Session, environment: Environment, arguments: Namespace, co
         command = f"fastinstall rollback --forget{named} --yes --prefix {quote(environment.prefix)}"
         agree("Give that up?", arguments, context.console, command)
     lines = forget_in(session, environment, identifier)
-    with done_already(environment.prefix, "forgetting"):
+    with report_interruption_after_completion(environment.prefix, "forgetting"):
         return _tell("fastinstall.forgotten/1", lines, context)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fastinstall.apply.carry_out import SetupOutcome, examine_result, recover_first, set_up
 from fastinstall.apply.eta import announce_eta
-from fastinstall.apply.recovery import done_already
+from fastinstall.apply.recovery import report_interruption_after_completion
 from fastinstall.cli.common import make_request, progress_for, session_of, target_of, tell_interruptions
 from fastinstall.cli.consent import consent, equivalent_command, refuse_unaccepted
 from fastinstall.cli.main import Context
@@ -19,7 +19,7 @@ from fastinstall.core.messages import quote
 from fastinstall.core.values import document, dump
 from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.session import Session
-from fastinstall.plan.make import plan
+from fastinstall.plan.make import plan_setup
 from fastinstall.plan.plan import Plan
 from fastinstall.steps.create_environment import CreateEnvironment
 from fastinstall.verbs.answers import forget
@@ -36,7 +36,7 @@ def run(arguments: Namespace, context: Context) -> int:
 
         agreed = ask_for_plan(session, target, request, context.console)
     else:
-        agreed = plan(session, target, request)
+        agreed = plan_setup(session, target, request)
         if arguments.dry_run:
             if Path(agreed.environment.prefix).is_dir():
                 tell_interruptions(session, agreed.environment, context)
@@ -45,7 +45,7 @@ def run(arguments: Namespace, context: Context) -> int:
     with _report_kept_answers(agreed, arguments, context), announce_eta(session, agreed) as telling:
         outcome = set_up(telling, _name_plan_target(agreed), agreed, partial(_confirm_other_plan, arguments, context))
     carried = outcome.plan.environment.prefix
-    with done_already(carried, outcome.plan.verb):
+    with report_interruption_after_completion(carried, outcome.plan.verb):
         forget(session, Path(carried))
         return finish(session, outcome, context, wizard=not arguments.yes)
 

@@ -15,7 +15,7 @@ def plan_text(plan: "Plan", page: Page) -> str:
     lines = list(page.lines(plan.summary, rest="  ", style="bold"))
     for number, step in enumerate(plan.steps, start=1):
         lines += page.lines(step.describe(), first=f"  {number}. ", rest="     ")
-        lines += (line for detail in step.details() for line in page.lines(detail, first="     ", rest="       "))
+        lines += (line for detail in step.list_details() for line in page.lines(detail, first="     ", rest="       "))
         lines += page.lines(step.reason, first="     ", rest="     ", style="dim")
     for skip in plan.skipped:
         lines += page.lines(f"not needed: {skip.step} ({skip.reason})", first="  -  ", rest="     ", style="dim")

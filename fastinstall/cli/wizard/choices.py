@@ -26,7 +26,7 @@ from fastinstall.model.facts import Facts
 from fastinstall.model.recipe import Recipe, count_by_severity
 from fastinstall.model.request import DIST_NAMES, LinkMode, Request, Risk, ToolchainSource
 from fastinstall.observe.observation import recipe_named
-from fastinstall.plan.conda_steps import available_engines, is_conda
+from fastinstall.plan.conda_steps import is_conda, list_available_engines
 from fastinstall.plan.level_choice import AUTO
 from fastinstall.verbs.recipe_comparison import RecipePreview
 
@@ -218,7 +218,7 @@ def ask_engine(asker: Asker, facts: Facts, request: Request) -> CondaInstaller |
         facts: say which engines are there.
         request: what was asked for so far; the answer that is marked first.
     """
-    there = available_engines(facts)
+    there = list_available_engines(facts)
     if not is_conda(facts):
         return request.engine
     meanings = (

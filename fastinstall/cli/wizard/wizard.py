@@ -32,7 +32,7 @@ from fastinstall.model.request import Request
 from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.observation import recipe_named
 from fastinstall.observe.session import Session
-from fastinstall.plan.make import facts_for, plan
+from fastinstall.plan.make import observe_facts, plan_setup
 from fastinstall.plan.plan import Plan
 from fastinstall.verbs import answers
 from fastinstall.verbs.answers import Answers
@@ -143,7 +143,7 @@ def _open_conversation(
     """Look at the target and show what was found."""
     asker, console = person
     recover_first(session, target)
-    facts = facts_for(session, target, recipe_named(session, request.recipe))
+    facts = observe_facts(session, target, recipe_named(session, request.recipe))
     console.talk(facts_text(facts, console.err))
     return RememberedAnswers(
         talk=WizardConversation(session=session, target=target, facts=facts, asker=asker, console=console),
@@ -200,7 +200,7 @@ class _Conversation:
         return self._make_plan(self.memory.before)
 
     def _make_plan(self, request: Request) -> Plan:
-        return plan(self._talk.session, self._talk.target, request)
+        return plan_setup(self._talk.session, self._talk.target, request)
 
     def _ask_next(self, made: Plan) -> str:
         answers = [_PROCEED, _CUSTOMIZE, *([_BACK] if self.may_go_back else []), _CANCEL]

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.apply.wheel_only import merge_report
+from fastinstall.apply.wheel_only import read_merge_report
 from fastinstall.cmerge.documents import MergeReport
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.values import document, dump
@@ -21,13 +21,13 @@ def _wheel(directory: Path, **members: str) -> Path:
 
 
 def test_a_wheel_tells_what_was_merged_into_it(tmp_path: Path) -> None:
-    assert merge_report(_wheel(tmp_path, **{MEMBER: dump(document("merge", REPORT))})) == REPORT
+    assert read_merge_report(_wheel(tmp_path, **{MEMBER: dump(document("merge", REPORT))})) == REPORT
 
 
 def test_a_wheel_into_which_nothing_was_merged_tells_nothing(tmp_path: Path) -> None:
-    assert merge_report(_wheel(tmp_path, METADATA="")) is None
+    assert read_merge_report(_wheel(tmp_path, METADATA="")) is None
 
 
 def test_a_report_that_is_none_names_the_wheel(tmp_path: Path) -> None:
     with pytest.raises(DocumentError, match=r"pillow-13\.0\.0\+simd\.v3"):
-        merge_report(_wheel(tmp_path, **{MEMBER: '{"schema": "fastinstall.merge/1"}'}))
+        read_merge_report(_wheel(tmp_path, **{MEMBER: '{"schema": "fastinstall.merge/1"}'}))

@@ -17,9 +17,9 @@ from fastinstall.apply.eta import (
     SetupForecast,
     announce_eta,
     estimate_durations,
+    estimate_remaining_time,
     forecast_setup,
     phase_of,
-    remaining,
 )
 from fastinstall.core.errors import InterruptedAfterCompletion
 from fastinstall.core.events import Event, Progressed, RemainingTime, Started
@@ -93,7 +93,7 @@ def test_what_was_measured_here_goes_before_and_a_cached_build_is_not_made_again
     ids=str,
 )
 def test_what_is_left_is_the_rest_of_a_phase_and_all_after_it(moment: Moment, seconds: float | None) -> None:
-    assert remaining(SEEN, moment) == RemainingTime(seconds=seconds, measured=True)
+    assert estimate_remaining_time(SEEN, moment) == RemainingTime(seconds=seconds, measured=True)
 
 
 def test_proving_a_wheel_and_trying_it_on_the_stage_are_two_phases() -> None:

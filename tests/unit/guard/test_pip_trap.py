@@ -4,7 +4,7 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from fastinstall.guard.pip_trap import ForcedDowngrade, explain_pin_objection, find_forced_downgrades, refusal
+from fastinstall.guard.pip_trap import ForcedDowngrade, explain_pin_objection, find_forced_downgrades, make_refusal
 from fastinstall.model.facts import Distribution
 
 PREFIX = PurePosixPath("/srv/images/env")
@@ -36,7 +36,7 @@ def test_a_refusal_names_both_versions_and_says_that_nothing_was_changed() -> No
     back = (ForcedDowngrade(name="imageio", held="2.0.0", other="2.37.0", installed=True),)
     spoken = explain_pin_objection(back, "", "pillow==13.0.0+simd.v3")
     assert spoken == "held to pillow==13.0.0+simd.v3, pip takes imageio 2.0.0 instead of 2.37.0"
-    error = refusal(spoken, back, PREFIX)
+    error = make_refusal(spoken, back, PREFIX)
     assert error.message == f"{PREFIX}: not pinned, nothing was changed: {spoken}"
     assert error.details == ("imageio: 2.37.0 is installed",)
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from builders import environment, wish
 
 from fastinstall.model.conda import Conda, CondaChange, CondaClaim, CondaClash, CondaInstaller, CondaPackage
-from fastinstall.plan.conda_steps import with_reinstalls
+from fastinstall.plan.conda_steps import add_reinstallations
 from fastinstall.plan.plan import Plan, Skipped
 from fastinstall.steps.change_conda_packages import ChangeCondaPackages
 from fastinstall.steps.install_guard import InstallGuard
@@ -41,7 +41,7 @@ def _plan(*steps: Step) -> Plan:
 
 
 def test_what_lost_its_files_is_reinstalled_before_the_stack_is_made() -> None:
-    made = with_reinstalls(_plan(GUARD, MAKING), CLOBBERED)
+    made = add_reinstallations(_plan(GUARD, MAKING), CLOBBERED)
     assert [type(step) for step in made.steps] == [InstallGuard, ChangeCondaPackages, MakeCondaPackages]
     (step,) = [step for step in made.steps if isinstance(step, ChangeCondaPackages)]
     assert step.engine is CondaInstaller.RATTLER
@@ -58,7 +58,7 @@ def test_libjpeg_turbo_comes_after_what_a_solver_wants_changed_and_after_all_oth
     library = "lib/libtiff.so.6"
     lost = CondaClaim(dist=tiff.dist, files=(library,), missing=(library,))
     conda = replace(CLOBBERED, packages=(*CLOBBERED.packages, tiff), claims=(*CLOBBERED.claims, lost))
-    made = with_reinstalls(_plan(planned, MAKING), conda)
+    made = add_reinstallations(_plan(planned, MAKING), conda)
     changes = [step.change for step in made.steps if isinstance(step, ChangeCondaPackages)]
     assert [[package.name for package in change.linked] for change in changes] == [
         ["zlib"],
@@ -71,11 +71,11 @@ def test_what_the_solver_replaces_is_not_reinstalled_beside_it() -> None:
     newer = CondaPackage(name="libjpeg-turbo", version="3.0.0", build="h0_0")
     change = CondaChange(linked=(newer,), unlinked=(TURBO,))
     planned = ChangeCondaPackages(engine=CondaInstaller.RATTLER, change=change, reason="the solver's")
-    made = with_reinstalls(_plan(planned, MAKING), CLOBBERED)
+    made = add_reinstallations(_plan(planned, MAKING), CLOBBERED)
     assert [step.change for step in made.steps if isinstance(step, ChangeCondaPackages)] == [change]
 
 
 def test_without_an_engine_at_work_or_anything_lost_the_plan_stays() -> None:
     whole = replace(CLOBBERED, packages=(TURBO,), claims=(), clashes=())
-    assert with_reinstalls(_plan(GUARD), CLOBBERED) == _plan(GUARD)
-    assert with_reinstalls(_plan(MAKING), whole) == _plan(MAKING)
+    assert add_reinstallations(_plan(GUARD), CLOBBERED) == _plan(GUARD)
+    assert add_reinstallations(_plan(MAKING), whole) == _plan(MAKING)

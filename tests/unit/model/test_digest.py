@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from builders import changed, healthy_facts
 
-from fastinstall.plan.plan import facts_digest
+from fastinstall.plan.plan import compute_facts_digest
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ from fastinstall.plan.plan import facts_digest
     ],
 )
 def test_what_a_plan_depends_on_changes_the_digest(changes: dict[str, Any]) -> None:
-    assert facts_digest(changed(healthy_facts(), changes)) != facts_digest(healthy_facts())
+    assert compute_facts_digest(changed(healthy_facts(), changes)) != compute_facts_digest(healthy_facts())
 
 
 @pytest.mark.parametrize(
@@ -48,10 +48,10 @@ def test_what_a_plan_depends_on_changes_the_digest(changes: dict[str, Any]) -> N
 )
 def test_what_a_plan_does_not_depend_on_leaves_the_digest(changes: dict[str, Any]) -> None:
     assert changed(healthy_facts(), changes) != healthy_facts()
-    assert facts_digest(changed(healthy_facts(), changes)) == facts_digest(healthy_facts())
+    assert compute_facts_digest(changed(healthy_facts(), changes)) == compute_facts_digest(healthy_facts())
 
 
 def test_the_order_of_flags_means_nothing() -> None:
     facts = healthy_facts()
     backwards = changed(facts, {"cpu": {"flags": list(reversed(facts.cpu.flags))}})
-    assert facts_digest(backwards) == facts_digest(facts)
+    assert compute_facts_digest(backwards) == compute_facts_digest(facts)

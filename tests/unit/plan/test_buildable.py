@@ -9,7 +9,7 @@ from fastinstall.elf.description import Cpu
 from fastinstall.model.artefact import Artefact, Releases, make_labelled_version, parse_labelled_levels
 from fastinstall.model.recipe_documents import parse_recipe
 from fastinstall.model.request import Request
-from fastinstall.plan.decision import buildable
+from fastinstall.plan.decision import select_buildable
 
 FILE = Path(__file__).parents[2] / "cases" / "recipes" / "fork.toml"
 RECIPE = parse_recipe(FILE.read_text(encoding="utf-8"), FILE)
@@ -28,7 +28,7 @@ def prebuilt(*versions: str) -> Releases:
 
 
 def left(offered: Releases, cpu: Cpu = HASWELL, wish: Request | None = None) -> list[str]:
-    return [wheel.version for wheel in buildable(offered, RECIPE, cpu, wish or Request()).prebuilt]
+    return [wheel.version for wheel in select_buildable(offered, RECIPE, cpu, wish or Request()).prebuilt]
 
 
 def test_only_sources_that_the_recipe_can_build_are_left_and_all_else_stays() -> None:
@@ -41,7 +41,7 @@ def test_only_sources_that_the_recipe_can_build_are_left_and_all_else_stays() ->
         statics={"zlib": (wheel,)},
         origin="a test",
     )
-    assert buildable(offered, RECIPE, HASWELL, Request()) == replace(offered, sources=(fitting,))
+    assert select_buildable(offered, RECIPE, HASWELL, Request()) == replace(offered, sources=(fitting,))
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from builders import changed, healthy_facts, recipe
 from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.elf.description import Cpu
 from fastinstall.model.request import LinkMode, Request, Risk
-from fastinstall.plan.level_choice import LevelChoice, choose_levels, explain_single_level, serves
+from fastinstall.plan.level_choice import LevelChoice, choose_levels, explain_single_level, is_best_served
 
 V2, V3, V4 = "x86-64-v2", "x86-64-v3", "x86-64-v4"
 RECIPE = changed(
@@ -199,4 +199,4 @@ def test_what_hinders_several_levels(changes: dict[str, Any], link: LinkMode, *,
 def test_a_wheel_serves_a_cpu_that_runs_its_baseline_and_finds_its_best_level(
     cpu: Cpu, levels: tuple[str, ...], *, does: bool
 ) -> None:
-    assert serves(RECIPE, cpu, levels) is does
+    assert is_best_served(RECIPE, cpu, levels) is does

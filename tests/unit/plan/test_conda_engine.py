@@ -7,7 +7,7 @@ from fastinstall.core.errors import RefusedError
 from fastinstall.model.artefact import Releases
 from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.facts import Facts
-from fastinstall.plan.conda_steps import choose_conda_engine, choose_engine_for_plan, conda_request
+from fastinstall.plan.conda_steps import choose_conda_engine, choose_engine_for_plan, make_conda_request
 from fastinstall.plan.plan import Situation
 
 NOTHING = Releases(sources=(), wheels=(), origin="the package index")
@@ -53,4 +53,4 @@ def test_what_is_put_back_comes_by_the_engine_of_its_receipt() -> None:
 def test_a_solver_is_not_asked_where_no_conda_package_is_made() -> None:
     by_pip = replace(wish(), engine=CondaInstaller.PIP)
     for seen, asked in ((stock_facts(), wish()), (conda_facts(), by_pip)):
-        assert conda_request(Situation(facts=seen, recipe=recipe(), wish=asked, releases=NOTHING)) is None
+        assert make_conda_request(Situation(facts=seen, recipe=recipe(), wish=asked, releases=NOTHING)) is None

@@ -7,7 +7,7 @@ from builders import PREFIX, changed, conda_facts, conda_package, wish
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.values import encode
 from fastinstall.model.facts import Facts
-from fastinstall.plan.conda_advice import channels_for
+from fastinstall.plan.conda_advice import choose_library_channels
 
 OURS = f"file://{PREFIX}/share/fastinstall/channel"
 
@@ -20,20 +20,20 @@ def facts(*channels: str, configured: tuple[str, ...] = (), of_user: tuple[str, 
 
 def test_libraries_come_whence_most_of_the_environment_came_and_then_as_configured() -> None:
     mixed = facts("defaults", "conda-forge", "conda-forge", configured=("defaults",), of_user=("bioconda",))
-    assert channels_for(mixed, wish()) == ("conda-forge", "defaults")
-    assert channels_for(facts("conda-forge", of_user=("bioconda",)), wish()) == ("conda-forge", "bioconda")
+    assert choose_library_channels(mixed, wish()) == ("conda-forge", "defaults")
+    assert choose_library_channels(facts("conda-forge", of_user=("bioconda",)), wish()) == ("conda-forge", "bioconda")
 
 
 def test_what_is_wished_for_stands_alone() -> None:
     asked = replace(wish(), channels=("mirror",))
-    assert channels_for(facts("conda-forge", configured=("defaults",)), asked) == ("mirror",)
+    assert choose_library_channels(facts("conda-forge", configured=("defaults",)), asked) == ("mirror",)
 
 
 def test_the_channel_inside_the_environment_has_no_libraries() -> None:
-    assert channels_for(facts(OURS, OURS, "conda-forge", configured=(OURS,)), wish()) == ("conda-forge",)
+    assert choose_library_channels(facts(OURS, OURS, "conda-forge", configured=(OURS,)), wish()) == ("conda-forge",)
 
 
 def test_without_any_channel_one_has_to_be_named() -> None:
     with pytest.raises(RefusedError) as caught:
-        channels_for(facts(OURS, ""), wish())
+        choose_library_channels(facts(OURS, ""), wish())
     assert "--channel conda-forge" in (caught.value.hint or "")

@@ -4,7 +4,7 @@ import pytest
 
 from fastinstall.cmerge.documents import Kernels
 from fastinstall.model.artefact import Artefact, Releases
-from fastinstall.plan.versions import Merge, merge_onto, unproven
+from fastinstall.plan.versions import Merge, choose_merge, warn_about_unproven_version
 
 KERNELS = Kernels(pypi="fork", follows="pillow", proven=("12.2.0", "13.0.0"))
 
@@ -34,15 +34,17 @@ RELEASES = Releases(
 def test_the_newest_fork_that_is_not_later_than_the_source_is_merged_from_its_own_base(
     source: str, fork: str, base: str
 ) -> None:
-    found = merge_onto(artefact("pillow", source), KERNELS, RELEASES)
+    found = choose_merge(artefact("pillow", source), KERNELS, RELEASES)
     assert isinstance(found, Merge)
     assert (found.kernels.version, found.base.version) == (fork, base)
 
 
 def test_a_version_that_the_merge_was_proven_on_needs_no_caution() -> None:
-    assert unproven("13.0.0", KERNELS, "nothing is changed") == ""
-    assert unproven("13.0", KERNELS, "nothing is changed") == ""
+    assert warn_about_unproven_version("13.0.0", KERNELS, "nothing is changed") == ""
+    assert warn_about_unproven_version("13.0", KERNELS, "nothing is changed") == ""
 
 
 def test_a_merge_that_was_proven_on_nothing_says_so() -> None:
-    assert "(there is none yet)" in unproven("13.0.0", Kernels(pypi="fork", follows="pillow"), "nothing is changed")
+    assert "(there is none yet)" in warn_about_unproven_version(
+        "13.0.0", Kernels(pypi="fork", follows="pillow"), "nothing is changed"
+    )

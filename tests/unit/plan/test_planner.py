@@ -37,10 +37,10 @@ from fastinstall.core.values import encode
 from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.conda import CondaChange
 from fastinstall.model.facts import Facts
-from fastinstall.plan.conda_steps import conda_request
-from fastinstall.plan.decision import compiles
-from fastinstall.plan.plan import Plan, Situation, facts_digest
-from fastinstall.plan.planner import make_plan, nothing_to_do
+from fastinstall.plan.conda_steps import make_conda_request
+from fastinstall.plan.decision import needs_compiling
+from fastinstall.plan.plan import Plan, Situation, compute_facts_digest
+from fastinstall.plan.planner import make_plan, plan_nothing
 from fastinstall.steps.build import Build
 from fastinstall.steps.create_environment import CreateEnvironment
 from fastinstall.steps.verify import Verify
@@ -71,7 +71,7 @@ def test_a_situation_leads_to_this_plan_or_this_refusal(path: Path) -> None:
     assert case["describes"]
     assert set(case) <= KEYS | ({"refusal"} if "refusal" in case else PLAN)
     if "request" in case:
-        asked = conda_request(_situation(case))
+        asked = make_conda_request(_situation(case))
         assert asked is case["request"] or _fits(encode(asked), case["request"]), asked
     if "refusal" in case:
         _refuses(case)
@@ -95,11 +95,11 @@ def test_every_step_skip_and_risk_says_why() -> None:
 def test_the_same_situation_gives_the_same_plan_which_bears_the_digest_of_the_facts() -> None:
     situation = _situation({})
     assert make_plan(situation) == make_plan(situation)
-    assert make_plan(situation).facts_digest == facts_digest(situation.facts)
+    assert make_plan(situation).facts_digest == compute_facts_digest(situation.facts)
 
 
 def test_a_healthy_environment_has_an_empty_plan() -> None:
-    made = nothing_to_do(healthy_facts(), recipe(), wish(), receipt())
+    made = plan_nothing(healthy_facts(), recipe(), wish(), receipt())
     assert made is not None
     assert made.steps == ()
     assert made.skipped[0].reason == "pillow 12.1.1+simd.v3 is in place, unchanged since 2026-11-21T10:00:00+00:00"
@@ -107,8 +107,8 @@ def test_a_healthy_environment_has_an_empty_plan() -> None:
 
 
 def test_where_something_is_to_be_done_there_is_no_empty_plan() -> None:
-    assert nothing_to_do(stock_facts(), recipe(), wish(), None) is None
-    assert nothing_to_do(stock_facts(), recipe(), wish(), receipt()) is None
+    assert plan_nothing(stock_facts(), recipe(), wish(), None) is None
+    assert plan_nothing(stock_facts(), recipe(), wish(), receipt()) is None
 
 
 def test_an_upgrade_without_anything_later_has_nothing_to_do() -> None:
@@ -142,7 +142,7 @@ def test_what_was_built_elsewhere_is_put_back_from_its_source_where_its_wheel_is
 def test_a_protected_environment_is_refused_even_if_nothing_is_to_be_done() -> None:
     frozen = changed(healthy_facts(), {"frozen": "/srv/images/env/conda-meta/frozen"})
     with pytest.raises(FastinstallError, match="frozen"):
-        nothing_to_do(frozen, recipe(), wish(), receipt())
+        plan_nothing(frozen, recipe(), wish(), receipt())
 
 
 def test_as_many_jobs_as_the_control_group_grants() -> None:
@@ -247,7 +247,7 @@ def _compiles(situation: Situation, made: Plan) -> None:
     build = next((step for step in made.steps if isinstance(step, Build)), None)
     if build is not None and situation.facts.conda is None:
         unequipped = replace(situation, facts=replace(situation.facts, toolchain=None))
-        assert compiles(unequipped) is (build.prebuilt is None)
+        assert needs_compiling(unequipped) is (build.prebuilt is None)
 
 
 def _skips(wanted: list[str] | dict[str, str], made: Plan) -> None:

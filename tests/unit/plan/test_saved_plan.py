@@ -14,11 +14,11 @@ from fastinstall.model.request import Risk
 from fastinstall.plan.plan import Plan, Situation
 from fastinstall.plan.planner import make_plan
 from fastinstall.plan.saved_plan import (
-    differences,
+    allow_risks,
+    find_differences,
+    find_plan_problems,
     list_fetched_artefacts,
-    plan_problems,
-    releases_named_by,
-    with_allowed,
+    select_named_releases,
 )
 
 CASES = sorted((Path(__file__).parents[2] / "cases" / "plans").glob("*.json"))
@@ -39,7 +39,7 @@ def test_every_plan_that_we_make_is_one_that_we_carry_out() -> None:
             continue
         situation = _situation(case)
         plan = make_plan(situation)
-        assert list(plan_problems(plan, situation.recipe)) == [], path.stem
+        assert list(find_plan_problems(plan, situation.recipe)) == [], path.stem
         seen += bool(plan.steps)
     assert seen
 
@@ -73,7 +73,7 @@ def _with(plan: Plan, kind: str, changes: dict[str, Any]) -> Plan:
 @pytest.mark.parametrize(("kind", "key", "changes"), HOSTILE)
 def test_what_no_plan_of_ours_would_say_is_refused_by_its_key(kind: str, key: str, changes: dict[str, Any]) -> None:
     plan, situation = _planned("stock-of-the-same-version")
-    found = list(plan_problems(_with(plan, kind, changes), situation.recipe))
+    found = list(find_plan_problems(_with(plan, kind, changes), situation.recipe))
     assert found
     assert found[0][0].startswith("steps[")
     assert key in found[0][0]
@@ -86,7 +86,7 @@ def test_flags_of_a_plan_are_those_of_its_recipe(field: str, flag: str) -> None:
     data = encode(plan)
     build = next(step for step in data["steps"] if step["kind"] == "build")
     build["targets"][0][field].append(flag)
-    ((key, problem),) = plan_problems(decode(Plan, data, file="plan.json"), situation.recipe)
+    ((key, problem),) = find_plan_problems(decode(Plan, data, file="plan.json"), situation.recipe)
     assert key.endswith(f"targets[0].{field}")
     assert flag in problem
 
@@ -97,7 +97,7 @@ def test_packages_of_the_system_are_names() -> None:
     step = next(step for step in data["steps"] if step["kind"] == "system-packages")
     for name in ("-oDpkg::Pre-Invoke::=id", "./x.deb", "gcc-", "gcc;id", "--purge", ""):
         step["packages"] = ["gcc", name]
-        ((key, _),) = plan_problems(decode(Plan, data, file="plan.json"), situation.recipe)
+        ((key, _),) = find_plan_problems(decode(Plan, data, file="plan.json"), situation.recipe)
         assert key.endswith("packages[1]")
 
 
@@ -109,7 +109,7 @@ def test_everything_that_is_fetched_is_told_with_address_and_hash() -> None:
 
 def _anew(plan: Plan, situation: Situation) -> Plan:
     """The plan that is made now, of the files that a saved one names."""
-    return make_plan(replace(situation, releases=releases_named_by(plan, situation.releases)))
+    return make_plan(replace(situation, releases=select_named_releases(plan, situation.releases)))
 
 
 def test_every_plan_of_ours_is_decided_again_as_it_was() -> None:
@@ -120,7 +120,7 @@ def test_every_plan_of_ours_is_decided_again_as_it_was() -> None:
         situation = _situation(case)
         plan = make_plan(situation)
         if plan.steps:
-            assert list(differences(plan, _anew(plan, situation))) == [], path.stem
+            assert list(find_differences(plan, _anew(plan, situation))) == [], path.stem
 
 
 HARMLESS = {"risk": "feature-loss", "summary": "x", "items": []}
@@ -140,7 +140,7 @@ FORGED: list[tuple[str, str, dict[str, Any]]] = [
 def test_what_a_plan_is_judged_by_is_not_its_own_word(case: str, key: str, changes: dict[str, Any]) -> None:
     plan, situation = _planned(case)
     forged = decode(Plan, {**encode(plan), **changes}, file="plan.json")
-    (first, problem), *_ = differences(forged, _anew(plan, situation))
+    (first, problem), *_ = find_differences(forged, _anew(plan, situation))
     assert first.startswith(key)
     assert problem
 
@@ -176,7 +176,7 @@ def test_a_file_that_is_not_on_offer_with_that_hash_is_refused() -> None:
     plan, situation = _planned("stock-of-the-same-version")
     other = _with(plan, "build", {"source": {"sha256": "0" * 64}})
     with pytest.raises(RefusedError, match=r"with sha256 0000.* has no such file") as refused:
-        releases_named_by(other, situation.releases)
+        select_named_releases(other, situation.releases)
     assert refused.value.hint == "make it again: fastinstall plan -o FILE"
 
 
@@ -186,13 +186,13 @@ def test_later_releases_make_no_other_plan() -> None:
     source = releases.sources[0]
     later = replace(source, version="99.0.0", filename="pillow-99.0.0.tar.gz", sha256="9" * 64)
     offered = replace(situation, releases=replace(releases, sources=(later, *releases.sources)))
-    assert list(differences(plan, _anew(plan, offered))) == []
+    assert list(find_differences(plan, _anew(plan, offered))) == []
 
 
 def test_a_plan_allows_itself_nothing() -> None:
     plan, _ = _planned("downgrade-allowed")
     assert all(hazard.allowed for hazard in plan.hazards)
-    assert not any(hazard.allowed for hazard in with_allowed(plan, ()).hazards)
-    mine = with_allowed(plan, (Risk.DOWNGRADE, Risk.VULNERABLE))
+    assert not any(hazard.allowed for hazard in allow_risks(plan, ()).hazards)
+    mine = allow_risks(plan, (Risk.DOWNGRADE, Risk.VULNERABLE))
     assert all(hazard.allowed for hazard in mine.hazards)
     assert mine.wish.allow == (Risk.DOWNGRADE, Risk.VULNERABLE)

@@ -37,9 +37,9 @@ def test_no_kind_lies_in_a_file_without_being_one_of_the_union() -> None:
 @pytest.mark.parametrize("kind", KINDS, ids=kind_of)
 def test_what_a_kind_names_is_what_it_says_it_fetches(kind: type[Any]) -> None:
     hints = str(typing.get_type_hints(kind))
-    assert (f"{Artefact.__module__}.Artefact" in hints) == (kind.artefacts is not StepDefaults.artefacts)
+    assert (f"{Artefact.__module__}.Artefact" in hints) == (kind.list_artefacts is not StepDefaults.list_artefacts)
     assert (f"{CondaChange.__module__}.CondaChange" in hints) == (
-        kind.conda_packages is not StepDefaults.conda_packages
+        kind.list_conda_packages is not StepDefaults.list_conda_packages
     )
 
 
