@@ -192,8 +192,8 @@ def _plan(parser: argparse.ArgumentParser) -> None:
     _target(parser, creates=True)
     add_request_options(parser)
     parser.add_argument("-o", "--output", metavar="FILE", help="save the plan as JSON, for apply")
-    formats = "how to print it; sh, dockerfile: as a script or an image's file that does the same elsewhere"
-    parser.add_argument("--format", choices=("text", "json", "sh", "dockerfile"), default=None, help=formats)
+    formats = "how to print it; dockerfile: as an image's file that does the same elsewhere"
+    parser.add_argument("--format", choices=("text", "json", "dockerfile"), default=None, help=formats)
     hosts = "plan for many machines: a directory with the `inspect --json` of each; which few wheels serve all of them"
     parser.add_argument("--hosts", metavar="DIR", help=hosts)
     _max_age(parser, "30", "--hosts: leave out hosts whose facts are older; any: none (default: 30)")

@@ -72,8 +72,6 @@ VARIABLES: dict[str, str] = {
     "project of that tool, where it is not on PATH",
     "FASTINSTALL_HOME": "`bootstrap.sh`: where the tool's private environment goes",
     "FASTINSTALL_BOOTSTRAP_PYTHON": "`bootstrap.sh`: the interpreter that makes it (3.11 or later)",
-    "FASTINSTALL_PYTHON`, `FASTINSTALL_REQUIREMENT`, `FASTINSTALL_TOOL_HOME": "in scripts of `plan --format "
-    "sh`: the Python that an environment is made of, the tool as pip takes it, and where the tool goes",
     "VIRTUAL_ENV`, `CONDA_PREFIX": "the active environment, where no flag names one",
     "CI": "if set, nothing is ever asked",
     "NO_COLOR`, `FORCE_COLOR": "no colours; colours without a terminal",
