@@ -267,8 +267,6 @@ def _build(parser: argparse.ArgumentParser) -> None:
     _max_age(parser, "30", "--hosts: leave out hosts whose facts are older; any: none (default: 30)")
     tool = "put fastinstall itself and all that it needs into DIR/tool, for machines without an index"
     parser.add_argument("--with-tool", action="store_true", help=tool)
-    variants = "experimental (PEP 825 is a draft): a labelled wheel for each level beside the one that carries all"
-    parser.add_argument("--experimental-variants", action="store_true", help=variants)
 
 
 def _bench(parser: argparse.ArgumentParser) -> None:
