@@ -235,7 +235,6 @@ class Adapter:
         aliased: whether its resize skips pixels.
         scales: whether it gains by decoding at a part of the size.
         priority: the less, the earlier it is measured.
-        imread_benchmark: its name in the results of imread_benchmark; empty where its stages are others.
         code: the line of code that uses it.
         loader: a module with a function `load(path)`; SHORTER, CROP and FILTER are assigned in front of it.
         file: the module.
@@ -252,7 +251,6 @@ class Adapter:
     aliased: bool
     scales: bool = False
     priority: int = USUAL_PRIORITY
-    imread_benchmark: str = ""
     code: str
     loader: str
     file: Path
@@ -323,7 +321,6 @@ def _adapter(module: ModuleType) -> Adapter:
         aliased=module.ALIASED,
         scales=getattr(module, "SCALES", False),
         priority=getattr(module, "PRIORITY", USUAL_PRIORITY),
-        imread_benchmark=getattr(module, "IMREAD_BENCHMARK", ""),
         code=module.CODE,
         loader=module.LOADER,
         file=Path(str(module.__file__)),

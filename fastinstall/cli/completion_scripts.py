@@ -57,7 +57,6 @@ _fastinstall_offer() { # $1: what is typed; by $kind and $words
         directories) _fastinstall_path dirs ;;
         environments) _fastinstall_environments "$1" ;;
     esac
-    [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null
     return 0
 }
 

@@ -12,7 +12,6 @@ from enum import StrEnum
 from fastinstall.bench.candidates import FASTINSTALL, OFFICIAL_WHEEL, TOGETHER
 from fastinstall.bench.catalogue import SETTINGS, all_adapters, all_kinds
 from fastinstall.bench.survey import WORKLOADS
-from fastinstall.cli.bench.exports import EXPORTS
 from fastinstall.cli.help import groups_of, verb_of
 from fastinstall.cli.parser import build_parser, verbs_of
 from fastinstall.core.values import immutable
@@ -63,7 +62,6 @@ def _of_bench() -> Vocabulary:
         "candidates": {**stacks, **decoders, **settings, **stores, **_bare((TOGETHER,))},
         "bring": {**_bare(("all",)), **decoders, **stores},
         "print_code": {**decoders, **stores},
-        "export": _bare(f"{name}=" for name in EXPORTS),
     }
 
 

@@ -76,7 +76,7 @@ def test_at_a_real_prompt(name: str, place: Sandbox) -> None:
 
 def test_bash_starts_no_program_and_is_content_with_strict_shells(place: Sandbox) -> None:
     require_system(shutil.which("bash"), "the shell bash")
-    lines = ("setup --allow ", "setup --prefix /", "doctor ", "recipes show ", "rollback --", "bench --export im", "")
+    lines = ("setup --allow ", "setup --prefix /", "doctor ", "recipes show ", "rollback --", "bench --only lo", "")
     calls = (f"complete_line {line.rpartition(' ')[0]} '{line.rpartition(' ')[2]}'\n" for line in lines)
     code = f"set -u; PATH=; . {place.root}/script.bash\n{COMPLETE_LINE}{''.join(calls)}"
     done = subprocess.run(("/bin/bash", "-c", code), env=place.variables(), capture_output=True, text=True, check=False)

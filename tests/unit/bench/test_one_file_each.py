@@ -33,7 +33,6 @@ FORMATS = ("JPEG",)
 ALIASED = False
 SCALES = True
 PRIORITY = 5
-IMREAD_BENCHMARK = "acme"
 CODE = "acme.decode(data)"
 LOADER = "def load(path):\\n    return path, SHORTER, CROP, FILTER\\n"
 versions = pillow.versions
@@ -124,5 +123,4 @@ def test_the_room_that_a_store_takes_is_told_before() -> None:
 
 
 def test_results_of_a_decoder_go_to_those_who_compare_decoders() -> None:
-    assert adapter_named("acme-raw").imread_benchmark == "acme"
     assert adapter_named("acme-raw").sdists == ("acme",)
