@@ -54,8 +54,7 @@ class StoreKind:
         brings: requirements that bring them.
         caveat: what has to be known before it is chosen.
         in_files: whether every image has a file of its own, so that any loader can read it.
-        decoded: whether it holds arrays, so that nothing is left to be done.
-        settings: what of the pipeline decides what it holds: "shorter", "crop", "filter".
+        settings: what of the pipeline decides what it holds: "shorter", "filter".
         priority: the less, the earlier it is measured.
         most_bytes: how many bytes an image takes at most.
         code: the line of code that reads it, of what its script makes.
@@ -68,7 +67,6 @@ class StoreKind:
     brings: tuple[str, ...]
     caveat: str
     in_files: bool
-    decoded: bool
     settings: tuple[str, ...]
     priority: int
     most_bytes: Room
@@ -113,7 +111,6 @@ def _kind(module: ModuleType) -> StoreKind:
         brings=tuple(module.BRINGS),
         caveat=module.CAVEAT,
         in_files=module.IN_FILES,
-        decoded=module.DECODED,
         settings=tuple(module.SETTINGS),
         priority=getattr(module, "PRIORITY", USUAL_PRIORITY),
         most_bytes=getattr(module, "most_bytes", _as_it_is),

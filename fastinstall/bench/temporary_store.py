@@ -76,7 +76,7 @@ def estimate_store(
         pipeline: what is done to every image.
         bounds: that it has to keep.
     """
-    wanted = {"shorter": pipeline.shorter, "crop": pipeline.crop, "filter": pipeline.filter}
+    wanted = {"shorter": pipeline.shorter, "filter": pipeline.filter}
     sizes = [kind.most_bytes(each, wanted) + _OVERHEAD for each in images]
     count = len(images)
     while count and _BASE + sum(sizes[index] for index in _spread(count, len(images))) > bounds.most_bytes:
@@ -210,8 +210,6 @@ def make_store(kind: StoreKind, images: Sequence[SizedImage], maker: Maker) -> M
 
 
 def _with_room(kind: StoreKind, images: Sequence[SizedImage], pipeline: ImagePipeline, bounds: StoreBounds) -> Estimate:
-    if "crop" in kind.settings and not pipeline.crop:
-        raise NotLoadedError(CandidateOutcome.UNSUITED, "arrays of one size need a crop: --crop PIXELS")
     estimate = estimate_store(kind, images, pipeline, bounds)
     if not estimate.indexes:
         needed, granted = format_bytes(estimate.all_bytes), format_bytes(bounds.most_bytes)
@@ -238,7 +236,6 @@ def _job(kind: StoreKind, images: Sequence[SizedImage], estimate: Estimate, make
         "limit_bytes": estimate.most_bytes,
         "wanted": {
             "shorter": wanted.shorter,
-            "crop": wanted.crop,
             "filter": wanted.filter,
             "processes": maker.processes,
         },

@@ -51,7 +51,6 @@ CAVEAT = "it has one door"
 MODULES = ("shelf",)
 BRINGS = ("shelf",)
 IN_FILES = False
-DECODED = False
 SETTINGS = ("shorter",)
 PRIORITY = 45
 
