@@ -19,6 +19,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from published_schemas import SCHEMAS
 
 import fastinstall
 from fastinstall.bench.catalogue import all_adapters, all_kinds
@@ -31,7 +32,6 @@ from fastinstall.journal.entries import _ENTRIES, Entry
 from fastinstall.journal.snapshot import EVENTS
 from fastinstall.model.steps import Step, Verify
 from fastinstall.pins.manifests import Addition
-from fastinstall.verbs.schemas import SCHEMAS
 
 PACKAGE = Path(str(fastinstall.__file__)).parent
 PYPROJECT = PACKAGE.parent / "pyproject.toml"

@@ -7,6 +7,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 from builders import environment
+from published_schemas import SCHEMAS
 from sessions import a_session
 
 from fastinstall.apply.eta import (
@@ -27,7 +28,6 @@ from fastinstall.model.plan import Plan
 from fastinstall.model.request import LinkMode, Request
 from fastinstall.model.steps import Build, LevelTarget, Prove, Swap
 from fastinstall.observe.session import Session
-from fastinstall.verbs.schemas import SCHEMAS
 
 BUILD = Build(
     recipe="pillow-merged",

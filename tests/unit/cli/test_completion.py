@@ -5,7 +5,9 @@ import re
 
 import jsonschema
 import pytest
+from published_schemas import SCHEMAS
 
+from fastinstall.cli.commands.completion import Shell
 from fastinstall.cli.completion_scripts import completion_script
 from fastinstall.cli.completion_values import CompletionKind, Value, Verb, verbs, vocabulary
 from fastinstall.cli.help import groups_of
@@ -16,7 +18,6 @@ from fastinstall.core.errors import ExitCode
 from fastinstall.core.surroundings import recipes_directory
 from fastinstall.model.recipe import Recipe
 from fastinstall.observe.observation import load_recipes
-from fastinstall.verbs.schemas import SCHEMAS, Shell
 
 SHELLS = tuple(Shell)
 PATHS = (CompletionKind.FILES, CompletionKind.DIRECTORIES, CompletionKind.ENVIRONMENTS)

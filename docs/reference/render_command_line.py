@@ -3,7 +3,7 @@
 The sources are the parser, the options, the examples and the errors. The man page bears a version and no date, so that
 the same source gives the same page. Source: man(7), groff_man(7).
 
-Nothing is written here; `docs/reference/write_reference.py` does that.
+Nothing is written here; `write_reference.py` does that.
 """
 
 import argparse
@@ -11,16 +11,17 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
+from published_schemas import SCHEMAS
+from render_documents import table
+
 from fastinstall import __version__
 from fastinstall.cli.help import EXAMPLES, Example, format_argument, groups_of, usage, verb_of
 from fastinstall.cli.options import REQUEST_OPTIONS, Option, variable_of
 from fastinstall.cli.parser import build_parser, verbs_of
-from fastinstall.cli.reference_documents import table
 from fastinstall.core.errors import ExitCode
 from fastinstall.core.messages import listing
 from fastinstall.core.values import encode
 from fastinstall.model.request import Request
-from fastinstall.verbs.schemas import SCHEMAS
 
 EXIT_CODES: dict[ExitCode, str] = {
     ExitCode.OK: "done, healthy, or nothing to do",
