@@ -266,19 +266,6 @@ def adapter_problems() -> tuple[str, ...]:
     return (*(f"the adapter {each}" for each in ignored), *broken)
 
 
-def adapter_named(name: str) -> Adapter:
-    """The adapter of that name.
-
-    Raises:
-        UsageError: there is none.
-    """
-    for each in all_adapters():
-        if each.name == name:
-            return each
-    known = ", ".join(each.name for each in all_adapters())
-    raise UsageError(f"there is no way of loading called {name!r}", hint=f"there are: {known}")
-
-
 @cache
 def _own_adapters() -> tuple[Adapter, ...]:
     found = sorted(map(_adapter, _modules()), key=lambda each: (not each.name.startswith("pillow"), each.name))

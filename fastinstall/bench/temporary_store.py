@@ -8,11 +8,10 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
-from fastinstall.bench.catalogue import SizedImage, StoreKind, kind_named
+from fastinstall.bench.catalogue import SizedImage, StoreKind
 from fastinstall.bench.loading import ImageStore, NotLoadedError, explain_end
 from fastinstall.bench.report import CandidateOutcome, ImagePipeline
-from fastinstall.core import files, foreign, process
-from fastinstall.core.errors import UsageError
+from fastinstall.core import files, process
 from fastinstall.core.events import Emit, Noted, ignore
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable
@@ -149,28 +148,6 @@ class MadeStore:
     def ratio(self) -> float:
         """How many times the room of the files it takes."""
         return self.bytes / max(1, self.files_bytes)
-
-    def bytes_of(self, directory_bytes: int) -> int:
-        """What a store of a whole directory would take, whose images are like these.
-
-        Args:
-            directory_bytes: what its files take.
-        """
-        return round(self.ratio * directory_bytes)
-
-
-def store_at(directory: Path) -> ImageStore | None:
-    """Return the store that a printed script made there, or None if there is none or only plain files.
-
-    Args:
-        directory: where somebody's images may lie.
-    """
-    try:
-        said = json_data(foreign.read_text(directory / _MARK))
-        kind = kind_named(said["kind"])
-    except (OSError, ValueError, KeyError, TypeError, UsageError):
-        return None
-    return None if kind.in_files else ImageStore(kind=kind.name, path=directory)
 
 
 @contextmanager

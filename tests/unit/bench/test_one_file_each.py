@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from known_adapters import adapter_named
 
 from fastinstall.bench import _stores, adapters, catalogue
 from fastinstall.bench._stores import preparing
 from fastinstall.bench.adoption import render_code
 from fastinstall.bench.candidates import Materials, make_candidate_runs
-from fastinstall.bench.catalogue import adapter_named, kind_named
+from fastinstall.bench.catalogue import kind_named
 from fastinstall.bench.effort import sort_by_promise
 from fastinstall.bench.materials import list_known_candidates
 from fastinstall.bench.report import ImagePipeline

@@ -11,7 +11,7 @@ from fastinstall.bench._stores import tfrecord, webdataset
 from fastinstall.bench.adoption import render_script
 from fastinstall.bench.catalogue import all_kinds, kind_named
 from fastinstall.bench.report import ImagePipeline
-from fastinstall.bench.temporary_store import StoreBounds, bounds_of, estimate_store, store_at
+from fastinstall.bench.temporary_store import StoreBounds, bounds_of, estimate_store
 from fastinstall.core.errors import UsageError
 
 
@@ -95,15 +95,6 @@ def test_a_script_stands_by_itself_and_holds_the_pipeline(name: str) -> None:
     assert {"main", "make", "Reader"} <= set(names)
     assert "noqa" not in text
     assert "python prepare.py IMAGES OUT" in (ast.get_docstring(tree) or "")
-
-
-def test_only_what_a_script_has_made_is_taken_for_a_store(tmp_path: Path) -> None:
-    for text in ("", "[]", "{}", '{"kind": 1}', '{"kind": "tar"}', '{"kind": "resized"}'):
-        (tmp_path / "prepared.json").write_text(text)
-        assert store_at(tmp_path) is None
-    assert store_at(tmp_path / "gone") is None
-    (tmp_path / "prepared.json").write_text('{"kind": "lmdb"}')
-    assert store_at(tmp_path) is not None
 
 
 def test_checksums_are_those_of_the_standard() -> None:
