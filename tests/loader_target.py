@@ -10,7 +10,6 @@ from fastinstall.elf.loader.simulation import ProcessSettings, start_process
 
 CURRENT, BEFORE_PLATFORMS_WENT, BEFORE_LEVELS_CAME = "2.41", "2.36", ""
 LOADER = "/lib64/ld-linux-x86-64.so.2"
-MUSL = "/lib/ld-musl-x86_64.so.1"
 
 
 class Target:
@@ -55,4 +54,4 @@ def program(*needed: str, rpath: str | None = None, runpath: str | None = None, 
 
 def paths(files: list[MappedFile]) -> list[str]:
     """The files behind the program and its loader, as the loader names them."""
-    return [file.path for file in files[1:] if file.path not in (LOADER, MUSL)]
+    return [file.path for file in files[1:] if file.path != LOADER]

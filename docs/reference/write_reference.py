@@ -1,16 +1,17 @@
-"""Write every generated page of docs/reference: run it after changing what they tell."""  # noqa: INP001 (a script, no package)
+"""Write every generated page of docs/reference: run it after changing what they tell."""
 
 import sys
 from pathlib import Path
 
+from published_schemas import schema_files
+from render_command_line import DOCUMENTS, render_cli, render_exit_codes, render_man, render_settings
+from render_documents import check_page, render_documents, render_recipes, render_reference
+
 from fastinstall.cli.console import Page
-from fastinstall.cli.reference import DOCUMENTS, render_cli, render_exit_codes, render_man, render_settings
-from fastinstall.cli.reference_documents import check_page, render_documents, render_recipes, render_reference
 from fastinstall.cli.text.reports import finding_text
 from fastinstall.core.files import write_text
 from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.registry import check_names, run_checks
-from fastinstall.verbs.schemas import schema_files
 
 _TESTS = Path(__file__).parents[2] / "tests"
 _WIDTH = 118

@@ -1,7 +1,4 @@
-"""The wheel or its conda packages alone: built for a target, put into a directory; the target stays as it is.
-
-One wheel for each CPU level beside the one for all of them, told apart by variant labels (PEP 825). Experimental.
-"""
+"""The wheel or its conda packages alone: built for a target, put into a directory; the target stays as it is."""
 
 import zipfile
 from dataclasses import replace
@@ -12,12 +9,10 @@ from fastinstall.apply.proven_wheel import ProofContext, fetch_inputs, make_prov
 from fastinstall.cmerge.documents import MergeReport
 from fastinstall.conda.engines.choose import microarchitectures
 from fastinstall.conda.package import pack_guard, pack_stack, publish, write_index
-from fastinstall.core import files
-from fastinstall.core.errors import UnprovenError, UsageError
+from fastinstall.core.errors import UnprovenError
 from fastinstall.core.events import Noted, Started
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable, open_document
-from fastinstall.core.version_numbers import base_version
 from fastinstall.model.conda import CondaPackage, CondaStack
 from fastinstall.model.conda_packages import plan_guard_package, plan_stack_package
 from fastinstall.model.facts import Facts, Interpreter
@@ -35,7 +30,6 @@ from fastinstall.wheelbuild.package_index import (
     require_wheelhouse,
     require_writable,
 )
-from fastinstall.wheelbuild.variants import label_variant, variant_of
 from fastinstall.wheelbuild.wheel_files import MERGE_FILE
 
 
@@ -47,13 +41,11 @@ class BuildOutcome:
         result: the wheel.
         python: the version of the Python that it is for.
         stack: the conda packages it became, or None if none were requested.
-        variants: labelled wheels beside it, the null variant first; empty where none were asked for.
     """
 
     result: BuildResult
     python: str
     stack: CondaStack | None = None
-    variants: tuple[Path, ...] = ()
 
 
 @immutable
@@ -163,53 +155,3 @@ def read_merge_report(wheel: Path) -> MergeReport | None:
         told = [name for name in archive.namelist() if name.endswith(f".dist-info/{MERGE_FILE}")]
         text = archive.read(told[0]).decode() if told else None
     return open_document(MergeReport, "merge", json_data(text), file=wheel) if text is not None else None
-
-
-STATUS = "wheel variants are experimental: PEP 825 is a draft, and what reads them may not read these in a year"
-
-
-@immutable
-class _Labelling:
-    """Where labelled wheels go, and under which version."""
-
-    session: Session
-    version: str
-    directory: Path
-
-
-def build_variants(session: Session, target: NamedTarget, wish: Request, directory: Path) -> BuildOutcome:
-    """Put labelled wheels beside the plain one: the null variant, which carries all levels, and one for each level.
-
-    Args:
-        session: where variables, caches and directories come from.
-        target: whose Python they are for.
-        wish: what to build; its levels become variants.
-        directory: made where it is missing; what lies there already stays.
-
-    Raises:
-        UsageError: there is but one level.
-        UnprovenError: a level does not prove.
-        FailedError: one could not be built or written, or another wheel of its name lies there.
-    """
-    session.emit(Noted(message=STATUS, warning=True))
-    require_wheelhouse(session, directory)
-    whole = build_proven_wheel(session, target, wish)
-    levels = whole.step.levels
-    if len(levels) == 1:
-        message = f"variants tell levels apart, and {whole.result.wheel.name} has only {levels[0]}"
-        raise UsageError(message, hint="name several: --levels x86-64-v2,x86-64-v3")
-    alone = replace(wish, level="auto", version=base_version(whole.step.version))
-    each = [build_proven_wheel(session, target, replace(alone, levels=(level,))) for level in levels]
-    plain = publish_wheel(session, whole.result.wheel, whole.result.sha256, directory)
-    labelling = _Labelling(session=session, version=whole.step.version, directory=directory)
-    variants = [
-        _label_variant(labelling, made, level) for level, made in ((None, whole), *zip(levels, each, strict=True))
-    ]
-    result = replace(whole.result, wheel=plain)
-    return BuildOutcome(result=result, python=whole.interpreter.version, variants=tuple(variants))
-
-
-def _label_variant(labelling: _Labelling, made: BuiltWheel, level: str | None) -> Path:
-    with files.temporary_directory("variants") as space:
-        wheel = label_variant(made.result.wheel, labelling.version, variant_of(level), space)
-        return publish_wheel(labelling.session, wheel, files.sha256(wheel), labelling.directory)

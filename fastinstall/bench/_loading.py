@@ -106,8 +106,6 @@ class Pipeline:
         return [("decode", load), ("array", values.to_array())]
 
     def _load_adapter_stages(self) -> Stages:
-        if getattr(self.source, "decoded", False):  # a store of arrays: nothing is left to be done
-            return [("read", self.source.read)]
         file = self.job.get("file")
         adapter = module_of("fastinstall_adapter", file) if file else adapter_of(self.job["adapter"])
         for module in adapter.MODULES:

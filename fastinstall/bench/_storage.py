@@ -5,7 +5,7 @@
 On stdin the job, a line of JSON:
 
     {"kind": KIND, "images": [PATH...], "indexes": [I...], "out": DIR, "site": [DIR...], "limit_bytes": N,
-     "wanted": {"shorter": 256, "crop": 224, "filter": "bilinear", "processes": 2}}
+     "wanted": {"shorter": 256, "filter": "bilinear", "processes": 2}}
 
 On stdout `{"kind": KIND, "bytes": N, "seconds": S, "skipped": {INDEX: WHY}}`, or `{"missing": MODULE}`,
 `{"limit": BYTES}` (it was about to need more than that), `{"error": TEXT}`. What was written is left to whoever asked.
@@ -67,7 +67,6 @@ class Store:
 
     def __init__(self, kind: str, path: str) -> None:
         self.place = kind, path
-        self.decoded: bool = kind_of(kind).DECODED
         self.reader = kind_of(kind).Reader(path)
         self.count, self.positions = indexes_in(path, self.reader)
 
@@ -77,9 +76,10 @@ class Store:
     def __len__(self) -> int:
         return self.count
 
-    def read(self, index: int) -> Any:
-        """The bytes of an image's file; its array where the store holds what is `decoded`."""
-        return self.reader.read(self._find_position(index))
+    def read(self, index: int) -> bytes:
+        """The bytes of an image's file."""
+        found: bytes = self.reader.read(self._find_position(index))
+        return found
 
     def path(self, index: int) -> str:
         """The file of an image, in a store that has one for each."""

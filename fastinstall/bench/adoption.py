@@ -35,7 +35,6 @@ class AdviceSurroundings:
         codes: the line of code of a way of loading, by its name.
         requirements: what a way of loading needs installed, by its name.
         caveats: what has to be known before a store is chosen, by its name.
-        finished: names of the stores that hold arrays, resized and cut once and for all.
         pillow: what an installer is asked for, so that it is the newest Pillow which dependants take ("pillow<13").
         has_pip: whether the environment has a pip of its own.
         has_gpu: whether training can use a GPU of NVIDIA's.
@@ -45,7 +44,6 @@ class AdviceSurroundings:
     codes: Mapping[str, str] = field(default_factory=dict)
     requirements: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     caveats: Mapping[str, str] = field(default_factory=dict)
-    finished: frozenset[str] = frozenset()
     pillow: str = "pillow"
     has_pip: bool = True
     has_gpu: bool = False
@@ -302,7 +300,7 @@ def _list_requirements(adapter: Adapter) -> tuple[str, ...]:
 
 
 _ABOUT = (
-    *("NAME", "TITLE", "CAVEAT", "MODULES", "BRINGS", "IN_FILES", "DECODED", "SETTINGS", "PRIORITY"),
+    *("NAME", "TITLE", "CAVEAT", "MODULES", "BRINGS", "IN_FILES", "SETTINGS", "PRIORITY"),
     "most_bytes",
 )
 """What a file says of itself to us, and to nobody else."""

@@ -165,7 +165,6 @@ def flaws_of(result: CandidateResult, context: AdviceContext) -> tuple[str, ...]
             (
                 words.describe_picture_difference(result),
                 _report_failed_images(result),
-                *_report_finished_images(result, context),
                 *_report_lack_of_space(result, context),
             ),
         )
@@ -193,11 +192,6 @@ def rate_with(result: CandidateResult, verdict: BottleneckVerdict) -> float:
 
 def _report_failed_images(result: CandidateResult) -> str:
     return f"{result.left_out} of the images cannot be loaded like this" if result.left_out else ""
-
-
-def _report_finished_images(result: CandidateResult, context: AdviceContext) -> Iterator[str]:
-    if result.candidate.storage in context.surroundings.finished:
-        yield "only where every epoch may see the same cut of every image"
 
 
 def _report_lack_of_space(result: CandidateResult, context: AdviceContext) -> Iterator[str]:

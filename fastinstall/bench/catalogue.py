@@ -54,8 +54,7 @@ class StoreKind:
         brings: requirements that bring them.
         caveat: what has to be known before it is chosen.
         in_files: whether every image has a file of its own, so that any loader can read it.
-        decoded: whether it holds arrays, so that nothing is left to be done.
-        settings: what of the pipeline decides what it holds: "shorter", "crop", "filter".
+        settings: what of the pipeline decides what it holds: "shorter", "filter".
         priority: the less, the earlier it is measured.
         most_bytes: how many bytes an image takes at most.
         code: the line of code that reads it, of what its script makes.
@@ -68,7 +67,6 @@ class StoreKind:
     brings: tuple[str, ...]
     caveat: str
     in_files: bool
-    decoded: bool
     settings: tuple[str, ...]
     priority: int
     most_bytes: Room
@@ -113,7 +111,6 @@ def _make_store_kind(module: ModuleType) -> StoreKind:
         brings=tuple(module.BRINGS),
         caveat=module.CAVEAT,
         in_files=module.IN_FILES,
-        decoded=module.DECODED,
         settings=tuple(module.SETTINGS),
         priority=getattr(module, "PRIORITY", USUAL_PRIORITY),
         most_bytes=getattr(module, "most_bytes", _get_file_size),
@@ -237,7 +234,6 @@ class Adapter:
         aliased: whether its resize skips pixels.
         scales: whether it gains by decoding at a part of the size.
         priority: the less, the earlier it is measured.
-        imread_benchmark: its name in the results of imread_benchmark; empty where its stages are others.
         code: the line of code that uses it.
         loader: a module with a function `load(path)`; SHORTER, CROP and FILTER are assigned in front of it.
         file: the module.
@@ -254,7 +250,6 @@ class Adapter:
     aliased: bool
     scales: bool = False
     priority: int = USUAL_PRIORITY
-    imread_benchmark: str = ""
     code: str
     loader: str
     file: Path
@@ -271,19 +266,6 @@ def adapter_problems() -> tuple[str, ...]:
     _, ignored = choose(find_installed_extensions(ADAPTERS), _list_own_names())
     broken = (each for each in _load_foreign_adapters() if isinstance(each, str))
     return (*(f"the adapter {each}" for each in ignored), *broken)
-
-
-def adapter_named(name: str) -> Adapter:
-    """The adapter of that name.
-
-    Raises:
-        UsageError: there is none.
-    """
-    for each in all_adapters():
-        if each.name == name:
-            return each
-    known = ", ".join(each.name for each in all_adapters())
-    raise UsageError(f"there is no way of loading called {name!r}", hint=f"there are: {known}")
 
 
 @cache
@@ -327,7 +309,6 @@ def _make_adapter(module: ModuleType) -> Adapter:
         aliased=module.ALIASED,
         scales=getattr(module, "SCALES", False),
         priority=getattr(module, "PRIORITY", USUAL_PRIORITY),
-        imread_benchmark=getattr(module, "IMREAD_BENCHMARK", ""),
         code=module.CODE,
         loader=module.LOADER,
         file=Path(str(module.__file__)),

@@ -278,12 +278,6 @@ def fetch_packages(name: str, requirements: Sequence[str], fetching: PackageFetc
     return place
 
 
-def find_packages(requirements: Sequence[str], fetching: PackageFetching) -> Path | None:
-    """Where packages lie in our cache, if they do; nothing is fetched."""
-    place = _place(requirements, fetching)
-    return place if place.is_dir() else None
-
-
 def _place(requirements: Sequence[str], fetching: PackageFetching) -> Path:
     interpreter = fetching.interpreter
     key = values.digest(

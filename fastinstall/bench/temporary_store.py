@@ -8,11 +8,10 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
-from fastinstall.bench.catalogue import SizedImage, StoreKind, kind_named
+from fastinstall.bench.catalogue import SizedImage, StoreKind
 from fastinstall.bench.loading import ImageStore, NotLoadedError, explain_end
 from fastinstall.bench.report import CandidateOutcome, ImagePipeline
-from fastinstall.core import files, foreign, process
-from fastinstall.core.errors import UsageError
+from fastinstall.core import files, process
 from fastinstall.core.events import Emit, Noted, ignore
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable
@@ -76,7 +75,7 @@ def estimate_store(
         pipeline: what is done to every image.
         bounds: that it has to keep.
     """
-    wanted = {"shorter": pipeline.shorter, "crop": pipeline.crop, "filter": pipeline.filter}
+    wanted = {"shorter": pipeline.shorter, "filter": pipeline.filter}
     sizes = [kind.most_bytes(each, wanted) + _OVERHEAD for each in images]
     count = len(images)
     while count and _BASE + sum(sizes[index] for index in _spread(count, len(images))) > bounds.most_bytes:
@@ -150,28 +149,6 @@ class MadeStore:
         """How many times the room of the files it takes."""
         return self.bytes / max(1, self.files_bytes)
 
-    def bytes_of(self, directory_bytes: int) -> int:
-        """What a store of a whole directory would take, whose images are like these.
-
-        Args:
-            directory_bytes: what its files take.
-        """
-        return round(self.ratio * directory_bytes)
-
-
-def store_at(directory: Path) -> ImageStore | None:
-    """Return the store that a printed script made there, or None if there is none or only plain files.
-
-    Args:
-        directory: where somebody's images may lie.
-    """
-    try:
-        said = json_data(foreign.read_text(directory / _MARK))
-        kind = kind_named(said["kind"])
-    except (OSError, ValueError, KeyError, TypeError, UsageError):
-        return None
-    return None if kind.in_files else ImageStore(kind=kind.name, path=directory)
-
 
 @contextmanager
 def temporary_store(kind: StoreKind, images: Sequence[SizedImage], maker: Maker) -> Iterator[MadeStore]:
@@ -214,8 +191,6 @@ def make_store(kind: StoreKind, images: Sequence[SizedImage], maker: Maker) -> M
 def _require_room(
     kind: StoreKind, images: Sequence[SizedImage], pipeline: ImagePipeline, bounds: StoreBounds
 ) -> Estimate:
-    if "crop" in kind.settings and not pipeline.crop:
-        raise NotLoadedError(CandidateOutcome.UNSUITED, "arrays of one size need a crop: --crop PIXELS")
     estimate = estimate_store(kind, images, pipeline, bounds)
     if not estimate.indexes:
         needed, granted = format_bytes(estimate.all_bytes), format_bytes(bounds.most_bytes)
@@ -244,7 +219,6 @@ def _encode_job(
         "limit_bytes": estimate.most_bytes,
         "wanted": {
             "shorter": wanted.shorter,
-            "crop": wanted.crop,
             "filter": wanted.filter,
             "processes": maker.processes,
         },

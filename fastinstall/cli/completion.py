@@ -200,15 +200,8 @@ def _bench_words(argument: str, _variables: Mapping[str, str]) -> Words:
             return ways
 
 
-def _export_words(_argument: str, _variables: Mapping[str, str]) -> Words:
-    from fastinstall.cli.bench.exports import EXPORTS  # noqa: PLC0415
-
-    return _bare(f"{name}=" for name in EXPORTS)
-
-
 _LOOK_UP: dict[str, Callable[[str, Mapping[str, str]], Words]] = {
     "checks": _checks,
-    "export": _export_words,
     **dict.fromkeys(("wish_recipe", "prove", "wish_level", "wish_levels", "wish_require"), _recipe_words),
     **dict.fromkeys(("wish_link", "wish_toolchain", "wish_engine", "wish_dist_name"), _request_words),
     **dict.fromkeys(("workload", "candidates", "bring", "print_code"), _bench_words),

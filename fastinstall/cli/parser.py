@@ -194,8 +194,8 @@ def _plan(parser: argparse.ArgumentParser) -> None:
     _add_target_flags(parser, creates=True)
     add_request_options(parser)
     parser.add_argument("-o", "--output", metavar="FILE", help="save the plan as JSON, for apply")
-    formats = "how to print it; sh, dockerfile: as a script or an image's file that does the same elsewhere"
-    parser.add_argument("--format", choices=("text", "json", "sh", "dockerfile"), default=None, help=formats)
+    formats = "how to print it; dockerfile: as an image's file that does the same elsewhere"
+    parser.add_argument("--format", choices=("text", "json", "dockerfile"), default=None, help=formats)
     hosts = "plan for many machines: a directory with the `inspect --json` of each; which few wheels serve all of them"
     parser.add_argument("--hosts", metavar="DIR", help=hosts)
     _add_max_age(parser, "30", "--hosts: leave out hosts whose facts are older; any: none (default: 30)")
@@ -269,8 +269,6 @@ def _build(parser: argparse.ArgumentParser) -> None:
     _add_max_age(parser, "30", "--hosts: leave out hosts whose facts are older; any: none (default: 30)")
     tool = "put fastinstall itself and all that it needs into DIR/tool, for machines without an index"
     parser.add_argument("--with-tool", action="store_true", help=tool)
-    variants = "experimental (PEP 825 is a draft): a labelled wheel for each level beside the one that carries all"
-    parser.add_argument("--experimental-variants", action="store_true", help=variants)
 
 
 def _add_bench_flags(parser: argparse.ArgumentParser) -> None:

@@ -253,7 +253,6 @@ def _make_index(package: CondaPackage, spdx: str) -> dict[str, Any]:
 
 
 _ALONE = {"PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8", "TZ": "UTC"}
-_PERMISSIONS = 0o777
 _ORIGIN = ("$ORIGIN", "${ORIGIN}")
 
 

@@ -31,9 +31,20 @@ def simulation(context: CheckContext) -> Linkage | None:
 
 def no_simulation(context: CheckContext) -> str:
     """Say why there is no simulated process."""
+    return f"what would be loaded was not followed through: {_obstacle(context) or 'it was not asked for'}"
+
+
+def _obstacle(context: CheckContext) -> str:
     linkage = context.facts.linkage
-    problem = linkage.problem if linkage is not None else ""
-    return f"what would be loaded was not followed through: {problem or 'it was not asked for'}"
+    if linkage is not None and linkage.problem:
+        return linkage.problem
+    is_musl = context.facts.interpreter.libc == "musl"
+    return "this Python runs on musl, and only glibc's loader is simulated" if is_musl else ""
+
+
+def is_unresolved(context: CheckContext, core: ImagingCore) -> bool:
+    """Whether it could not be followed through which libraries the core loads, as on musl."""
+    return simulation(context) is None and not core.libraries and bool(_obstacle(context))
 
 
 def code_files(context: CheckContext) -> frozenset[PurePath]:

@@ -21,7 +21,6 @@ from fastinstall.model.machine import FrameworkBuild, Gpu
 TAKEN = date(2026, 11, 22)
 """When the data of this module was taken."""
 
-RELEASE_NOTES = "https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/"
 COMPATIBILITY = "https://docs.nvidia.com/deploy/cuda-compatibility/"
 WHEELS = "https://docs.nvidia.com/deeplearning/dali/user-guide/docs/installation.html"
 
@@ -81,7 +80,7 @@ NVIMGCODEC_WHEELS = {11: "nvidia-nvimgcodec-cu11", 12: "nvidia-nvimgcodec-cu12",
 
 
 WHEEL_INDEX = "https://download.pytorch.org/whl"
-SOURCE = "https://github.com/pytorch/pytorch/blob/main/RELEASE.md"
+"""Source: RELEASE.md of pytorch/pytorch."""
 
 
 @immutable

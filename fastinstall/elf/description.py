@@ -140,7 +140,7 @@ class LoadedFile:
         soname: its own name (DT_SONAME); empty if it has none.
         reason: why this file and no other: "the program", "the program's loader", "LD_PRELOAD",
             "/etc/ld.so.preload", "opened", "path in DT_NEEDED of /a/b.so", "DT_RUNPATH of /a/b.so",
-            "LD_LIBRARY_PATH", "ld.so.cache", "/etc/ld-musl-x86_64.path", "default directory".
+            "LD_LIBRARY_PATH", "ld.so.cache", "default directory".
         needed_by: the file that asked first; None for the program and for what is opened.
     """
 

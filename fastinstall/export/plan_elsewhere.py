@@ -1,13 +1,12 @@
 """A plan for another machine: decided from a request and a minor version of Python, and nothing else of this machine.
 
-It holds what a Dockerfile or a script needs to know. Requests that depend on this machine are refused with a reason.
+It holds what a Dockerfile needs to know. Requests that depend on this machine are refused with a reason.
 """
 
 import importlib.metadata
 import re
 from collections.abc import Iterable
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path, PurePath
 
 from packaging.requirements import Requirement
@@ -114,13 +113,6 @@ _LATEST_PATCH = 99
 _LIBC = "2.36"
 
 
-class ExportFormat(StrEnum):
-    """What a plan is exported as."""
-
-    SH = "sh"
-    DOCKERFILE = "dockerfile"
-
-
 def portable(recipe: Recipe, request: Request) -> Request:
     """The wish for a machine that is not this one: levels for every CPU, and nothing that is here alone."""
     named = list_requested_levels(request)
@@ -129,8 +121,8 @@ def portable(recipe: Recipe, request: Request) -> Request:
     return replace(request, level=level, levels=levels, wheelhouse=None, offline=False, upgrade=False, avoid=())
 
 
-def refuse_unportable(request: Request, form: ExportFormat) -> None:
-    """Raise where a wish is tied to this machine, or to what such a file does not make.
+def refuse_unportable(request: Request) -> None:
+    """Raise where a wish is tied to this machine, or to what a Dockerfile does not make.
 
     Raises:
         RefusedError: names the flag.
@@ -145,13 +137,13 @@ def refuse_unportable(request: Request, form: ExportFormat) -> None:
         or request.channels
         or request.toolchain is ToolchainSource.CONDA
     ):
-        raise _make_no_conda_error("conda packages cannot be exported as a script or an image's file")
+        raise _make_no_conda_error("conda packages cannot be exported as a Dockerfile")
     if request.offline and request.wheelhouse is None:
         raise RefusedError(
             "--offline without --wheelhouse: the other machine has nothing to take the stack from",
             hint="fastinstall build -o DIR --with-tool; then --wheelhouse DIR",
         )
-    if form is ExportFormat.DOCKERFILE and "native" in list_requested_levels(request):
+    if "native" in list_requested_levels(request):
         raise RefusedError(
             "--level native: an image runs on other machines than the one that builds it",
             hint="name levels: --levels x86-64-v2,x86-64-v3",
@@ -164,18 +156,16 @@ def refuse_conda(prefix: PurePath) -> None:
     Raises:
         RefusedError: always.
     """
-    raise _make_no_conda_error(
-        f"{prefix} is a conda environment, which cannot be exported as a script or an image's file"
-    )
+    raise _make_no_conda_error(f"{prefix} is a conda environment, which cannot be exported as a Dockerfile")
 
 
-def refuse_python(minor: str, form: ExportFormat) -> None:
+def refuse_python(minor: str) -> None:
     """Raise where the one Python of an image could not run fastinstall.
 
     Raises:
         RefusedError: it is older than 3.11.
     """
-    if form is ExportFormat.DOCKERFILE and tuple(map(int, minor.split("."))) < _OLDEST:
+    if tuple(map(int, minor.split("."))) < _OLDEST:
         raise RefusedError(
             f"the image's Python would be {minor}, and fastinstall runs on 3.11 or later",
             hint="--python python3.12; or build a wheel here, and let the image's pip install it: "
@@ -183,16 +173,18 @@ def refuse_python(minor: str, form: ExportFormat) -> None:
         )
 
 
-def refuse_place(path: PurePath, form: ExportFormat) -> None:
-    """Raise where a path cannot stand in such a file.
+def refuse_place(path: PurePath) -> None:
+    """Raise where a path cannot stand in a Dockerfile.
 
     Raises:
         UsageError: it is relative, and nothing there says to what; or has characters that do not belong into it.
     """
     if not path.is_absolute():
         raise UsageError(f"{path}: has to be absolute on the other machine", hint=f"for example {quote(PREFIX)}")
-    if not str(path).isprintable() or (form is ExportFormat.DOCKERFILE and not _PLAIN.fullmatch(str(path))):
-        raise UsageError(f"{quote(path)}: cannot stand in a {form}", hint=f"a plain path, for example {quote(PREFIX)}")
+    if not _PLAIN.fullmatch(str(path)):
+        raise UsageError(
+            f"{quote(path)}: cannot stand in a Dockerfile", hint=f"a plain path, for example {quote(PREFIX)}"
+        )
 
 
 def refuse_risks(hazards: Iterable[PlanRisk], request: Request) -> None:
@@ -259,15 +251,14 @@ _MINOR = re.compile(r"(?:python)?(3\.\d+)")
 _NAME = "fastinstall"
 
 
-def export(session: Session, target: NamedTarget, request: Request, form: ExportFormat) -> PlanExport:
-    """Decide what a script or an image's file is to do.
+def export(session: Session, target: NamedTarget, request: Request) -> PlanExport:
+    """Decide what a Dockerfile is to do.
 
     Args:
         session: where variables and recipes come from.
         target: `new` or `prefix` is where the environment will lie on the other machine. Its Python is the one of an
             environment that is there or active here, or `python`: an interpreter, or only a name ("python3.12").
         request: what to build. With a wheelhouse, the wheel in it is taken, and no index is asked.
-        form: what it is for.
 
     Raises:
         RefusedError: it cannot be carried to another machine, or would be refused there.
@@ -275,13 +266,13 @@ def export(session: Session, target: NamedTarget, request: Request, form: Export
     """
     recipe = recipe_named(session, request.recipe)
     refuse_unknown(recipe, request)
-    refuse_unportable(request, form)
+    refuse_unportable(request)
     prefix = PurePath(target.new or target.prefix or PREFIX)
-    refuse_place(prefix, form)
+    refuse_place(prefix)
     if request.wheelhouse is not None:
-        refuse_place(request.wheelhouse, form)
+        refuse_place(request.wheelhouse)
     minor = _find_minor(session, target)
-    refuse_python(minor, form)
+    refuse_python(minor)
     releases = _find_releases(session, recipe, request, minor)
     interpreter = foreign_python(minor)
     choice = choose_version(releases, recipe, interpreter, (), request)

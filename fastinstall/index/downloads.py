@@ -167,17 +167,6 @@ def attest(path: Path, artefact: Artefact, download: Callable[[str, Path], None]
     return found
 
 
-def attestation_of(cache: Path, artefact: Artefact) -> Attestation:
-    """What is known of a file that was fetched into our cache directory, without looking anew."""
-    path = find_stored_file(cache, artefact)
-    known = read_recorded_attestation(path) if path is not None else None
-    if known is not None:
-        return known
-    if artefact.provenance:
-        return _make_unverifiable("it was not looked for when the file was fetched")
-    return Attestation(verdict=AttestationVerdict.NOT_PUBLISHED)
-
-
 def describe(attestation: Attestation) -> str:
     """It in words, to stand after the name of the file."""
     match attestation.verdict:

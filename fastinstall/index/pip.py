@@ -123,22 +123,6 @@ def parse_settings(listing: str) -> PipSettings:
     )
 
 
-def pip_check(python: Path, variables: Mapping[str, str]) -> tuple[str, ...]:
-    """What `pip check` finds wrong with a target's dependencies; empty when all is well.
-
-    Raises:
-        CommandError: pip could not look.
-        RefusedError: no pip serves this target.
-    """
-    completed = _run(python, ("check",), variables)
-    if completed.exit_code == 0:
-        return ()
-    problems = tuple(line.strip() for line in completed.stdout.splitlines() if line.strip())
-    if not problems:
-        raise CommandError(f"{python}: pip check failed", completed)
-    return problems
-
-
 def _run(python: Path, words: tuple[str, ...], variables: Mapping[str, str]) -> Completed:
     environment = pip_environment(variables)
     completed = run((*_make_tool_pip_words(python), *words), environment=environment, check=False, timeout=_SECONDS)

@@ -123,7 +123,6 @@ class BuildReport:
         wheel: its file; of conda packages the wheel that they were made of.
         sha256: of the wheel, hexadecimal.
         from_cache: whether it had been built before.
-        variants: labelled wheels beside it, the null variant first; empty where none were asked for.
         channel: the URL of the channel; empty where a wheel was asked for.
         packages: of the channel, the stack first; empty where a wheel was asked for.
         tool: fastinstall itself, put beside the wheel; None where that was not asked for.
@@ -133,7 +132,6 @@ class BuildReport:
     wheel: PurePath
     sha256: str
     from_cache: bool
-    variants: tuple[PurePath, ...] = ()
     channel: str = ""
     packages: tuple[BuiltPackage, ...] = ()
     tool: ToolWheels | None = None

@@ -16,11 +16,11 @@ in public; none was at hand.
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fastinstall.core import foreign
 from fastinstall.core.parsing import json_data
@@ -28,39 +28,12 @@ from fastinstall.core.process import CommandError, run
 from fastinstall.core.values import immutable
 from fastinstall.model.machine import FrameworkBuild, Gpu, GpuDevice, GpuSource, Nvml
 
-if TYPE_CHECKING:
-    from fastinstall.model.conda import CondaPackage
-    from fastinstall.model.facts import Distribution
-
 _VERSION = re.compile(r"Module\s+(?:for\s+\S+\s+)?(\d+(?:\.\d+)+)")
 _MODEL = re.compile(r"^Model:[ \t]*(.*?)[ \t]*$", re.MULTILINE)
 _NODES = ("dev/nvidiactl", "dev/nvidia0")
 _WSL = "usr/lib/wsl/lib/libcuda.so.1"
 _CONTAINER = (".dockerenv", "run/.containerenv", "var/run/secrets/kubernetes.io")
 _ROOT = Path("/")
-
-
-def observe_gpu(
-    site_packages: Path,
-    distributions: "Sequence[Distribution]",
-    *,
-    nvml: bool = True,
-    library_path: str = "",
-    packages: "Sequence[CondaPackage]" = (),
-) -> Gpu | None:
-    """The GPUs and what the environment's frameworks were built for.
-
-    Args:
-        site_packages: of the environment.
-        distributions: everything installed there.
-        nvml: whether NVML may be asked: about 0.1 s, where a GPU is.
-        library_path: the variable LD_LIBRARY_PATH.
-        packages: those of conda, where the environment is conda's.
-    """
-    from fastinstall.observe.gpu_frameworks import observe_frameworks  # noqa: PLC0415 (two probes, wanted one by one)
-
-    hardware = observe_hardware(nvml=nvml, library_path=library_path)
-    return join_gpu_facts(hardware, observe_frameworks(site_packages, distributions, packages))
 
 
 def join_gpu_facts(hardware: Gpu, frameworks: tuple[FrameworkBuild, ...]) -> Gpu | None:

@@ -143,7 +143,6 @@ def _make_surroundings(context: BenchContext) -> AdviceSurroundings:
         requirements={each.name: each.brings for each in all_adapters()}
         | {each.name: each.brings for each in all_kinds()},
         caveats={each.name: each.caveat for each in all_kinds()},
-        finished=frozenset(each.name for each in all_kinds() if each.decoded),
         pillow=requirement("pillow", dependants_of(context.facts)),
         has_pip=any(each.name == "pip" for each in context.facts.distributions),
         has_gpu=context.facts.gpu is not None and context.facts.gpu.usable,

@@ -32,10 +32,8 @@ from fastinstall.core.messages import quote
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import digest, immutable
 from fastinstall.index.selection import parse_filename
-from fastinstall.index.wheelhouse import metadata_of as metadata_of_wheel_contents
-from fastinstall.index.wheelhouse import read_sound_metadata, read_sums
+from fastinstall.index.wheelhouse import metadata_of, read_sound_metadata, read_sums
 from fastinstall.observe.session import Session
-from fastinstall.wheelbuild.variants import FILE, WheelVariant, index_file, metadata_of, read_variant, split_label
 from fastinstall.wheelbuild.wheel_cache import reserve_cache_key
 
 
@@ -265,13 +263,11 @@ class OfferedWheel:
         path: of the file.
         file: what the index says of it.
         metadata: its METADATA.
-        variant: its variant of the version, or None if it has no variant label.
     """
 
     path: Path
     file: IndexedFile
     metadata: bytes
-    variant: WheelVariant | None = None
 
 
 def survey(directory: Path, emit: Emit) -> tuple[OfferedWheel, ...]:
@@ -282,9 +278,7 @@ def survey(directory: Path, emit: Emit) -> tuple[OfferedWheel, ...]:
         DocumentError: SHA256SUMS cannot be read.
     """
     sums = read_sums(directory / SUMS)
-    found = tuple(_read_offered_wheel(path, sums, emit) for path in sorted(directory.glob("*.whl")) if path.is_file())
-    _refuse_ambiguous(found)
-    return found
+    return tuple(_read_offered_wheel(path, sums, emit) for path in sorted(directory.glob("*.whl")) if path.is_file())
 
 
 def moment(file: Path) -> str:
@@ -293,8 +287,7 @@ def moment(file: Path) -> str:
 
 
 def _read_offered_wheel(path: Path, sums: Mapping[str, str], emit: Emit) -> OfferedWheel:
-    plain, label = split_label(path.name)
-    parsed = parse_filename(plain)
+    parsed = parse_filename(path.name)
     if parsed is None:
         raise _make_unusable_wheel_error(path, "its name is not that of a wheel")
     digest = files.sha256(path)
@@ -303,12 +296,11 @@ def _read_offered_wheel(path: Path, sums: Mapping[str, str], emit: Emit) -> Offe
             f"{path}: damaged: sha256 is {digest}, but {SUMS} says {sums[path.name]}",
             hint=f"copy it there again; or take it away: rm {quote(path)}",
         )
-    metadata, variant = _read_wheel_metadata(path, label, known=path.name in sums)
+    metadata = _read_wheel_metadata(path, known=path.name in sums)
     headers = HeaderParser().parsestr(metadata.decode("utf-8", "replace"))
     return OfferedWheel(
         path=path,
         metadata=metadata,
-        variant=variant,
         file=IndexedFile(
             name=parsed.name,
             version=str(parsed.version),
@@ -324,33 +316,17 @@ def _read_offered_wheel(path: Path, sums: Mapping[str, str], emit: Emit) -> Offe
     )
 
 
-def _read_wheel_metadata(wheel: Path, label: str, *, known: bool) -> tuple[bytes, WheelVariant | None]:
-    """METADATA of a sound wheel, and its variant; of one whose sum is known, only these members are read."""
+def _read_wheel_metadata(wheel: Path, *, known: bool) -> bytes:
+    """METADATA of a sound wheel; of one whose sum is known, only this member is read."""
     try:
         if not known:
             read_sound_metadata(wheel)
         with sound_zip(wheel) as archive:
-            place = metadata_of_wheel_contents(archive.files)
-            variant = read_variant(archive.read(f"{place}/{FILE}").decode(), label) if label else None
-            return archive.read(f"{place}/METADATA"), variant
+            return archive.read(f"{metadata_of(archive.files)}/METADATA")
     except ArchiveError as error:
         raise _make_unusable_wheel_error(wheel, error.message) from error
     except KeyError as error:
         raise _make_unusable_wheel_error(wheel, f"it has no {error.args[0]}") from error
-    except ValueError as error:
-        raise _make_unusable_wheel_error(wheel, f"{FILE}: {error}") from error
-
-
-def _refuse_ambiguous(wheels: Iterable[OfferedWheel]) -> None:
-    """A variant label means the same for all wheels of a version (PEP 825)."""
-    known: dict[tuple[str, str, str], WheelVariant] = {}
-    for wheel in wheels:
-        if wheel.variant is not None:
-            key = (wheel.file.name, wheel.file.version, wheel.variant.label)
-            if known.setdefault(key, wheel.variant) != wheel.variant:
-                raise _make_unusable_wheel_error(
-                    wheel.path, f"another wheel means something else by the label {wheel.variant.label!r}"
-                )
 
 
 def _make_unusable_wheel_error(path: Path, reason: str) -> FailedError:
@@ -394,36 +370,10 @@ def write_index(directory: Path, wheels: tuple[OfferedWheel, ...]) -> None:
     for wheel in wheels:
         _write(directory / f"{wheel.file.filename}{METADATA}", wheel.metadata)
     _write_sums(directory, {wheel.file.filename: wheel.file.sha256 for wheel in wheels})
-    variants = dict(_list_variant_files(wheels))
-    for name, text in variants.items():
-        _write(directory / name, text.encode())
-    pages = index_pages([wheel.file for wheel in wheels] + [_read_indexed_file(directory / name) for name in variants])
+    pages = index_pages([wheel.file for wheel in wheels])
     for path, text in sorted(pages.items(), reverse=True):  # the page of a project before what leads to it
         _write(directory / PAGES / path, text.encode())
-    _tidy(directory, pages, variants)
-
-
-def _list_variant_files(wheels: Sequence[OfferedWheel]) -> Iterator[tuple[str, str]]:
-    """The file that tells the variants of each version that has some (PEP 825), by name."""
-    labelled: dict[tuple[str, str], dict[str, WheelVariant]] = {}
-    for wheel in wheels:
-        if wheel.variant is not None:
-            labelled.setdefault((wheel.file.name, wheel.file.version), {})[wheel.variant.label] = wheel.variant
-    for (name, version), variants in labelled.items():
-        yield index_file(name, version), metadata_of(variants.values())
-
-
-def _read_indexed_file(file: Path) -> IndexedFile:
-    """A file that tells variants, as its project's page names it."""
-    name, version, _ = file.name.split("-")
-    return IndexedFile(
-        name=name.replace("_", "-"),
-        version=version,
-        filename=file.name,
-        sha256=files.sha256(file),
-        size=file.stat().st_size,
-        uploaded=moment(file),
-    )
+    _tidy(directory, pages)
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -448,11 +398,8 @@ def _is_wheel_of_here(name: str) -> bool:
     return name.endswith(".whl") and "/" not in name
 
 
-def _tidy(directory: Path, pages: Mapping[str, str], variants: Mapping[str, str]) -> None:
-    """Take away metadata and variants of wheels that are gone, and pages of projects that have none."""
-    for path in directory.glob("*-variants.json"):
-        if path.name not in variants:
-            files.discard(path)
+def _tidy(directory: Path, pages: Mapping[str, str]) -> None:
+    """Take away metadata of wheels that are gone, and pages of projects that have none."""
     for path in directory.glob(f"*.whl{METADATA}"):
         if not path.with_name(path.name.removesuffix(METADATA)).exists():
             files.discard(path)

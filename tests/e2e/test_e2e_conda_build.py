@@ -9,9 +9,8 @@ from typing import Any
 import jsonschema
 import pytest
 from interpreters import running
+from published_schemas import SCHEMAS
 from sandbox import NewSandbox, Result, Sandbox
-
-from fastinstall.verbs.schemas import SCHEMAS
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,9 +13,8 @@ import extent
 import jsonschema
 import pytest
 from interpreters import Python, at_hand, running
+from published_schemas import SCHEMAS
 from sandbox import STOCK, UNREACHABLE, NewSandbox, Result, Sandbox, run
-
-from fastinstall.verbs.schemas import SCHEMAS
 
 ALL = extent.every_row
 _RUN = "import runpy, sys; sys.path.insert(0, sys.argv.pop(1)); runpy.run_module('fastinstall', run_name='__main__')"

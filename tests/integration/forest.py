@@ -165,9 +165,7 @@ def _make_rubbish(forest: Forest) -> None:
         path.unlink()
     if path in forest.made:
         forest.made.remove(path)
-    # What is for another machine musl's loader maps all the same, and dies.
-    kinds = RUBBISH if forest.parts.is_musl else (*FOREIGN, *RUBBISH)
-    _write_rubbish(path, forest.chance.choice(kinds), forest.made[0].read_bytes())
+    _write_rubbish(path, forest.chance.choice((*FOREIGN, *RUBBISH)), forest.made[0].read_bytes())
     forest.made.append(path)
 
 

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from fastinstall.elf.dynamic import read_dynamic
@@ -59,10 +59,6 @@ class Parts:
     loader: str
     libc: tuple[str, ...]
 
-    @property
-    def is_musl(self) -> bool:
-        return Path(self.loader).name.startswith("ld-musl-")
-
     def definition(self, symbol: str) -> Path:
         return self.directory / f"define-{symbol}.o"
 
@@ -110,8 +106,7 @@ def make_parts(directory: Path, loader: str = "") -> Parts:
     for name, source in sources.items():
         (directory / f"{name}.c").write_text(source)
     subprocess.run(["gcc", "-c", "-fPIC", "-O1", *(f"{name}.c" for name in sources)], cwd=directory, check=True)
-    parts = Parts(directory=directory, loader=loader or interpreter(), libc=_libc())
-    return replace(parts, libc=(*parts.libc[:3], loader)) if parts.is_musl else parts
+    return Parts(directory=directory, loader=loader or interpreter(), libc=_libc())
 
 
 def link(*arguments: str | Path) -> None:

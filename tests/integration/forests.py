@@ -4,10 +4,9 @@ A case is a process: a program, variables, and libraries that it opens one after
 are the link map, name by name in its order, which of the opens fail and over what, and to which file
 each reference is bound. As a program it does so for as many forests as wanted:
 
-    python tests/integration/forests.py FIRST LAST [MUSL'S LOADER]
+    python tests/integration/forests.py FIRST LAST
 
-Of musl's loader, which says nothing of bindings, link maps and failures are compared. With glibc's, a part of the
-programs runs on CPUs of other kinds and makers, which qemu plays.
+A part of the programs runs on CPUs of other kinds and makers, which qemu plays.
 """
 
 import random
@@ -142,12 +141,12 @@ class Outcome:
     own: Bindings = field(default_factory=dict)
 
 
-def main(first: int, last: int, musl: str = "") -> int:
+def main(first: int, last: int) -> int:
     """Compare that many forests; 1 if any case is different."""
     cases = different = 0
     with tempfile.TemporaryDirectory(prefix="forests-") as directory:
-        parts = make_parts(Path(directory), musl)
-        processors = (this_machine(), *(() if musl else emulated()))
+        parts = make_parts(Path(directory))
+        processors = (this_machine(), *emulated())
         for seed in range(first, last):
             base = Path(directory).resolve() / f"forest{seed}"
             for case, found in compare_forest(base, parts, seed, processors=processors):
@@ -218,7 +217,7 @@ def difference(case: Case) -> str:
         ("opens", tuple(map(bool, truth.opened)), tuple(map(bool, model.opened))),
         ("reasons", all(ours in theirs for ours, theirs in zip(model.opened, truth.opened, strict=False)), True),
         ("files", truth.files, model.files),
-        ("bindings", truth.bindings, {} if case.forest.parts.is_musl else model.bindings | own),
+        ("bindings", truth.bindings, model.bindings | own),
     ]
     found = [f"  {what}: {theirs}\n      not: {ours}" for what, theirs, ours in pairs if theirs != ours]
     return "\n".join([*found, f"  {truth}", f"  {model}"]) if found else ""
@@ -249,7 +248,7 @@ def really(case: Case) -> Outcome:
 
 def simulated(case: Case) -> Outcome:
     """Predict it."""
-    tunables, is_musl = case.variables.get("GLIBC_TUNABLES", ""), case.forest.parts.is_musl
+    tunables = case.variables.get("GLIBC_TUNABLES", "")
     platform, capabilities = platform_of(case.processor.cpu, tunables)
     process = start_process(
         ProcessSettings(
@@ -264,21 +263,21 @@ def simulated(case: Case) -> Outcome:
         )
     )
     if process.problem or process.missing:
-        return Outcome(started=False, error=process.problem or _complaint(process.missing, is_musl=is_musl))
+        return Outcome(started=False, error=process.problem or _complaint(process.missing))
     bindings, own = _bindings(process, process.files, ())
     opener = next(file for file in process.files if file.path.endswith("/libopener.so"))
     opened = []
     for how in case.opens:
         before = set(process.files)
         done = process.open(how[2:], caller=process.main if how[0] == "p" else opener, everywhere=how[1] == "g")
-        opened.append(_complaint(done.missing, is_musl=is_musl))
+        opened.append(_complaint(done.missing))
         more, more_own = _bindings(process, [file for file in process.files if file not in before], done.scope)
         bindings, own = bindings | more, own | more_own
     names = tuple(file.path for file in process.files[1:])
     return Outcome(started=True, opened=tuple(opened), files=names, bindings=bindings, own=own)
 
 
-def _complaint(missing: Sequence[MissingLibrary], *, is_musl: bool) -> str:
+def _complaint(missing: Sequence[MissingLibrary]) -> str:
     """What has to be in the loader's message: the version, else the file that is damaged, else the name."""
     if not missing:
         return ""
@@ -288,7 +287,7 @@ def _complaint(missing: Sequence[MissingLibrary], *, is_musl: bool) -> str:
     version = re.match(r"version `(.*)' not found", first.problem)
     if version:
         return version[1]
-    return first.problem.partition(": ")[0] if ": " in first.problem and not is_musl else first.name
+    return first.problem.partition(": ")[0] if ": " in first.problem else first.name
 
 
 def _bindings(

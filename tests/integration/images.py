@@ -105,11 +105,6 @@ def wheelhouse(sandbox: Sandbox) -> Path:
     return shutil.copytree(made, sandbox.root / "wheelhouse")
 
 
-def tool_wheel(wheelhouse: Path) -> Path:
-    """fastinstall's own in it."""
-    return next(wheelhouse.glob("tool/fastinstall-*.whl"))
-
-
 def index_settings() -> dict[str, str]:
     """What leads to the package index of whoever runs the tests."""
     ends = ("_proxy", "_PROXY")

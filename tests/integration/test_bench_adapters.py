@@ -9,10 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from known_adapters import adapter_named
 from PIL import Image
 
 from fastinstall.bench.adoption import render_code
-from fastinstall.bench.catalogue import adapter_named, all_adapters
+from fastinstall.bench.catalogue import all_adapters
 from fastinstall.bench.comparison import compare_pictures
 from fastinstall.bench.loading import Job, LoadingProcess, NotLoadedError, start_loading
 from fastinstall.bench.report import CandidateOutcome, ImagePipeline

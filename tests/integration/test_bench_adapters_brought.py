@@ -7,15 +7,15 @@ from pathlib import Path
 
 import extent
 import pytest
+from known_adapters import adapter_named
 from matrix_index import stub_wheel
 from PIL import Image
 from sandbox import UNREACHABLE, Sandbox
 
 from fastinstall.bench.adoption import render_code
-from fastinstall.bench.catalogue import adapter_named
 from fastinstall.bench.comparison import compare_pictures
 from fastinstall.bench.loading import Job, NotLoadedError, Picture, start_loading
-from fastinstall.bench.materials import PackageFetching, fetch_packages, find_packages
+from fastinstall.bench.materials import PackageFetching, fetch_packages
 from fastinstall.bench.report import CandidateOutcome, ImagePipeline
 from fastinstall.core.errors import RefusedError
 from fastinstall.model.facts import Interpreter
@@ -60,11 +60,9 @@ def entries(cache: Path) -> list[Path]:
 
 
 def test_a_package_comes_with_what_it_requires_and_the_second_time_from_the_cache(fetching: PackageFetching) -> None:
-    assert find_packages(("outerpart",), fetching) is None
     place = fetch_packages("it", ("outerpart",), fetching)
     assert {each.name for each in place.glob("*.dist-info")} == {"outerpart-1.0.dist-info", "innerpart-1.0.dist-info"}
     assert entries(fetching.cache) == [place]
-    assert find_packages(("outerpart",), fetching) == place
     assert fetching.wheelhouse is not None
     for wheel in fetching.wheelhouse.iterdir():
         wheel.unlink()

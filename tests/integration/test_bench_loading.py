@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from known_adapters import adapter_named
 from PIL import Image
 
 from fastinstall.bench import _loader, _values
-from fastinstall.bench.catalogue import adapter_named
 from fastinstall.bench.loading import Job, LoadingProcess, NotLoadedError, start_loading
 from fastinstall.bench.report import CandidateOutcome, ImagePipeline
 

@@ -10,6 +10,7 @@ from guarded import python_at_hand
 from hostile import put_no_file, take_away
 from installed import PIL_FILES, install
 from interpreters import running
+from published_schemas import SCHEMAS
 from sandbox import Result, Sandbox
 from targets import make_environment, site_packages
 
@@ -23,7 +24,6 @@ from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.observe.known_environments import Siblings, derive_interpreter
 from fastinstall.observe.session import Session, open_session
 from fastinstall.verbs.everywhere import examine_everywhere
-from fastinstall.verbs.schemas import SCHEMAS
 
 NOBODY = 65534
 PLACE = "home/.virtualenvs"

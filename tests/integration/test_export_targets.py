@@ -8,10 +8,10 @@ from fastinstall.export.plan_elsewhere import tool_pins
 
 def test_an_environment_that_is_there_gives_its_python_and_its_place(sandbox: Sandbox) -> None:
     venv = sandbox.venv(running(), pip=False)
-    made = sandbox.cli("plan", "--format", "sh", "--prefix", venv.prefix, *STOCK)
+    made = sandbox.cli("plan", "--format", "dockerfile", "--prefix", venv.prefix, *STOCK)
     assert made.exit_code == 0, made.text
-    assert f"prefix=${{FASTINSTALL_PREFIX:-{venv.prefix}}}" in made.stdout
-    assert f"python=${{FASTINSTALL_PYTHON:-python{running()}}}" in made.stdout
+    assert f"COPY --from=builder {venv.prefix} {venv.prefix}" in made.stdout
+    assert f"ARG PYTHON_IMAGE=python:{running()}-slim-bookworm" in made.stdout
     assert not list(venv.prefix.rglob("fastinstall*")), "it is only looked at"
 
 

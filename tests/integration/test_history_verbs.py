@@ -15,6 +15,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 from builders import changed, healthy_facts, receipt
+from published_schemas import SCHEMAS
 from sandbox import UNREACHABLE, Result, tree_hash
 
 from fastinstall.cli.main import main
@@ -27,7 +28,6 @@ from fastinstall.journal.transaction import Transaction, begin
 from fastinstall.model.receipt import Move, MoveKind
 from fastinstall.model.request import Request
 from fastinstall.plan.plan import Plan
-from fastinstall.verbs.schemas import SCHEMAS
 
 STAMPS = tuple(Stamp(id=f"2026112{n}T101500Z-00000{n}", at=f"2026-11-2{n}T10:15:00Z") for n in range(1, 4))
 TOLD = f"the setup of {STAMPS[0].at} was interrupted; to have the environment as it was before it: fastinstall rollback"

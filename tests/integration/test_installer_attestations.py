@@ -16,7 +16,7 @@ from simple_index import SimpleIndex, content_answer, serving, status_answer
 from fastinstall.core.errors import ExitCode, FailedError
 from fastinstall.core.events import Event, Noted, ignore
 from fastinstall.index import client
-from fastinstall.index.downloads import Attestation, AttestationVerdict, attestation_of
+from fastinstall.index.downloads import Attestation, AttestationVerdict, find_stored_file, read_recorded_attestation
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip import PipSettings, pip_settings
 from fastinstall.model.artefact import Artefact
@@ -96,9 +96,7 @@ def test_a_file_is_verified_and_its_publisher_is_named_and_remembered(
     assert index.fetch(artefact, tmp_path, events.append).read_bytes() == assets[FILE].content
     index.fetch(artefact, tmp_path, events.append)
 
-    assert attestation_of(tmp_path, artefact) == Attestation(
-        verdict=AttestationVerdict.VERIFIED, publishers=(PUBLISHER,)
-    )
+    assert _recorded(tmp_path, artefact) == Attestation(verdict=AttestationVerdict.VERIFIED, publishers=(PUBLISHER,))
     noted = [event.message for event in events if isinstance(event, Noted)]
     assert noted == [f"{FILE}: attested by {PUBLISHER}"]
     assert server.asked.count(DOCUMENT) == 1
@@ -119,7 +117,7 @@ def test_an_index_that_answers_in_json_is_understood_too(
 
     index.fetch(artefact, tmp_path, ignore)
 
-    assert attestation_of(tmp_path, artefact).publishers == (PUBLISHER,)
+    assert _recorded(tmp_path, artefact).publishers == (PUBLISHER,)
 
 
 def test_a_file_that_was_altered_with_its_hash_is_refused_and_not_kept(
@@ -202,13 +200,13 @@ def test_a_file_that_was_kept_before_is_verified_once_that_is_possible(
     with monkeypatch.context() as without:
         without.setitem(sys.modules, "pypi_attestations", None)  # as if the extra were not installed
         index.fetch(artefact, tmp_path, ignore)
-        before = attestation_of(tmp_path, artefact)
+        before = _recorded(tmp_path, artefact)
 
     index.fetch(artefact, tmp_path, ignore)
 
     assert before.verdict is AttestationVerdict.UNVERIFIABLE
     assert "pip install 'fastinstall[attestations]'" in before.reason
-    assert attestation_of(tmp_path, artefact).verdict is AttestationVerdict.VERIFIED
+    assert _recorded(tmp_path, artefact).verdict is AttestationVerdict.VERIFIED
 
 
 def test_a_file_that_was_kept_before_goes_once_its_attestation_proves_invalid(
@@ -237,7 +235,7 @@ def test_an_attestation_that_cannot_be_had_is_said_and_no_failure(
 
     index.fetch(artefact, tmp_path, events.append)
 
-    assert attestation_of(tmp_path, artefact).verdict is AttestationVerdict.UNVERIFIABLE
+    assert _recorded(tmp_path, artefact).verdict is AttestationVerdict.UNVERIFIABLE
     assert any(isinstance(event, Noted) and "404" in event.message for event in events)
 
 
@@ -250,7 +248,9 @@ def test_where_none_is_published_nothing_is_asked_for(
 
     index.fetch(artefact, tmp_path, events.append)
 
-    assert attestation_of(tmp_path, artefact) == Attestation(verdict=AttestationVerdict.NOT_PUBLISHED)
+    stored = find_stored_file(tmp_path, artefact)
+    assert stored is not None
+    assert read_recorded_attestation(stored) is None
     assert not any(isinstance(event, Noted) for event in events)
     assert server.asked == [f"/simple/{NAME}/", f"/files/{FILE}"]
 
@@ -266,15 +266,12 @@ def test_offline_what_was_verified_before_is_known(
     PackageIndex(settings=PipSettings(), offline=True).fetch(artefact, tmp_path, ignore)
 
     assert server.asked == []
-    assert attestation_of(tmp_path, artefact).verdict is AttestationVerdict.VERIFIED
+    assert _recorded(tmp_path, artefact).verdict is AttestationVerdict.VERIFIED
 
 
-def test_offline_what_was_fetched_without_looking_is_said_to_be_so(
-    server: SimpleIndex, assets: dict[str, Asset], tmp_path: Path
-) -> None:
-    publish(server, assets[FILE].content, None)
-    plain = offered(PackageIndex(settings=PipSettings(index_url=server.url)))
-    PackageIndex(settings=PipSettings(index_url=server.url)).fetch(plain, tmp_path, ignore)
-    artefact = offered(publish(server, assets[FILE].content, assets[FILE].provenance))
-
-    assert attestation_of(tmp_path, artefact).reason == "it was not looked for when the file was fetched"
+def _recorded(cache: Path, artefact: Artefact) -> Attestation:
+    """What is known of a file that was fetched."""
+    path = find_stored_file(cache, artefact)
+    found = read_recorded_attestation(path) if path is not None else None
+    assert found is not None
+    return found

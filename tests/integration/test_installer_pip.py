@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from guarded import python_at_hand
 
-from fastinstall.core.errors import FailedError, RefusedError
+from fastinstall.core.errors import FailedError
 from fastinstall.core.process import CommandError, run
-from fastinstall.index.pip import pip_check, pip_environment, pip_settings
+from fastinstall.index.pip import pip_environment, pip_settings
 
 OLDER_THAN_OUR_PIP = "3.9"
 
@@ -67,31 +67,6 @@ def test_a_configuration_that_pip_cannot_read_is_a_failure_with_pips_words(prefi
     assert any("no section" in line for line in failed.value.details)
 
 
-def test_a_healthy_environment_has_no_problems(prefix: Path) -> None:
-    add_distribution(prefix, "one")
-
-    assert pip_check(prefix / "bin" / "python", variables()) == ()
-
-
-def test_a_missing_dependency_is_a_problem_in_pips_words(prefix: Path) -> None:
-    add_distribution(prefix, "one", requires="two>=2")
-    add_distribution(prefix, "three", requires="one>=2")
-
-    problems = pip_check(prefix / "bin" / "python", variables())
-
-    assert problems == (
-        "one 1.0 requires two, which is not installed.",
-        "three 1.0 has requirement one>=2, but you have one 1.0.",
-    )
-
-
-def test_the_target_is_looked_at_and_not_the_tools_own_environment(prefix: Path) -> None:
-    add_distribution(prefix, "one", requires="two")
-    inside_a_pip = variables(_PIP_RUNNING_IN_SUBPROCESS="1", PYTHONPATH="/nowhere", PIP_QUIET="3")
-
-    assert len(pip_check(prefix / "bin" / "python", inside_a_pip)) == 1
-
-
 def test_a_directory_named_pip_where_we_stand_is_not_run(
     prefix: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -99,15 +74,16 @@ def test_a_directory_named_pip_where_we_stand_is_not_run(
     (tmp_path / "pip" / "__init__.py").write_text("raise SystemExit('the wrong pip')")
     monkeypatch.chdir(tmp_path)
 
-    assert pip_check(prefix / "bin" / "python", variables()) == ()
+    given = variables(PIP_INDEX_URL="https://mirror.example/simple")
+    assert pip_settings(prefix / "bin" / "python", given).index_url == "https://mirror.example/simple"
 
 
 def test_a_target_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="nowhere/python: cannot be started: No such file"):
-        pip_check(tmp_path / "nowhere" / "python", variables())
+        pip_settings(tmp_path / "nowhere" / "python", variables())
 
 
-def test_a_target_older_than_our_pip_is_served_by_its_own_or_refused(tmp_path: Path) -> None:
+def test_a_target_older_than_our_pip_is_served_by_its_own_or_by_ours(tmp_path: Path) -> None:
     python = python_at_hand(OLDER_THAN_OUR_PIP)
     if python is None:
         pytest.skip(f"no Python {OLDER_THAN_OUR_PIP} at hand")
@@ -115,11 +91,8 @@ def test_a_target_older_than_our_pip_is_served_by_its_own_or_refused(tmp_path: P
         run((python, "-m", "venv", *flags, tmp_path / name), environment=pip_environment(os.environ))
     given = variables(PIP_INDEX_URL="https://mirror.example/simple")
 
-    assert pip_check(tmp_path / "with" / "bin" / "python", given) == ()
     for name in ("with", "without"):
         assert pip_settings(tmp_path / name / "bin" / "python", given).index_url == "https://mirror.example/simple"
-    with pytest.raises(RefusedError, match="too old for the pip of fastinstall"):
-        pip_check(tmp_path / "without" / "bin" / "python", given)
 
 
 def test_the_tools_own_interpreter_is_a_target_like_any_other() -> None:

@@ -19,6 +19,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from published_schemas import SCHEMAS
 
 import fastinstall
 from fastinstall.bench.catalogue import all_adapters, all_kinds
@@ -32,7 +33,6 @@ from fastinstall.journal.snapshot import EVENTS
 from fastinstall.pins.manifests import Addition
 from fastinstall.steps.kinds import Step
 from fastinstall.steps.verify import Verify
-from fastinstall.verbs.schemas import SCHEMAS
 
 PACKAGE = Path(str(fastinstall.__file__)).parent
 PYPROJECT = PACKAGE.parent / "pyproject.toml"
@@ -67,7 +67,7 @@ ADAPTERS = """
     dali imagecodecs jpeg4py kornia-rs nvimagecodec opencv-area opencv-linear opencv-reduced pillow pillow-draft
     pillow-no-copy pillow-reducing-gap pyvips simplejpeg simplejpeg-scaled torchvision-io turbojpeg turbojpeg-scaled
 """
-STORES = "bmp hdf5 lmdb raw resized tfrecord webdataset"
+STORES = "bmp hdf5 lmdb resized tfrecord webdataset"
 HOOKS = """
     _fastinstall_guard/__init__.py _fastinstall_guard/telling.py _fastinstall_guard/tree.py conda/fastinstall.fish
     conda/fastinstall.sh fastinstall_guard.pth fastinstall_guard.start
@@ -91,7 +91,7 @@ SCHEMA_DIGESTS = {
     "advisories": "745ea24d114331de800c19c235387c9634b659eb06bb2dec0ea0c8476189764a",
     "answers": "d6e40df78f9281a17fa1197daf3ef728e1699522e936ae9dcc8700a5eab3bf45",
     "bench": "db8b80524270e1e83b02254e4d9daa9e9b8cd7e8ff61093ae49abde4bf7476c1",
-    "build": "269e5d11f86d4b1fd589aed76f3d3ad8f9745bfa65bd488c297a0e28b948d412",
+    "build": "1667e9328de8e0e039d7ded54f5615791a43435cf7bdb37b0b735fa8b2054e0e",
     "collected": "e3dec1ef3bf572c570e6182999c3bab0fe386d31ea02635a327f7598df69d204",
     "completion": "697f7e23c8fb541d01ae020d515f20d0e068922ed74ecb3e44d937927453b992",
     "doctor-all": "bdf117486dada97bf79d8f3ffbfa1c66d7865119ddc64bf98024659e33322bf1",

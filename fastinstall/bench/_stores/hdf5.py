@@ -35,7 +35,6 @@ CAVEAT = "it saves opening files, not decoding; one thread of a process reads at
 MODULES = ("h5py",)
 BRINGS = ("h5py",)
 IN_FILES = False
-DECODED = False
 SETTINGS = ()
 PRIORITY = 1030
 

@@ -35,7 +35,6 @@ CAVEAT = "it saves opening files, not decoding; over a network its pages are fet
 MODULES = ("lmdb",)
 BRINGS = ("lmdb",)
 IN_FILES = False
-DECODED = False
 SETTINGS = ()
 PRIORITY = 1020
 

@@ -17,7 +17,6 @@ class Layout(NamedTuple):
 
     file: str  # its name, for its number: "images-{:05d}.tar"
     frame: Callable[[str, bytes], Tuple[bytes, bytes]]  # what stands before a record, and after it
-    begin: bytes = b""  # in front of the first record of a file
     end: bytes = b""  # after the last one
     most: int = 1 << 30  # bytes of records in a file
 
@@ -62,7 +61,7 @@ class Records:
 
     def add(self, name: str, content: bytes) -> None:
         before, after = self.layout.frame(name, content)
-        if self.offset > len(self.layout.begin) and self.offset + len(content) > self.layout.most:
+        if self.offset and self.offset + len(content) > self.layout.most:
             self._start_next_file()
         for each in (before, content, after):
             self.data.write(each)
@@ -78,11 +77,7 @@ class Records:
         self.data = self._open_file()
 
     def _open_file(self) -> BinaryIO:
-        data = appended(self._make_path(self.number), self.offset)
-        if not self.offset:
-            data.write(self.layout.begin)
-            self.offset = len(self.layout.begin)
-        return data
+        return appended(self._make_path(self.number), self.offset)
 
     def _make_path(self, number: int) -> str:
         return os.path.join(self.out, self.layout.file.format(number))

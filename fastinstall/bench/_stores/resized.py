@@ -27,7 +27,6 @@ CAVEAT = "random crops can be no finer than the copies: for those make them two 
 MODULES = ("PIL",)
 BRINGS = ("pillow",)
 IN_FILES = True
-DECODED = False
 SETTINGS = ("shorter", "filter")
 PRIORITY = 50
 

@@ -36,7 +36,6 @@ CAVEAT = "frameworks read it from beginning to end: shuffling is only as good as
 MODULES = ()
 BRINGS = ()
 IN_FILES = False
-DECODED = False
 SETTINGS = ()
 PRIORITY = 1040
 

@@ -43,7 +43,6 @@ CAVEAT = "WebDataset reads it from beginning to end: shuffling is only as good a
 MODULES = ()
 BRINGS = ()
 IN_FILES = False
-DECODED = False
 SETTINGS = ()
 PRIORITY = 1050
 

@@ -11,8 +11,7 @@ name begins with an underscore is no adapter: others share it. An adapter has:
 - `CODE`: the line of code that uses it;
 - what has a default: `SDISTS`: those of its requirements that are published as source distributions alone, and compile
   nothing; `SCALES`: whether it gains by decoding at a part of the size, and so by large images alone; `PRIORITY`: its
-  place among all candidates where time is short, the least first; `IMREAD_BENCHMARK`: its name in imread_benchmark, if
-  its first stage gives the whole picture as an array of RGB;
+  place among all candidates where time is short, the least first;
 - `LOADER`: a module for the user's own code with a function `load(path)`, that does the same as the stages, by the
   names `SHORTER`, `CROP` (0 for none) and `FILTER`, which are assigned in front of it;
 - `stages(wanted)`: imports its modules and gives (stage, function) in order: the first function takes the bytes of a

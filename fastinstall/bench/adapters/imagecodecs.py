@@ -14,7 +14,6 @@ BRINGS = ("imagecodecs", "numpy")
 FORMATS = ("JPEG", "PNG", "WEBP")
 ALIASED = False
 PRIORITY = 120
-IMREAD_BENCHMARK = "imagecodecs"
 CODE = "Image.fromarray(imagecodecs.jpeg8_decode(data))  # png_decode, webp_decode"
 LOADER = (
     """

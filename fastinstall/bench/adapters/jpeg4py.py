@@ -14,7 +14,6 @@ BRINGS = ("jpeg4py", "numpy")
 SDISTS = ("jpeg4py",)
 FORMATS = ("JPEG",)
 ALIASED = False
-IMREAD_BENCHMARK = "jpeg4py"
 CODE = "Image.fromarray(jpeg4py.JPEG(path).decode())"
 LOADER = (
     """

@@ -18,7 +18,6 @@ BRINGS = ("kornia-rs>=0.2", "numpy")
 FORMATS = ("JPEG",)
 ALIASED = True
 PRIORITY = 140
-IMREAD_BENCHMARK = "kornia"
 CODE = 'kornia_rs.imgproc.resize(kornia_rs.io.decode_image_jpegturbo(data, "rgb"), (height, width), "bilinear")'
 LOADER = """
 import os

@@ -14,7 +14,6 @@ BRINGS = ("simplejpeg", "numpy")
 FORMATS = ("JPEG",)
 ALIASED = False
 PRIORITY = 80
-IMREAD_BENCHMARK = "simplejpeg"
 CODE = "Image.fromarray(simplejpeg.decode_jpeg(data))"
 LOADER = (
     """

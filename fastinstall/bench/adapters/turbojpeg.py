@@ -19,7 +19,6 @@ SDISTS = ("pyturbojpeg",)
 FORMATS = ("JPEG",)
 ALIASED = False
 PRIORITY = 110
-IMREAD_BENCHMARK = "turbojpeg"
 CODE = "Image.fromarray(TurboJPEG().decode(data, pixel_format=TJPF_RGB))"
 LOADER = (
     """

@@ -198,5 +198,3 @@ def _add_output_flags(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--csv", metavar="FILE", help="all figures as a table")
     group.add_argument("--chart", metavar="FILE.png", help="a picture; needs the extra fastinstall[bench]")
     group.add_argument("--html", metavar="FILE", help="a page that stands by itself")
-    export = "imread-benchmark=DIR or pillow-perf=FILE: in the form of that project; repeatable"
-    group.add_argument("--export", metavar="FORMAT=PATH", action="append", default=[], help=export)

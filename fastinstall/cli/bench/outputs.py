@@ -7,24 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fastinstall.bench.report import BenchReport
-from fastinstall.cli.bench.exports import EXPORTS, bench_csv, export
+from fastinstall.cli.bench.csv_table import bench_csv
 from fastinstall.core.errors import UsageError
 from fastinstall.core.values import immutable
-
-_FORMATS = " or ".join(EXPORTS)
-
-
-@immutable
-class ResultExport:
-    """One result in another project's form.
-
-    Attributes:
-        form: name of one of `EXPORTS`.
-        path: file or directory, as the form has it.
-    """
-
-    form: str
-    path: Path
 
 
 @immutable
@@ -35,28 +20,23 @@ class Outputs:
         csv: the table; None for none.
         chart: the picture; None for none.
         html: the page; None for none.
-        exports: in other projects' forms.
     """
 
     csv: Path | None = None
     chart: Path | None = None
     html: Path | None = None
-    exports: tuple[ResultExport, ...] = ()
 
 
 def outputs_of(arguments: Namespace) -> Outputs:
     """What the flags ask for.
 
     Raises:
-        UsageError: a file that cannot be written, a picture of another kind, a form that is not known, or no
-            matplotlib for a picture.
+        UsageError: a file that cannot be written, a picture of another kind, or no matplotlib for a picture.
     """
-    exports = tuple(_export(each, arguments.only) for each in arguments.export)
     found = Outputs(
         csv=_parse_output_path("--csv", arguments.csv),
         chart=_parse_output_path("--chart", arguments.chart),
         html=_parse_output_path("--html", arguments.html),
-        exports=exports,
     )
     if found.chart is not None:
         _refuse_chart(arguments.chart, found.chart)
@@ -73,17 +53,12 @@ def write_outputs(report: BenchReport, outputs: Outputs, tell: Callable[[str], N
         tell: hears the path of each.
 
     Raises:
-        UsageError: a file could not be written, or the report has nothing that a form can bear.
+        UsageError: a file could not be written.
     """
     for flag, path, make in _list_outputs(outputs):
         if path is not None:
             _write(flag, path, make(report))
             tell(f"{flag}: {path}")
-    for each in outputs.exports:
-        flag = f"--export {each.form}="
-        for path, content in export(each.form, report, each.path).items():
-            _write(flag, path, content.encode("utf-8", "backslashreplace"))
-            tell(f"{flag}{path}")
 
 
 def _list_outputs(outputs: Outputs) -> tuple[tuple[str, Path | None, Callable[[BenchReport], bytes]], ...]:
@@ -119,30 +94,11 @@ def _write(flag: str, path: Path, content: bytes) -> None:
         raise _make_unwritable_error(flag, path, error.strerror or str(error)) from None
 
 
-def _export(text: str, only: str | None) -> ResultExport:
-    form, equals, name = text.partition("=")
-    if not equals or not name or form not in EXPORTS:
-        raise UsageError(
-            f"--export {text}: expected FORMAT=PATH, where FORMAT is {_FORMATS}",
-            hint="--export imread-benchmark=DIR or --export pillow-perf=FILE",
-        )
-    if only not in (None, EXPORTS[form].half):
-        raise UsageError(
-            f"--export {text}: --only {only} leaves out what it is made from", hint=f"--only {EXPORTS[form].half}"
-        )
-    path = Path(name).expanduser().absolute()
-    if EXPORTS[form].directory:
-        _refuse_directory(f"--export {form}=", path)
-    else:
-        _refuse_file(f"--export {form}=", path)
-    return ResultExport(form=form, path=path)
-
-
 def _parse_output_path(flag: str, text: str | None) -> Path | None:
     if not text:
         return None
     path = Path(text).expanduser().absolute()
-    _refuse_file(f"{flag} ", path)
+    _refuse_file(flag, path)
     return path
 
 
@@ -153,14 +109,6 @@ def _refuse_file(flag: str, path: Path) -> None:
         raise _make_unwritable_error(flag, path, f"there is no directory {path.parent}")
     if not os.access(path.parent, os.W_OK | os.X_OK):
         raise _make_unwritable_error(flag, path, f"{path.parent} cannot be written to")
-
-
-def _refuse_directory(flag: str, path: Path) -> None:
-    there = next(each for each in (path, *path.parents) if os.path.lexists(each))
-    if not there.is_dir():
-        raise _make_unwritable_error(flag, path, f"{there} is no directory")
-    if not os.access(there, os.W_OK | os.X_OK):
-        raise _make_unwritable_error(flag, path, f"{there} cannot be written to")
 
 
 def _refuse_chart(text: str, path: Path) -> None:
@@ -180,4 +128,4 @@ def _refuse_twice(paths: list[Path]) -> None:
 
 
 def _make_unwritable_error(flag: str, path: Path, problem: str) -> UsageError:
-    return UsageError(f"{flag}{path}: {problem}", hint="name a file that can be written")
+    return UsageError(f"{flag} {path}: {problem}", hint="name a file that can be written")

@@ -4,16 +4,9 @@
 """
 
 from argparse import Namespace
-from collections.abc import Callable
 from pathlib import Path
 
-from fastinstall.apply.wheel_only import (
-    BuildOutcome,
-    build_channel,
-    build_variants,
-    build_wheel_into,
-    read_merge_report,
-)
+from fastinstall.apply.wheel_only import BuildOutcome, build_channel, build_wheel_into, read_merge_report
 from fastinstall.cli.commands.plan_for_others import code_of, fleet_request
 from fastinstall.cli.common import make_request, progress_for, session_of, target_of
 from fastinstall.cli.main import Context
@@ -24,19 +17,18 @@ from fastinstall.fleet.wheels import build_fleet
 from fastinstall.model.artefact import BuildReport, BuiltPackage, Format, ToolWheels
 from fastinstall.model.conda import CondaPackage
 from fastinstall.model.request import Request
-from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.session import Session
 
 
 def run(arguments: Namespace, context: Context) -> int:
     """Build for the target's interpreter, without touching the target; with --hosts for many machines."""
-    _refuse_contradictions(arguments)
     if arguments.hosts is not None:
         return run_for_hosts(arguments, context)
     session = session_of(context).listening(progress_for(context))
     output = Path(arguments.output).expanduser().absolute()
     request = make_request(arguments, context)
-    built = _choose_builder(arguments)(session, target_of(arguments), request, output)
+    build = build_channel if arguments.format == "conda" else build_wheel_into
+    built = build(session, target_of(arguments), request, output)
     tool = _bring_tool_wheels(session, output, request, built) if arguments.with_tool else None
     if arguments.explain:
         return _explain(built, tool, context)
@@ -46,20 +38,6 @@ def run(arguments: Namespace, context: Context) -> int:
         brought = (tool.directory / tool.wheel,) if tool is not None else ()
         context.console.data("\n".join(str(path) for path in (*_list_built_files(built), *brought)))
     return ExitCode.OK
-
-
-def _refuse_contradictions(arguments: Namespace) -> None:
-    if arguments.experimental_variants and arguments.hosts is not None:
-        raise UsageError("--experimental-variants is for one Python, and --hosts for many machines: leave one out")
-    if arguments.experimental_variants and arguments.format == "conda":
-        hint = "leave one of them out; conda tells CPU levels by __archspec"
-        raise UsageError("--experimental-variants makes wheels, and --format conda packages", hint=hint)
-
-
-def _choose_builder(arguments: Namespace) -> Callable[[Session, NamedTarget, Request, Path], BuildOutcome]:
-    if arguments.experimental_variants:
-        return build_variants
-    return build_channel if arguments.format == "conda" else build_wheel_into
 
 
 def _bring_tool_wheels(session: Session, output: Path, request: Request, built: BuildOutcome) -> ToolWheels:
@@ -77,7 +55,6 @@ def _report(built: BuildOutcome, tool: ToolWheels | None) -> BuildReport:
         wheel=result.wheel,
         sha256=result.sha256,
         from_cache=result.from_cache,
-        variants=built.variants,
         channel="" if stack is None else stack.package.channel,
         packages=tuple(
             BuiltPackage(name=each.name, version=each.version, build=each.build, path=path, sha256=each.sha256)
@@ -94,9 +71,9 @@ def _list_packages(built: BuildOutcome) -> list[CondaPackage]:
 
 
 def _list_built_files(built: BuildOutcome) -> list[Path]:
-    """What was asked for: the wheel and its variants, or the conda packages."""
+    """What was asked for: the wheel, or the conda packages."""
     if built.stack is None:
-        return [built.result.wheel, *built.variants]
+        return [built.result.wheel]
     return [Path(built.stack.channel) / each.subdir / f"{each.dist}.conda" for each in _list_packages(built)]
 
 

@@ -1,19 +1,39 @@
 """`fastinstall completion bash|zsh|fish`: the script that completes command lines, for a shell to read."""
 
 from argparse import Namespace
+from enum import StrEnum
 
 from fastinstall.cli.completion import completion_script
 from fastinstall.cli.main import Context
 from fastinstall.core.errors import ExitCode
-from fastinstall.verbs.schemas import Completion, Shell
+from fastinstall.core.values import document, dump, immutable
+
+
+class Shell(StrEnum):
+    """A shell that has a script."""
+
+    BASH = "bash"
+    ZSH = "zsh"
+    FISH = "fish"
+
+
+@immutable
+class Completion:
+    """A script for a shell to read.
+
+    Attributes:
+        shell: which one.
+        script: the whole of it.
+    """
+
+    shell: Shell
+    script: str
 
 
 def run(arguments: Namespace, context: Context) -> int:
     """Print it; nothing is installed."""
     script = completion_script(arguments.shell)
     if context.console.json:
-        from fastinstall.core.values import document, dump  # noqa: PLC0415 (only for JSON)
-
         script = dump(document("completion", Completion(shell=Shell(arguments.shell), script=script)))
     context.console.data(script.removesuffix("\n"))
     return ExitCode.OK

@@ -15,12 +15,12 @@ from fastinstall.plan.make import plan_setup
 
 
 def run(arguments: Namespace, context: Context) -> int:
-    """Make a plan; save it with -o. With --hosts for many machines, with --format sh or dockerfile for elsewhere."""
+    """Make a plan; save it with -o. With --hosts for many machines, with --format dockerfile for elsewhere."""
     if arguments.hosts is not None:
         from fastinstall.cli.commands import plan_for_others  # noqa: PLC0415 (only with --hosts)
 
         return plan_for_others.run_plan_for_hosts(arguments, context)
-    if arguments.format in {"sh", "dockerfile"}:
+    if arguments.format == "dockerfile":
         from fastinstall.cli.commands import plan_for_others  # noqa: PLC0415 (only what is asked for)
 
         return plan_for_others.run(arguments, context)

@@ -1,4 +1,4 @@
-"""`fastinstall plan --format sh|dockerfile`: what setup would do, as a file that does it elsewhere.
+"""`fastinstall plan --format dockerfile`: what setup would do, as a file that does it elsewhere.
 
 `fastinstall plan --hosts DIR`: which few wheels serve many machines.
 """
@@ -16,43 +16,39 @@ from fastinstall.core.errors import ExitCode, FailedError, UsageError
 from fastinstall.core.messages import quote
 from fastinstall.core.secrets import redact_text
 from fastinstall.core.values import document, dump
-from fastinstall.export.dockerfile import dockerfile, script
-from fastinstall.export.plan_elsewhere import ExportFormat, PlanExport, export
+from fastinstall.export.dockerfile import dockerfile
+from fastinstall.export.plan_elsewhere import PlanExport, export
 from fastinstall.fleet.fleet import Cause, Fleet
 from fastinstall.fleet.wheels import FleetRequest, plan_hosts
 
 
 def run(arguments: Namespace, context: Context) -> int:
-    """Decide, and print the file or save it with -o; a script is made executable."""
-    form = ExportFormat(arguments.format)
+    """Decide, and print the file or save it with -o."""
     if context.console.json:
         raise UsageError(
-            f"--json and --format {form} exclude each other: the file itself is what is printed",
+            "--json and --format dockerfile exclude each other: the file itself is what is printed",
             hint="the plan as JSON: fastinstall plan --format json",
         )
     session = session_of(context).listening(progress_for(context))
-    made = export(session, target_of(arguments), make_request(arguments, context), form)
-    made = replace(made, flags=format_flags(made.wish), command=_format_command(made, form))
+    made = export(session, target_of(arguments), make_request(arguments, context))
+    made = replace(made, flags=format_flags(made.wish), command=_format_command(made))
     for warning in made.warnings:
         context.console.talk(f"warning: {warning}")
-    text = (
-        script(made)
-        if form is ExportFormat.SH
-        else dockerfile(made, _locate_wheelhouse_in_context(made, arguments, context))
-    )
+    text = dockerfile(made, _locate_wheelhouse_in_context(made, arguments, context))
     if arguments.output is None:
         context.console.data(text.removesuffix("\n"))
         return ExitCode.OK
-    _save(Path(arguments.output), text, executable=form is ExportFormat.SH)
-    context.console.talk(f"saved; use it with: {_use(arguments.output, form)}")
+    _save(Path(arguments.output), text)
+    use = f"docker build --platform linux/amd64 --file {quote(arguments.output)} ."
+    context.console.talk(f"saved; use it with: {use}")
     return ExitCode.OK
 
 
-def _format_command(made: PlanExport, form: ExportFormat) -> str:
+def _format_command(made: PlanExport) -> str:
     """The command that makes the same, on any machine."""
     wheelhouse = ("--wheelhouse", str(made.wheelhouse.directory)) if made.wheelhouse else ()
     target = ("--new-env", str(made.prefix), "--python", f"python{made.python}")
-    words = ("fastinstall", "plan", "--format", form, *target, *wheelhouse, *format_flags(made.wish))
+    words = ("fastinstall", "plan", "--format", "dockerfile", *target, *wheelhouse, *format_flags(made.wish))
     return " ".join(map(quote, words))
 
 
@@ -69,23 +65,18 @@ def _locate_wheelhouse_in_context(made: PlanExport, arguments: Namespace, contex
     return directory.name
 
 
-def _save(path: Path, text: str, *, executable: bool) -> None:
+def _save(path: Path, text: str) -> None:
     try:
-        files.write_text(path, text, mode=0o755 if executable else 0o644)
+        files.write_text(path, text)
     except OSError as error:
         raise FailedError(f"-o {path}: cannot be written: {error.strerror}", hint="name another file") from error
 
 
-def _use(output: str, form: ExportFormat) -> str:
-    path = output if "/" in output else f"./{output}"
-    return quote(path) if form is ExportFormat.SH else f"docker build --platform linux/amd64 --file {quote(output)} ."
-
-
 def run_plan_for_hosts(arguments: Namespace, context: Context) -> int:
     """Plan for the hosts of facts files; save it with -o."""
-    if arguments.format in {"sh", "dockerfile"}:
+    if arguments.format == "dockerfile":
         raise UsageError(
-            f"--format {arguments.format} is for one environment, and --hosts are many", hint="--format text or json"
+            "--format dockerfile is for one environment, and --hosts are many", hint="--format text or json"
         )
     fleet = plan_hosts(session_of(context), fleet_request(arguments), make_request(arguments, context))
     text = dump(document("fleet", fleet))

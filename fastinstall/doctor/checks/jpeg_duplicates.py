@@ -9,6 +9,7 @@
 A libjpeg that is linked into a module with its symbols hidden is nobody else's, and no conflict. Nor are those that
 other packages bring under names of their own (`cv2`, `torchvision`); where a process was looked at, they are told. Of a
 process that runs already its memory tells how each function is bound, whatever was loaded before PIL and for everybody.
+Where Python runs on musl, whose loader is not simulated, only that is looked at.
 
 Why it matters:
 The loader binds a function to the first library that has it, whoever asked for that library. Two libjpegs come

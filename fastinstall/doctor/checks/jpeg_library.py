@@ -10,7 +10,8 @@
 - unknown: the library could not be identified.
 
 Of a libjpeg that is linked into the core the same is told as of one in a file of its own. A file that was copied, with
-another inode and the same contents, is the same.
+another inode and the same contents, is the same. Where Python runs on musl, whose loader is not simulated, the check
+is skipped.
 
 Why it matters:
 libjpeg-turbo decodes and encodes JPEG several times as fast as the IJG's libjpeg, by its SIMD code; an environment in
@@ -39,9 +40,11 @@ from fastinstall.doctor.codec_libraries import (
     OwnedDirectory,
     claimed_features,
     describe_file_owner,
+    is_unresolved,
     jpeg_of_core,
     missing_jpeg,
     name_library,
+    no_simulation,
     place_of,
     portray,
     show_lacking,
@@ -97,6 +100,8 @@ def _check_core(context: CheckContext) -> Iterator[Finding]:
     core = readable_core(context.facts.stack)
     if core is None:
         yield _SAY.skipped(why_no_core(context.facts))
+    elif is_unresolved(context, core):
+        yield _SAY.skipped(no_simulation(context), verify=show_needed(core.path))
     elif (missing := missing_jpeg(context, core)) is not None:
         yield _report_unresolved(context, missing)
     elif (jpeg := jpeg_of_core(context, core)) is None:

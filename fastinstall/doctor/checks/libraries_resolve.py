@@ -5,9 +5,10 @@
   environment, or from another environment; a process has mapped other files than the loader's rules give.
 - hint: LD_LIBRARY_PATH or LD_PRELOAD decide what is loaded.
 
-The files of every module are followed through, directly needed or not, by the loader's rules (`man ld.so`), as for a
-fresh process of the target; nothing is run. The C library's own files are the system's everywhere, and so are the
-libraries that the interpreter itself brings; its own libz may serve a wheel that leaves libz to the system.
+The files of every module are followed through, directly needed or not, by the rules of glibc's loader (`man ld.so`),
+as for a fresh process of the target; nothing is run. The C library's own files are the system's everywhere, and so are
+the libraries that the interpreter itself brings; its own libz may serve a wheel that leaves libz to the system. Where
+Python runs on musl, nothing is followed through, and the check is skipped.
 
 Why it matters:
 A module whose library is not found cannot be imported, and PIL then does without the format, silently. A library that
@@ -33,6 +34,7 @@ from fastinstall.doctor.codec_libraries import (
     displacement,
     is_by_variable,
     is_of_the_interpreter,
+    is_unresolved,
     lacking,
     mapped_files,
     no_simulation,
@@ -69,6 +71,8 @@ def check(context: CheckContext) -> Iterator[Finding]:
             *_report_disagreements(context, linkage),
         )
         yield from problems or (_report_resolved(context, linkage),)
+    elif core is not None and is_unresolved(context, core):
+        yield _SAY.skipped(no_simulation(context), verify=show_needed(core.path))
     elif core is not None:
         yield from _report_core(context, core)
     else:

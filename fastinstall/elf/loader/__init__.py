@@ -1,1 +1,1 @@
-"""The dynamic loaders of glibc and musl, simulated: what a process would map, and whose code a symbol gets."""
+"""glibc's dynamic loader, simulated: what a process would map, and whose code a symbol gets."""

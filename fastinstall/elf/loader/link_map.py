@@ -1,13 +1,13 @@
 """The link map: which files are mapped, in which order, and how one that is asked for gets there.
 
-What one C library's loader does its own way: how it recognises a name, and where it looks for it.
+How the loader recognises a name, and where it looks for it, is in `search`.
 """
 
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from fastinstall.elf.description import MissingLibrary
 from fastinstall.elf.dynamic import read_dynamic
@@ -16,9 +16,11 @@ from fastinstall.elf.loader.opened_files import (
     LibrarySearchResult,
     MappedFile,
     ResolvedDependency,
-    RootedFiles,
     UnloadableFileError,
 )
+
+if TYPE_CHECKING:
+    from fastinstall.elf.loader.search import GlibcSearch
 
 _ABSENT = "not found"
 
@@ -28,11 +30,11 @@ class LinkMap:
     """The files of a process in the order they came in.
 
     Attributes:
-        search: the rules of the loader.
+        search: how a name is recognised and looked for.
         files: in load order.
     """
 
-    search: "Search"
+    search: "GlibcSearch"
     files: list[MappedFile] = field(default_factory=list)
 
     def add(self, found: LibrarySearchResult, name: str, requester: MappedFile | None, names: set[str]) -> MappedFile:
@@ -163,68 +165,3 @@ class Rollback:
         del self._files[self._count :]
         for file, names in self._names:
             file.names = names
-
-
-class Search(Protocol):
-    """The rules of a loader for one process: `GlibcSearch`, `MuslSearch`.
-
-    Attributes:
-        files: reads what is looked at.
-        main: the program; None as long as there is none.
-    """
-
-    files: RootedFiles
-    main: MappedFile | None
-
-    @property
-    def has_versions(self) -> bool:
-        """Whether it goes by symbol versions."""
-
-    @property
-    def refuses_levels(self) -> bool:
-        """Whether it refuses files above the CPU's level."""
-
-    @property
-    def maps_interpreter(self) -> bool:
-        """Whether it is in the list itself from the start."""
-
-    def known(self, name: str, files: Iterable[MappedFile], /) -> MappedFile | None:
-        """The file that answers to a name without a search."""
-
-    def same(self, found: LibrarySearchResult, name: str, files: Iterable[MappedFile], /) -> MappedFile | None:
-        """The file that a search for the name has come by, if it is mapped already.
-
-        Raises:
-            DamagedError: it cannot be mapped, nor used as it is.
-        """
-
-    def names(self, name: str, found: LibrarySearchResult, /) -> set[str]:
-        """What a file answers to when it is mapped for a name."""
-
-    def origin(self, path: str, /) -> str:
-        """What $ORIGIN stands for in a file of that path."""
-
-    def expand(self, text: str, user: MappedFile | None, /) -> str:
-        """Replace the tokens in a name that a file asks for."""
-
-    def search(self, name: str, requester: MappedFile | None, /) -> LibrarySearchResult | None:
-        """Look up a name or a path, or return None if nothing fits.
-
-        Raises:
-            DamagedError: the search ends at a file that cannot be loaded.
-        """
-
-    def opener(self, caller: MappedFile | None, /) -> MappedFile | None:
-        """Whose search path serves a name that is opened at run time."""
-
-    def find_inherited_from(self, opener: MappedFile | None, /) -> MappedFile | None:
-        """Whose search path an opened file inherits."""
-
-    def preloader(self) -> MappedFile | None:
-        """Whose search path serves what is preloaded."""
-
-    def preloads(self, variable: str, /) -> Iterator[tuple[list[str], str]]:
-        """What is preloaded, in groups of one reason, by the value of LD_PRELOAD."""
-
-    def settle(self, roots: tuple[MappedFile, ...], files: list[MappedFile], /) -> list[MappedFile]:
-        """The global scope once the process has started; sets the list of files in its final order."""

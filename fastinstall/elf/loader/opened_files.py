@@ -169,7 +169,7 @@ class MappedFile:
         place: where that lies on this machine.
         origin: what $ORIGIN stands for in it.
         file: its dynamic section.
-        requester: whose search path is inherited; None for the program and, with glibc, for what is opened.
+        requester: whose search path is inherited; None for the program and for what is opened.
         needed_by: the file that asked for it first; None for the program, what is preloaded and what is opened.
         identity: device and inode.
         name: what it was asked for by first; its path for what is opened by path.

@@ -57,9 +57,6 @@ class GlibcSearch:
     _subdirectories: Directories = ()
     _lists: dict[tuple[MappedFile | None, str], Directories] = field(default_factory=dict)
 
-    has_versions = True
-    maps_interpreter = True
-
     @property
     def refuses_levels(self) -> bool:
         """Whether files above the CPU's level are refused."""
@@ -103,18 +100,6 @@ class GlibcSearch:
     def origin(self, path: str) -> str:
         """What $ORIGIN stands for: the directory of the path that was used, from "/" on."""
         return self.files.root.absolute(path).rpartition("/")[0] or "/"
-
-    def opener(self, caller: MappedFile | None) -> MappedFile | None:
-        """Whose search path serves a name that is opened at run time."""
-        return caller
-
-    def find_inherited_from(self, _opener: MappedFile | None) -> MappedFile | None:
-        """Whose search path an opened file inherits: nobody's, not even that of who opened it."""
-        return None
-
-    def preloader(self) -> MappedFile | None:
-        """Whose search path serves what is preloaded."""
-        return self.main
 
     def preloads(self, variable: str) -> Iterator[tuple[list[str], str]]:
         """The names in LD_PRELOAD and in the system's file, by where they are from."""

@@ -1,7 +1,7 @@
 """A simulated process: what the loader maps, binds and verifies for a program and for what it opens, in order.
 
 - A reference is bound to the first definition that fits, going through the scope file by file. Sources: glibc's
-  elf/dl-lookup.c, musl's ldso/dynlink.c.
+  elf/dl-lookup.c.
 - When all files are mapped, glibc's loader verifies symbol versions and the CPU's level. Sources: glibc's
   elf/dl-version.c, sysdeps/x86/dl-prop.h.
 
@@ -28,13 +28,8 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Definitions:
-    """What the files of a process define; each is asked for a name once.
+    """What the files of a process define; each is asked for a name once."""
 
-    Attributes:
-        versioned: whether the loader goes by symbol versions, as glibc's does and musl's does not.
-    """
-
-    versioned: bool = True
     _known: dict[tuple[Identity, str], tuple[Definition, ...]] = field(default_factory=dict)
 
     def bind(
@@ -52,10 +47,7 @@ class Definitions:
         return bound
 
     def _is_definition(self, file: MappedFile, reference: Reference) -> bool:
-        definitions = self._known[file.identity, reference.name]
-        if self.versioned:
-            return definition_for(definitions, reference) is not None
-        return any(not definition.hidden for definition in definitions)
+        return definition_for(self._known[file.identity, reference.name], reference) is not None
 
     def _learn(self, file: MappedFile, names: tuple[str, ...]) -> None:
         unknown = tuple(name for name in names if (file.identity, name) not in self._known)
@@ -73,23 +65,19 @@ _LEVELS = ("x86-64-v1", "x86-64-v2", "x86-64-v3", "x86-64-v4")
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Checks:
-    """The checks of one loader.
+    """The checks of the loader.
 
     Attributes:
-        versioned: whether it knows symbol versions, as glibc does and musl does not.
         level: the CPU's, above which it refuses files; None: it refuses none, or the level is not known.
     """
 
-    versioned: bool = True
     level: str | None = None
     _versions: dict[Identity, "SymbolVersions"] = field(default_factory=dict)
 
     def failures(self, added: Iterable[MappedFile], link_map: LinkMap) -> list[MissingLibrary]:
         """Why the files that were mapped last are refused; empty if they are not."""
         files = tuple(added)
-        failures = [
-            failure for file in files if self.versioned for failure in self._find_undefined_versions(file, link_map)
-        ]
+        failures = [failure for file in files for failure in self._find_undefined_versions(file, link_map)]
         return failures + [self._explain_high_level(file, link_map) for file in files if self._is_too_high(file)]
 
     def _find_undefined_versions(self, file: MappedFile, link_map: LinkMap) -> Iterator[MissingLibrary]:
@@ -143,10 +131,11 @@ class SimulatedProcess:
     """A process; `loader.start_process` makes one.
 
     Attributes:
-        link_map: its files, by its loader's rules.
+        link_map: its files, by the loader's rules.
         checks: what the loader verifies when all files are mapped.
         missing: what was not found or was refused, at the start and by every `open` since.
         problem: why it would not even begin (no program, a script, a static program); empty if it would.
+        is_simulated: whether these are the rules of the program's loader; False where that is musl's.
         scope: the global scope: the program, what is preloaded and what they need, breadth-first, and
             what was opened for everybody.
     """
@@ -155,6 +144,7 @@ class SimulatedProcess:
     checks: Checks
     missing: list[MissingLibrary] = field(default_factory=list)
     problem: str = ""
+    is_simulated: bool = True
     scope: list[MappedFile] = field(default_factory=list)
     _definitions: "Definitions | None" = None
 
@@ -172,7 +162,7 @@ class SimulatedProcess:
     def definitions(self) -> "Definitions":
         """What its files define."""
         if self._definitions is None:
-            self._definitions = Definitions(versioned=self.checks.versioned)
+            self._definitions = Definitions()
         return self._definitions
 
     def open(self, name: str | Path, *, caller: MappedFile | None = None, everywhere: bool = False) -> Opened:
@@ -221,14 +211,13 @@ class SimulatedProcess:
         return tuple(self._describe_file(file) for file in self.files)
 
     def _load(self, name: str, caller: MappedFile | None) -> tuple[MappedFile | None, list[MissingLibrary]]:
-        search, count = self.link_map.search, len(self.files)
-        opener = search.opener(caller)
-        request = self.link_map.load(name, opener)
+        count = len(self.files)
+        request = self.link_map.load(name, caller)
         if request.file is None:
-            by = self.link_map.tidy(opener.path) if opener is not None else PurePosixPath(name)
+            by = self.link_map.tidy(caller.path) if caller is not None else PurePosixPath(name)
             return None, [MissingLibrary(name=name, needed_by=by, problem=request.problem)]
         if len(self.files) > count:
-            request.file.requester, request.file.needed_by = search.find_inherited_from(opener), None
+            request.file.requester, request.file.needed_by = None, None  # it inherits nobody's search path
             request.file.reason = OPENED if "/" in name else request.file.reason
         return request.file, []
 

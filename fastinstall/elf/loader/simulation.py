@@ -1,16 +1,15 @@
 """Simulate what the dynamic loader would map for a program and the libraries that it opens; nothing is loaded or run.
 
-It models the loaders of glibc and musl for a fresh process, from files alone: the filesystem may be a container's, with
-a loader, a cache and links of its own. `start_process` begins with the program, its loader, what is preloaded, and all
-that they need; the process then opens libraries one after the other and tells what is mapped, why, and to what symbols
-are bound. What other packages have loaded before is not known here.
+It models glibc's loader for a fresh process, from files alone: the filesystem may be a container's, with a loader, a
+cache and links of its own. `start_process` begins with the program, its loader, what is preloaded, and all that they
+need; the process then opens libraries one after the other and tells what is mapped, why, and to what symbols are bound.
+What other packages have loaded before is not known here, and of a program that musl's loader begins nothing but that.
 
-Sources: ld.so(8), "LD_PRELOAD"; glibc's elf/rtld.c; musl's ldso/dynlink.c.
+Sources: ld.so(8), "LD_PRELOAD"; glibc's elf/rtld.c.
 """
 
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
 
 from fastinstall.core.values import immutable
 from fastinstall.elf.dynamic import read_dynamic
@@ -29,8 +28,7 @@ from fastinstall.elf.loader.opened_files import (
 from fastinstall.elf.loader.search import GlibcSearch
 from fastinstall.elf.loader.simulated_process import Checks, SimulatedProcess
 
-if TYPE_CHECKING:
-    from fastinstall.elf.loader.link_map import Search
+_MUSL = "ld-musl-"
 
 
 @immutable
@@ -67,6 +65,9 @@ def resolve_libraries(
         hwcaps: subdirectories of glibc-hwcaps that the CPU can use, best first (`usable_hwcaps`).
         cache: a loader's cache to go by; None: the one that is there.
 
+    Returns:
+        Nothing where the program is begun by musl's loader, whose rules are not known here.
+
     Raises:
         ElfError: `path` cannot be read as an ELF file.
         OSError: `path` cannot be opened.
@@ -76,13 +77,14 @@ def resolve_libraries(
         ProcessSettings(program=main, library_path=":".join(map(str, library_path)), hwcaps=hwcaps),
         machine=machine,
     )
-    search = process.link_map.search
-    if cache is not None and isinstance(search, GlibcSearch):
-        search.cache = read_loader_cache(cache)
-    opened = process.link_map.load(str(path.absolute()), search.opener(process.main)).file
+    if not process.is_simulated:
+        return ()
+    if cache is not None:
+        process.link_map.search.cache = read_loader_cache(cache)
+    opened = process.link_map.load(str(path.absolute()), process.main).file
     if opened is None:
         return ()
-    opened.requester = search.find_inherited_from(process.main)
+    opened.requester = None
     seen = {opened}
     answers: dict[str, ResolvedLibrary] = {}
     for requester, request in process.link_map.bring_in([opened]):
@@ -136,7 +138,8 @@ def start_process(settings: ProcessSettings) -> SimulatedProcess:
     """Begin a process.
 
     Where there is no program that could be begun, the process says so in its `problem`, and opens
-    libraries all the same, by the rules of glibc.
+    libraries all the same, by the rules of glibc; but for one that musl's loader begins, which
+    these rules say nothing of (`is_simulated`).
     """
     process = begin(settings)
     process.missing += process.checks.failures(process.files, process.link_map)
@@ -152,8 +155,12 @@ def begin(settings: ProcessSettings, *, machine: str = "") -> SimulatedProcess:
     """
     files = RootedFiles(root=Root(settings.root, settings.working_directory), machine=machine)
     program, problem = _find_program(files, settings.program)
-    search = _search(files, settings, program)
-    process = _make_process(search, settings, problem)
+    interpreter = (program.read.file.interpreter if program is not None else None) or ""
+    is_simulated = not PurePosixPath(interpreter).name.startswith(_MUSL)
+    if not is_simulated:
+        program, problem = None, f"{settings.program} is begun by musl's loader, and only glibc's is simulated"
+    process = _make_process(_search(files, settings, interpreter), settings, problem)
+    process.is_simulated = is_simulated
     if program is not None:
         main = _map_program(process, program)
         _bring_in(process, (main, *_map_preloaded_files(process, settings)))
@@ -178,12 +185,7 @@ def _find_program(files: RootedFiles, program: Path | None) -> tuple[LibrarySear
     return LibrarySearchResult(path=path, read=read, reason=PROGRAM), problem
 
 
-def _search(files: RootedFiles, settings: ProcessSettings, program: LibrarySearchResult | None) -> "Search":
-    interpreter = (program.read.file.interpreter if program is not None else None) or ""
-    if PurePosixPath(interpreter).name.startswith("ld-musl-"):
-        from fastinstall.elf.loader.musl import MuslSearch  # noqa: PLC0415 (rarely needed, and doctor is in a hurry)
-
-        return MuslSearch(files=files, interpreter=interpreter, library_path=settings.library_path)
+def _search(files: RootedFiles, settings: ProcessSettings, interpreter: str) -> GlibcSearch:
     return GlibcSearch(
         files=files,
         interpreter=interpreter,
@@ -194,9 +196,9 @@ def _search(files: RootedFiles, settings: ProcessSettings, program: LibrarySearc
     )
 
 
-def _make_process(search: "Search", settings: ProcessSettings, problem: str) -> SimulatedProcess:
+def _make_process(search: GlibcSearch, settings: ProcessSettings, problem: str) -> SimulatedProcess:
     level = settings.level or next(iter(settings.hwcaps), None)
-    checks = Checks(versioned=search.has_versions, level=level if search.refuses_levels else None)
+    checks = Checks(level=level if search.refuses_levels else None)
     return SimulatedProcess(link_map=LinkMap(search=search), checks=checks, problem=problem)
 
 
@@ -213,7 +215,7 @@ def _map_program(process: SimulatedProcess, program: LibrarySearchResult) -> Map
         read = None
     if read is None:
         process.problem = f"{program.path}: its loader {interpreter} cannot be read"
-    elif search.maps_interpreter:
+    else:
         link_map.add(
             LibrarySearchResult(path=interpreter, read=read, reason=INTERPRETER), interpreter, None, {interpreter}
         )
@@ -226,7 +228,7 @@ def _map_preloaded_files(process: SimulatedProcess, settings: ProcessSettings) -
     for names, reason in link_map.search.preloads(settings.preload):
         for name in names:
             count = len(link_map.files)
-            file = link_map.load(name, link_map.search.preloader()).file
+            file = link_map.load(name, link_map.search.main).file
             if file is not None and len(link_map.files) > count:
                 file.needed_by, file.reason = None, reason
                 yield file

@@ -7,6 +7,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 from builders import environment
+from published_schemas import SCHEMAS
 from sessions import a_session
 
 from fastinstall.apply.eta import (
@@ -30,7 +31,6 @@ from fastinstall.plan.plan import Plan
 from fastinstall.steps.build import Build
 from fastinstall.steps.prove import Prove
 from fastinstall.steps.swap import Swap
-from fastinstall.verbs.schemas import SCHEMAS
 
 BUILD = Build(
     recipe="pillow-merged",

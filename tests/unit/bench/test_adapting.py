@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.bench.catalogue import Adapter, adapter_named, all_adapters
-from fastinstall.core.errors import UsageError
+from fastinstall.bench.catalogue import Adapter, all_adapters
 
 FORMATS = {"JPEG", "PNG", "WEBP", "BMP", "TIFF", "PPM", "GIF", "JPEG2000", "AVIF"}
 OLDEST = (3, 8)
@@ -92,13 +91,3 @@ def test_what_takes_gigabytes_is_not_brought(adapter: Adapter) -> None:
 def test_what_may_be_a_source_distribution_is_a_requirement(adapter: Adapter) -> None:
     names = {re.split(r"[^A-Za-z0-9.-]", each)[0].lower() for each in adapter.brings}
     assert set(adapter.sdists) <= names
-
-
-def test_an_adapter_is_found_by_its_name() -> None:
-    assert adapter_named("opencv-area").modules == ("numpy", "cv2")
-
-
-def test_an_unknown_name_is_answered_with_those_that_there_are() -> None:
-    with pytest.raises(UsageError, match="no way of loading called 'opencv'") as caught:
-        adapter_named("opencv")
-    assert "opencv-area" in str(caught.value.hint)

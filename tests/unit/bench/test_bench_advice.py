@@ -242,13 +242,6 @@ def test_the_caveat_of_a_store_is_told() -> None:
     assert "one file, which one process may write; it takes 2.0 GB" in told.finding.remedy.text
 
 
-def test_a_store_of_finished_arrays_is_not_recommended() -> None:
-    known = AdviceSurroundings(finished=frozenset({"raw"}))
-    told = advice(baseline(), result("raw", 900.0, **{**STORE, "storage": "raw"}), surroundings=known)
-    assert told[1].finding.message == "Raw; only where every epoch may see the same cut of every image"
-    assert recommended(told) == []
-
-
 def test_of_generated_images_nobody_needs_the_space() -> None:
     told = advice(baseline(), result("lmdb", 1.9, **STORE), workload=replace(WORKLOAD, generated=True))
     assert told[0].finding.remedy is not None

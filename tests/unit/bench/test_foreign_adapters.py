@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 from extension_package import ADAPTER, make_distribution
+from known_adapters import adapter_named
 
-from fastinstall.bench.catalogue import adapter_named, adapter_problems, all_adapters
+from fastinstall.bench.catalogue import adapter_problems, all_adapters
 
 
 @pytest.fixture

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from known_adapters import adapter_named
 
 from fastinstall.bench import _stores, adapters, catalogue
 from fastinstall.bench._stores import preparing
 from fastinstall.bench.adoption import render_code
 from fastinstall.bench.candidates import Materials, make_candidate_runs
-from fastinstall.bench.catalogue import adapter_named, kind_named
+from fastinstall.bench.catalogue import kind_named
 from fastinstall.bench.effort import sort_by_promise
 from fastinstall.bench.materials import list_known_candidates
 from fastinstall.bench.report import ImagePipeline
@@ -33,7 +34,6 @@ FORMATS = ("JPEG",)
 ALIASED = False
 SCALES = True
 PRIORITY = 5
-IMREAD_BENCHMARK = "acme"
 CODE = "acme.decode(data)"
 LOADER = "def load(path):\\n    return path, SHORTER, CROP, FILTER\\n"
 versions = pillow.versions
@@ -52,7 +52,6 @@ CAVEAT = "it has one door"
 MODULES = ("shelf",)
 BRINGS = ("shelf",)
 IN_FILES = False
-DECODED = False
 SETTINGS = ("shorter",)
 PRIORITY = 45
 
@@ -124,5 +123,4 @@ def test_the_room_that_a_store_takes_is_told_before() -> None:
 
 
 def test_results_of_a_decoder_go_to_those_who_compare_decoders() -> None:
-    assert adapter_named("acme-raw").imread_benchmark == "acme"
     assert adapter_named("acme-raw").sdists == ("acme",)

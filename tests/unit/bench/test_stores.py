@@ -11,7 +11,7 @@ from fastinstall.bench._stores import tfrecord, webdataset
 from fastinstall.bench.adoption import render_script
 from fastinstall.bench.catalogue import all_kinds, kind_named
 from fastinstall.bench.report import ImagePipeline
-from fastinstall.bench.temporary_store import StoreBounds, bounds_of, estimate_store, store_at
+from fastinstall.bench.temporary_store import StoreBounds, bounds_of, estimate_store
 from fastinstall.core.errors import UsageError
 
 
@@ -33,7 +33,6 @@ LARGE = StoreBounds(most_bytes=1 << 40)
     ("kind", "least", "most"),
     [
         ("bmp", 36_000_054, 36_100_000),
-        ("raw", 150_528, 250_000),
         ("resized", 256 * 341 * 3, 450_000),
         ("lmdb", 4_004_096, 4_100_000),
         ("webdataset", 4_001_000, 4_100_000),
@@ -65,7 +64,7 @@ def test_a_bound_between_small_and_large_images_is_kept() -> None:
 def test_only_kinds_with_room_fit() -> None:
     bounds = StoreBounds(most_bytes=1_000_000)
     fitting = [each.name for each in all_kinds() if estimate_store(each, [PHOTO], ImagePipeline(), bounds).indexes]
-    assert fitting == ["resized", "raw"]
+    assert fitting == ["resized"]
 
 
 def test_a_store_takes_at_most_a_gibibyte_and_a_tenth_of_what_is_free(tmp_path: Path) -> None:
@@ -96,15 +95,6 @@ def test_a_script_stands_by_itself_and_holds_the_pipeline(name: str) -> None:
     assert {"main", "make", "Reader"} <= set(names)
     assert "noqa" not in text
     assert "python prepare.py IMAGES OUT" in (ast.get_docstring(tree) or "")
-
-
-def test_only_what_a_script_has_made_is_taken_for_a_store(tmp_path: Path) -> None:
-    for text in ("", "[]", "{}", '{"kind": 1}', '{"kind": "tar"}', '{"kind": "resized"}'):
-        (tmp_path / "prepared.json").write_text(text)
-        assert store_at(tmp_path) is None
-    assert store_at(tmp_path / "gone") is None
-    (tmp_path / "prepared.json").write_text('{"kind": "lmdb"}')
-    assert store_at(tmp_path) is not None
 
 
 def test_checksums_are_those_of_the_standard() -> None:

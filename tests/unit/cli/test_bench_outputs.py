@@ -55,29 +55,12 @@ def test_one_file_for_two_results_is_refused(tmp_path: Path) -> None:
         _outputs("--csv", f"{tmp_path}/a", "--html", f"{tmp_path}/a")
 
 
-@pytest.mark.parametrize("written", ["pillow-perf", "pillow-perf=", "other=x", "=x"])
-def test_an_export_without_form_or_path_is_refused(written: str) -> None:
-    with pytest.raises(UsageError, match="expected FORMAT=PATH"):
-        _outputs("--export", written)
-
-
-def test_an_export_of_the_half_that_is_not_measured_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="--only loading leaves out"):
-        _outputs("--only", "loading", "--export", f"pillow-perf={tmp_path}/x")
-
-
-def test_an_export_into_a_file_that_is_no_directory_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(UsageError, match="no directory"):
-        _outputs("--export", f"imread-benchmark={tmp_path}/file/below")
-
-
 def test_everything_that_was_asked_for_is_written_and_told(tmp_path: Path) -> None:
     told: list[str] = []
-    wanted = ("--csv", f"{tmp_path}/a.csv", "--html", f"{tmp_path}/a.html", "--export", f"pillow-perf={tmp_path}/p.txt")
+    wanted = ("--csv", f"{tmp_path}/a.csv", "--html", f"{tmp_path}/a.html")
     write_outputs(whole_report(), _outputs(*wanted), told.append)
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["a.csv", "a.html", "p.txt"]
-    assert len(told) == 3
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["a.csv", "a.html"]
+    assert len(told) == 2
     assert (tmp_path / "a.csv").read_bytes().startswith(b"workload,section,name,metric,")
     assert (tmp_path / "a.html").read_text().startswith("<!DOCTYPE html>")
 

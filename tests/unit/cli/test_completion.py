@@ -10,7 +10,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 from argcomplete.completers import BaseCompleter, DirectoriesCompleter, FilesCompleter
+from published_schemas import SCHEMAS
 
+from fastinstall.cli.commands.completion import Shell
 from fastinstall.cli.completion import (
     EnvironmentsCompleter,
     FollowingCompleter,
@@ -23,7 +25,6 @@ from fastinstall.cli.main import main
 from fastinstall.cli.options import read_request
 from fastinstall.cli.parser import build_parser, parse, verbs_of
 from fastinstall.core.errors import ExitCode
-from fastinstall.verbs.schemas import SCHEMAS, Shell
 
 SHELLS = tuple(Shell)
 NEEDED = {"apply": ("plan.json",), "build": ("-o", "wheels"), "guard": ("status",), "recipes": ("list",)}

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from published_schemas import SCHEMAS
 
 from fastinstall.cli.main import main
 from fastinstall.core.errors import ExitCode
-from fastinstall.verbs.schemas import SCHEMAS
 
 Told = pytest.CaptureFixture[str]
 

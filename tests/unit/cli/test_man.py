@@ -2,10 +2,11 @@
 
 import re
 
+from render_command_line import render_man
+
 from fastinstall import __version__
 from fastinstall.cli.help import groups_of
 from fastinstall.cli.parser import build_parser, verbs_of
-from fastinstall.cli.reference import render_man
 from fastinstall.core.errors import ExitCode
 
 PAGE = render_man()

@@ -1,4 +1,4 @@
-"""`plan --format sh|dockerfile`: what is refused before anything is asked of an index, with what to do instead."""
+"""`plan --format dockerfile`: what is refused before anything is asked of an index, with what to do instead."""
 
 from pathlib import Path
 
@@ -21,16 +21,17 @@ def _somebody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "said", "hint"),
     [
-        (("--format", "sh", "--json"), 2, "--json and --format sh exclude each other", "--format json"),
-        (("--format", "sh", "--link", "env"), 5, "--link env", "leave it out"),
+        (("--format", "sh"), 2, "argument --format: invalid choice: 'sh'", "fastinstall plan --help"),
+        (("--format", "dockerfile", "--json"), 2, "--json and --format dockerfile exclude each other", "--format json"),
+        (("--format", "dockerfile", "--link", "env"), 5, "--link env", "leave it out"),
         (("--format", "dockerfile", "--engine", "conda"), 5, "conda packages", "--format conda"),
         (("--format", "dockerfile", "--new-env", "env"), 2, "has to be absolute", "/opt/fast-env"),
-        (("--format", "dockerfile", "--new-env", "/it's"), 2, "cannot stand in a dockerfile", "a plain path"),
+        (("--format", "dockerfile", "--new-env", "/it's"), 2, "cannot stand in a Dockerfile", "a plain path"),
         (("--format", "dockerfile", "--level", "native"), 5, "--level native", "--levels x86-64-v2,x86-64-v3"),
         (("--format", "dockerfile", "--require", "nothing"), 2, "--require nothing", "known:"),
         (("--format", "dockerfile", "--python", "python3.9"), 5, "3.11 or later", "fastinstall build"),
-        (("--format", "sh", "--offline"), 5, "--offline without --wheelhouse", "--with-tool"),
-        (("--format", "sh", "--wheelhouse", "."), 5, "no wheel of pillow-merged for Python 3.12", "build -o"),
+        (("--format", "dockerfile", "--offline"), 5, "--offline without --wheelhouse", "--with-tool"),
+        (("--format", "dockerfile", "--wheelhouse", "."), 5, "no wheel of pillow-merged for Python 3.12", "build -o"),
     ],
 )
 def test_it_is_refused_with_a_way_out(

@@ -4,12 +4,12 @@ import dataclasses
 from functools import partial
 
 import pytest
+from published_schemas import SCHEMAS
+from render_command_line import DOCUMENTS, REMEDIES, render_exit_codes, render_settings
+from render_documents import render_documents
 
 from fastinstall.cli.options import REQUEST_OPTIONS
-from fastinstall.cli.reference import DOCUMENTS, REMEDIES, render_exit_codes, render_settings
-from fastinstall.cli.reference_documents import render_documents
 from fastinstall.core.errors import ExitCode
-from fastinstall.verbs.schemas import SCHEMAS
 
 
 def test_every_exit_code_says_what_to_do() -> None:

@@ -10,8 +10,8 @@ import pytest
 from builders import empty_facts, environment, healthy_facts, minimal_facts, receipt, recipe, stock_facts
 from check_conda import conda_facts, ours_in_conda_facts, ours_in_conda_receipt
 from pasted import assert_can_be_pasted
+from render_documents import check_page, render_reference
 
-from fastinstall.cli.reference_documents import check_page, render_reference
 from fastinstall.doctor import registry
 from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.registry import check_names, load_check, run_checks, verifying_checks

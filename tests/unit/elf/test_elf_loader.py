@@ -154,6 +154,12 @@ def test_a_damaged_library_ends_the_search_as_it_ends_the_loaders(tmp_path: Path
     assert library.problem == f"{damaged}: empty file"
 
 
+def test_for_a_program_on_musl_nothing_is_resolved(tmp_path: Path) -> None:
+    core = Elf(needed=("liba.so", "libc.musl-x86_64.so.1")).write(tmp_path / "core.so")
+    python = Elf(interpreter="/lib/ld-musl-x86_64.so.1").write(tmp_path / "python")
+    assert resolve_libraries(core, main=python) == ()
+
+
 @pytest.mark.parametrize("old_format_first", [False, True])
 def test_the_cache_is_asked_last_and_by_level(tmp_path: Path, *, old_format_first: bool) -> None:
     plain = LIBRARY.write(tmp_path / "system" / "liba.so")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from elf_writer import Elf
-from loader_target import MUSL, Target, program
+from loader_target import Target, program
 
 from fastinstall.elf.loader.simulated_process import SimulatedProcess
 from fastinstall.elf.lookup import Reference
@@ -78,13 +78,6 @@ def test_a_file_without_versions_serves_every_reference(target: Target) -> None:
     target.write("/lib64/liba.so", library("liba.so", "f@@JPEG_62"))
     target.write("/lib64/libb.so", library("libb.so", "f"))
     assert bound(target.start(), "f", "JPEG_62") == "/lib64/libb.so"
-
-
-def test_musl_does_not_look_at_versions(target: Target) -> None:
-    target.write(MUSL, Elf())
-    target.write("/lib/liba.so", library("liba.so", "f@@JPEG_62"))
-    target.write("/lib/libb.so", library("libb.so", "f@@JPEG_80"))
-    assert bound(target.start(program(interpreter=MUSL)), "f", "JPEG_62") == "/lib/libb.so"
 
 
 def test_several_references_are_bound_as_each_would_be(target: Target) -> None:

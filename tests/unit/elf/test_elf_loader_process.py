@@ -193,6 +193,13 @@ def test_without_a_program_libraries_open_too(target: Target) -> None:
     assert process.open("/opt/core.so").file is not None
 
 
+def test_of_a_program_on_musl_nothing_is_told_but_that(target: Target) -> None:
+    process = target.start(program("libc.musl-x86_64.so.1", "liba.so", interpreter="/lib/ld-musl-x86_64.so.1"))
+    assert process.problem == "/bin/host is begun by musl's loader, and only glibc's is simulated"
+    assert not process.is_simulated
+    assert (process.files, process.missing) == ([], [])
+
+
 def test_a_program_is_not_opened_as_a_library(target: Target) -> None:
     opened = target.start().open("/bin/host")
     assert opened.missing[0].problem == "/bin/host: a program cannot be opened as a library"

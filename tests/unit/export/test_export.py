@@ -1,6 +1,5 @@
-"""What can be carried to another machine, and what cannot; what a Dockerfile and a script say of it."""
+"""What can be carried to another machine, and what cannot; what a Dockerfile says of it."""
 
-import shlex
 from dataclasses import replace
 from pathlib import PurePath
 
@@ -8,9 +7,8 @@ import pytest
 
 from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.core.surroundings import recipes_directory
-from fastinstall.export.dockerfile import dockerfile, script
+from fastinstall.export.dockerfile import dockerfile
 from fastinstall.export.plan_elsewhere import (
-    ExportFormat,
     PlanExport,
     Tool,
     Wheelhouse,
@@ -43,7 +41,7 @@ EXPORT = PlanExport(
     packages=("gcc", "libjpeg-dev"),
     wheelhouse=None,
     tool=Tool(requirement="fastinstall==1.0", pins=("packaging==26.3", "rich==15.0.0")),
-    command="fastinstall plan --format sh",
+    command="fastinstall plan --format dockerfile",
 )
 
 
@@ -71,31 +69,20 @@ def test_levels_that_were_named_stay(wish: Request) -> None:
 )
 def test_what_is_tied_to_one_machine_is_refused_with_a_way_out(wish: Request, said: str) -> None:
     with pytest.raises(RefusedError, match=said) as caught:
-        refuse_unportable(wish, ExportFormat.DOCKERFILE)
+        refuse_unportable(wish)
     assert caught.value.hint
-
-
-def test_a_script_may_build_for_the_machine_that_runs_it() -> None:
-    refuse_unportable(Request(level="native"), ExportFormat.SH)
 
 
 @pytest.mark.parametrize("path", ["relative", "/a b", "/opt/it's", "/a\nRUN evil", "/a$HOME", "/a\\"])
 def test_a_dockerfile_takes_plain_absolute_paths_alone(path: str) -> None:
     with pytest.raises(UsageError):
-        refuse_place(PurePath(path), ExportFormat.DOCKERFILE)
-
-
-def test_a_script_takes_every_path_that_can_be_printed() -> None:
-    refuse_place(PurePath("/opt/it's here"), ExportFormat.SH)
-    with pytest.raises(UsageError, match="cannot stand in a sh"):
-        refuse_place(PurePath("/a\nrm -r /"), ExportFormat.SH)
+        refuse_place(PurePath(path))
 
 
 def test_the_one_python_of_an_image_has_to_run_the_tool() -> None:
-    refuse_python("3.9", ExportFormat.SH)
-    refuse_python("3.11", ExportFormat.DOCKERFILE)
+    refuse_python("3.11")
     with pytest.raises(RefusedError, match=r"3\.11 or later"):
-        refuse_python("3.9", ExportFormat.DOCKERFILE)
+        refuse_python("3.9")
 
 
 def test_a_risk_that_nobody_could_accept_there_is_refused_here() -> None:
@@ -147,11 +134,3 @@ def test_what_is_vulnerable_as_allowed_does_not_fail_the_image() -> None:
     text = dockerfile(replace(EXPORT, wish=replace(EXPORT.wish, allow=(Risk.VULNERABLE,))))
     assert "doctor --quiet --fail-on warning" in dockerfile(EXPORT)
     assert "doctor --quiet --fail-on warning" not in text
-
-
-def test_words_of_a_script_are_quoted() -> None:
-    text = script(replace(EXPORT, prefix=PurePath("/opt/it's here"), wheelhouse=WHEELHOUSE))
-    line = next(line for line in text.splitlines() if line.startswith("prefix="))
-    assert shlex.split(line.partition(":-")[2].removesuffix("}")) == ["/opt/it's here"]
-    assert 'set -- --offline --wheelhouse "$wheelhouse" --version 13.0.0 --levels x86-64-v2,x86-64-v3' in text
-    assert "wheelhouse=${FASTINSTALL_WHEELHOUSE:-'/srv/wheel house'}" in text

@@ -7,11 +7,11 @@ from typing import Any
 
 import jsonschema
 import pytest
+from published_schemas import SCHEMAS
 
 from fastinstall.core.values import document, encode
 from fastinstall.lockcheck.files import check_locks
 from fastinstall.lockcheck.verdict import LockKind, kind_of
-from fastinstall.verbs.schemas import SCHEMAS
 
 CASES = Path(__file__).parents[2] / "cases" / "locks"
 EXPECTATIONS = sorted(CASES.glob("*/expected.json"))

@@ -7,12 +7,12 @@ from pathlib import Path, PurePath
 
 import jsonschema
 import pytest
+from published_schemas import SCHEMAS
 from sessions import a_session
 
 from fastinstall.model.request import Request, Risk
 from fastinstall.verbs import answers
 from fastinstall.verbs.answers import Answers
-from fastinstall.verbs.schemas import SCHEMAS
 
 BEFORE = Request(jobs=2)
 AFTER = Request(jobs=2, level="x86-64-v2", allow=(Risk.VULNERABLE,))

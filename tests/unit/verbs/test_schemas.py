@@ -4,9 +4,9 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from published_schemas import SCHEMAS
 
 from fastinstall.core.surroundings import recipes_directory
-from fastinstall.verbs.schemas import SCHEMAS
 
 
 def _as_json(file: Path) -> object:

@@ -3,7 +3,7 @@
 Recipes and documents come from their dataclasses. The page of a check is its docstring: title, a blank line, what it
 finds (each status), and two parts behind these lines alone: "Why it matters:" and "How to fix it:".
 
-Nothing is written here; `docs/reference/write_reference.py` does that.
+Nothing is written here; `write_reference.py` does that.
 """
 
 import dataclasses
@@ -18,10 +18,11 @@ from functools import partial
 from pathlib import PurePath
 from typing import cast
 
+from published_schemas import SCHEMAS
+
 from fastinstall.core.values import encode, published_name
 from fastinstall.doctor.registry import Check, check_names, load_check
 from fastinstall.model.recipe import AdvisoryList, Recipe
-from fastinstall.verbs.schemas import SCHEMAS
 
 _HEAD = """\
 # Recipes

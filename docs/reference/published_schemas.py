@@ -1,18 +1,17 @@
 """The JSON Schemas published in docs/reference/schemas/, derived from the dataclasses themselves.
 
-Among them is the document of `completion --json`, which is defined here. Nothing is written here;
-`docs/reference/write_reference.py` does that.
+Nothing is written here; `write_reference.py` does that.
 """
 
 from collections.abc import Callable
-from enum import StrEnum
 from functools import partial
 from typing import Any
 
 from fastinstall.apply.eta import Durations
 from fastinstall.bench.report import BenchReport
+from fastinstall.cli.commands.completion import Completion
 from fastinstall.cmerge.documents import MergeReport
-from fastinstall.core.values import dump, immutable, json_schema
+from fastinstall.core.values import dump, json_schema
 from fastinstall.fleet.fleet import Fleet
 from fastinstall.fleet.reports import Collected
 from fastinstall.guard.status import Guards
@@ -26,28 +25,6 @@ from fastinstall.model.recipe import AdvisoryList, Recipe
 from fastinstall.plan.plan import Plan
 from fastinstall.proof.cases import Proof
 from fastinstall.verbs.answers import Answers
-
-
-class Shell(StrEnum):
-    """A shell that has a script."""
-
-    BASH = "bash"
-    ZSH = "zsh"
-    FISH = "fish"
-
-
-@immutable
-class Completion:
-    """A script for a shell to read.
-
-    Attributes:
-        shell: which one.
-        script: the whole of it.
-    """
-
-    shell: Shell
-    script: str
-
 
 SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "recipe": partial(json_schema, Recipe),

@@ -3,7 +3,7 @@
 The sources are the parser, the options, the examples and the errors. The man page bears a version and no date, so that
 the same source gives the same page. Source: man(7), groff_man(7).
 
-Nothing is written here; `docs/reference/write_reference.py` does that.
+Nothing is written here; `write_reference.py` does that.
 """
 
 import argparse
@@ -11,16 +11,17 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
+from published_schemas import SCHEMAS
+from render_documents import table
+
 from fastinstall import __version__
 from fastinstall.cli.help import EXAMPLES, Example, format_argument, groups_of, usage, verb_of
 from fastinstall.cli.options import REQUEST_OPTIONS, Option, variable_of
 from fastinstall.cli.parser import build_parser, verbs_of
-from fastinstall.cli.reference_documents import table
 from fastinstall.core.errors import ExitCode
 from fastinstall.core.messages import listing
 from fastinstall.core.values import encode
 from fastinstall.model.request import Request
-from fastinstall.verbs.schemas import SCHEMAS
 
 EXIT_CODES: dict[ExitCode, str] = {
     ExitCode.OK: "done, healthy, or nothing to do",
@@ -72,8 +73,6 @@ VARIABLES: dict[str, str] = {
     "project of that tool, where it is not on PATH",
     "FASTINSTALL_HOME": "`bootstrap.sh`: where the tool's private environment goes",
     "FASTINSTALL_BOOTSTRAP_PYTHON": "`bootstrap.sh`: the interpreter that makes it (3.11 or later)",
-    "FASTINSTALL_PYTHON`, `FASTINSTALL_REQUIREMENT`, `FASTINSTALL_TOOL_HOME": "in scripts of `plan --format "
-    "sh`: the Python that an environment is made of, the tool as pip takes it, and where the tool goes",
     "VIRTUAL_ENV`, `CONDA_PREFIX": "the active environment, where no flag names one",
     "CI": "if set, nothing is ever asked",
     "NO_COLOR`, `FORCE_COLOR": "no colours; colours without a terminal",
