@@ -10,8 +10,8 @@ from pathlib import Path
 from fastinstall.apply.carry_out import make_execution_context, request_previous_version
 from fastinstall.apply.proven_wheel import ProofContext, fetch_inputs, make_proven_wheel
 from fastinstall.cmerge.documents import MergeReport
-from fastinstall.conda.engines.choose import microarchitectures
-from fastinstall.conda.package import pack_guard, pack_stack, publish, write_index
+from fastinstall.conda.engines.choose import find_microarchitectures
+from fastinstall.conda.package import pack_guard, pack_stack, publish_package, write_index
 from fastinstall.core import files
 from fastinstall.core.errors import UnprovenError, UsageError
 from fastinstall.core.events import Noted, Started
@@ -96,7 +96,7 @@ def build_channel(session: Session, target: NamedTarget, wish: Request, director
         RefusedError: the extra "conda" is not installed.
     """
     require_writable(directory)
-    known = microarchitectures(level.name for level in recipe_named(session, wish.recipe).levels)
+    known = find_microarchitectures(level.name for level in recipe_named(session, wish.recipe).levels)
     made = build_proven_wheel(session, target, wish)
     facts = _observe_facts(session, wish, made.interpreter)
     session.emit(Started(stage="package", message=f"making conda packages of {made.result.wheel.name}"))
@@ -107,7 +107,7 @@ def build_channel(session: Session, target: NamedTarget, wish: Request, director
         return pack_stack(made.result.wheel, planned, made.interpreter, place)
 
     try:
-        package = publish(pack, directory)
+        package = publish_package(pack, directory)
         guard = pack_guard(plan_guard_package(package, made.interpreter.prefix), directory) if wish.guard else None
         write_index(directory)
     except OSError as error:

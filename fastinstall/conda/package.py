@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from fastinstall import __version__
-from fastinstall.conda.engines.choose import extra_missing
+from fastinstall.conda.engines.choose import make_missing_extra_error
 from fastinstall.core import files, foreign, process
 from fastinstall.core.errors import FailedError
 from fastinstall.core.messages import quote
@@ -68,14 +68,14 @@ def pack_stack(wheel: Path, package: CondaPackage, interpreter: Interpreter, cha
         RefusedError: conda-package-streaming is not installed.
     """
     with files.temporary_directory("package") as root:
-        metadata = tree_of(wheel, interpreter, root)
+        metadata = lay_out_wheel(wheel, interpreter, root)
         headers = HeaderParser().parsestr(foreign.read_text(metadata / "METADATA"))
         _require_planned(wheel, headers, package)
         tags = tags_of(metadata.parent)
         if tags.abi != interpreter.abi:
             raise FailedError(f"{wheel.name}: it is for {tags.abi}, and the target's Python is {interpreter.abi}")
-        final = replace(package, depends=_depends(package, tags.platforms))
-        return write_archive(final, members_of(root), _about(wheel, headers), channel)
+        final = replace(package, depends=_list_dependencies(package, tags.platforms))
+        return write_archive(final, read_members(root), _make_about(wheel, headers), channel)
 
 
 def pack_guard(package: CondaPackage, channel: Path) -> CondaPackage:
@@ -98,12 +98,12 @@ def pack_guard(package: CondaPackage, channel: Path) -> CondaPackage:
         ]
     )
     digest = hashlib.sha256(content.encode()).hexdigest()[:7]
-    number = _number_of(package, digest, channel)
+    number = _choose_guard_number(package, digest, channel)
     final = replace(package, build=f"h{digest}_{number}", build_number=number)
-    return write_archive(final, members, {**_GUARD_ABOUT, **_made_by()}, channel)
+    return write_archive(final, members, {**_GUARD_ABOUT, **_make_origin()}, channel)
 
 
-def _number_of(package: CondaPackage, digest: str, channel: Path) -> int:
+def _choose_guard_number(package: CondaPackage, digest: str, channel: Path) -> int:
     """The number that it has in the channel already, else the next one."""
     there = {
         int(number): content
@@ -122,7 +122,7 @@ def _require_planned(wheel: Path, headers: Message, package: CondaPackage) -> No
         raise FailedError(f"{wheel.name} is {name} {public}, and {package.dist} was planned")
 
 
-def _depends(package: CondaPackage, platforms: tuple[str, ...]) -> tuple[str, ...]:
+def _list_dependencies(package: CondaPackage, platforms: tuple[str, ...]) -> tuple[str, ...]:
     """What was planned, with the glibc of the platform tags: they are what the finished wheel was certified for."""
     version = find_required_glibc(" ".join(platforms))
     if version is None:
@@ -131,7 +131,7 @@ def _depends(package: CondaPackage, platforms: tuple[str, ...]) -> tuple[str, ..
     return (*others, glibc_spec(version))
 
 
-def _about(wheel: Path, headers: Message) -> dict[str, Any]:
+def _make_about(wheel: Path, headers: Message) -> dict[str, Any]:
     """Licence and summary as the wheel has them, and what the package was made of."""
     urls = dict(str(line).split(", ", 1) for line in headers.get_all("Project-URL") or () if ", " in str(line))
     told = {
@@ -143,10 +143,10 @@ def _about(wheel: Path, headers: Message) -> dict[str, Any]:
     }
     known = {name: str(value) for name, value in told.items() if value}
     wheel_of = {"filename": wheel.name, "sha256": files.sha256(wheel), "version": str(headers["Version"])}
-    return {**known, **_made_by(), "extra": {"fastinstall": {"version": __version__, "wheel": wheel_of}}}
+    return {**known, **_make_origin(), "extra": {"fastinstall": {"version": __version__, "wheel": wheel_of}}}
 
 
-def _made_by() -> dict[str, Any]:
+def _make_origin() -> dict[str, Any]:
     return {"tags": ["fastinstall"], "extra": {"fastinstall": {"version": __version__}}}
 
 
@@ -188,7 +188,7 @@ def write_archive(
         RefusedError: conda-package-streaming is not installed.
     """
     target = channel / package.subdir / f"{package.dist}.conda"
-    everything = {**members, **_information(package, members, about)}
+    everything = {**members, **_make_information(package, members, about)}
     with files.temporary_directory("conda") as space:
         files.write_bytes(target, _strip_date(_pack_members(package.dist, everything, space)))
     url, sha256 = target.absolute().as_uri(), files.sha256(target)
@@ -199,7 +199,7 @@ def _pack_members(stem: str, members: Mapping[str, CondaPackageFile], space: Pat
     try:
         from conda_package_streaming.create import conda_builder  # noqa: PLC0415 (of the extra "conda")
     except ImportError as error:
-        raise extra_missing("conda-package-streaming") from error
+        raise make_missing_extra_error("conda-package-streaming") from error
     with conda_builder(stem, space, compression_level=_LEVEL) as archive:
         for path, member in sorted(members.items()):
             entry = tarfile.TarInfo(path)
@@ -217,12 +217,12 @@ def _strip_date(archive: Path) -> bytes:
     return content.getvalue()
 
 
-def _information(
+def _make_information(
     package: CondaPackage, members: Mapping[str, CondaPackageFile], about: Mapping[str, Any]
 ) -> dict[str, CondaPackageFile]:
-    paths = [_path(path, member.content) for path, member in sorted(members.items())]
+    paths = [_make_path_entry(path, member.content) for path, member in sorted(members.items())]
     documents = {
-        "index": _index(package, str(about.get("license", ""))),
+        "index": _make_index(package, str(about.get("license", ""))),
         "paths": {"paths": paths, "paths_version": 1},
         "about": about,
     }
@@ -233,12 +233,12 @@ def _information(
     return {path: CondaPackageFile(content=text.encode()) for path, text in texts.items()}
 
 
-def _path(path: str, content: bytes) -> dict[str, Any]:
+def _make_path_entry(path: str, content: bytes) -> dict[str, Any]:
     digest = hashlib.sha256(content).hexdigest()
     return {"_path": path, "path_type": "hardlink", "sha256": digest, "size_in_bytes": len(content)}
 
 
-def _index(package: CondaPackage, spdx: str) -> dict[str, Any]:
+def _make_index(package: CondaPackage, spdx: str) -> dict[str, Any]:
     noarch = package.subdir == "noarch"
     kind = {"noarch": "generic"} if noarch else {}
     return {
@@ -263,7 +263,7 @@ def site_packages_of(interpreter: Interpreter) -> str:
     return f"lib/python{minor}{'t' if interpreter.free_threaded else ''}/site-packages"
 
 
-def tree_of(wheel: Path, interpreter: Interpreter, root: Path) -> Path:
+def lay_out_wheel(wheel: Path, interpreter: Interpreter, root: Path) -> Path:
     """Lay a wheel out as an environment has it, with bytecode of the interpreter.
 
     Args:
@@ -285,29 +285,29 @@ def tree_of(wheel: Path, interpreter: Interpreter, root: Path) -> Path:
     _require_relative(site, root)
     for path in site.rglob("*.py"):
         os.utime(path, (MOMENT, MOMENT))
-    _compile(site, interpreter, root)
+    _compile_bytecode(site, interpreter, root)
     files.write_text(metadata / "INSTALLER", "conda\n", durable=False)
     _write_record(site, metadata)
     return metadata
 
 
-def members_of(root: Path) -> dict[str, CondaPackageFile]:
+def read_members(root: Path) -> dict[str, CondaPackageFile]:
     """Every file below a directory, by its path there."""
     return {
         path.relative_to(root).as_posix(): CondaPackageFile(
             content=path.read_bytes(), mode=0o755 if path.stat().st_mode & 0o100 else 0o644
         )
-        for path in _files(root)
+        for path in _list_files(root)
     }
 
 
-def _files(root: Path) -> Iterator[Path]:
+def _list_files(root: Path) -> Iterator[Path]:
     return (path for path in sorted(root.rglob("*")) if path.is_file())
 
 
 def _require_relative(site: Path, root: Path) -> None:
     """Refuse a library that looks for others by an absolute path: it would find another environment's, or none."""
-    for path in (path for path in _files(site) if ".so" in path.suffixes):
+    for path in (path for path in _list_files(site) if ".so" in path.suffixes):
         try:
             dynamic = read_dynamic(path)
         except ElfError as error:
@@ -330,7 +330,7 @@ def _is_inside(place: str, directory: Path, root: Path) -> bool:
     return reached == str(root) or reached.startswith(f"{root}/")
 
 
-def _compile(site: Path, interpreter: Interpreter, root: Path) -> None:
+def _compile_bytecode(site: Path, interpreter: Interpreter, root: Path) -> None:
     """Compile from the prefix, so that the code names its files relative to it; in order, so that the bytes repeat."""
     argv = (str(interpreter.executable), "-I", "-S", "-m", "compileall", "-q", str(site.relative_to(root)))
     process.run(argv, environment=_ALONE, directory=root, timeout=120)
@@ -340,16 +340,16 @@ def _write_record(site: Path, metadata: Path) -> None:
     """RECORD as an installer leaves it: bytecode is named, without a hash."""
     record = metadata / "RECORD"
     rows: list[tuple[str, str, str]] = []
-    for path in _files(site):
+    for path in _list_files(site):
         name = path.relative_to(site).as_posix()
         unhashed = path == record or path.suffix == ".pyc"
-        rows.append((name, "" if unhashed else _digest(path), "" if unhashed else str(path.stat().st_size)))
+        rows.append((name, "" if unhashed else _compute_digest(path), "" if unhashed else str(path.stat().st_size)))
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     files.write_text(record, text.getvalue(), durable=False)
 
 
-def _digest(path: Path) -> str:
+def _compute_digest(path: Path) -> str:
     digest = hashlib.sha256(path.read_bytes()).digest()
     return f"sha256={base64.urlsafe_b64encode(digest).rstrip(b'=').decode()}"
 
@@ -366,12 +366,12 @@ def write_index(channel: Path) -> None:
     """
     for subdir in SUBDIRS:
         directory = channel / subdir
-        found = {kind: _records(directory, suffix) for kind, suffix in _KINDS.items()}
+        found = {kind: _list_records(directory, suffix) for kind, suffix in _KINDS.items()}
         document = {"info": {"subdir": subdir}, **found, "removed": [], "repodata_version": 1}
         files.write_text(directory / "repodata.json", json.dumps(document, indent=1, sort_keys=True) + "\n")
 
 
-def publish(packed: Callable[[int, Path], CondaPackage], channel: Path) -> CondaPackage:
+def publish_package(packed: Callable[[int, Path], CondaPackage], channel: Path) -> CondaPackage:
     """Put a package into a channel under the first number under which nothing else lies there.
 
     Args:
@@ -393,21 +393,21 @@ def publish(packed: Callable[[int, Path], CondaPackage], channel: Path) -> Conda
         return replace(package, channel=channel.absolute().as_uri(), url=target.absolute().as_uri())
 
 
-def _records(directory: Path, suffix: str) -> dict[str, Any]:
-    return {path.name: _record(path) for path in sorted(directory.glob(f"*{suffix}"))}
+def _list_records(directory: Path, suffix: str) -> dict[str, Any]:
+    return {path.name: _make_record(path) for path in sorted(directory.glob(f"*{suffix}"))}
 
 
-def _record(package: Path) -> dict[str, Any]:
+def _make_record(package: Path) -> dict[str, Any]:
     content = package.read_bytes()
     return {
-        **_index_of(package),
+        **_read_index(package),
         "md5": hashlib.md5(content, usedforsecurity=False).hexdigest(),
         "sha256": hashlib.sha256(content).hexdigest(),
         "size": len(content),
     }
 
 
-def _index_of(package: Path) -> dict[str, Any]:
+def _read_index(package: Path) -> dict[str, Any]:
     from conda_package_streaming.package_streaming import stream_conda_info  # noqa: PLC0415 (of the extra "conda")
 
     try:
@@ -417,11 +417,11 @@ def _index_of(package: Path) -> dict[str, Any]:
                 found: dict[str, Any] = json_data(stream.read()) if stream is not None else {}
                 return found
     except Exception as error:
-        raise _unreadable(package, str(error)) from error
-    raise _unreadable(package, "it has no info/index.json")
+        raise _make_unreadable_error(package, str(error)) from error
+    raise _make_unreadable_error(package, "it has no info/index.json")
 
 
-def _unreadable(package: Path, problem: str) -> FailedError:
+def _make_unreadable_error(package: Path, problem: str) -> FailedError:
     return FailedError(
         f"{package}: not a whole conda package: {problem}",
         hint=f"mv {quote(package)} /tmp, and run the same command again",

@@ -48,7 +48,7 @@ class StackStatus:
         return f"conda fastinstall doctor --fix --prefix {quote(self.prefix)}"
 
 
-def foreseen(change: CondaChange, requested: tuple[str, ...], standing: StackStatus) -> tuple[str, ...]:
+def foresee_conda_changes(change: CondaChange, requested: tuple[str, ...], standing: StackStatus) -> tuple[str, ...]:
     """What conda is about to do to the stack.
 
     Args:
@@ -62,10 +62,10 @@ def foreseen(change: CondaChange, requested: tuple[str, ...], standing: StackSta
     coming = next((each for each in change.linked if each.name in PROVIDERS), None)
     going = next((each for each in change.unlinked if each.name in PROVIDERS), None)
     if coming is not None and not is_ours(coming):
-        told = f"will be replaced with {_name_package(coming)}, {_cause(coming, change, requested)}"
-        return (f"{standing.name} in {standing.prefix} {told}", _prevention(coming, requested, standing))
+        told = f"will be replaced with {_name_package(coming)}, {_explain_cause(coming, change, requested)}"
+        return (f"{standing.name} in {standing.prefix} {told}", _explain_prevention(coming, requested, standing))
     if coming is None and going is not None:
-        told = f"will be removed, {_removal(going, requested)}"
+        told = f"will be removed, {_explain_removal(going, requested)}"
         return (f"{standing.name} in {standing.prefix} {told}", f"to have it back later: {standing.repair}")
     return _describe_loosened_guard(change, standing)
 
@@ -96,44 +96,44 @@ def _describe_loosened_guard(change: CondaChange, standing: StackStatus) -> tupl
     if GUARD in going and GUARD not in coming:
         told = f"{GUARD} will be removed from {standing.prefix}: from then on conda may replace {standing.name} unasked"
         return (told, f"a pin does the same: conda fastinstall guard install --pin --prefix {quote(standing.prefix)}")
-    pythons = _minors(change)
+    pythons = _find_python_change(change)
     if pythons:
         told = f"will be left behind: it was built for {pythons[0]}, which becomes {pythons[1]}"
         return (f"{standing.name} in {standing.prefix} {told}", f"afterwards: {standing.repair}")
     return ()
 
 
-def _cause(coming: CondaPackage, change: CondaChange, requested: tuple[str, ...]) -> str:
+def _explain_cause(coming: CondaPackage, change: CondaChange, requested: tuple[str, ...]) -> str:
     asked = [spec for spec in requested if name_of(spec) == coming.name]
     if asked:
         return f"because {asked[0]!r} was asked for"
-    if pythons := _minors(change):
+    if pythons := _find_python_change(change):
         return f"because {pythons[0]} becomes {pythons[1]}"
     names = {name_of(spec) for spec in requested}
     found = [(each, spec) for each in change.linked for spec in each.depends if name_of(spec) == coming.name]
     found.sort(key=lambda pair: (not bounds_of(pair[1]), pair[0].name not in names))
     if not found:
-        return f"although {_nobody(requested)} requires it: the solver took it along"
+        return f"although {_describe_nobody(requested)} requires it: the solver took it along"
     more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-    return f"because of {listing(_dependant(*pair) for pair in found[:_SHOWN])}{more}"
+    return f"because of {listing(_describe_dependant(*pair) for pair in found[:_SHOWN])}{more}"
 
 
-def _nobody(requested: tuple[str, ...]) -> str:
+def _describe_nobody(requested: tuple[str, ...]) -> str:
     return f"nothing in {' '.join(requested)!r}" if requested else "nothing"
 
 
-def _dependant(package: CondaPackage, spec: str) -> str:
+def _describe_dependant(package: CondaPackage, spec: str) -> str:
     return f"{package.name} {package.version}, which requires {' '.join((name_of(spec), bounds_of(spec))).strip()}"
 
 
-def _removal(going: CondaPackage, requested: tuple[str, ...]) -> str:
+def _explain_removal(going: CondaPackage, requested: tuple[str, ...]) -> str:
     asked = [spec for spec in requested if name_of(spec) == going.name]
     if asked:
         return f"because the removal of {asked[0]!r} was asked for"
     return f"because of {' '.join(requested)!r}" if requested else "although nobody asked for it"
 
 
-def _prevention(coming: CondaPackage, requested: tuple[str, ...], standing: StackStatus) -> str:
+def _explain_prevention(coming: CondaPackage, requested: tuple[str, ...], standing: StackStatus) -> str:
     if any(name_of(spec) == coming.name for spec in requested):
         return "to keep it, answer no"
     prefix = quote(standing.prefix)
@@ -142,17 +142,17 @@ def _prevention(coming: CondaPackage, requested: tuple[str, ...], standing: Stac
     return f"to keep it, answer no, and make a conda package of it: conda fastinstall setup --prefix {prefix}"
 
 
-def _minors(change: CondaChange) -> tuple[str, str] | None:
+def _find_python_change(change: CondaChange) -> tuple[str, str] | None:
     """What Python is and what it becomes, where that is another minor version: ("Python 3.11", "Python 3.12")."""
     coming, going = (
         next((each.version for each in side if each.name == "python"), "") for side in (change.linked, change.unlinked)
     )
-    if not coming or not going or _minor(coming) == _minor(going):
+    if not coming or not going or _shorten_to_minor(coming) == _shorten_to_minor(going):
         return None
-    return f"Python {_minor(going)}", f"Python {_minor(coming)}"
+    return f"Python {_shorten_to_minor(going)}", f"Python {_shorten_to_minor(coming)}"
 
 
-def _minor(version: str) -> str:
+def _shorten_to_minor(version: str) -> str:
     return ".".join(version.split(".")[:2])
 
 

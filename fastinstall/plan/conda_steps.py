@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import PurePath
 
-from fastinstall.conda.changes import apply_conda_change, change_reason, find_change_risks
+from fastinstall.conda.changes import apply_conda_change, explain_change, find_change_risks
 from fastinstall.conda.reinstall import list_packages_to_reinstall
 from fastinstall.core.errors import FastinstallError, RefusedError, UsageError
 from fastinstall.core.messages import listing
@@ -148,7 +148,7 @@ def _plan_other_changes(situation: Situation, engine: CondaInstaller) -> tuple[C
     if not others.linked and not others.unlinked:
         return ()
     why = f"--link env needs {listing(missing)}" if missing else "the solver has it so, for the stack to fit in"
-    return (ChangeCondaPackages(engine=engine, change=others, reason=change_reason(others, why)),)
+    return (ChangeCondaPackages(engine=engine, change=others, reason=explain_change(others, why)),)
 
 
 def _plan_packages(situation: Situation, build: Build, engine: CondaInstaller) -> MakeCondaPackages:

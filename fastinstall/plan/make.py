@@ -11,7 +11,7 @@ from functools import cache, partial
 from pathlib import Path
 
 from fastinstall.conda.compiler_prefix import TOOLCHAINS
-from fastinstall.conda.engines.choose import CondaTools, engine_for, microarchitectures
+from fastinstall.conda.engines.choose import CondaTools, find_microarchitectures, open_engine
 from fastinstall.core.errors import FailedError, FastinstallError, RefusedError, UndeterminedError
 from fastinstall.core.events import Started
 from fastinstall.core.messages import listing, quote
@@ -442,7 +442,9 @@ def preview_conda_change(session: Session, situation: Situation) -> Situation:
     chosen = choose_engine_for_plan(situation)
     if chosen is CondaInstaller.PIP:
         return situation
-    known = replace(situation, microarchitectures=microarchitectures(level.name for level in situation.recipe.levels))
+    known = replace(
+        situation, microarchitectures=find_microarchitectures(level.name for level in situation.recipe.levels)
+    )
     request = make_conda_request(known)
     if request is None:
         return known
@@ -462,7 +464,7 @@ def make_engine(session: Session, engine: CondaInstaller, tool: CondaTool | None
     means = CondaTools(
         variables=session.variables, cache=session.own_cache() / "conda", emit=session.emit, offline=offline
     )
-    return engine_for(engine, tool, means)
+    return open_engine(engine, tool, means)
 
 
 def _refuse_silence(request: CondaRequest, preview: CondaChange, conda: Conda, engine: CondaEngine) -> None:

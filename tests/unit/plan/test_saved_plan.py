@@ -166,7 +166,7 @@ def test_every_field_of_a_plan_is_judged_or_named_here_as_one_that_is_not() -> N
         for word in key.replace("[", ".").replace("]", "").split("."):
             holder, last = (holder[int(last) if last.isdigit() else last] if last else holder), word
         holder[int(last) if last.isdigit() else last] = "forged"
-        found = list(importlib.import_module("fastinstall.plan.saved_plan")._differences(forged, anew, ""))
+        found = list(importlib.import_module("fastinstall.plan.saved_plan")._compare_values(forged, anew, ""))
         assert bool(found) is not key.endswith(UNJUDGED), key
         judged += bool(found)
     assert judged > 40
