@@ -66,7 +66,7 @@ class BuiltWheel:
     interpreter: Interpreter
 
 
-def build_wheel_into(session: Session, target: NamedTarget, wish: Request, directory: Path) -> BuildOutcome:
+def build_wheel_into(session: Session, target: NamedTarget, request: Request, directory: Path) -> BuildOutcome:
     """Build, prove what was merged, and put the wheel into `directory`, with its sum and the pages of an index.
 
     Raises:
@@ -76,18 +76,18 @@ def build_wheel_into(session: Session, target: NamedTarget, wish: Request, direc
         DocumentError: the directory's SHA256SUMS cannot be read.
     """
     require_wheelhouse(session, directory)
-    made = build_proven_wheel(session, target, wish)
+    made = build_proven_wheel(session, target, request)
     wheel = publish_wheel(session, made.result.wheel, made.result.sha256, directory)
     return BuildOutcome(result=replace(made.result, wheel=wheel), python=made.interpreter.version)
 
 
-def build_channel(session: Session, target: NamedTarget, wish: Request, directory: Path) -> BuildOutcome:
+def build_channel(session: Session, target: NamedTarget, request: Request, directory: Path) -> BuildOutcome:
     """Build, prove what was merged, and make conda packages of it in a channel; what lies there already stays.
 
     Args:
         session: where variables, caches and directories come from.
         target: whose Python it is for. Of a conda environment, the packages that its Python goes with count.
-        wish: what to build; without a guard, no guard package is made.
+        request: what to build; without a guard, no guard package is made.
         directory: of the channel, which may hold packages.
 
     Raises:
@@ -96,19 +96,19 @@ def build_channel(session: Session, target: NamedTarget, wish: Request, director
         RefusedError: the extra "conda" is not installed.
     """
     require_writable(directory)
-    known = find_microarchitectures(level.name for level in recipe_named(session, wish.recipe).levels)
-    made = build_proven_wheel(session, target, wish)
-    facts = _observe_facts(session, wish, made.interpreter)
+    known = find_microarchitectures(level.name for level in recipe_named(session, request.recipe).levels)
+    made = build_proven_wheel(session, target, request)
+    facts = _observe_facts(session, request, made.interpreter)
     session.emit(Started(stage="package", message=f"making conda packages of {made.result.wheel.name}"))
 
     def pack(number: int, place: Path) -> CondaPackage:
-        libraries = recipe_named(session, wish.recipe).libraries
+        libraries = recipe_named(session, request.recipe).libraries
         planned = plan_stack_package(made.step, facts, known, number=number, libraries=libraries)
         return pack_stack(made.result.wheel, planned, made.interpreter, place)
 
     try:
         package = publish_package(pack, directory)
-        guard = pack_guard(plan_guard_package(package, made.interpreter.prefix), directory) if wish.guard else None
+        guard = pack_guard(plan_guard_package(package, made.interpreter.prefix), directory) if request.guard else None
         write_index(directory)
     except OSError as error:
         raise unwritable(directory, error) from error
@@ -116,13 +116,13 @@ def build_channel(session: Session, target: NamedTarget, wish: Request, director
     return BuildOutcome(result=made.result, python=made.interpreter.version, stack=stack)
 
 
-def _observe_facts(session: Session, wish: Request, interpreter: Interpreter) -> Facts:
+def _observe_facts(session: Session, request: Request, interpreter: Interpreter) -> Facts:
     prefix = Path(interpreter.prefix)
     environment = Environment(prefix=prefix, kind=kind_of_prefix(prefix), python=interpreter.executable)
-    return facts_of(session, environment, ObservationRequest(recipe=recipe_named(session, wish.recipe)))
+    return facts_of(session, environment, ObservationRequest(recipe=recipe_named(session, request.recipe)))
 
 
-def build_proven_wheel(session: Session, target: NamedTarget, wish: Request) -> BuiltWheel:
+def build_proven_wheel(session: Session, target: NamedTarget, request: Request) -> BuiltWheel:
     """Build the wheel of the newest version that proves; it stays in the cache.
 
     Raises:
@@ -131,16 +131,16 @@ def build_proven_wheel(session: Session, target: NamedTarget, wish: Request) -> 
     """
     while True:
         try:
-            return _build_wheel(session, target, wish)
+            return _build_wheel(session, target, request)
         except UnprovenError as error:
-            wish = request_previous_version(session, wish, error)
+            request = request_previous_version(session, request, error)
 
 
-def _build_wheel(session: Session, target: NamedTarget, wish: Request) -> BuiltWheel:
-    plan, interpreter = plan_build(session, target, wish)
+def _build_wheel(session: Session, target: NamedTarget, request: Request) -> BuiltWheel:
+    plan, interpreter = plan_build(session, target, request)
     for note in (*plan.warnings, *(f"risk {hazard.risk}: {hazard.summary}" for hazard in plan.hazards)):
         session.emit(Noted(message=note, warning=True))
-    context = make_execution_context(session, plan, recipe_named(session, wish.recipe))
+    context = make_execution_context(session, plan, recipe_named(session, request.recipe))
     fetched = fetch_inputs(plan.steps, context)
     step = get_required_step(plan.steps, Build)
     proof_context = ProofContext(interpreter=interpreter, cpu=context.cpu, reference=step.chassis)
@@ -172,13 +172,13 @@ class _Labelling:
     directory: Path
 
 
-def build_variants(session: Session, target: NamedTarget, wish: Request, directory: Path) -> BuildOutcome:
+def build_variants(session: Session, target: NamedTarget, request: Request, directory: Path) -> BuildOutcome:
     """Put labelled wheels beside the plain one: the null variant, which carries all levels, and one for each level.
 
     Args:
         session: where variables, caches and directories come from.
         target: whose Python they are for.
-        wish: what to build; its levels become variants.
+        request: what to build; its levels become variants.
         directory: made where it is missing; what lies there already stays.
 
     Raises:
@@ -188,12 +188,12 @@ def build_variants(session: Session, target: NamedTarget, wish: Request, directo
     """
     session.emit(Noted(message=STATUS, warning=True))
     require_wheelhouse(session, directory)
-    whole = build_proven_wheel(session, target, wish)
+    whole = build_proven_wheel(session, target, request)
     levels = whole.step.levels
     if len(levels) == 1:
         message = f"variants tell levels apart, and {whole.result.wheel.name} has only {levels[0]}"
         raise UsageError(message, hint="name several: --levels x86-64-v2,x86-64-v3")
-    alone = replace(wish, level="auto", version=base_version(whole.step.version))
+    alone = replace(request, level="auto", version=base_version(whole.step.version))
     each = [build_proven_wheel(session, target, replace(alone, levels=(level,))) for level in levels]
     plain = publish_wheel(session, whole.result.wheel, whole.result.sha256, directory)
     labelling = _Labelling(session=session, version=whole.step.version, directory=directory)
