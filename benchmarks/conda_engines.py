@@ -22,7 +22,7 @@ sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "tests" / place) for p
 
 import conda_packages  # noqa: E402 (it lies with the tests)
 
-from fastinstall.conda.engines.choose import CondaTools, engine_for  # noqa: E402
+from fastinstall.conda.engines.choose import CondaTools, open_engine  # noqa: E402
 from fastinstall.core.events import ignore  # noqa: E402
 from fastinstall.index.execution import CondaEngine  # noqa: E402
 from fastinstall.model.conda import CondaInstaller, CondaPackage, CondaRequest, CondaTool  # noqa: E402
@@ -55,7 +55,7 @@ class Bench:
         self.conda = str(conda)
         means = CondaTools(variables=self.variables, cache=root / "cache", emit=ignore)
         tool = CondaTool(command=(self.conda,), version="", root=conda.parents[1], solver="classic", found_by="")
-        self.engines = {each: engine_for(each, tool, means) for each in (CondaInstaller.CONDA, CondaInstaller.RATTLER)}
+        self.engines = {each: open_engine(each, tool, means) for each in (CondaInstaller.CONDA, CondaInstaller.RATTLER)}
         channel = root / "channel"
         others(channel)
         self.ours = packages(root / "ours", wheel)

@@ -22,7 +22,7 @@ from glob import escape
 from pathlib import Path
 from typing import Any, TextIO
 
-from fastinstall.conda.swaps import CoreStatus, StackStatus, describe_conda_changes, foresee_change
+from fastinstall.conda.swaps import CoreStatus, StackStatus, describe_conda_changes, foresee_conda_changes
 from fastinstall.core.errors import FastinstallError
 from fastinstall.core.files import sha256
 from fastinstall.doctor.examine import Examination
@@ -128,7 +128,7 @@ def foresee(unlinked: Iterable[object], linked: Iterable[object]) -> str | None:
         return None
 
     change = CondaChange(linked=tuple(map(_make_package, linked)), unlinked=tuple(map(_make_package, unlinked)))
-    warning = foresee_change(change, tuple(_requested), standing)
+    warning = foresee_conda_changes(change, tuple(_requested), standing)
     if not warning:
         return None
     if _is_blocking():

@@ -125,25 +125,25 @@ def carry_out(session: Session, plan: Plan) -> SetupOutcome:
         return outcome
 
 
-def request_previous_version(session: Session, wish: Request, error: UnprovenError) -> Request:
+def request_previous_version(session: Session, request: Request, error: UnprovenError) -> Request:
     """The wish for the newest version before the one that failed; says so.
 
     Raises:
         UnprovenError: the version was named, so no other will do.
     """
-    if wish.version is not None:
+    if request.version is not None:
         raise error
     for line in error.details:
         session.emit(Noted(message=line))
     message = f"{error.message}: {error.version} is not installed; looking for the newest version before it"
     session.emit(Noted(message=message, warning=True))
-    return replace(wish, avoid=(*wish.avoid, error.version))
+    return replace(request, avoid=(*request.avoid, error.version))
 
 
 def _plan_previous_version(session: Session, target: NamedTarget, failed: Plan, error: UnprovenError) -> Plan:
-    wish = request_previous_version(session, failed.wish, error)
+    request = request_previous_version(session, failed.wish, error)
     try:
-        return make_plan(session, target, wish)
+        return make_plan(session, target, request)
     except (RefusedError, UsageError):
         raise error from None  # there is no earlier version: what failed is what has to be told
 

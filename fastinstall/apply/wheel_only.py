@@ -7,8 +7,8 @@ from pathlib import Path
 from fastinstall.apply.carry_out import make_execution_context, request_previous_version
 from fastinstall.apply.proven_wheel import ProofContext, fetch_inputs, make_proven_wheel
 from fastinstall.cmerge.documents import MergeReport
-from fastinstall.conda.engines.choose import microarchitectures
-from fastinstall.conda.package import pack_guard, pack_stack, publish, write_index
+from fastinstall.conda.engines.choose import find_microarchitectures
+from fastinstall.conda.package import pack_guard, pack_stack, publish_package, write_index
 from fastinstall.core.errors import UnprovenError
 from fastinstall.core.events import Noted, Started
 from fastinstall.core.parsing import json_data
@@ -63,7 +63,7 @@ class BuiltWheel:
     interpreter: Interpreter
 
 
-def build_wheel_into(session: Session, target: NamedTarget, wish: Request, directory: Path) -> BuildOutcome:
+def build_wheel_into(session: Session, target: NamedTarget, request: Request, directory: Path) -> BuildOutcome:
     """Build, prove what was merged, and put the wheel into `directory`, with its sum and the pages of an index.
 
     Raises:
@@ -73,18 +73,18 @@ def build_wheel_into(session: Session, target: NamedTarget, wish: Request, direc
         DocumentError: the directory's SHA256SUMS cannot be read.
     """
     require_wheelhouse(session, directory)
-    made = build_proven_wheel(session, target, wish)
+    made = build_proven_wheel(session, target, request)
     wheel = publish_wheel(session, made.result.wheel, made.result.sha256, directory)
     return BuildOutcome(result=replace(made.result, wheel=wheel), python=made.interpreter.version)
 
 
-def build_channel(session: Session, target: NamedTarget, wish: Request, directory: Path) -> BuildOutcome:
+def build_channel(session: Session, target: NamedTarget, request: Request, directory: Path) -> BuildOutcome:
     """Build, prove what was merged, and make conda packages of it in a channel; what lies there already stays.
 
     Args:
         session: where variables, caches and directories come from.
         target: whose Python it is for. Of a conda environment, the packages that its Python goes with count.
-        wish: what to build; without a guard, no guard package is made.
+        request: what to build; without a guard, no guard package is made.
         directory: of the channel, which may hold packages.
 
     Raises:
@@ -93,19 +93,19 @@ def build_channel(session: Session, target: NamedTarget, wish: Request, director
         RefusedError: the extra "conda" is not installed.
     """
     require_writable(directory)
-    known = microarchitectures(level.name for level in recipe_named(session, wish.recipe).levels)
-    made = build_proven_wheel(session, target, wish)
-    facts = _observe_facts(session, wish, made.interpreter)
+    known = find_microarchitectures(level.name for level in recipe_named(session, request.recipe).levels)
+    made = build_proven_wheel(session, target, request)
+    facts = _observe_facts(session, request, made.interpreter)
     session.emit(Started(stage="package", message=f"making conda packages of {made.result.wheel.name}"))
 
     def pack(number: int, place: Path) -> CondaPackage:
-        libraries = recipe_named(session, wish.recipe).libraries
+        libraries = recipe_named(session, request.recipe).libraries
         planned = plan_stack_package(made.step, facts, known, number=number, libraries=libraries)
         return pack_stack(made.result.wheel, planned, made.interpreter, place)
 
     try:
-        package = publish(pack, directory)
-        guard = pack_guard(plan_guard_package(package, made.interpreter.prefix), directory) if wish.guard else None
+        package = publish_package(pack, directory)
+        guard = pack_guard(plan_guard_package(package, made.interpreter.prefix), directory) if request.guard else None
         write_index(directory)
     except OSError as error:
         raise make_unwritable_error(directory, error) from error
@@ -113,13 +113,13 @@ def build_channel(session: Session, target: NamedTarget, wish: Request, director
     return BuildOutcome(result=made.result, python=made.interpreter.version, stack=stack)
 
 
-def _observe_facts(session: Session, wish: Request, interpreter: Interpreter) -> Facts:
+def _observe_facts(session: Session, request: Request, interpreter: Interpreter) -> Facts:
     prefix = Path(interpreter.prefix)
     environment = Environment(prefix=prefix, kind=kind_of_prefix(prefix), python=interpreter.executable)
-    return facts_of(session, environment, ObservationRequest(recipe=recipe_named(session, wish.recipe)))
+    return facts_of(session, environment, ObservationRequest(recipe=recipe_named(session, request.recipe)))
 
 
-def build_proven_wheel(session: Session, target: NamedTarget, wish: Request) -> BuiltWheel:
+def build_proven_wheel(session: Session, target: NamedTarget, request: Request) -> BuiltWheel:
     """Build the wheel of the newest version that proves; it stays in the cache.
 
     Raises:
@@ -128,16 +128,16 @@ def build_proven_wheel(session: Session, target: NamedTarget, wish: Request) -> 
     """
     while True:
         try:
-            return _build_wheel(session, target, wish)
+            return _build_wheel(session, target, request)
         except UnprovenError as error:
-            wish = request_previous_version(session, wish, error)
+            request = request_previous_version(session, request, error)
 
 
-def _build_wheel(session: Session, target: NamedTarget, wish: Request) -> BuiltWheel:
-    plan, interpreter = plan_build(session, target, wish)
+def _build_wheel(session: Session, target: NamedTarget, request: Request) -> BuiltWheel:
+    plan, interpreter = plan_build(session, target, request)
     for note in (*plan.warnings, *(f"risk {hazard.risk}: {hazard.summary}" for hazard in plan.hazards)):
         session.emit(Noted(message=note, warning=True))
-    context = make_execution_context(session, plan, recipe_named(session, wish.recipe))
+    context = make_execution_context(session, plan, recipe_named(session, request.recipe))
     fetched = fetch_inputs(plan.steps, context)
     step = get_required_step(plan.steps, Build)
     proof_context = ProofContext(interpreter=interpreter, cpu=context.cpu, reference=step.chassis)

@@ -59,7 +59,7 @@ def change_conda_packages(
     """
     stretch = describe_external_change(change, engine, prefix)
     expected = _list_expected_files(change, prefix)
-    emit(Started(stage="conda", message=f"{engine.description}: {_sentence(change)}"))
+    emit(Started(stage="conda", message=f"{engine.description}: {_describe_change(change)}"))
     transaction.engage(stretch, lambda: engine.change(prefix, change))
     _refuse_others(expected, prefix)
 
@@ -71,31 +71,35 @@ def describe_external_change(change: CondaChange, engine: CondaEngine, prefix: P
         FailedError: a package that goes is not installed, or its record cannot be read.
     """
     going = tuple(path for package in change.unlinked for path in _list_installed_files(package, prefix))
-    python = _python(change, prefix)
+    python = _find_python_version(change, prefix)
     coming = tuple(
-        path for package in change.linked for path in (*engine.contents(package, python=python), _record(package))
+        path
+        for package in change.linked
+        for path in (*engine.read_contents(package, python=python), _locate_record(package))
     )
-    sharing = _records_that_share({*going, *coming}, change, prefix)
+    sharing = _list_sharing_records({*going, *coming}, change, prefix)
     parked = (f"{path}{_PARKED}" for path in going)
     return ExternalChange(copies=(*going, *sharing), appearing=(*coming, *parked, _MESSAGES), grounds=_CHANGE_REASONS)
 
 
 def _list_installed_files(package: CondaPackage, prefix: Path) -> tuple[str, ...]:
     claimed = tuple(external_changes.claims(prefix, package.record))
-    if not (prefix / _record(package)).is_file():
+    if not (prefix / _locate_record(package)).is_file():
         hint = f"fastinstall plan --prefix {quote(prefix)}"
         raise FailedError(f"{prefix}: {package.dist} is not installed (any more), so it cannot be changed", hint=hint)
     if not claimed and not external_changes.is_readable(prefix, package.record):
-        message = f"{prefix / _record(package)}: cannot be read, so nobody knows which files go with {package.name}"
-        raise FailedError(message, hint=f"python -m json.tool {quote(prefix / _record(package))}")
-    return (*claimed, _record(package))
+        message = (
+            f"{prefix / _locate_record(package)}: cannot be read, so nobody knows which files go with {package.name}"
+        )
+        raise FailedError(message, hint=f"python -m json.tool {quote(prefix / _locate_record(package))}")
+    return (*claimed, _locate_record(package))
 
 
-def _record(package: CondaPackage) -> str:
+def _locate_record(package: CondaPackage) -> str:
     return f"{external_changes.RECORDS}/{package.record}"
 
 
-def _python(change: CondaChange, prefix: Path) -> str:
+def _find_python_version(change: CondaChange, prefix: Path) -> str:
     """The minor version of the Python that is there in the end ("3.11"); empty where there is none."""
     coming = (package.version for package in change.linked if package.name == "python")
     there = (
@@ -105,7 +109,7 @@ def _python(change: CondaChange, prefix: Path) -> str:
     return ".".join(version.split(".")[:2])
 
 
-def _records_that_share(paths: set[str], change: CondaChange, prefix: Path) -> Iterator[str]:
+def _list_sharing_records(paths: set[str], change: CondaChange, prefix: Path) -> Iterator[str]:
     """Records of packages that stay and claim the same files: py-rattler writes those anew."""
     involved = {package.record for package in (*change.linked, *change.unlinked)}
     for name in external_changes.names(prefix):
@@ -126,15 +130,15 @@ def _refuse_others(expected: frozenset[str], prefix: Path) -> None:
     raise FailedError(
         f"{prefix}: the engine did something else than was planned",
         hint=f"see what it would do: fastinstall plan --prefix {quote(prefix)}",
-        details=(*_lines("not there", lacking), *_lines("there, and not planned", strange)),
+        details=(*_list_lines("not there", lacking), *_list_lines("there, and not planned", strange)),
     )
 
 
-def _lines(words: str, names: Iterable[str]) -> Iterator[str]:
+def _list_lines(words: str, names: Iterable[str]) -> Iterator[str]:
     return (f"{words}: {name.removesuffix('.json')}" for name in names)
 
 
-def _sentence(change: CondaChange) -> str:
+def _describe_change(change: CondaChange) -> str:
     """What happens, each package once."""
     coming, going = ({package.dist for package in packages} for packages in (change.linked, change.unlinked))
     parts = (
@@ -182,7 +186,7 @@ class PackageChange:
         return f"{self.name}: {before.version} -> {after.version}"
 
 
-def package_changes(change: CondaChange) -> tuple[PackageChange, ...]:
+def list_package_changes(change: CondaChange) -> tuple[PackageChange, ...]:
     """What becomes of each package, by name."""
     gone = {package.name: package for package in change.unlinked}
     come = {package.name: package for package in change.linked}
@@ -193,7 +197,7 @@ def package_changes(change: CondaChange) -> tuple[PackageChange, ...]:
 
 def find_change_risks(change: CondaChange) -> tuple[PlanRisk, ...]:
     """The named risks of a change: packages that much depends on, any that become older, and any that just go."""
-    changes = package_changes(change)
+    changes = list_package_changes(change)
     protected = [each for each in changes if is_protected(each.name)]
     older = [each for each in changes if each.before and each.after and _is_downgrade(each.before, each.after)]
     gone = [each for each in changes if each.after is None and each not in protected]
@@ -212,9 +216,9 @@ def is_protected(name: str) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in _PROTECTED)
 
 
-def change_reason(change: CondaChange, why: str) -> str:
+def explain_change(change: CondaChange, why: str) -> str:
     """A sentence: why, and what is lost by it."""
-    going = [each.name for each in package_changes(change) if each.after is None]
+    going = [each.name for each in list_package_changes(change) if each.after is None]
     verb = "goes, and nothing takes its place" if len(going) == 1 else "go, and nothing takes their place"
     return f"{why}; {_shorten_words(going)} {verb}" if going else why
 
@@ -264,22 +268,22 @@ def _split_version(version: str) -> tuple[tuple[_Part, ...], ...]:
     """Epoch, version and local version, each as its components."""
     epoch, mark, rest = version.strip().lower().partition("!")
     public, _, local = (rest if mark else epoch).partition("+")
-    return _components(epoch if mark else "0"), _components(public), _components(local)
+    return _split_components(epoch if mark else "0"), _split_components(public), _split_components(local)
 
 
-def _components(text: str) -> tuple[_Part, ...]:
+def _split_components(text: str) -> tuple[_Part, ...]:
     ending = "_" if text.endswith("_") else ""
     words = re.split(r"[._-]", text.rstrip("_"))
     words[-1] += ending
-    return tuple(_part(word) for word in words if word)
+    return tuple(_parse_component(word) for word in words if word)
 
 
-def _part(word: str) -> _Part:
-    atoms = tuple(_atom(found) for found in _ATOMS.findall(word))
+def _parse_component(word: str) -> _Part:
+    atoms = tuple(_parse_atom(found) for found in _ATOMS.findall(word))
     return atoms if atoms and atoms[0][0] == _NUMBER else (_ZERO, *atoms)
 
 
-def _atom(text: str) -> _Atom:
+def _parse_atom(text: str) -> _Atom:
     if text.isdigit():
         return (_NUMBER, int(text), "")
     ranks = {"dev": 0, "post": 3}

@@ -7,7 +7,7 @@ prefix, so it cannot be made elsewhere and moved.
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from fastinstall.conda.engines.choose import CondaTools, engine_for
+from fastinstall.conda.engines.choose import CondaTools, open_engine
 from fastinstall.core import files
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Noted, Started
@@ -35,7 +35,7 @@ class PrivateToolchain:
     variables: Mapping[str, str]
 
 
-def private_toolchain(
+def prepare_private_toolchain(
     packages: tuple[str, ...], channels: tuple[str, ...], context: ExecutionContext
 ) -> PrivateToolchain:
     """Make the prefix, or take the one that was made before.
@@ -49,8 +49,8 @@ def private_toolchain(
         RefusedError: py-rattler is not there, or no packages answer to the plan.
         FailedError: they could not be installed, or there is no compiler among them.
     """
-    means = _means(context)
-    addresses = channel_urls(channels, means.channel_settings(context.cache))
+    means = _make_tools(context)
+    addresses = channel_urls(channels, means.read_channel_settings(context.cache))
     key = digest((tuple(map(public_text, addresses)), packages))  # the same name may be another channel's by now
     prefix = context.cache / TOOLCHAINS / key[:16]
     prefix.parent.mkdir(parents=True, exist_ok=True)
@@ -58,15 +58,15 @@ def private_toolchain(
         if (prefix / _COMPLETE).is_file():
             context.emit(Noted(message=f"the toolchain in {prefix} was made before, and is used again"))
         else:
-            _make(prefix, packages, channels, context)
+            _make_prefix(prefix, packages, channels, context)
     includes = (prefix / "include", *sorted(prefix.glob("include/python3.*")))
     return PrivateToolchain(
         includes=tuple(path for path in includes if path.is_dir()),
-        variables={"CC": str(_compiler(prefix))} if COMPILER in packages else {},
+        variables={"CC": str(_find_compiler(prefix))} if COMPILER in packages else {},
     )
 
 
-def _means(context: ExecutionContext) -> CondaTools:
+def _make_tools(context: ExecutionContext) -> CondaTools:
     return CondaTools(
         variables=context.variables,
         cache=context.cache / "conda",
@@ -75,16 +75,16 @@ def _means(context: ExecutionContext) -> CondaTools:
     )
 
 
-def _make(prefix: Path, packages: tuple[str, ...], channels: tuple[str, ...], context: ExecutionContext) -> None:
-    engine = engine_for(CondaInstaller.RATTLER, None, _means(context))
+def _make_prefix(prefix: Path, packages: tuple[str, ...], channels: tuple[str, ...], context: ExecutionContext) -> None:
+    engine = open_engine(CondaInstaller.RATTLER, None, _make_tools(context))
     context.emit(Started(stage="toolchain", message=f"fetching a toolchain: {', '.join(packages)}"))
     files.discard(prefix)
     engine.create(prefix, packages, channels, offline=context.index.offline)
     files.write_text(prefix / _COMPLETE, "\n".join((*channels, *packages, "")))
 
 
-def _compiler(prefix: Path) -> Path:
-    found = next(_compilers(prefix), None)
+def _find_compiler(prefix: Path) -> Path:
+    found = next(_list_compilers(prefix), None)
     if found is None:
         raise FailedError(
             f"{prefix}: the channel's packages hold no C compiler",
@@ -93,7 +93,7 @@ def _compiler(prefix: Path) -> Path:
     return found
 
 
-def _compilers(prefix: Path) -> Iterator[Path]:
+def _list_compilers(prefix: Path) -> Iterator[Path]:
     return (path for pattern in _COMPILERS for path in sorted((prefix / "bin").glob(pattern)))
 
 

@@ -36,7 +36,7 @@ def make_requested_spec(package: CondaPackage) -> str:
     return package.name if package.name == _GUARD else ""
 
 
-def history_revision(existing: str, at: datetime, command: str, change: CondaChange) -> str:
+def append_revision(existing: str, at: datetime, command: str, change: CondaChange) -> str:
     """The history with one revision more, as conda writes it.
 
     Args:
@@ -45,9 +45,9 @@ def history_revision(existing: str, at: datetime, command: str, change: CondaCha
         command: the command line that caused it.
         change: what came and what went.
     """
-    before = _state(existing)
-    gone = [f"-{before.get(package.dist) or _line(package)}" for package in change.unlinked]
-    come = [f"+{_line(package)}" for package in change.linked]
+    before = _parse_installed(existing)
+    gone = [f"-{before.get(package.dist) or _format_package(package)}" for package in change.unlinked]
+    come = [f"+{_format_package(package)}" for package in change.linked]
     specs = [spec for spec in map(make_requested_spec, change.linked) if spec]
     heading = [f"==> {at:%Y-%m-%d %H:%M:%S} <==", f"# cmd: {command}"]
     coming = {package.name for package in change.linked}
@@ -71,26 +71,26 @@ def remove_history_requests(before: str, after: str, installed_again: Iterable[s
     if not after.startswith(before):
         return after
     names = frozenset(installed_again)
-    added = (_without(line, names) for line in after[len(before) :].splitlines(keepends=True))
+    added = (_drop_requests(line, names) for line in after[len(before) :].splitlines(keepends=True))
     return before + "".join(added)
 
 
-def spec_name(spec: str) -> str:
+def parse_spec_name(spec: str) -> str:
     """The name in a match spec: "pillow" of "conda-forge::pillow>=12"."""
     return re.split(r"[\s=<>!~\[]", spec.rpartition("::")[2], maxsplit=1)[0]
 
 
-def _without(line: str, names: frozenset[str]) -> str:
+def _drop_requests(line: str, names: frozenset[str]) -> str:
     match = _SPECS.match(line)
     if not match:
         return line
     if match["action"] not in ("remove", "uninstall"):
         return ""
-    left = [spec for spec in _literal(match["specs"]) if spec_name(spec) not in names]
+    left = [spec for spec in _parse_literal(match["specs"]) if parse_spec_name(spec) not in names]
     return f"# {match['action']} specs: {left!r}\n" if left else ""
 
 
-def _state(history: str) -> dict[str, str]:
+def _parse_installed(history: str) -> dict[str, str]:
     """What is installed by the history: "NAME-VERSION-BUILD" to the line's text."""
     found: dict[str, str] = {}
     for line in history.splitlines():
@@ -102,14 +102,14 @@ def _state(history: str) -> dict[str, str]:
     return found
 
 
-def _line(package: CondaPackage) -> str:
+def _format_package(package: CondaPackage) -> str:
     channel = package.channel.rstrip("/")
     if channel and package.subdir and not channel.endswith(f"/{package.subdir}"):
         channel = f"{channel}/{package.subdir}"
     return f"{channel}::{package.dist}" if channel else package.dist
 
 
-def _literal(text: str) -> list[str]:
+def _parse_literal(text: str) -> list[str]:
     try:
         return [str(item) for item in ast.literal_eval(text)]
     except (ValueError, SyntaxError):
@@ -128,24 +128,24 @@ def record_revision(
         now: of this run.
         transaction: whose undo takes the revision out again.
     """
-    existing = _text(Path(conda_prefix(stack)) / HISTORY)
-    revised = history_revision(existing, now.astimezone(), "fastinstall setup", _change(stack, records, conda))
+    existing = _read_history(Path(find_prefix(stack)) / HISTORY)
+    revised = append_revision(existing, now.astimezone(), "fastinstall setup", _make_change(stack, records, conda))
     transaction.add(HISTORY, revised.removeprefix(existing))
 
 
-def conda_prefix(stack: CondaStack) -> Path:
+def find_prefix(stack: CondaStack) -> Path:
     """The environment that holds the stack's channel."""
     return Path(stack.channel).parents[2]
 
 
-def _change(stack: CondaStack, records: Collection[str], conda: Conda) -> CondaChange:
+def _make_change(stack: CondaStack, records: Collection[str], conda: Conda) -> CondaChange:
     linked = tuple(package for package in (stack.package, stack.guard) if package is not None)
     names = {package.name for package in linked}
     gone = (package for package in conda.packages if package.dist in records or package.name in names)
     return CondaChange(linked=linked, unlinked=tuple(gone))
 
 
-def _text(file: Path) -> str:
+def _read_history(file: Path) -> str:
     return foreign.text_if_there(file)
 
 
@@ -154,7 +154,7 @@ _WHOLE = frozenset({".dist-info", ".egg-info", ".libs"})
 """Suffixes of directories in site-packages that belong to one distribution."""
 
 
-def conda_moves(
+def list_conda_moves(
     prefix: Path, site_packages: Path, root: Path, conda: Conda, records: Collection[str]
 ) -> tuple[Move, ...]:
     """The moves outside of site-packages, and of what conda alone knows inside it.
@@ -171,10 +171,10 @@ def conda_moves(
     coming = tuple(move for move in linked if not PurePath(move.live).is_relative_to(site))
     taken = {move.live for move in coming}
     leaving = (f"{_RECORDS}/{dist}.json" for dist in records)
-    aside = tuple(_leaving(prefix, (path for path in leaving if path not in taken)))
+    aside = tuple(_list_leaving_moves(prefix, (path for path in leaving if path not in taken)))
     whole = {str(site / name) for name in find_claimed_entries(site, conda, records)}
     singly = (path for path in _list_claimed_files(conda, records) if path not in taken and not _lies_in(path, whole))
-    return (*coming, *aside, *_leaving(prefix, singly))
+    return (*coming, *aside, *_list_leaving_moves(prefix, singly))
 
 
 def list_linked_moves(prefix: Path, root: Path, *, kept: str) -> Iterator[Move]:
@@ -219,7 +219,7 @@ def _lies_in(path: str, directories: set[str]) -> bool:
     return any(str(parent) in directories for parent in (PurePath(path), *PurePath(path).parents))
 
 
-def _leaving(prefix: Path, paths: Iterable[str]) -> Iterator[Move]:
+def _list_leaving_moves(prefix: Path, paths: Iterable[str]) -> Iterator[Move]:
     for path in paths:
         if os.path.lexists(prefix / path):
             yield Move(kind=MoveKind.OUT, live=path, kept=f"aside/conda/{path}")

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from fastinstall import __version__
-from fastinstall.conda.engines.choose import extra_missing
+from fastinstall.conda.engines.choose import make_missing_extra_error
 from fastinstall.core import files, foreign, process
 from fastinstall.core.errors import FailedError
 from fastinstall.core.messages import quote
@@ -68,14 +68,14 @@ def pack_stack(wheel: Path, package: CondaPackage, interpreter: Interpreter, cha
         RefusedError: conda-package-streaming is not installed.
     """
     with files.temporary_directory("package") as root:
-        metadata = tree_of(wheel, interpreter, root)
+        metadata = lay_out_wheel(wheel, interpreter, root)
         headers = HeaderParser().parsestr(foreign.read_text(metadata / "METADATA"))
         _require_planned(wheel, headers, package)
         tags = tags_of(metadata.parent)
         if tags.abi != interpreter.abi:
             raise FailedError(f"{wheel.name}: it is for {tags.abi}, and the target's Python is {interpreter.abi}")
         final = replace(package, depends=_list_dependencies(package, tags.platforms))
-        return write_archive(final, members_of(root), _make_about(wheel, headers), channel)
+        return write_archive(final, read_members(root), _make_about(wheel, headers), channel)
 
 
 def pack_guard(package: CondaPackage, channel: Path) -> CondaPackage:
@@ -98,12 +98,12 @@ def pack_guard(package: CondaPackage, channel: Path) -> CondaPackage:
         ]
     )
     digest = hashlib.sha256(content.encode()).hexdigest()[:7]
-    number = _choose_number(package, digest, channel)
+    number = _choose_guard_number(package, digest, channel)
     final = replace(package, build=f"h{digest}_{number}", build_number=number)
     return write_archive(final, members, {**_GUARD_ABOUT, **_make_origin()}, channel)
 
 
-def _choose_number(package: CondaPackage, digest: str, channel: Path) -> int:
+def _choose_guard_number(package: CondaPackage, digest: str, channel: Path) -> int:
     """The number that it has in the channel already, else the next one."""
     there = {
         int(number): content
@@ -199,7 +199,7 @@ def _pack_members(stem: str, members: Mapping[str, CondaPackageFile], space: Pat
     try:
         from conda_package_streaming.create import conda_builder  # noqa: PLC0415 (of the extra "conda")
     except ImportError as error:
-        raise extra_missing("conda-package-streaming") from error
+        raise make_missing_extra_error("conda-package-streaming") from error
     with conda_builder(stem, space, compression_level=_LEVEL) as archive:
         for path, member in sorted(members.items()):
             entry = tarfile.TarInfo(path)
@@ -262,7 +262,7 @@ def site_packages_of(interpreter: Interpreter) -> str:
     return f"lib/python{minor}{'t' if interpreter.free_threaded else ''}/site-packages"
 
 
-def tree_of(wheel: Path, interpreter: Interpreter, root: Path) -> Path:
+def lay_out_wheel(wheel: Path, interpreter: Interpreter, root: Path) -> Path:
     """Lay a wheel out as an environment has it, with bytecode of the interpreter.
 
     Args:
@@ -284,13 +284,13 @@ def tree_of(wheel: Path, interpreter: Interpreter, root: Path) -> Path:
     _require_relative(site, root)
     for path in site.rglob("*.py"):
         os.utime(path, (MOMENT, MOMENT))
-    _compile(site, interpreter, root)
+    _compile_bytecode(site, interpreter, root)
     files.write_text(metadata / "INSTALLER", "conda\n", durable=False)
     _write_record(site, metadata)
     return metadata
 
 
-def members_of(root: Path) -> dict[str, CondaPackageFile]:
+def read_members(root: Path) -> dict[str, CondaPackageFile]:
     """Every file below a directory, by its path there."""
     return {
         path.relative_to(root).as_posix(): CondaPackageFile(
@@ -329,7 +329,7 @@ def _is_inside(place: str, directory: Path, root: Path) -> bool:
     return reached == str(root) or reached.startswith(f"{root}/")
 
 
-def _compile(site: Path, interpreter: Interpreter, root: Path) -> None:
+def _compile_bytecode(site: Path, interpreter: Interpreter, root: Path) -> None:
     """Compile from the prefix, so that the code names its files relative to it; in order, so that the bytes repeat."""
     argv = (str(interpreter.executable), "-I", "-S", "-m", "compileall", "-q", str(site.relative_to(root)))
     process.run(argv, environment=_ALONE, directory=root, timeout=120)
@@ -342,13 +342,13 @@ def _write_record(site: Path, metadata: Path) -> None:
     for path in _list_files(site):
         name = path.relative_to(site).as_posix()
         unhashed = path == record or path.suffix == ".pyc"
-        rows.append((name, "" if unhashed else _digest(path), "" if unhashed else str(path.stat().st_size)))
+        rows.append((name, "" if unhashed else _compute_digest(path), "" if unhashed else str(path.stat().st_size)))
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     files.write_text(record, text.getvalue(), durable=False)
 
 
-def _digest(path: Path) -> str:
+def _compute_digest(path: Path) -> str:
     digest = hashlib.sha256(path.read_bytes()).digest()
     return f"sha256={base64.urlsafe_b64encode(digest).rstrip(b'=').decode()}"
 
@@ -365,12 +365,12 @@ def write_index(channel: Path) -> None:
     """
     for subdir in SUBDIRS:
         directory = channel / subdir
-        found = {kind: _make_records(directory, suffix) for kind, suffix in _KINDS.items()}
+        found = {kind: _list_records(directory, suffix) for kind, suffix in _KINDS.items()}
         document = {"info": {"subdir": subdir}, **found, "removed": [], "repodata_version": 1}
         files.write_text(directory / "repodata.json", json.dumps(document, indent=1, sort_keys=True) + "\n")
 
 
-def publish(packed: Callable[[int, Path], CondaPackage], channel: Path) -> CondaPackage:
+def publish_package(packed: Callable[[int, Path], CondaPackage], channel: Path) -> CondaPackage:
     """Put a package into a channel under the first number under which nothing else lies there.
 
     Args:
@@ -392,11 +392,11 @@ def publish(packed: Callable[[int, Path], CondaPackage], channel: Path) -> Conda
         return replace(package, channel=channel.absolute().as_uri(), url=target.absolute().as_uri())
 
 
-def _make_records(directory: Path, suffix: str) -> dict[str, Any]:
-    return {path.name: _record(path) for path in sorted(directory.glob(f"*{suffix}"))}
+def _list_records(directory: Path, suffix: str) -> dict[str, Any]:
+    return {path.name: _make_record(path) for path in sorted(directory.glob(f"*{suffix}"))}
 
 
-def _record(package: Path) -> dict[str, Any]:
+def _make_record(package: Path) -> dict[str, Any]:
     content = package.read_bytes()
     return {
         **_read_index(package),

@@ -85,7 +85,9 @@ def name_of(dist: str) -> str:
 _VIRTUAL = "__"
 
 
-def unmet_sentences(packages: Collection[CondaPackage], names: Collection[str], prefix: str) -> Iterator[str]:
+def describe_unmet_requirements(
+    packages: Collection[CondaPackage], names: Collection[str], prefix: str
+) -> Iterator[str]:
     """A sentence with a command for each package that lacks something.
 
     Args:

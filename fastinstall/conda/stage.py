@@ -67,7 +67,7 @@ def link_packages(
     Raises:
         FailedError: the engine could not link them; the caller undoes.
     """
-    engine = _engine(context)
+    engine = _require_engine(context)
     prefix = Path(interpreter.prefix)
     context.emit(Started(stage="stage", message=f"making conda packages of {built.wheel.name}"))
     stack = pack_channel(planned, built, interpreter, transaction.stage / "channel", context)
@@ -80,10 +80,10 @@ def link_packages(
     engine.link(packages, root, prefix=prefix)
     context.emit(Noted(message=_EXPORTS))
     site_packages = root / Path(interpreter.site_packages).relative_to(prefix)
-    return LinkedPackages(stack=stack, root=root, site_packages=site_packages, metadata=_metadata(site_packages))
+    return LinkedPackages(stack=stack, root=root, site_packages=site_packages, metadata=_find_metadata(site_packages))
 
 
-def registration_text(prefix: PurePath, conda: Conda) -> str:
+def format_registration(prefix: PurePath, conda: Conda) -> str:
     """The configuration that names the channel, and those that conda uses anyway: one day nothing else may name them.
 
     They rank below whatever else names channels ("bottom", in the words of conda's configuration).
@@ -96,16 +96,16 @@ def registration_text(prefix: PurePath, conda: Conda) -> str:
 
 def stage_registration(root: Path, prefix: PurePath, conda: Conda) -> None:
     """Write the configuration into the staged environment."""
-    files.write_text(root / REGISTRATION, registration_text(prefix, conda))
+    files.write_text(root / REGISTRATION, format_registration(prefix, conda))
 
 
-def _engine(context: ExecutionContext) -> CondaEngine:
+def _require_engine(context: ExecutionContext) -> CondaEngine:
     if context.engine is None:
         raise FailedError("the plan names no engine for conda packages", hint="make it again: fastinstall plan")
     return context.engine
 
 
-def _metadata(site_packages: Path) -> str:
+def _find_metadata(site_packages: Path) -> str:
     found = sorted(path.name for path in site_packages.glob("*.dist-info"))
     if len(found) != 1:
         raise FailedError(f"{site_packages}: expected one .dist-info of the stack, and found {found or 'none'}")
@@ -129,18 +129,18 @@ def pack_channel(
     Raises:
         FailedError: the wheel is damaged or another than was planned.
     """
-    package = _stack_package(planned, built, interpreter, staged, context)
+    package = _prepare_stack_package(planned, built, interpreter, staged, context)
     guard = pack_guard(planned.guard, staged) if planned.guard is not None else None
     write_index(staged)
     channel = Path(planned.channel)
     return CondaStack(
-        package=_placed(package, channel),
-        guard=_placed(guard, channel) if guard is not None else None,
+        package=_place_package(package, channel),
+        guard=_place_package(guard, channel) if guard is not None else None,
         channel=channel,
     )
 
 
-def _stack_package(
+def _prepare_stack_package(
     planned: CondaStack, built: BuildResult, interpreter: Interpreter, staged: Path, context: ExecutionContext
 ) -> CondaPackage:
     unplaced = replace(planned.package, channel="")  # the same file serves every environment
@@ -152,9 +152,9 @@ def _stack_package(
             found = pack_stack(built.wheel, unplaced, interpreter, space / "packed")
             files.write_text(space / "packed" / _PACKED, dump(encode(found)))
             files.publish(space / "packed", kept, space / "rival")
-    target = _file(found, staged)
+    target = _locate_package(found, staged)
     target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(_file(found, kept), target)
+    shutil.copyfile(_locate_package(found, kept), target)
     return found
 
 
@@ -163,15 +163,15 @@ def _find_kept_package(directory: Path) -> CondaPackage | None:
     note = directory / _PACKED
     try:
         found = decode(CondaPackage, json_data(foreign.read_text(note)), file=note)
-        return found if files.sha256(_file(found, directory)) == found.sha256 else None
+        return found if files.sha256(_locate_package(found, directory)) == found.sha256 else None
     except (OSError, ValueError, DocumentError):
         return None
 
 
-def _placed(package: CondaPackage, channel: Path) -> CondaPackage:
+def _place_package(package: CondaPackage, channel: Path) -> CondaPackage:
     """The package as it is found once its channel is in place."""
-    return replace(package, channel=channel.as_uri(), url=_file(package, channel).as_uri())
+    return replace(package, channel=channel.as_uri(), url=_locate_package(package, channel).as_uri())
 
 
-def _file(package: CondaPackage, channel: Path) -> Path:
+def _locate_package(package: CondaPackage, channel: Path) -> Path:
     return channel / package.subdir / f"{package.dist}.conda"

@@ -48,7 +48,7 @@ class StackStatus:
         return f"conda fastinstall doctor --fix --prefix {quote(self.prefix)}"
 
 
-def foresee_change(change: CondaChange, requested: tuple[str, ...], standing: StackStatus) -> tuple[str, ...]:
+def foresee_conda_changes(change: CondaChange, requested: tuple[str, ...], standing: StackStatus) -> tuple[str, ...]:
     """What conda is about to do to the stack.
 
     Args:
@@ -96,7 +96,7 @@ def _describe_loosened_guard(change: CondaChange, standing: StackStatus) -> tupl
     if GUARD in going and GUARD not in coming:
         told = f"{GUARD} will be removed from {standing.prefix}: from then on conda may replace {standing.name} unasked"
         return (told, f"a pin does the same: conda fastinstall guard install --pin --prefix {quote(standing.prefix)}")
-    pythons = _compare_pythons(change)
+    pythons = _find_python_change(change)
     if pythons:
         told = f"will be left behind: it was built for {pythons[0]}, which becomes {pythons[1]}"
         return (f"{standing.name} in {standing.prefix} {told}", f"afterwards: {standing.repair}")
@@ -107,18 +107,18 @@ def _explain_cause(coming: CondaPackage, change: CondaChange, requested: tuple[s
     asked = [spec for spec in requested if name_of(spec) == coming.name]
     if asked:
         return f"because {asked[0]!r} was asked for"
-    if pythons := _compare_pythons(change):
+    if pythons := _find_python_change(change):
         return f"because {pythons[0]} becomes {pythons[1]}"
     names = {name_of(spec) for spec in requested}
     found = [(each, spec) for each in change.linked for spec in each.depends if name_of(spec) == coming.name]
     found.sort(key=lambda pair: (not bounds_of(pair[1]), pair[0].name not in names))
     if not found:
-        return f"although {_explain_unrequested(requested)} requires it: the solver took it along"
+        return f"although {_describe_nobody(requested)} requires it: the solver took it along"
     more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
     return f"because of {listing(_describe_dependant(*pair) for pair in found[:_SHOWN])}{more}"
 
 
-def _explain_unrequested(requested: tuple[str, ...]) -> str:
+def _describe_nobody(requested: tuple[str, ...]) -> str:
     return f"nothing in {' '.join(requested)!r}" if requested else "nothing"
 
 
@@ -142,17 +142,17 @@ def _explain_prevention(coming: CondaPackage, requested: tuple[str, ...], standi
     return f"to keep it, answer no, and make a conda package of it: conda fastinstall setup --prefix {prefix}"
 
 
-def _compare_pythons(change: CondaChange) -> tuple[str, str] | None:
+def _find_python_change(change: CondaChange) -> tuple[str, str] | None:
     """What Python is and what it becomes, where that is another minor version: ("Python 3.11", "Python 3.12")."""
     coming, going = (
         next((each.version for each in side if each.name == "python"), "") for side in (change.linked, change.unlinked)
     )
-    if not coming or not going or _get_minor(coming) == _get_minor(going):
+    if not coming or not going or _shorten_to_minor(coming) == _shorten_to_minor(going):
         return None
-    return f"Python {_get_minor(going)}", f"Python {_get_minor(coming)}"
+    return f"Python {_shorten_to_minor(going)}", f"Python {_shorten_to_minor(coming)}"
 
 
-def _get_minor(version: str) -> str:
+def _shorten_to_minor(version: str) -> str:
     return ".".join(version.split(".")[:2])
 
 

@@ -126,9 +126,9 @@ def _is_older(one: str, other: str) -> bool:
         return False
 
 
-def wants_pip_pin(facts: Facts, wish: Request) -> bool:
+def wants_pip_pin(facts: Facts, request: Request) -> bool:
     """Whether a setup leaves a pin for pip: where it is wished, and where there is one that has to go along."""
-    return facts.environment.kind is EnvironmentKind.VENV and (wish.pin or find_pip_pin(facts) is not None)
+    return facts.environment.kind is EnvironmentKind.VENV and (request.pin or find_pip_pin(facts) is not None)
 
 
 def find_pip_pin(facts: Facts) -> PinState | None:

@@ -60,7 +60,7 @@ class CondaEngine(Protocol):
             RefusedError: the environment is frozen, locked or not writable; nothing is changed.
         """
 
-    def contents(self, package: CondaPackage, *, python: str = "") -> tuple[str, ...]:
+    def read_contents(self, package: CondaPackage, *, python: str = "") -> tuple[str, ...]:
         """Fetch a package into the engine's cache, and tell what linking it brings.
 
         Args:

@@ -185,15 +185,15 @@ _BUNDLE = "--link bundle keeps the libraries inside the package, where no other 
 _FILES = ("jpeglib.h", "jconfig.h", "jmorecfg.h", "jerror.h", "libjpeg.so")
 
 
-def list_missing_packages(facts: Facts, recipe: Recipe, wish: Request) -> tuple[str, ...]:
+def list_missing_packages(facts: Facts, recipe: Recipe, request: Request) -> tuple[str, ...]:
     """Names of the conda packages that have to come, so that everything that is linked is the environment's.
 
     Those are of the libraries that the recipe or the wish requires, and libtiff, which Pillow is poor without.
     """
-    if wish.link is not LinkMode.ENV or facts.conda is None:
+    if request.link is not LinkMode.ENV or facts.conda is None:
         return ()
     here = {package.name for package in facts.conda.packages}
-    wanted = (library for name, library in recipe.libraries.items() if _is_wanted(name, library, wish))
+    wanted = (library for name, library in recipe.libraries.items() if _is_wanted(name, library, request))
     return tuple(dict.fromkeys(name for library in wanted for name in library.conda if name not in here))
 
 
@@ -237,7 +237,7 @@ def find_clobbered_headers(conda: Conda) -> tuple[CondaClash, ...]:
     )
 
 
-def choose_library_channels(facts: Facts, wish: Request) -> tuple[str, ...]:
+def choose_library_channels(facts: Facts, request: Request) -> tuple[str, ...]:
     """Where libraries come from: as wished; else whence most of the environment came, then as conda is configured.
 
     The first channel is preferred, so that the libraries are of a kind with the rest, whatever is configured by now.
@@ -247,7 +247,7 @@ def choose_library_channels(facts: Facts, wish: Request) -> tuple[str, ...]:
     """
     configured = facts.conda.channels if facts.conda is not None else ()
     of_user = facts.toolchain.channels if facts.toolchain is not None else ()
-    found = wish.channels or foreign_channels((*_find_usual_channel(facts), *(configured or of_user)))
+    found = request.channels or foreign_channels((*_find_usual_channel(facts), *(configured or of_user)))
     if not found:
         raise RefusedError(
             f"--link env: no channel is known for what {facts.environment.prefix} lacks",
@@ -263,8 +263,8 @@ def _find_usual_channel(facts: Facts) -> tuple[str, ...]:
     return tuple(sorted(channels, key=all_of_them.count, reverse=True)[:1])
 
 
-def _is_wanted(name: str, library: NativeRequirement, wish: Request) -> bool:
-    return library.required or name in wish.require or TIFF in library.conda
+def _is_wanted(name: str, library: NativeRequirement, request: Request) -> bool:
+    return library.required or name in request.require or TIFF in library.conda
 
 
 def _predict_library(facts: Facts, name: str, library: NativeRequirement, there: dict[str, str]) -> NativeLibrary:

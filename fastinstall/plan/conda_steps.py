@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import PurePath
 
-from fastinstall.conda.changes import apply_conda_change, change_reason, find_change_risks
+from fastinstall.conda.changes import apply_conda_change, explain_change, find_change_risks
 from fastinstall.conda.reinstall import list_packages_to_reinstall
 from fastinstall.core.errors import FastinstallError, RefusedError, UsageError
 from fastinstall.core.messages import listing
@@ -148,7 +148,7 @@ def _plan_other_changes(situation: Situation, engine: CondaInstaller) -> tuple[C
     if not others.linked and not others.unlinked:
         return ()
     why = f"--link env needs {listing(missing)}" if missing else "the solver has it so, for the stack to fit in"
-    return (ChangeCondaPackages(engine=engine, change=others, reason=change_reason(others, why)),)
+    return (ChangeCondaPackages(engine=engine, change=others, reason=explain_change(others, why)),)
 
 
 def _plan_packages(situation: Situation, build: Build, engine: CondaInstaller) -> MakeCondaPackages:
@@ -222,12 +222,12 @@ def make_conda_request(situation: Situation) -> CondaRequest | None:
     Raises:
         FastinstallError: as the planner says, which decides what is built from the same situation.
     """
-    facts, recipe, wish = situation.facts, situation.recipe, situation.wish
+    facts, recipe, request = situation.facts, situation.recipe, situation.wish
     refuse_if_protected(facts)
-    refuse_unsuited_engine(facts, wish)
+    refuse_unsuited_engine(facts, request)
     if not is_conda(facts) or choose_engine_for_plan(situation) is CondaInstaller.PIP:
         return None
-    specs = list_missing_packages(facts, recipe, wish)
+    specs = list_missing_packages(facts, recipe, request)
     if situation.restoring and not specs:
         return None
     ours = plan_stack_packages(situation, make_build_step(decide_build(merge_conda_dependants(situation))))
@@ -235,8 +235,8 @@ def make_conda_request(situation: Situation) -> CondaRequest | None:
         prefix=facts.environment.prefix,
         ours=tuple(package for package in ours if package is not None),
         specs=specs,
-        channels=choose_library_channels(facts, wish) if specs else (),
-        offline=wish.offline,
+        channels=choose_library_channels(facts, request) if specs else (),
+        offline=request.offline,
     )
 
 
@@ -299,13 +299,13 @@ def merge_conda_dependants(situation: Situation) -> Situation:
     Raises:
         RefusedError: no engine is there, or the environment's libjpeg is not libjpeg-turbo's and would be linked.
     """
-    facts, recipe, wish = situation.facts, situation.recipe, situation.wish
+    facts, recipe, request = situation.facts, situation.recipe, situation.wish
     if not is_conda(facts) or facts.conda is None:
         return situation
     engine = choose_engine_for_plan(situation)
     asking = all_dependants(facts.stack.dependants, conda_dependants(facts.conda, providers(recipe)))
     seen = replace(facts, stack=replace(facts.stack, dependants=asking))
-    if wish.link is LinkMode.ENV:
+    if request.link is LinkMode.ENV:
         refuse_foreign_jpeg(seen)
         seen = use_environment_libraries(seen, recipe, _list_coming_packages(situation, engine))
     return replace(situation, facts=seen)
@@ -322,24 +322,24 @@ _CONDA = "put conda on the PATH, or name it: CONDA_EXE=/path/to/conda"
 _WHEEL = "--engine pip puts the wheel straight into site-packages, where conda does not know of it"
 
 
-def choose_conda_engine(wish: Request, facts: Facts) -> CondaInstaller:
+def choose_conda_engine(request: Request, facts: Facts) -> CondaInstaller:
     """Who installs there: never "auto", and "pip" for what is no conda environment.
 
     Args:
-        wish: may name one.
+        request: may name one.
         facts: say whether a conda executable was found, and whether py-rattler is installed beside fastinstall.
 
     Raises:
         RefusedError: the one that is named is not there, or none is.
     """
-    if not is_conda(facts) or wish.engine is CondaInstaller.PIP:
+    if not is_conda(facts) or request.engine is CondaInstaller.PIP:
         return CondaInstaller.PIP
     there = list_available_engines(facts)
-    if wish.engine is CondaInstaller.AUTO and there:
+    if request.engine is CondaInstaller.AUTO and there:
         return there[0]
-    if wish.engine not in there:
-        raise _make_lacking_engine_error(wish.engine, facts)
-    return wish.engine
+    if request.engine not in there:
+        raise _make_lacking_engine_error(request.engine, facts)
+    return request.engine
 
 
 def choose_engine_for_plan(situation: Situation) -> CondaInstaller:
@@ -348,9 +348,9 @@ def choose_engine_for_plan(situation: Situation) -> CondaInstaller:
     Raises:
         RefusedError: the one that is named is not there, or none is.
     """
-    receipt, facts, wish = situation.receipt, situation.facts, situation.wish
+    receipt, facts, request = situation.receipt, situation.facts, situation.wish
     if not situation.restoring or receipt is None or not is_conda(facts):
-        return choose_conda_engine(wish, facts)
+        return choose_conda_engine(request, facts)
     if receipt.engine is CondaInstaller.PIP:
         return CondaInstaller.PIP
     there = list_available_engines(facts)
@@ -359,7 +359,7 @@ def choose_engine_for_plan(situation: Situation) -> CondaInstaller:
     return receipt.engine if receipt.engine in there else there[0]
 
 
-def refuse_unsuited_engine(facts: Facts, wish: Request) -> None:
+def refuse_unsuited_engine(facts: Facts, request: Request) -> None:
     """Raise where a wish speaks of conda and the environment, or the way that is wished for, has no use for it.
 
     Raises:
@@ -370,25 +370,25 @@ def refuse_unsuited_engine(facts: Facts, wish: Request) -> None:
     prefix = facts.environment.prefix
     if is_conda(facts):
         marker = facts.interpreter.externally_managed
-        if marker is not None and wish.engine is CondaInstaller.PIP:
+        if marker is not None and request.engine is CondaInstaller.PIP:
             raise RefusedError(
                 f"--engine pip: {prefix} is marked as managed by conda alone ({marker}, PEP 668)",
                 hint="make conda packages, which conda knows of: --engine auto",
             )
-        if wish.pin and wish.engine is CondaInstaller.PIP:
+        if request.pin and request.engine is CondaInstaller.PIP:
             raise RefusedError(
                 f"--pin: with --engine pip there is no conda package in {prefix} that a pin could hold",
                 hint="leave one of them out: --engine auto makes conda packages, which can be pinned",
             )
         return
-    if wish.engine in {CondaInstaller.CONDA, CondaInstaller.RATTLER}:
+    if request.engine in {CondaInstaller.CONDA, CondaInstaller.RATTLER}:
         raise UsageError(
-            f"--engine {wish.engine}: {prefix} is no conda environment",
-            hint=f"leave it out, or name a conda environment: --prefix DIR --engine {wish.engine}",
+            f"--engine {request.engine}: {prefix} is no conda environment",
+            hint=f"leave it out, or name a conda environment: --prefix DIR --engine {request.engine}",
         )
-    if wish.pin and wish.dist_name != NAME:
+    if request.pin and request.dist_name != NAME:
         raise RefusedError(
-            f"--pin: others require {NAME}, so a constraint on {wish.dist_name} holds nothing in {prefix}",
+            f"--pin: others require {NAME}, so a constraint on {request.dist_name} holds nothing in {prefix}",
             hint=f"leave one of them out, or name it {NAME}: --dist-name {NAME} --pin",
         )
 

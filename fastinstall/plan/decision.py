@@ -67,16 +67,16 @@ def decide_build(situation: Situation) -> BuildDecision:
         UsageError: an unknown level, version or library.
     """
     situation = _apply_pin(situation)
-    recipe, wish = situation.recipe, situation.wish
+    recipe, request = situation.recipe, situation.wish
     releases, choice = _choose_version(situation)
     levels = _choose_levels(situation, choice)
     if choice.prebuilt is not None:
         statics, native = StaticChoice(artefacts={}, reasons=()), NativeChoice(enabled=(), steps=(), missing=())
     elif situation.cached is not None:
-        statics = choose_statics(recipe, releases, wish.link)
-        native = NativeChoice(enabled=list_wanted_libraries(recipe, wish, chassis=choice.chassis is not None))
+        statics = choose_statics(recipe, releases, request.link)
+        native = NativeChoice(enabled=list_wanted_libraries(recipe, request, chassis=choice.chassis is not None))
     else:
-        statics = choose_statics(recipe, releases, wish.link)
+        statics = choose_statics(recipe, releases, request.link)
         native = _choose_native_libraries(situation, choice, statics)
     return BuildDecision(situation=situation, choice=choice, levels=levels, statics=statics, native=native)
 
@@ -94,28 +94,28 @@ def needs_compiling(situation: Situation) -> bool:
 
 def _choose_version(situation: Situation) -> tuple[Releases, VersionChoice]:
     """What there is for the machine and the wish, and what is taken of it."""
-    facts, recipe, wish = situation.facts, situation.recipe, situation.wish
-    refuse_unsuited(recipe, facts.cpu, wish)
-    releases = select_buildable(situation.releases, recipe, facts.cpu, wish)
-    return releases, choose_version(releases, recipe, facts.interpreter, facts.stack.dependants, wish)
+    facts, recipe, request = situation.facts, situation.recipe, situation.wish
+    refuse_unsuited(recipe, facts.cpu, request)
+    releases = select_buildable(situation.releases, recipe, facts.cpu, request)
+    return releases, choose_version(releases, recipe, facts.interpreter, facts.stack.dependants, request)
 
 
 def _apply_pin(situation: Situation) -> Situation:
     """What is put back is the version and the levels of the receipt, whatever there is by now."""
-    receipt, wish = situation.receipt, situation.wish
+    receipt, request = situation.receipt, situation.wish
     if not situation.restoring or receipt is None:
         return situation
-    pinned = replace(wish, version=receipt.source_version, level=AUTO, levels=receipt.levels, avoid=())
+    pinned = replace(request, version=receipt.source_version, level=AUTO, levels=receipt.levels, avoid=())
     return replace(situation, wish=pinned)
 
 
 def _choose_levels(situation: Situation, choice: VersionChoice) -> LevelChoice:
-    facts, recipe, wish = situation.facts, situation.recipe, situation.wish
+    facts, recipe, request = situation.facts, situation.recipe, situation.wish
     if choice.prebuilt is None:
-        hindrance = explain_single_level(facts.interpreter, wish.link, chassis=choice.chassis is not None)
-        return choose_levels(recipe, facts.cpu, wish, hindrance=hindrance)
-    if list_requested_levels(wish):
-        return choose_levels(recipe, facts.cpu, wish)
+        hindrance = explain_single_level(facts.interpreter, request.link, chassis=choice.chassis is not None)
+        return choose_levels(recipe, facts.cpu, request, hindrance=hindrance)
+    if list_requested_levels(request):
+        return choose_levels(recipe, facts.cpu, request)
     levels = sort_recipe_levels(recipe, parse_labelled_levels(recipe, choice.prebuilt.version))
     return LevelChoice(levels=levels, reason=_explain_levels_of_wheel(levels, facts.interpreter))
 
@@ -137,7 +137,7 @@ def _choose_native_libraries(situation: Situation, choice: VersionChoice, static
     )
 
 
-def select_buildable(releases: Releases, recipe: Recipe, cpu: Cpu, wish: Request) -> Releases:
+def select_buildable(releases: Releases, recipe: Recipe, cpu: Cpu, request: Request) -> Releases:
     """What is left of the releases: sources that the recipe can build, and wheels of ours with the levels wished for.
 
     Where no level is named, a wheel will do that runs on this CPU at its best. Of several wheels of one version the
@@ -153,13 +153,13 @@ def select_buildable(releases: Releases, recipe: Recipe, cpu: Cpu, wish: Request
         releases,
         sources=tuple(source for source in releases.sources if known.contains(source.version, prereleases=True)),
         prebuilt=_sort_by_preference(
-            recipe, [wheel for wheel in releases.prebuilt if _is_suitable(recipe, cpu, wish, wheel)]
+            recipe, [wheel for wheel in releases.prebuilt if _is_suitable(recipe, cpu, request, wheel)]
         ),
     )
 
 
-def _is_suitable(recipe: Recipe, cpu: Cpu, wish: Request, wheel: Artefact) -> bool:
-    levels, asked = parse_labelled_levels(recipe, wheel.version), list_requested_levels(wish)
+def _is_suitable(recipe: Recipe, cpu: Cpu, request: Request, wheel: Artefact) -> bool:
+    levels, asked = parse_labelled_levels(recipe, wheel.version), list_requested_levels(request)
     if asked:
         return levels == tuple(level.name for level in sort_recipe_levels(recipe, asked))
     return is_best_served(recipe, cpu, levels)
@@ -185,24 +185,24 @@ def make_build_step(decision: BuildDecision) -> Build:
     Raises:
         RefusedError: the compiler is too old for a level.
     """
-    recipe, wish, choice = decision.situation.recipe, decision.situation.wish, decision.choice
+    recipe, request, choice = decision.situation.recipe, decision.situation.wish, decision.choice
     prebuilt = choice.prebuilt
-    made = make_labelled_version(recipe, choice.version, decision.levels.names, wish.dist_name)
+    made = make_labelled_version(recipe, choice.version, decision.levels.names, request.dist_name)
     return Build(
         recipe=recipe.name,
         source=choice.source,
         kernels=choice.kernels,
         base=choice.base,
         statics=decision.statics.select_enabled(decision.native.enabled),
-        chassis=choice.chassis if wish.link is LinkMode.BUNDLE else None,
+        chassis=choice.chassis if request.link is LinkMode.BUNDLE else None,
         prebuilt=prebuilt,
         cached=decision.situation.cached or "",
-        distribution=prebuilt.name if prebuilt else wish.dist_name,
+        distribution=prebuilt.name if prebuilt else request.dist_name,
         version=prebuilt.version if prebuilt else made,
         targets=_list_level_targets(decision),
-        link=wish.link,
+        link=request.link,
         libraries=decision.native.enabled,
-        jobs=wish.jobs or _count_jobs(decision.situation.facts),
+        jobs=request.jobs or _count_jobs(decision.situation.facts),
         reason="; ".join(_list_reasons(decision)),
     )
 
@@ -238,11 +238,11 @@ def _count_jobs(facts: Facts) -> int:
     return max(1, granted)
 
 
-def _explain_link_mode(wish: Request, choice: VersionChoice) -> str:
+def _explain_link_mode(request: Request, choice: VersionChoice) -> str:
     if choice.prebuilt is not None:
         return "already built, so nothing is compiled"
-    if wish.link is not LinkMode.BUNDLE:
-        return f"linked to the libraries of the {'environment' if wish.link is LinkMode.ENV else 'system'}, as asked"
+    if request.link is not LinkMode.BUNDLE:
+        return f"linked to the libraries of the {'environment' if request.link is LinkMode.ENV else 'system'}, as asked"
     if choice.chassis is not None:
         return f"put into the official wheel {choice.chassis.filename}, with all its codecs"
     return "no official wheel fits this Python, so the libraries are bundled by auditwheel"

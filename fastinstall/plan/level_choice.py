@@ -37,21 +37,21 @@ class LevelChoice:
         return tuple(level.name for level in self.levels)
 
 
-def choose_levels(recipe: Recipe, cpu: Cpu, wish: Request, *, hindrance: str = "") -> LevelChoice:
+def choose_levels(recipe: Recipe, cpu: Cpu, request: Request, *, hindrance: str = "") -> LevelChoice:
     """The levels that are wished for; else all that the recipe lets us choose and the CPU has.
 
     Args:
         recipe: knows the levels.
         cpu: of this machine, where the build is proven.
-        wish: names levels, or leaves the choice to us.
+        request: names levels, or leaves the choice to us.
         hindrance: why one wheel cannot carry several (`explain_single_level`); empty where it can.
 
     Raises:
         RefusedError: no level suits this CPU, or several are asked for and the wheel cannot carry them.
         UsageError: the recipe has no level of that name.
     """
-    refuse_unsuited(recipe, cpu, wish)
-    names = list_requested_levels(wish)
+    refuse_unsuited(recipe, cpu, request)
+    names = list_requested_levels(request)
     if not names:
         return _choose_levels_automatically(recipe, cpu, hindrance)
     if len(names) > 1 and hindrance:
@@ -62,21 +62,21 @@ def choose_levels(recipe: Recipe, cpu: Cpu, wish: Request, *, hindrance: str = "
     return _choose_named_levels(sort_recipe_levels(recipe, names), cpu)
 
 
-def refuse_unsuited(recipe: Recipe, cpu: Cpu, wish: Request) -> None:
+def refuse_unsuited(recipe: Recipe, cpu: Cpu, request: Request) -> None:
     """Raise where nothing can be built for this machine, whatever the index offers.
 
     Raises:
         RefusedError: another architecture, or a CPU below the lowest level.
         UsageError: the recipe has no level of a wished name.
     """
-    refuse_unknown_levels(recipe, wish)
+    refuse_unknown_levels(recipe, request)
     if cpu.architecture != "x86_64":
         raise RefusedError(
             f"{recipe.name} is built for x86-64 only, and this machine is {cpu.architecture}",
             hint="keep stock Pillow, whose libjpeg-turbo has SIMD code for this machine too (NEON on Arm): "
             "python -m pip install pillow",
         )
-    if not list_requested_levels(wish):
+    if not list_requested_levels(request):
         choose_best_level(recipe, cpu)
 
 
@@ -210,45 +210,45 @@ def _name_cpu(cpu: Cpu) -> str:
 AUTO = "auto"
 
 
-def refuse_unknown(recipe: Recipe, wish: Request) -> None:
+def refuse_unknown(recipe: Recipe, request: Request) -> None:
     """Raise where a wish names a level or a library that the recipe does not have.
 
     Raises:
         UsageError: names the flag; the hint lists what is known.
     """
-    refuse_unknown_levels(recipe, wish)
-    for name in wish.require:
+    refuse_unknown_levels(recipe, request)
+    for name in request.require:
         if name not in recipe.libraries:
             known = ", ".join(recipe.libraries)
             raise UsageError(f"--require {name}: {recipe.name} knows no such library", hint=f"known: {known}")
 
 
-def refuse_unknown_levels(recipe: Recipe, wish: Request) -> None:
+def refuse_unknown_levels(recipe: Recipe, request: Request) -> None:
     """Raise where a recipe has no level of a wished name, or where they do not go together.
 
     Raises:
         UsageError: the hint lists the levels.
     """
-    if wish.levels and wish.level != AUTO:
+    if request.levels and request.level != AUTO:
         raise UsageError(
-            f"--level {wish.level} and --levels {','.join(wish.levels)} exclude each other",
+            f"--level {request.level} and --levels {','.join(request.levels)} exclude each other",
             hint="--levels puts several into one wheel, --level takes one",
         )
     known = [level.name for level in recipe.levels]
-    _refuse_others("--level", (wish.level,), (AUTO, *known), recipe)
-    _refuse_others("--levels", wish.levels, known, recipe)
-    apart = [name for name in wish.levels if name not in LEVELS]
-    if apart and len(set(wish.levels)) > 1:
+    _refuse_others("--level", (request.level,), (AUTO, *known), recipe)
+    _refuse_others("--levels", request.levels, known, recipe)
+    apart = [name for name in request.levels if name not in LEVELS]
+    if apart and len(set(request.levels)) > 1:
         choosable = ",".join(name for name in reversed(known) if name in LEVELS)
         raise UsageError(
-            f"--levels {','.join(wish.levels)}: {apart[0]} cannot be combined: the loader cannot choose it",
+            f"--levels {','.join(request.levels)}: {apart[0]} cannot be combined: the loader cannot choose it",
             hint=f"--level {apart[0]} alone, or some of --levels {choosable}",
         )
 
 
-def list_requested_levels(wish: Request) -> tuple[str, ...]:
+def list_requested_levels(request: Request) -> tuple[str, ...]:
     """The levels that are named, each once; none where the choice is left to us."""
-    return tuple(dict.fromkeys(wish.levels)) or (() if wish.level == AUTO else (wish.level,))
+    return tuple(dict.fromkeys(request.levels)) or (() if request.level == AUTO else (request.level,))
 
 
 def _refuse_others(flag: str, names: tuple[str, ...], known: list[str] | tuple[str, ...], recipe: Recipe) -> None:

@@ -11,7 +11,7 @@ from functools import cache, partial
 from pathlib import Path
 
 from fastinstall.conda.compiler_prefix import TOOLCHAINS
-from fastinstall.conda.engines.choose import CondaTools, engine_for, microarchitectures
+from fastinstall.conda.engines.choose import CondaTools, find_microarchitectures, open_engine
 from fastinstall.core.errors import FailedError, FastinstallError, RefusedError, UndeterminedError
 from fastinstall.core.events import Started
 from fastinstall.core.messages import listing, quote
@@ -72,32 +72,32 @@ class _Basis:
     looks_into_cache: bool = True
 
 
-def plan_setup(session: Session, target: NamedTarget, wish: Request, *, saved: Plan | None = None) -> Plan:
+def plan_setup(session: Session, target: NamedTarget, request: Request, *, saved: Plan | None = None) -> Plan:
     """Decide what a setup would do.
 
     Args:
         session: the outside world.
         target: the environment.
-        wish: what is asked for.
+        request: what is asked for.
         saved: decide anew what this one decided, of the files that it names alone.
 
     Raises:
         FastinstallError: as planner, probes and index say.
     """
-    recipe = recipe_named(session, wish.recipe)
-    refuse_unknown(recipe, wish)
+    recipe = recipe_named(session, request.recipe)
+    refuse_unknown(recipe, request)
     from_cache = saved is None or any(isinstance(step, Build) and bool(step.cached) for step in saved.steps)
     basis = _Basis(saved=saved, looks_into_cache=from_cache)
     made = plan_creation(session, target)
     if made is not None:
-        return _plan_new(session, recipe, wish, made, basis)
+        return _plan_new(session, recipe, request, made, basis)
     environment = find(session, target)
     receipt = receipt_of(environment)
     facts = facts_of(session, environment, ObservationRequest(recipe=recipe))
-    done = plan_nothing(facts, recipe, wish, receipt) or plan_guard_alone(facts, recipe, wish, receipt)
-    if done is not None and (not wish.pin or receipt is None or not _is_unpinned(session, environment, receipt)):
+    done = plan_nothing(facts, recipe, request, receipt) or plan_guard_alone(facts, recipe, request, receipt)
+    if done is not None and (not request.pin or receipt is None or not _is_unpinned(session, environment, receipt)):
         return done
-    return _plan_existing(session, recipe, wish, (facts, receipt), basis)
+    return _plan_existing(session, recipe, request, (facts, receipt), basis)
 
 
 def observe_facts(session: Session, target: NamedTarget, recipe: Recipe) -> Facts:
@@ -120,27 +120,33 @@ def plan_restoration(session: Session, environment: Environment, receipt: Receip
     return _decide_plan(_add_links(session, _add_preview(session, ready)))
 
 
-def plan_build(session: Session, target: NamedTarget, wish: Request, *, anew: bool = False) -> tuple[Plan, Interpreter]:
+def plan_build(
+    session: Session, target: NamedTarget, request: Request, *, anew: bool = False
+) -> tuple[Plan, Interpreter]:
     """Decide a build alone: nothing is known or asked of the environment but its interpreter.
 
     Args:
         session: the outside world.
         target: its interpreter is the one that is built for.
-        wish: what to build.
+        request: what to build.
         anew: plan what compiling needs, even if the cache has the wheel.
 
     Returns:
         A plan with the steps that make the wheel, and the interpreter that it is for.
     """
-    wish = replace(wish, engine=CondaInstaller.AUTO, pin=False)  # of an environment, which is not concerned
-    recipe = recipe_named(session, wish.recipe)
-    refuse_unknown(recipe, wish)
+    request = replace(request, engine=CondaInstaller.AUTO, pin=False)  # of an environment, which is not concerned
+    recipe = recipe_named(session, request.recipe)
+    refuse_unknown(recipe, request)
     python = target.python or _find_python(session, target)
     interpreter = observe_interpreter(python)
     elsewhere = Path(interpreter.prefix) / "fastinstall-build-only"
     create = CreateEnvironment(prefix=elsewhere, python=interpreter.executable, reason="never made")
     made = _plan_new(
-        session, recipe, wish, (create, relocate_interpreter(interpreter, elsewhere)), _Basis(looks_into_cache=not anew)
+        session,
+        recipe,
+        request,
+        (create, relocate_interpreter(interpreter, elsewhere)),
+        _Basis(looks_into_cache=not anew),
     )
     needed = SystemPackages | PrivateHeaders | CondaToolchain | Build
     steps = tuple(step for step in made.steps if isinstance(step, needed))
@@ -222,7 +228,7 @@ def compute_current_digest(session: Session, saved: Plan) -> str:
 
 
 def find_releases(
-    session: Session, target: NamedTarget, recipes: Sequence[Recipe], interpreter: Interpreter, wish: Request
+    session: Session, target: NamedTarget, recipes: Sequence[Recipe], interpreter: Interpreter, request: Request
 ) -> dict[str, Releases]:
     """What there is for each of several recipes, by their names; everything is looked up once, at the same time.
 
@@ -230,15 +236,15 @@ def find_releases(
         FailedError: the index cannot be reached.
     """
     python = target.python or base_python(session) if target.new else Path(find(session, target).python)
-    return make_index(session, wish, defer_pip_settings(session, python)).releases_for(recipes, interpreter)
+    return make_index(session, request, defer_pip_settings(session, python)).releases_for(recipes, interpreter)
 
 
-def make_index(session: Session, wish: Request, settings: Callable[[], PipSettings]) -> PackageIndex:
+def make_index(session: Session, request: Request, settings: Callable[[], PipSettings]) -> PackageIndex:
     """The package index, as the target's pip is configured, or the wheelhouse."""
     return PackageIndex(
         settings=settings,
-        wheelhouse=Path(wish.wheelhouse) if wish.wheelhouse else None,
-        offline=wish.offline,
+        wheelhouse=Path(request.wheelhouse) if request.wheelhouse else None,
+        offline=request.offline,
         cache=session.directories.cache,
     )
 
@@ -254,20 +260,20 @@ def _find_python(session: Session, target: NamedTarget) -> Path:
 
 
 def _plan_existing(
-    session: Session, recipe: Recipe, wish: Request, known: tuple[Facts, Receipt | None], basis: _Basis
+    session: Session, recipe: Recipe, request: Request, known: tuple[Facts, Receipt | None], basis: _Basis
 ) -> Plan:
     """Look at what was not looked at yet, PIL in use and what compiles, while pip tells its settings."""
     seen, receipt = known
     environment = seen.environment
-    index = _start_index(session, recipe, wish, Path(environment.python))
+    index = _start_index(session, recipe, request, Path(environment.python))
     if environment.kind is EnvironmentKind.CONDA:  # whose engine is a tool, too
         toolchain = None
         facts = facts_of(session, environment, ObservationRequest(recipe=recipe, runtime=True, toolchain=True))
     else:
-        toolchain = _start_observing_toolchain(session, recipe, wish)
+        toolchain = _start_observing_toolchain(session, recipe, request)
         facts = replace(seen, runtime=observe_use(environment, session.variables))
     releases = _select_named_releases(basis.saved, index.releases(recipe, facts.interpreter))
-    situation = Situation(facts=facts, recipe=recipe, wish=wish, releases=releases, receipt=receipt)
+    situation = Situation(facts=facts, recipe=recipe, wish=request, releases=releases, receipt=receipt)
     ready = _add_project(session, _equip_situation(session, situation, toolchain, basis))
     return _decide_plan(_add_links(session, _add_preview(session, ready)))
 
@@ -322,14 +328,14 @@ def _select_named_releases(saved: Plan | None, releases: Releases) -> Releases:
 
 
 def _plan_new(
-    session: Session, recipe: Recipe, wish: Request, made: tuple[CreateEnvironment, Interpreter], basis: _Basis
+    session: Session, recipe: Recipe, request: Request, made: tuple[CreateEnvironment, Interpreter], basis: _Basis
 ) -> Plan:
     create, interpreter = made
-    index = _start_index(session, recipe, wish, Path(create.python))
-    toolchain = _start_observing_toolchain(session, recipe, wish)
+    index = _start_index(session, recipe, request, Path(create.python))
+    toolchain = _start_observing_toolchain(session, recipe, request)
     facts = _facts_before_creation(session, recipe, made, toolchain=False)
     releases = _select_named_releases(basis.saved, index.releases(recipe, interpreter))
-    situation = Situation(facts=facts, recipe=recipe, wish=wish, releases=releases, create=create)
+    situation = Situation(facts=facts, recipe=recipe, wish=request, releases=releases, create=create)
     return _decide_plan(_add_links(session, _equip_situation(session, situation, toolchain, basis)))
 
 
@@ -342,9 +348,9 @@ def _facts_before_creation(
     return predict_facts(observed, Path(create.prefix), interpreter)
 
 
-def _start_observing_toolchain(session: Session, recipe: Recipe, wish: Request) -> RunningProbe[Toolchain] | None:
+def _start_observing_toolchain(session: Session, recipe: Recipe, request: Request) -> RunningProbe[Toolchain] | None:
     """What compiles here, being looked at; not yet where a wheelhouse may have a wheel that is ready to be taken."""
-    return None if wish.wheelhouse else RunningProbe(partial(observe_means, recipe, session.variables))
+    return None if request.wheelhouse else RunningProbe(partial(observe_means, recipe, session.variables))
 
 
 def _equip_situation(
@@ -371,14 +377,14 @@ def _add_cached_wheel(session: Session, situation: Situation) -> Situation:
     return situation
 
 
-def _start_index(session: Session, recipe: Recipe, wish: Request, python: Path) -> PackageIndex:
+def _start_index(session: Session, recipe: Recipe, request: Request, python: Path) -> PackageIndex:
     """An index whose settings are being found out while the target is observed."""
     kernels = (recipe.kernels.pypi,) if recipe.kernels else ()
     names = listing(dict.fromkeys((recipe.source.pypi, recipe.source.chassis, *kernels)))
     session.emit(Started(stage="index", message=f"looking up {names}"))
-    if wish.offline:
-        return make_index(session, wish, defer_pip_settings(session, python))
-    return make_index(session, wish, RunningProbe(partial(pip_settings, python, session.variables)).result)
+    if request.offline:
+        return make_index(session, request, defer_pip_settings(session, python))
+    return make_index(session, request, RunningProbe(partial(pip_settings, python, session.variables)).result)
 
 
 def plan_creation(session: Session, target: NamedTarget) -> tuple[CreateEnvironment, Interpreter] | None:
@@ -442,7 +448,9 @@ def preview_conda_change(session: Session, situation: Situation) -> Situation:
     chosen = choose_engine_for_plan(situation)
     if chosen is CondaInstaller.PIP:
         return situation
-    known = replace(situation, microarchitectures=microarchitectures(level.name for level in situation.recipe.levels))
+    known = replace(
+        situation, microarchitectures=find_microarchitectures(level.name for level in situation.recipe.levels)
+    )
     request = make_conda_request(known)
     if request is None:
         return known
@@ -462,7 +470,7 @@ def make_engine(session: Session, engine: CondaInstaller, tool: CondaTool | None
     means = CondaTools(
         variables=session.variables, cache=session.own_cache() / "conda", emit=session.emit, offline=offline
     )
-    return engine_for(engine, tool, means)
+    return open_engine(engine, tool, means)
 
 
 def _refuse_silence(request: CondaRequest, preview: CondaChange, conda: Conda, engine: CondaEngine) -> None:

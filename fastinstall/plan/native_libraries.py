@@ -45,7 +45,7 @@ class NativeChoice:
 
 
 def choose_libraries(
-    recipe: Recipe, facts: Facts, wish: Request, *, chassis: bool, statics: Collection[str] = ()
+    recipe: Recipe, facts: Facts, request: Request, *, chassis: bool, statics: Collection[str] = ()
 ) -> NativeChoice:
     """Decide about every library of the recipe.
 
@@ -56,7 +56,7 @@ def choose_libraries(
     Args:
         recipe: knows the libraries.
         facts: what this machine has.
-        wish: which of them must be there, and how the missing ones may come.
+        request: which of them must be there, and how the missing ones may come.
         chassis: whether an official wheel carries the core.
         statics: libraries that are built from their own sdists.
 
@@ -64,12 +64,12 @@ def choose_libraries(
         UsageError: `--require` names a library that the recipe does not know.
         RefusedError: a compiler, Python's headers or a required library is missing and may not be brought.
     """
-    refuse_unknown(recipe, wish)
-    from_conda = wish.toolchain is ToolchainSource.CONDA
+    refuse_unknown(recipe, request)
+    from_conda = request.toolchain is ToolchainSource.CONDA
     tools = ("compiler", *_list_missing_headers(facts)) if from_conda else _list_missing_tools(facts)
     if not from_conda:
         _refuse_broken_choice(facts, tools)
-    wanted = list_wanted_libraries(recipe, wish, chassis=chassis)
+    wanted = list_wanted_libraries(recipe, request, chassis=chassis)
     replaced = from_conda and chassis
     absent = tuple(
         name for name in wanted if name not in statics and (replaced or not _is_usable(facts, name, chassis=chassis))
@@ -83,22 +83,22 @@ def choose_libraries(
     )
     if not absent and not tools:
         return NativeChoice(enabled=here)
-    return _bring_what_is_missing(_LibraryNeeds(recipe, facts, wish, tools, absent, here), chassis=chassis)
+    return _bring_what_is_missing(_LibraryNeeds(recipe, facts, request, tools, absent, here), chassis=chassis)
 
 
-def list_wanted_libraries(recipe: Recipe, wish: Request, *, chassis: bool) -> tuple[str, ...]:
+def list_wanted_libraries(recipe: Recipe, request: Request, *, chassis: bool) -> tuple[str, ...]:
     """The libraries that a build has where everything is there that it may need."""
 
     def is_wanted(name: str) -> bool:
         library = recipe.libraries[name]
         if chassis:
-            return library.core and (library.in_wheels or library.required or name in wish.require)
-        return library.required or name in wish.require
+            return library.core and (library.in_wheels or library.required or name in request.require)
+        return library.required or name in request.require
 
     return tuple(name for name in recipe.libraries if is_wanted(name))
 
 
-def may_have_made(compiler: str, facts: Facts, wish: Request, private: Path) -> bool:
+def may_have_made(compiler: str, facts: Facts, request: Request, private: Path) -> bool:
     """Whether a wheel that this compiler made is what would be made here.
 
     Where everything is here that compiles, it is the very compiler that would be used. Where something is missing,
@@ -107,11 +107,11 @@ def may_have_made(compiler: str, facts: Facts, wish: Request, private: Path) -> 
     Args:
         compiler: as `Compiler.text` has it.
         facts: what is here.
-        wish: where compiler and headers come from.
+        request: where compiler and headers come from.
         private: where compilers of conda packages lie.
     """
     toolchain = facts.toolchain
-    if wish.toolchain is ToolchainSource.CONDA:
+    if request.toolchain is ToolchainSource.CONDA:
         return compiler.startswith(f"{private}/")
     if toolchain is None or not _list_missing_tools(facts):
         return toolchain is not None and toolchain.compiler is not None and compiler == toolchain.compiler.text
@@ -247,7 +247,7 @@ _USUAL_CHANNEL = "conda-forge"
 
 
 def _plan_conda_toolchain(
-    tools: Collection[str], libraries: dict[str, NativeRequirement], facts: Facts, wish: Request
+    tools: Collection[str], libraries: dict[str, NativeRequirement], facts: Facts, request: Request
 ) -> CondaToolchain | None:
     """The step that brings them, where that is wished or the only way; None elsewhere.
 
@@ -255,23 +255,23 @@ def _plan_conda_toolchain(
         tools: what is missing: "compiler", "Python.h".
         libraries: whose headers are missing, by the recipe's names.
         facts: what this machine has.
-        wish: where they may come from.
+        request: where they may come from.
 
     Raises:
         RefusedError: it is wished, and py-rattler is not there.
     """
-    wished = wish.toolchain is ToolchainSource.CONDA
+    wished = request.toolchain is ToolchainSource.CONDA
     here = facts.toolchain is not None and facts.toolchain.rattler
     if wished and not here:
         raise RefusedError(
             "--toolchain conda: py-rattler is not installed beside fastinstall", hint=make_extra_command(facts)
         )
-    if not wished and (wish.toolchain is ToolchainSource.SYSTEM or not here or wish.offline):
+    if not wished and (request.toolchain is ToolchainSource.SYSTEM or not here or request.offline):
         return None
     missing = listing([*tools, *(f"the headers of {name}" for name in libraries)])
     why = "asked for by --toolchain conda" if wished else f"missing: {missing}"
     return CondaToolchain(
-        channels=_choose_toolchain_channels(facts.toolchain, wish),
+        channels=_choose_toolchain_channels(facts.toolchain, request),
         packages=tuple(dict.fromkeys(_list_toolchain_packages(tools, libraries.values(), facts))),
         libraries=tuple(libraries),
         reason=f"{why}; a private prefix in fastinstall's cache, and nothing of it in the environment",
@@ -294,11 +294,11 @@ def _list_toolchain_packages(
         yield from library.conda
 
 
-def _choose_toolchain_channels(toolchain: Toolchain | None, wish: Request) -> tuple[str, ...]:
+def _choose_toolchain_channels(toolchain: Toolchain | None, request: Request) -> tuple[str, ...]:
     """As wished; else as conda is configured, where that is more than conda's own channels, which have no compiler."""
     configured = toolchain.channels if toolchain is not None else ()
     usual = tuple(channel for channel in configured if channel not in (DEFAULTS, NO_DEFAULTS))
-    return wish.channels or usual or (_USUAL_CHANNEL,)
+    return request.channels or usual or (_USUAL_CHANNEL,)
 
 
 @immutable

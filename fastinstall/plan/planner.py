@@ -72,17 +72,17 @@ def plan_build_step(situation: Situation) -> Build:
     return make_build_step(decide_build(merge_conda_dependants(situation)))
 
 
-def plan_nothing(facts: Facts, recipe: Recipe, wish: Request, receipt: Receipt | None) -> Plan | None:
+def plan_nothing(facts: Facts, recipe: Recipe, request: Request, receipt: Receipt | None) -> Plan | None:
     """The empty plan, where the environment is as wished; needs no index and no compiler."""
     refuse_if_protected(facts)
-    refuse_unsuited_engine(facts, wish)
-    if receipt is None or explain_needed_setup(facts, recipe, wish, receipt) is not None:
+    refuse_unsuited_engine(facts, request)
+    if receipt is None or explain_needed_setup(facts, recipe, request, receipt) is not None:
         return None
     what = f"{receipt.distribution} {receipt.version}"
     return Plan(
         environment=facts.environment,
         facts_digest=compute_facts_digest(facts),
-        wish=wish,
+        wish=request,
         steps=(),
         skipped=(Skipped(step="everything", reason=f"{what} is in place, unchanged since {receipt.created_at}"),),
         summary=f"nothing to do: {what} is in place and intact",
@@ -124,10 +124,14 @@ def make_plan(situation: Situation) -> Plan:
 
 def _plan_keeping_latest(situation: Situation, build: Build) -> Plan | None:
     """The plan that leaves the stack alone, where an upgrade was asked for and there is nothing later than it."""
-    receipt, wish = situation.receipt, situation.wish
-    if not wish.upgrade or receipt is None or _strip_local_label(receipt.version) != _strip_local_label(build.version):
+    receipt, request = situation.receipt, situation.wish
+    if (
+        not request.upgrade
+        or receipt is None
+        or _strip_local_label(receipt.version) != _strip_local_label(build.version)
+    ):
         return None
-    facts, recipe, kept = situation.facts, situation.recipe, replace(wish, upgrade=False)
+    facts, recipe, kept = situation.facts, situation.recipe, replace(request, upgrade=False)
     return plan_nothing(facts, recipe, kept, receipt) or plan_guard_alone(facts, recipe, kept, receipt)
 
 

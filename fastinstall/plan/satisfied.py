@@ -25,7 +25,7 @@ from fastinstall.steps.verify import Verify
 _SHOWN = 3
 
 
-def explain_needed_setup(facts: Facts, recipe: Recipe, wish: Request, receipt: Receipt | None) -> str | None:
+def explain_needed_setup(facts: Facts, recipe: Recipe, request: Request, receipt: Receipt | None) -> str | None:
     """Explain why a setup has work to do, or return None if it has none.
 
     Returns:
@@ -36,10 +36,10 @@ def explain_needed_setup(facts: Facts, recipe: Recipe, wish: Request, receipt: R
     return (
         _find_conda_change(facts, receipt)
         or _find_change(facts, receipt)
-        or _find_request_mismatch(facts, recipe, wish, receipt)
-        or _find_guard_problem(facts, wish)
-        or _find_conda_guard_problem(facts, wish, receipt)
-        or _find_pip_pin_problem(facts, wish)
+        or _find_request_mismatch(facts, recipe, request, receipt)
+        or _find_guard_problem(facts, request)
+        or _find_conda_guard_problem(facts, request, receipt)
+        or _find_pip_pin_problem(facts, request)
     )
 
 
@@ -81,28 +81,31 @@ def _find_leftovers(facts: Facts) -> str | None:
     return None
 
 
-def _find_request_mismatch(facts: Facts, recipe: Recipe, wish: Request, receipt: Receipt) -> str | None:
-    if wish.upgrade:
+def _find_request_mismatch(facts: Facts, recipe: Recipe, request: Request, receipt: Receipt) -> str | None:
+    if request.upgrade:
         return "an upgrade was asked for"
-    asked = (wish.recipe, wish.link, wish.dist_name)
+    asked = (request.recipe, request.link, request.dist_name)
     if asked != (receipt.recipe, receipt.link, receipt.distribution):
         return (
-            f"asked for {wish.recipe} as {wish.dist_name} ({wish.link}), not {receipt.recipe} as {receipt.distribution}"
+            f"asked for {request.recipe} as {request.dist_name} ({request.link}), "
+            f"not {receipt.recipe} as {receipt.distribution}"
         )
-    engine = _find_engine_mismatch(facts, wish, receipt)
+    engine = _find_engine_mismatch(facts, request, receipt)
     if engine is not None:
         return engine
-    if wish.version is not None and not _is_built_from(receipt.source_version, wish.version):
-        return f"asked for version {wish.version}, not {receipt.source_version}"
-    return _find_level_mismatch(facts, recipe, wish, receipt)
+    if request.version is not None and not _is_built_from(receipt.source_version, request.version):
+        return f"asked for version {request.version}, not {receipt.source_version}"
+    return _find_level_mismatch(facts, recipe, request, receipt)
 
 
-def _find_engine_mismatch(facts: Facts, wish: Request, receipt: Receipt) -> str | None:
+def _find_engine_mismatch(facts: Facts, request: Request, receipt: Receipt) -> str | None:
     """Which engine has linked a package makes no difference to it; whether it is one does."""
-    if not is_conda(facts) or (wish.engine is CondaInstaller.PIP) == (receipt.conda is None):
+    if not is_conda(facts) or (request.engine is CondaInstaller.PIP) == (receipt.conda is None):
         return None
-    wanted, made = ("a wheel", "conda packages") if wish.engine is CondaInstaller.PIP else ("conda packages", "a wheel")
-    return f"asked for {wanted} (--engine {wish.engine}), not {made}"
+    wanted, made = (
+        ("a wheel", "conda packages") if request.engine is CondaInstaller.PIP else ("conda packages", "a wheel")
+    )
+    return f"asked for {wanted} (--engine {request.engine}), not {made}"
 
 
 def _is_built_from(built: str, asked: str) -> bool:
@@ -115,34 +118,34 @@ def _is_built_from(built: str, asked: str) -> bool:
         return False
 
 
-def _find_level_mismatch(facts: Facts, recipe: Recipe, wish: Request, receipt: Receipt) -> str | None:
+def _find_level_mismatch(facts: Facts, recipe: Recipe, request: Request, receipt: Receipt) -> str | None:
     """Where no level is named, any wheel will do that runs on this CPU at its best."""
-    chosen = choose_levels(recipe, facts.cpu, wish).names
+    chosen = choose_levels(recipe, facts.cpu, request).names
     if receipt.levels == chosen or (
-        not list_requested_levels(wish) and is_best_served(recipe, facts.cpu, receipt.levels)
+        not list_requested_levels(request) and is_best_served(recipe, facts.cpu, receipt.levels)
     ):
         return None
     subject = f"level {chosen[0]} suits" if len(chosen) == 1 else f"levels {listing(chosen)} suit"
     return f"{subject} this CPU and wish, not {listing(receipt.levels)}"
 
 
-def _find_guard_problem(facts: Facts, wish: Request) -> str | None:
-    if wish.guard and (not facts.guard.installed or facts.guard.problems):
+def _find_guard_problem(facts: Facts, request: Request) -> str | None:
+    if request.guard and (not facts.guard.installed or facts.guard.problems):
         return "the start-up guard is missing or damaged"
     return None
 
 
-def _find_conda_guard_problem(facts: Facts, wish: Request, receipt: Receipt) -> str | None:
+def _find_conda_guard_problem(facts: Facts, request: Request, receipt: Receipt) -> str | None:
     """The guard package and the pin, where they are wished, and the channel that has the packages."""
     conda, stack = facts.conda, receipt.conda
     if conda is None or stack is None:
         return None
     there = conda.named(GUARD)
-    if wish.guard and (there is None or stack.guard is None or there.dist != stack.guard.dist):
+    if request.guard and (there is None or stack.guard is None or there.dist != stack.guard.dist):
         return (
             "the guard package is missing" if there is None else f"the guard package is another: {_name_package(there)}"
         )
-    if wish.pin and not is_pinned(conda, stack.package):
+    if request.pin and not is_pinned(conda, stack.package):
         return "the pin is missing"
     return (
         None
@@ -151,8 +154,8 @@ def _find_conda_guard_problem(facts: Facts, wish: Request, receipt: Receipt) -> 
     )
 
 
-def _find_pip_pin_problem(facts: Facts, wish: Request) -> str | None:
-    if not wants_pip_pin(facts, wish):
+def _find_pip_pin_problem(facts: Facts, request: Request) -> str | None:
+    if not wants_pip_pin(facts, request):
         return None
     pin = find_pip_pin(facts)
     if pin is None:
@@ -167,18 +170,18 @@ def _name_package(package: CondaPackage) -> str:
 GUARDS = "guards"
 
 
-def plan_guard_alone(facts: Facts, recipe: Recipe, wish: Request, receipt: Receipt | None) -> Plan | None:
+def plan_guard_alone(facts: Facts, recipe: Recipe, request: Request, receipt: Receipt | None) -> Plan | None:
     """Return a plan that only renews the start-up guard, or None if more has to be done."""
     guard = facts.guard
     whole = replace(facts, guard=GuardState(installed=True, version=guard.version))
-    if receipt is None or not wish.guard or explain_needed_setup(whole, recipe, wish, receipt) is not None:
+    if receipt is None or not request.guard or explain_needed_setup(whole, recipe, request, receipt) is not None:
         return None
     what = f"{receipt.distribution} {receipt.version}"
     why = listing(guard.problems) if guard.installed else "it is not installed"
     return Plan(
         environment=facts.environment,
         facts_digest=compute_facts_digest(facts),
-        wish=wish,
+        wish=request,
         steps=(
             InstallGuard(reason=f"{why}: written again for the core in place"),
             Verify(checks=(GUARDS,), reason="the check of doctor that looks at it; an error undoes it"),

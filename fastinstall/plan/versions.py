@@ -119,7 +119,7 @@ class VersionChoice:
 
 
 def choose_version(
-    releases: Releases, recipe: Recipe, interpreter: Interpreter, dependants: Sequence[Dependant], wish: Request
+    releases: Releases, recipe: Recipe, interpreter: Interpreter, dependants: Sequence[Dependant], request: Request
 ) -> VersionChoice:
     """The newest version, or the one that is wished for, if the target allows it.
 
@@ -128,7 +128,7 @@ def choose_version(
         recipe: says whether a fork is merged onto the source; then that must be possible too.
         interpreter: the target's Python: `requires_python` counts, classifiers do not.
         dependants: installed distributions that require what is replaced.
-        wish: a version, versions to avoid, and the name of the distribution that is made.
+        request: a version, versions to avoid, and the name of the distribution that is made.
 
     Raises:
         RefusedError: not CPython, or the target forbids every version (or the named one); says who does.
@@ -139,14 +139,14 @@ def choose_version(
             f"{interpreter.executable} is {interpreter.implementation}: the core is built for CPython only",
             hint="keep stock Pillow there, or use a CPython environment: fastinstall setup --new-env ./fast-env",
         )
-    question = _Question(releases, recipe, interpreter, dependants, wish)
-    offered = _select_requested(_list_offered(releases, wish), question)
+    question = _Question(releases, recipe, interpreter, dependants, request)
+    offered = _select_requested(_list_offered(releases, request), question)
     judged = [(artefact, _find_obstacles(artefact, question)) for artefact in offered]
     for index, (artefact, found) in enumerate(judged):
         if not found:
-            choice = _make_choice(artefact, question, _explain_choice(artefact, judged[:index], wish))
+            choice = _make_choice(artefact, question, _explain_choice(artefact, judged[:index], request))
             return replace(choice, caution=_explain_caution(choice, judged[index + 1 :], question))
-    raise _make_refusal(judged, wish)
+    raise _make_refusal(judged, request)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,9 +161,9 @@ class _Question:
 _Judged = tuple[Artefact, tuple[Obstacle, ...]]
 
 
-def _list_offered(releases: Releases, wish: Request) -> list[Artefact]:
+def _list_offered(releases: Releases, request: Request) -> list[Artefact]:
     """Sources and prebuilt wheels of the wished name, newest first; at one base version the wheel first."""
-    prebuilt = [wheel for wheel in releases.prebuilt if wheel.name == wish.dist_name]
+    prebuilt = [wheel for wheel in releases.prebuilt if wheel.name == request.dist_name]
 
     def rank(artefact: Artefact) -> "tuple[Version, bool, Version]":
         return (
@@ -176,21 +176,21 @@ def _list_offered(releases: Releases, wish: Request) -> list[Artefact]:
 
 
 def _select_requested(offered: list[Artefact], question: _Question) -> list[Artefact]:
-    releases, wish, name = question.releases, question.wish, question.recipe.source.pypi
+    releases, request, name = question.releases, question.wish, question.recipe.source.pypi
     if not offered:
         where = f"{releases.origin} offers no {name} that can be built"
         raise RefusedError(
             where, hint="look at the network and the index, or give --wheelhouse DIR with its sdist in it"
         )
-    if wish.version is None:
+    if request.version is None:
         stable = [artefact for artefact in offered if not parse_version_number(artefact.version).is_prerelease]
         return stable or offered
-    named = [artefact for artefact in offered if _is_named(artefact, releases, wish.version)]
+    named = [artefact for artefact in offered if _is_named(artefact, releases, request.version)]
     if not named:
         raise UsageError(
-            f"--version {wish.version}: {releases.origin} has no {name} of that version"
+            f"--version {request.version}: {releases.origin} has no {name} of that version"
             f"{_describe_covered_versions(question.recipe)}",
-            hint=f"the nearest: {listing(_list_nearest_versions(offered, wish.version))}",
+            hint=f"the nearest: {listing(_list_nearest_versions(offered, request.version))}",
         )
     return named
 
@@ -220,10 +220,10 @@ def _list_nearest_versions(offered: list[Artefact], version: str) -> list[str]:
 
 
 def _find_obstacles(artefact: Artefact, question: _Question) -> tuple[Obstacle, ...]:
-    wish = question.wish
-    version = artefact.version if artefact.name == wish.dist_name else base_version(artefact.version)
+    request = question.wish
+    version = artefact.version if artefact.name == request.dist_name else base_version(artefact.version)
     found = obstacles(artefact, version.partition("+")[0], question.interpreter, question.dependants)
-    if artefact.version.partition("+")[0] in wish.avoid:
+    if artefact.version.partition("+")[0] in request.avoid:
         found = (*found, Obstacle(reason="it did not prove here", remedy=OTHER_RECIPE))
     merged = _find_merge(artefact, question)
     return (*found, merged) if isinstance(merged, Obstacle) else found
@@ -263,9 +263,9 @@ def _explain_caution(choice: VersionChoice, others: list[_Judged], question: _Qu
     return warn_about_unproven_version(choice.version, question.recipe.kernels, instead)
 
 
-def _explain_choice(artefact: Artefact, passed: list[_Judged], wish: Request) -> str:
+def _explain_choice(artefact: Artefact, passed: list[_Judged], request: Request) -> str:
     what = f"{artefact.name} {artefact.version}"
-    if wish.version is not None:
+    if request.version is not None:
         return f"{what} as asked"
     if not passed:
         return f"{what} is the newest"
@@ -273,9 +273,11 @@ def _explain_choice(artefact: Artefact, passed: list[_Judged], wish: Request) ->
     return f"{what} is the newest that fits; not {newest.version}, because {found[0].reason}"
 
 
-def _make_refusal(judged: list[_Judged], wish: Request) -> RefusedError:
+def _make_refusal(judged: list[_Judged], request: Request) -> RefusedError:
     newest, found = judged[0]
-    what = f"{newest.name} {newest.version}" if wish.version else f"any {newest.name} (the newest is {newest.version})"
+    what = (
+        f"{newest.name} {newest.version}" if request.version else f"any {newest.name} (the newest is {newest.version})"
+    )
     return RefusedError(
         f"the target does not allow {what}: {_list_reasons(found)}",
         hint=_suggest_way_out(judged),

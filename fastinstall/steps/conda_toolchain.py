@@ -47,7 +47,7 @@ class CondaToolchain(StepDefaults):
             RefusedError: py-rattler is not there, or no packages answer to the plan.
             FailedError: they could not be installed, or there is no compiler among them.
         """
-        from fastinstall.conda.compiler_prefix import private_toolchain  # noqa: PLC0415 (only where it is carried out)
+        from fastinstall.conda.compiler_prefix import prepare_private_toolchain  # noqa: PLC0415 (only where it is carried out)
 
-        private = private_toolchain(self.packages, self.channels, context)
+        private = prepare_private_toolchain(self.packages, self.channels, context)
         return FetchedInputs(includes=private.includes, variables=private.variables)

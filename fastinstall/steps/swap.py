@@ -10,7 +10,7 @@ import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePath
 
-from fastinstall.conda.history_file import conda_moves, find_claimed_entries
+from fastinstall.conda.history_file import find_claimed_entries, list_conda_moves
 from fastinstall.core import files
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import quote
@@ -75,7 +75,7 @@ class Swap(StepDefaults):
             kept=f"stage/prefix/{site}",
             leaving=find_claimed_entries(site, before.conda, self.records),
         )
-        beside = conda_moves(prefix, site_packages, linked, before.conda, self.records)
+        beside = list_conda_moves(prefix, site_packages, linked, before.conda, self.records)
         return (*list_site_packages_moves(exchange, before.stack), *beside)
 
 

@@ -18,7 +18,7 @@ from datetime import datetime
 from pathlib import Path
 
 from fastinstall.apply.recovery import lock_recovered_environment, report_late_interruptions
-from fastinstall.conda.history_file import history_revision, list_linked_moves
+from fastinstall.conda.history_file import append_revision, list_linked_moves
 from fastinstall.core import foreign
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import fix_command, quote
@@ -255,7 +255,7 @@ def note_removal(guard: CondaPackage, facts: Facts, now: datetime, transaction: 
 def _note_in_history(prefix: Path, change: CondaChange, now: datetime, transaction: Transaction, verb: str) -> None:
     file = prefix / HISTORY
     existing = foreign.text_if_there(file)
-    revised = history_revision(existing, now.astimezone(), f"fastinstall guard {verb}", change)
+    revised = append_revision(existing, now.astimezone(), f"fastinstall guard {verb}", change)
     transaction.add(HISTORY, revised.removeprefix(existing))
 
 

@@ -13,7 +13,7 @@ from fastinstall.apply.recovery import (
     lock_recovered_environment,
     report_late_interruptions,
 )
-from fastinstall.conda.reinstall import unmet_sentences
+from fastinstall.conda.reinstall import describe_unmet_requirements
 from fastinstall.core import signals
 from fastinstall.core.errors import EnvironmentDamagedError, FastinstallError, RefusedError
 from fastinstall.core.messages import quote
@@ -231,7 +231,7 @@ def _find_unmet_requirements(session: Session, prefix: Path, receipt: Receipt | 
     from fastinstall.observe.conda.records import read_records  # noqa: PLC0415 (only in conda environments)
 
     names = list_provided_names(recipe_of(session, receipt))
-    yield from unmet_sentences(read_records(prefix / "conda-meta").packages, names, str(prefix))
+    yield from describe_unmet_requirements(read_records(prefix / "conda-meta").packages, names, str(prefix))
 
 
 def _describe_rollback(prefix: Path, done: RolledBack) -> tuple[str, ...]:

@@ -10,8 +10,8 @@ from conda_stack import MINOR, SITE
 from real_conda import RealConda
 from sandbox import Sandbox
 
-from fastinstall.conda.engines.choose import CondaTools, engine_for
-from fastinstall.conda.engines.linked_records import package_of, records_of
+from fastinstall.conda.engines.choose import CondaTools, open_engine
+from fastinstall.conda.engines.linked_records import package_of, read_records
 from fastinstall.core.events import Emit, ignore
 from fastinstall.index.execution import CondaEngine
 from fastinstall.model.conda import CondaInstaller, CondaPackage, CondaTool
@@ -42,7 +42,7 @@ def engine_of(kind: CondaInstaller, conda: RealConda, sandbox: Sandbox, emit: Em
     tool = CondaTool(
         command=(str(conda.executable),), version=conda.version, root=conda.root, solver="classic", found_by="CONDA_EXE"
     )
-    return engine_for(kind, tool, CondaTools(variables=conda.variables, cache=sandbox.root / "cache", emit=emit))
+    return open_engine(kind, tool, CondaTools(variables=conda.variables, cache=sandbox.root / "cache", emit=emit))
 
 
 def ours_in(channel: Path, *, version: str = "13.0.0", word: str = "simd", depends: tuple[str, ...] = ()) -> Ours:
@@ -79,7 +79,7 @@ def offered(channel: str, name: str, *, subdir: str = "linux-64") -> CondaPackag
 
 def present(prefix: Path, name: str) -> CondaPackage:
     """An installed package."""
-    return package_of(records_of(prefix)[name])
+    return package_of(read_records(prefix)[name])
 
 
 def _made(package: conda_packages.CondaPackage, channel: Path) -> CondaPackage:

@@ -86,7 +86,7 @@ class FakeEngine:
     name: CondaInstaller = CondaInstaller.CONDA
     description: str = "a fake of conda"
 
-    def contents(self, package: CondaPackage, *, python: str = "") -> tuple[str, ...]:
+    def read_contents(self, package: CondaPackage, *, python: str = "") -> tuple[str, ...]:
         """The paths."""
         assert python == ""
         return tuple(self.contents_of[package.dist])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from builders import changed, healthy_facts
 
-from fastinstall.conda.engines.choose import microarchitectures
+from fastinstall.conda.engines.choose import find_microarchitectures
 from fastinstall.conda.package import pack_guard, pack_stack, write_index
 from fastinstall.core import files
 from fastinstall.model.conda import CondaPackage
@@ -85,7 +85,7 @@ def planned(wheel: Path, *levels: str, number: int = 0) -> CondaPackage:
     )
     own = {"version": interpreter().version, "abi": interpreter().abi}
     running = changed(healthy_facts(), {"interpreter": own})
-    return plan_stack_package(step, running, microarchitectures(levels), number=number)
+    return plan_stack_package(step, running, find_microarchitectures(levels), number=number)
 
 
 def packed_stack(wheel: Path, channel: Path, *levels: str) -> PackedStack:

@@ -18,7 +18,7 @@ from real_conda import RealConda
 from sandbox import Sandbox, run
 from static_server import serving_files
 
-from fastinstall.conda.engines.choose import CondaTools, engine_for
+from fastinstall.conda.engines.choose import CondaTools, open_engine
 from fastinstall.core.errors import DocumentError, FastinstallError, RefusedError
 from fastinstall.core.events import ignore
 from fastinstall.index.execution import ExecutionContext
@@ -123,7 +123,7 @@ def test_py_rattler_asks_the_private_server_and_no_public_one(
     _private_channel(sandbox, path)
     with _noting_proxy() as (proxy, afar), serving_files(sandbox.root / "served") as server:
         variables = _variables(sandbox, proxy, condarc.format(url=server.url))
-        engine = engine_for(
+        engine = open_engine(
             CondaInstaller.RATTLER, None, CondaTools(variables=variables, cache=sandbox.root / "cache", emit=ignore)
         )
         prefix = sandbox.root / "made"
@@ -148,7 +148,7 @@ def test_what_the_configuration_forbids_or_cannot_say_is_refused_by_name(
 ) -> None:
     with _noting_proxy() as (proxy, afar):
         variables = _variables(sandbox, proxy, condarc.format(url="http://127.0.0.1:9"))
-        engine = engine_for(
+        engine = open_engine(
             CondaInstaller.RATTLER, None, CondaTools(variables=variables, cache=sandbox.root / "cache", emit=ignore)
         )
         with pytest.raises(error, match=words):

@@ -11,7 +11,7 @@ from real_conda import RealConda
 from sandbox import Sandbox
 
 from fastinstall.conda.changes import change_conda_packages
-from fastinstall.conda.engines.choose import CondaTools, engine_for
+from fastinstall.conda.engines.choose import CondaTools, open_engine
 from fastinstall.core.events import Event, Started, ignore
 from fastinstall.index.execution import CondaEngine
 from fastinstall.journal.recover import rollback
@@ -36,7 +36,7 @@ def test_what_py_rattler_reinstalls_replaces_and_removes_comes_back(
     clobbered: Path, channel: CondaChannel, sandbox: Sandbox
 ) -> None:
     means = CondaTools(variables=sandbox.variables(), cache=sandbox.root / "cache", emit=ignore, offline=True)
-    _change_twice_and_undo(clobbered, engine_for(CondaInstaller.RATTLER, None, means), channel)
+    _change_twice_and_undo(clobbered, open_engine(CondaInstaller.RATTLER, None, means), channel)
 
 
 def test_what_conda_reinstalls_replaces_and_removes_comes_back(
@@ -45,7 +45,7 @@ def test_what_conda_reinstalls_replaces_and_removes_comes_back(
     means = CondaTools(variables=conda.variables, cache=sandbox.root / "cache", emit=ignore, offline=True)
     words = (str(conda.executable),)
     tool = CondaTool(command=words, version="", root=conda.base_prefix, solver="classic", found_by="CONDA_EXE")
-    _change_twice_and_undo(clobbered, engine_for(CondaInstaller.CONDA, tool, means), channel)
+    _change_twice_and_undo(clobbered, open_engine(CondaInstaller.CONDA, tool, means), channel)
 
 
 def _change_twice_and_undo(clobbered: Path, engine: CondaEngine, channel: CondaChannel) -> None:

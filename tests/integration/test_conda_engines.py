@@ -293,7 +293,7 @@ def test_contents_are_what_linking_brings(
 ) -> None:
     prefix = conda_environment(sandbox.root / "env", "python", "pip")
     package = offered(channel.url, "puretool-1.0", subdir="noarch")
-    told = engine.contents(package, python=MINOR)
+    told = engine.read_contents(package, python=MINOR)
     engine.change(prefix, CondaChange(linked=(package,)))
     files = json.loads((prefix / f"conda-meta/{package.record}").read_text())["files"]
     assert set(files) <= set(told)
@@ -334,7 +334,7 @@ def _with_stack(conda: RealConda, sandbox: Sandbox, conda_environment: NewEnviro
     """An environment after a setup: linked beside, and moved in."""
     from datetime import datetime
 
-    from fastinstall.conda.history_file import history_revision
+    from fastinstall.conda.history_file import append_revision
 
     prefix = conda_environment(sandbox.root / "env", *USUAL)
     scratch = sandbox.root / "scratch"
@@ -350,7 +350,7 @@ def _with_stack(conda: RealConda, sandbox: Sandbox, conda_environment: NewEnviro
     history = prefix / "conda-meta/history"
     at = datetime(2026, 2, 3, 4, 5, 6)  # noqa: DTZ001 (conda writes local time)
     change = CondaChange(linked=ours.both, unlinked=(old,))
-    history.write_text(history_revision(history.read_text(), at, "fastinstall setup", change))
+    history.write_text(append_revision(history.read_text(), at, "fastinstall setup", change))
     return prefix
 
 

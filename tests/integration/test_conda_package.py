@@ -18,7 +18,7 @@ from packed_stack import PackedStack, interpreter, labelled_wheel, packed_stack,
 from real_conda import RealConda
 from sandbox import NewSandbox, Sandbox, run, tree_hash
 
-from fastinstall.conda.package import pack_stack, publish, write_index
+from fastinstall.conda.package import pack_stack, publish_package, write_index
 from fastinstall.core.errors import FailedError
 from fastinstall.model.conda import CondaPackage
 from fastinstall.wheelbuild.wheel_files import pack_wheel, unpack_wheel
@@ -224,7 +224,7 @@ def _published(wheel: Path, channel: Path) -> CondaPackage:
     def packed(number: int, place: Path) -> CondaPackage:
         return pack_stack(wheel, planned(wheel, "x86-64-v3", number=number), interpreter(), place)
 
-    return publish(packed, channel)
+    return publish_package(packed, channel)
 
 
 def _assert_agreement(prefix: Path, variables: Mapping[str, str]) -> None:

@@ -35,12 +35,12 @@ from rattler.package_streaming import PackageArchive, download_to_path
 Request = dict[str, Any]
 
 
-async def preview(request: Request) -> Request:
+async def preview_change(request: Request) -> Request:
     """What installing specs would change, everything else staying if it can."""
     present = _read_installed(request)
     found = await _solve_gently(request, present)
-    before = {_make_identity(each): each for each in present}
-    after = {_make_identity(each): each for each in found}
+    before = {_identify_package(each): each for each in present}
+    after = {_identify_package(each): each for each in found}
     return {
         "linked": [_make_document(each) for key, each in after.items() if key not in before],
         "unlinked": [_make_document(each) for key, each in before.items() if key not in after],
@@ -54,7 +54,7 @@ async def _solve_gently(request: Request, present: list[PrefixRecord]) -> list[R
     """
     others = [each for each in present if each.name.normalized not in request["replaced"]]
     specs = [*request["specs"], *_list_names(others)]
-    wanted = [*request["specs"], *_list_names(_list_wanted(others))]
+    wanted = [*request["specs"], *_list_names(_select_wanted(others))]
     for tried, bound in ((specs, {"kept": others}), (specs, {"locked": present}), (wanted, {"locked": present})):
         try:
             return await _solve(request, tried, **bound)
@@ -67,7 +67,7 @@ async def _solve_gently(request: Request, present: list[PrefixRecord]) -> list[R
     raise PinnedError("\n".join(["pinned:", *pins, reason]))
 
 
-def _list_wanted(records: list[PrefixRecord]) -> list[PrefixRecord]:
+def _select_wanted(records: list[PrefixRecord]) -> list[PrefixRecord]:
     """Those that were asked for, and those that no other needs."""
     needed = {line.split()[0] for each in records for line in each.depends}
     return [
@@ -83,13 +83,13 @@ class PinnedError(Exception):
     """There would be a solution without the pins of the environment."""
 
 
-async def link(request: Request) -> Request:
+async def link_packages(request: Request) -> Request:
     """Install packages into an empty directory, as if it were the prefix."""
-    records = [await _record(request, package) for package in request["packages"]]
+    records = [await _fetch_record(request, package) for package in request["packages"]]
     await install(
         records,
         request["scratch"],
-        cache_dir=_locate_package_cache(request),
+        cache_dir=_locate_packages(request),
         installed_packages=[],
         show_progress=False,
         alternative_target_prefix=request["prefix"],
@@ -97,16 +97,16 @@ async def link(request: Request) -> Request:
     return {}
 
 
-async def change(request: Request) -> Request:
+async def change_packages(request: Request) -> Request:
     """Remove packages without their dependants, and install others; the same one in both comes again."""
     present = _read_installed(request)
-    coming = {package["name"]: await _record(request, package) for package in request["packages"]}
+    coming = {package["name"]: await _fetch_record(request, package) for package in request["packages"]}
     going = {*request["removed"], *coming}
     kept: list[RepoDataRecord] = [each for each in present if each.name.normalized not in going]
     await install(
         [*kept, *coming.values()],
         request["prefix"],
-        cache_dir=_locate_package_cache(request),
+        cache_dir=_locate_packages(request),
         installed_packages=present,
         reinstall_packages=set(coming),
         reporter=cast("InstallerReporter", _Reporter()),
@@ -115,7 +115,7 @@ async def change(request: Request) -> Request:
     return {}
 
 
-async def contents(request: Request) -> Request:
+async def read_contents(request: Request) -> Request:
     """What a package says of its files."""
     (package,) = request["packages"]
     archive = await PackageArchive.from_path(await _fetch_file(request, package))
@@ -123,13 +123,13 @@ async def contents(request: Request) -> Request:
     return {name: (found.get(f"info/{name}") or b"").decode() for name in ("paths.json", "link.json")}
 
 
-async def create(request: Request) -> Request:
+async def create_environment(request: Request) -> Request:
     """Make an environment."""
     records = await _solve(request, request["specs"])
     await install(
         records,
         request["prefix"],
-        cache_dir=_locate_package_cache(request),
+        cache_dir=_locate_packages(request),
         installed_packages=[],
         requested_specs=[MatchSpec(spec)._match_spec for spec in request["specs"]],  # noqa: SLF001 (what it wants)
         reporter=cast("InstallerReporter", _Reporter()),
@@ -150,7 +150,7 @@ class _Reporter:
 
     def on_transaction_operation_complete(self, _operation: int) -> None:
         self._done += 1
-        _say({"progress": [self._done, self._total]})
+        _print_document({"progress": [self._done, self._total]})
 
     def __getattr__(self, name: str) -> Callable[..., int]:
         if not name.startswith("on_"):
@@ -190,15 +190,15 @@ def _make_index_cache(request: Request) -> Path:
 
 def _list_channels(request: Request) -> list[Channel]:
     """What is offered, and the channels that are asked, if their keeper lets them."""
-    asked = {_make_address(channel): Channel(channel) for channel in request["channels"]}
-    allowed, denied = ({_make_address(each) for each in request[key]} for key in ("allowed", "denied"))
+    asked = {_strip_credentials(channel): Channel(channel) for channel in request["channels"]}
+    allowed, denied = ({_strip_credentials(each) for each in request[key]} for key in ("allowed", "denied"))
     refused = [each for each in asked if each in denied or (allowed and each not in allowed)]
     if refused:
         raise ChannelNotAllowedError(", ".join(refused))
     return [*(Channel(channel) for channel in request.get("offered", ())), *asked.values()]
 
 
-def _make_address(channel: str) -> str:
+def _strip_credentials(channel: str) -> str:
     """A channel's address without credentials."""
     parts = urlsplit(Channel(channel).base_url)
     path = re.sub(r"/t/[a-zA-Z0-9-]*", "", parts.path, count=1).rstrip("/")
@@ -219,10 +219,10 @@ def _read_pins(request: Request) -> list[str]:
 
 
 def _read_installed(request: Request) -> list[PrefixRecord]:
-    return [_read(path) for path in sorted(Path(request["prefix"], "conda-meta").glob("*.json"))]
+    return [_read_record(path) for path in sorted(Path(request["prefix"], "conda-meta").glob("*.json"))]
 
 
-def _read(path: Path) -> PrefixRecord:
+def _read_record(path: Path) -> PrefixRecord:
     try:
         return PrefixRecord.from_path(path)
     except Exception as error:
@@ -233,7 +233,7 @@ class InvalidRecordError(Exception):
     """A record of an installed package cannot be read."""
 
 
-async def _record(request: Request, package: Request) -> RepoDataRecord:
+async def _fetch_record(request: Request, package: Request) -> RepoDataRecord:
     """A package by its file, with what the channel's index says of it."""
     file = await _fetch_file(request, package)
     record = await RepoDataRecord.from_package_archive(file)
@@ -250,7 +250,7 @@ async def _fetch_file(request: Request, package: Request) -> Path:
     url = str(package["url"])
     if url.startswith("file:"):
         file = Path(unquote(urlsplit(url).path))
-        _verify(file, package["sha256"])
+        _verify_digest(file, package["sha256"])
         return file
     name = hashlib.sha256(url.encode()).hexdigest()[:16]
     file = Path(request["cache"], "files", name, url.rpartition("/")[2])
@@ -259,13 +259,13 @@ async def _fetch_file(request: Request, package: Request) -> Path:
             raise DownloadError(f"{url}: offline, and it was not fetched before")
         file.parent.mkdir(parents=True, exist_ok=True)
         partial = file.with_name(f".{file.name}")
-        await _download(str(package.get("fetch") or url), partial)
-        _verify(partial, package["sha256"])
+        await _download_file(str(package.get("fetch") or url), partial)
+        _verify_digest(partial, package["sha256"])
         os.replace(partial, file)
     return file
 
 
-async def _download(url: str, file: Path) -> None:
+async def _download_file(url: str, file: Path) -> None:
     try:
         await download_to_path(Client.default_client(), url, file)
     except Exception as error:
@@ -276,18 +276,18 @@ class DownloadError(Exception):
     """A file of a channel cannot be had."""
 
 
-def _verify(file: Path, expected: str) -> None:
+def _verify_digest(file: Path, expected: str) -> None:
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     if expected and digest != expected:
         raise ValueError(f"{file.name}: its SHA-256 is {digest}, and {expected} was expected")
 
 
-def _locate_package_cache(request: Request) -> Path:
+def _locate_packages(request: Request) -> Path:
     """The cache of unpacked packages."""
     return Path(request.get("unpacked") or Path(request["cache"], "pkgs"))
 
 
-def _make_identity(record: RepoDataRecord) -> tuple[str, ...]:
+def _identify_package(record: RepoDataRecord) -> tuple[str, ...]:
     return record.name.normalized, str(record.version), str(record.build), record.subdir
 
 
@@ -297,7 +297,13 @@ def _make_document(record: RepoDataRecord) -> Request:
 
 
 _KEPT = ("name", "version", "build", "build_number", "subdir", "channel", "url", "sha256", "depends", "constrains")
-_OPERATIONS = {"preview": preview, "link": link, "change": change, "contents": contents, "create": create}
+_OPERATIONS = {
+    "preview": preview_change,
+    "link": link_packages,
+    "change": change_packages,
+    "contents": read_contents,
+    "create": create_environment,
+}
 
 
 def _answer_request(request: Request) -> Request:
@@ -307,10 +313,10 @@ def _answer_request(request: Request) -> Request:
         return {"error": type(error).__name__, "message": str(error)}
 
 
-def _say(document: Request) -> None:
+def _print_document(document: Request) -> None:
     print(json.dumps(document), flush=True)  # noqa: T201 (this is how it answers)
 
 
 if __name__ == "__main__":
-    _say({"answer": _answer_request(json.loads(sys.stdin.read()))})
+    _print_document({"answer": _answer_request(json.loads(sys.stdin.read()))})
     os._exit(0)  # threads of py-rattler may still be at work: an orderly end crashes now and then

@@ -35,7 +35,7 @@ class CondaTools:
     emit: Emit = field(repr=False)
     offline: bool = False
 
-    def channel_settings(self, prefix: Path) -> ChannelSettings:
+    def read_channel_settings(self, prefix: Path) -> ChannelSettings:
         """What conda's configuration makes of names of channels, for an environment or one that is to be made.
 
         Raises:
@@ -46,7 +46,7 @@ class CondaTools:
         return channel_settings(self.variables, place, Path(tool.root) if tool is not None else None)
 
 
-def engine_for(engine: CondaInstaller, tool: CondaTool | None, means: CondaTools) -> CondaEngine:
+def open_engine(engine: CondaInstaller, tool: CondaTool | None, means: CondaTools) -> CondaEngine:
     """The engine of that name.
 
     Args:
@@ -59,9 +59,9 @@ def engine_for(engine: CondaInstaller, tool: CondaTool | None, means: CondaTools
         ValueError: that is no engine for conda packages.
     """
     if engine is CondaInstaller.CONDA:
-        return _make_conda(tool, means)
+        return _make_conda_engine(tool, means)
     if engine is CondaInstaller.RATTLER:
-        return _make_rattler(means)
+        return _make_rattler_engine(means)
     raise ValueError(f"{engine}: installs no conda packages")
 
 
@@ -72,29 +72,29 @@ def has_rattler() -> bool:
     return find_spec("rattler") is not None
 
 
-def _make_conda(tool: CondaTool | None, means: CondaTools) -> CondaEngine:
+def _make_conda_engine(tool: CondaTool | None, means: CondaTools) -> CondaEngine:
     from fastinstall.conda.engines.command import CondaCommand  # noqa: PLC0415 (only where it is used)
 
     if tool is None:
         raise RefusedError(
             "no conda executable was found (CONDA_EXE, CONDA_PYTHON_EXE, PATH)",
-            hint=f"--engine rattler works without one; it comes with {extra_missing('py-rattler').hint}",
+            hint=f"--engine rattler works without one; it comes with {make_missing_extra_error('py-rattler').hint}",
         )
     return CondaCommand(tool=tool, means=means)
 
 
-def _make_rattler(means: CondaTools) -> CondaEngine:
+def _make_rattler_engine(means: CondaTools) -> CondaEngine:
     from fastinstall.conda.engines.rattler import Rattler  # noqa: PLC0415 (only where it is used)
 
     if not has_rattler():
-        raise extra_missing("py-rattler")
+        raise make_missing_extra_error("py-rattler")
     return Rattler(means=means)
 
 
 _NATIVE = "native"
 
 
-def microarchitectures(levels: Iterable[str]) -> dict[str, tuple[str, ...]]:
+def find_microarchitectures(levels: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """The processors that code for a level runs on.
 
     Args:
@@ -111,7 +111,7 @@ def microarchitectures(levels: Iterable[str]) -> dict[str, tuple[str, ...]]:
     try:
         from archspec import cpu  # noqa: PLC0415 (of the extra "conda")
     except ImportError as error:
-        raise extra_missing("archspec") from error
+        raise make_missing_extra_error("archspec") from error
     named = {level: cpu.host().name if level == _NATIVE else level.replace("-", "_") for level in levels}
     ancestors = {name: {each.name for each in target.ancestors} for name, target in cpu.TARGETS.items()}
     return {
@@ -120,7 +120,7 @@ def microarchitectures(levels: Iterable[str]) -> dict[str, tuple[str, ...]]:
     }
 
 
-def extra_missing(distribution: str) -> RefusedError:
+def make_missing_extra_error(distribution: str) -> RefusedError:
     """The refusal, with the command that brings it."""
     return RefusedError(
         f"conda packages need {distribution}, which is not installed beside fastinstall",

@@ -14,21 +14,21 @@ from fastinstall.conda.engines.choose import CondaTools
 from fastinstall.conda.engines.failures import (
     Actions,
     Document,
-    actions_in,
-    conda_failure,
-    documents_in,
-    error_in,
-    failure,
+    find_error,
+    make_conda_failure,
+    make_failure,
+    make_wordless_failure,
+    parse_actions,
+    parse_documents,
     refuse_existing,
     refuse_frozen,
     refuse_protected,
-    wordless_failure,
 )
 from fastinstall.conda.engines.linked_records import (
     finalize_changed_records,
     finalize_linked_records,
     package_of,
-    records_of,
+    read_records,
     resolve_linked_paths,
     write_offered_channel,
 )
@@ -72,10 +72,10 @@ class CondaCommand:
         refuse_frozen(prefix)
         specs = (*(f"{each.name}={each.version}={each.build}" for each in request.ours), *request.specs)
         channels = (write_offered_channel(request.ours, self._means.cache), *request.channels)
-        words = ("--dry-run", "--freeze-installed", *_make_channel_words(channels), *specs)
+        words = ("--dry-run", "--freeze-installed", *_format_channel_arguments(channels), *specs)
         invocation = Invocation(verb="install", prefix=prefix, words=words, seconds=_SOLVING)
-        actions = actions_in(invoke(self._tool, invocation, self._means, offline=request.offline))
-        return self._change_of(actions, request)
+        actions = parse_actions(invoke_conda(self._tool, invocation, self._means, offline=request.offline))
+        return self._complete_change(actions, request)
 
     def link(self, packages: Sequence[CondaPackage], scratch: Path, *, prefix: Path) -> None:
         """Have conda make an environment of exactly these files, and its records those of `prefix`.
@@ -83,7 +83,7 @@ class CondaCommand:
         They are unpacked beside it for the time being. In the user's package cache, conda would take them for those
         of the same name that another environment has, when it is offline.
         """
-        with _write_listing(packages) as listing, temporary_directory("packages", within=scratch.parent) as cache:
+        with _list_in_file(packages) as listing, temporary_directory("packages", within=scratch.parent) as cache:
             invocation = Invocation(
                 verb="create",
                 prefix=scratch,
@@ -94,29 +94,31 @@ class CondaCommand:
                 bare=True,
                 packages=cache,
             )
-            invoke(self._tool, invocation, self._means, offline=True)
+            invoke_conda(self._tool, invocation, self._means, offline=True)
         finalize_linked_records(scratch, prefix, packages)
 
     def change(self, prefix: Path, change: CondaChange) -> None:
         """Remove without dependants, then install by URL."""
         refuse_protected(prefix)
-        before = records_of(prefix)
+        before = read_records(prefix)
         history = prefix / "conda-meta" / "history"
         said = _read_text(history)
-        leaving = _list_leaving(change, before.keys())
+        leaving = _list_leaving_names(change, before.keys())
         if leaving:
             words = ("--force", *leaving)
-            invoke(self._tool, Invocation(verb="remove", prefix=prefix, words=words, seconds=_LINKING), self._means)
+            invoke_conda(
+                self._tool, Invocation(verb="remove", prefix=prefix, words=words, seconds=_LINKING), self._means
+            )
         if change.linked:
-            with _write_listing(change.linked) as listing:
+            with _list_in_file(change.linked) as listing:
                 words = ("--file", str(listing))
                 come = Invocation(verb="install", prefix=prefix, words=words, seconds=_CHANGING)
-                invoke(self._tool, come, self._means)
+                invoke_conda(self._tool, come, self._means)
         finalize_changed_records(prefix, change, before)
         text = remove_history_requests(said, _read_text(history), (each.name for each in change.linked))
         write_bytes(history, text.encode("utf-8", "surrogateescape"))
 
-    def contents(self, package: CondaPackage, *, python: str = "") -> tuple[str, ...]:
+    def read_contents(self, package: CondaPackage, *, python: str = "") -> tuple[str, ...]:
         """Download it into conda's package cache, and read there what it has."""
         directory = self._find_extracted(package) or self._download_package(package)
         texts = {name: _read_text(directory / "info" / name) for name in ("paths.json", "link.json")}
@@ -124,44 +126,44 @@ class CondaCommand:
 
     def create(self, prefix: Path, specs: Sequence[str], channels: Sequence[str], *, offline: bool) -> None:
         """Solve and install into a directory that is not there yet."""
-        words = ("--no-default-packages", *_make_channel_words(channels), *specs)
+        words = ("--no-default-packages", *_format_channel_arguments(channels), *specs)
         invocation = Invocation(verb="create", prefix=prefix, words=words, seconds=_CHANGING, unlisted=True)
         refuse_existing(prefix)
         try:
-            invoke(self._tool, invocation, self._means, offline=offline)
+            invoke_conda(self._tool, invocation, self._means, offline=offline)
         except BaseException:
             discard(prefix)
             raise
 
-    def _change_of(self, actions: Actions, request: CondaRequest) -> CondaChange:
+    def _complete_change(self, actions: Actions, request: CondaRequest) -> CondaChange:
         """What conda says, with what is known of each package."""
         ours = {each.dist: each for each in request.ours}
-        present = {name: package_of(document) for name, document in records_of(Path(request.prefix)).items()}
+        present = {name: package_of(document) for name, document in read_records(Path(request.prefix)).items()}
         return CondaChange(
-            linked=tuple(ours.get(each.dist) or self._describe_package(each) for each in actions.linked),
+            linked=tuple(ours.get(each.dist) or self._complete_package(each) for each in actions.linked),
             unlinked=tuple(present.get(each.name, each) for each in actions.unlinked),
         )
 
-    def _describe_package(self, package: CondaPackage) -> CondaPackage:
+    def _complete_package(self, package: CondaPackage) -> CondaPackage:
         """A package that conda names without its URL, because it need not be downloaded."""
         if package.url:
             return package
         directory = self._find_extracted(package)
-        documents = documents_in(_read_text(directory / "info" / "repodata_record.json")) if directory else ()
+        documents = parse_documents(_read_text(directory / "info" / "repodata_record.json")) if directory else ()
         return package_of(documents[0]) if documents else package
 
     def _find_extracted(self, package: CondaPackage) -> Path | None:
         """Where conda's package cache has it."""
         candidates = (directory / package.dist for directory in self._caches)
-        return next((each for each in candidates if _is_package(each, package)), None)
+        return next((each for each in candidates if _is_unpacked_package(each, package)), None)
 
     @cached_property
     def _caches(self) -> tuple[Path, ...]:
-        return tuple(map(Path, information(self._tool, self._means).get("pkgs_dirs") or ()))
+        return tuple(map(Path, read_information(self._tool, self._means).get("pkgs_dirs") or ()))
 
     def _download_package(self, package: CondaPackage) -> Path:
         problem: FastinstallError | None = None
-        with _write_listing((package,)) as listing:
+        with _list_in_file((package,)) as listing:
             invocation = Invocation(
                 verb="create",
                 prefix=listing.parent / "nothing",
@@ -170,7 +172,7 @@ class CondaCommand:
                 unlisted=True,
             )
             try:
-                invoke(self._tool, invocation, self._means)
+                invoke_conda(self._tool, invocation, self._means)
             except FastinstallError as error:
                 problem = error  # some versions miss a Python in what they only download for
         directory = self._find_extracted(package)
@@ -179,11 +181,11 @@ class CondaCommand:
         return directory
 
 
-def _make_channel_words(channels: Sequence[str]) -> tuple[str, ...]:
+def _format_channel_arguments(channels: Sequence[str]) -> tuple[str, ...]:
     return ("--override-channels", *(word for channel in channels for word in ("-c", channel)))
 
 
-def _list_leaving(change: CondaChange, present: Iterable[str]) -> tuple[str, ...]:
+def _list_leaving_names(change: CondaChange, present: Iterable[str]) -> tuple[str, ...]:
     """Names to be removed beforehand: conda takes away by itself what it puts another build in place of."""
     coming = {each.name: each.dist for each in change.linked}
     removed = (each for each in change.unlinked if coming.get(each.name, each.dist) == each.dist)
@@ -191,32 +193,32 @@ def _list_leaving(change: CondaChange, present: Iterable[str]) -> tuple[str, ...
 
 
 @contextmanager
-def _write_listing(packages: Sequence[CondaPackage]) -> Iterator[Path]:
+def _list_in_file(packages: Sequence[CondaPackage]) -> Iterator[Path]:
     """A file that has conda install exactly these."""
     with temporary_directory("conda") as directory:
         listing = directory / "packages.txt"
-        write_text(listing, format_explicit_file([_format_line(each) for each in packages]), durable=False)
+        write_text(listing, format_explicit_file([_format_package_line(each) for each in packages]), durable=False)
         yield listing
 
 
-def _is_package(directory: Path, package: CondaPackage) -> bool:
+def _is_unpacked_package(directory: Path, package: CondaPackage) -> bool:
     """Whether this is the package, unpacked; another one may have the same name."""
-    documents = documents_in(_read_text(directory / "info" / "repodata_record.json"))
+    documents = parse_documents(_read_text(directory / "info" / "repodata_record.json"))
     digest = package_of(documents[0]).sha256 if documents else ""
     return (directory / "info" / "paths.json").is_file() and not (package.sha256 and digest not in ("", package.sha256))
 
 
-def _format_line(package: CondaPackage) -> str:
+def _format_package_line(package: CondaPackage) -> str:
     if not package.url:
         raise FailedError(f"{package.dist}: nothing says where it can be had")
     path = local_path(package.url)
     if path is None:
         return package.url
     # conda keeps files by their names: the hash tells it that one it has is another one
-    return f"{package.url}#{hashlib.md5(_read_content(package, path), usedforsecurity=False).hexdigest()}"
+    return f"{package.url}#{hashlib.md5(_read_package(package, path), usedforsecurity=False).hexdigest()}"
 
 
-def _read_content(package: CondaPackage, path: Path) -> bytes:
+def _read_package(package: CondaPackage, path: Path) -> bytes:
     try:
         content = foreign.read_bytes(path)
     except OSError as error:
@@ -306,7 +308,7 @@ class Invocation:
     packages: Path | None = None
 
 
-def invoke(
+def invoke_conda(
     tool: CondaTool, invocation: Invocation, means: CondaTools, *, offline: bool = False
 ) -> tuple[Document, ...]:
     """Run it to its end.
@@ -323,27 +325,27 @@ def invoke(
     network = ("--offline",) if offline or means.offline else ()
     argv = (*tool.command, invocation.verb, "--json", "-q", "-y", *place, *network, *invocation.words)
     completed = run(argv, environment=_make_variables(invocation, means), check=False, timeout=invocation.seconds)
-    documents = documents_in(completed.stdout)
-    error = error_in(documents)
+    documents = parse_documents(completed.stdout)
+    error = find_error(documents)
     if error is not None:
-        raise conda_failure(error, invocation.environment or invocation.prefix)
+        raise make_conda_failure(error, invocation.environment or invocation.prefix)
     if completed.exit_code != 0:
-        raise wordless_failure(completed, "conda")
+        raise make_wordless_failure(completed, "conda")
     overridden = _OVERRIDDEN_PIN.search(completed.stderr)
     if overridden:
-        raise failure("SpecsConfigurationConflictError", overridden[0], "conda", invocation.prefix)
+        raise make_failure("SpecsConfigurationConflictError", overridden[0], "conda", invocation.prefix)
     return documents
 
 
-def information(tool: CondaTool, means: CondaTools) -> Document:
+def read_information(tool: CondaTool, means: CondaTools) -> Document:
     """Return the output of `conda info`, empty if it gives none."""
-    environment = conda_variables(means.variables)
+    environment = make_conda_variables(means.variables)
     completed = run((*tool.command, "info", "--json"), environment=environment, check=False, timeout=60)
-    found = documents_in(completed.stdout)
+    found = parse_documents(completed.stdout)
     return found[-1] if found else {}
 
 
-def conda_variables(variables: Mapping[str, str], more: Mapping[str, str] | None = None) -> dict[str, str]:
+def make_conda_variables(variables: Mapping[str, str], more: Mapping[str, str] | None = None) -> dict[str, str]:
     """The environment for the user's conda: the user's own, less what would lead it elsewhere."""
     kept = {name: value for name, value in variables.items() if name not in _DROPPED}
     return {**kept, **_OURS, **(more or {})}
@@ -356,7 +358,7 @@ def _make_variables(invocation: Invocation, means: CondaTools) -> dict[str, str]
     if invocation.packages is not None:
         more["CONDA_PKGS_DIRS"] = str(invocation.packages)
     unlisted = _UNLISTED if invocation.unlisted else {}
-    return conda_variables(means.variables, {**more, **unlisted, **(_NO_PLUGINS if invocation.bare else {})})
+    return make_conda_variables(means.variables, {**more, **unlisted, **(_NO_PLUGINS if invocation.bare else {})})
 
 
 def format_explicit_file(lines: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from fastinstall.conda.engines.linked_records import package_of
-from fastinstall.conda.history_file import spec_name
+from fastinstall.conda.history_file import parse_spec_name
 from fastinstall.core import foreign
 from fastinstall.core.errors import FailedError, FastinstallError, RefusedError
 from fastinstall.core.messages import quote
@@ -134,7 +134,9 @@ def refuse_protected(prefix: Path) -> None:
     """
     refuse_frozen(prefix)
     if not os.access(prefix / "conda-meta", os.W_OK | os.X_OK):
-        raise failure(_NOT_WRITABLE[0], f"{prefix / 'conda-meta'} is not writable for this user", "fastinstall", prefix)
+        raise make_failure(
+            _NOT_WRITABLE[0], f"{prefix / 'conda-meta'} is not writable for this user", "fastinstall", prefix
+        )
 
 
 def refuse_existing(prefix: Path) -> None:
@@ -147,7 +149,7 @@ def refuse_existing(prefix: Path) -> None:
         raise FailedError(f"{prefix}: is there already", hint=f"ls -la {quote(prefix)}")
 
 
-def failure(name: str, text: str, engine: str, prefix: Path) -> FastinstallError:
+def make_failure(name: str, text: str, engine: str, prefix: Path) -> FastinstallError:
     """The error for what an engine says.
 
     Args:
@@ -160,12 +162,14 @@ def failure(name: str, text: str, engine: str, prefix: Path) -> FastinstallError
     kind = _find_kind(name)
     if kind is None:
         first = lines[0] if lines else "no message"
-        return FailedError(f"{engine}: {name}: {first}", hint=_hint_at_engine(engine), details=lines[1 : _LINES + 1])
+        return FailedError(
+            f"{engine}: {name}: {first}", hint=_suggest_other_engine(engine), details=lines[1 : _LINES + 1]
+        )
     names = {"engine": engine, "prefix": quote(prefix)}
     return kind.error(kind.what.format(**names), hint=kind.hint.format(**names), details=lines[:_LINES])
 
 
-def conda_failure(document: dict[str, Any], prefix: Path) -> FastinstallError:
+def make_conda_failure(document: dict[str, Any], prefix: Path) -> FastinstallError:
     """The error for what conda tells of a failure in JSON."""
     several = [each for each in document.get("errors") or () if isinstance(each, dict)]
     told = several[0] if several else document
@@ -174,24 +178,26 @@ def conda_failure(document: dict[str, Any], prefix: Path) -> FastinstallError:
     name = str(told.get("exception_name") or "error")
     if name in (*_NO_SOLUTION, *_MISSING) and _is_about_pin(text, prefix):
         name = _PINNED[0]
-    return failure(name, text if cause in ("", "None") else f"{text}\n{cause}", "conda", prefix)
+    return make_failure(name, text if cause in ("", "None") else f"{text}\n{cause}", "conda", prefix)
 
 
-def wordless_failure(completed: Completed, engine: str) -> FastinstallError:
+def make_wordless_failure(completed: Completed, engine: str) -> FastinstallError:
     """The error for an engine that failed and did not say why in JSON."""
-    return CommandError(f"{engine} failed, exit code {completed.exit_code}", completed, hint=_hint_at_engine(engine))
+    return CommandError(
+        f"{engine} failed, exit code {completed.exit_code}", completed, hint=_suggest_other_engine(engine)
+    )
 
 
 def _is_about_pin(text: str, prefix: Path) -> bool:
     """Some solvers speak of pins as such, others call missing what is pinned and not on offer."""
     file = prefix / "conda-meta" / "pinned"
     lines = foreign.text_if_there(file).splitlines()
-    pinned = {spec_name(line.strip()) for line in lines if line.strip() and not line.lstrip().startswith("#")}
-    missing = {spec_name(each) for each in _ITEM.findall(text)}
+    pinned = {parse_spec_name(line.strip()) for line in lines if line.strip() and not line.lstrip().startswith("#")}
+    missing = {parse_spec_name(each) for each in _ITEM.findall(text)}
     return bool(pinned) and bool(_PIN.search(text) or pinned & missing)
 
 
-def _hint_at_engine(engine: str) -> str:
+def _suggest_other_engine(engine: str) -> str:
     """What to do where only the engine's keeper can know what is wrong with it."""
     if engine == "conda":
         return "see what conda is set to: conda config --show-sources; or work without it: --engine rattler"
@@ -220,18 +226,18 @@ class Actions:
     unlinked: tuple[CondaPackage, ...]
 
 
-def documents_in(text: str) -> tuple[Document, ...]:
+def parse_documents(text: str) -> tuple[Document, ...]:
     """Every JSON object that is printed, whatever stands around it."""
-    return tuple(_parse_documents(text))
+    return tuple(_decode_documents(text))
 
 
-def error_in(documents: tuple[Document, ...]) -> Document | None:
+def find_error(documents: tuple[Document, ...]) -> Document | None:
     """The document that tells of a failure."""
     failures = (each for each in documents if "exception_name" in each or each.get("error"))
     return next((each for each in failures if each.get("exception_name") != "DryRunExit"), None)
 
 
-def actions_in(documents: tuple[Document, ...]) -> Actions:
+def parse_actions(documents: tuple[Document, ...]) -> Actions:
     """Return what the last reported transaction would do, if any."""
     told = [each["actions"] for each in documents if each.get("actions")]
     parts = _list_parts(told[-1]) if told else []
@@ -241,7 +247,7 @@ def actions_in(documents: tuple[Document, ...]) -> Actions:
     return Actions(linked=tuple(fetched.get(each.dist, each) for each in linked), unlinked=tuple(unlinked))
 
 
-def _parse_documents(text: str) -> Iterator[Document]:
+def _decode_documents(text: str) -> Iterator[Document]:
     position = text.find("{")
     while position >= 0:
         try:
@@ -267,19 +273,19 @@ def _parse_packages(entries: object) -> list[CondaPackage]:
 
 def _parse_package(entry: object) -> CondaPackage | None:
     if isinstance(entry, str):
-        return _name_text(entry)
+        return _parse_dist(entry)
     if not isinstance(entry, dict):
         return None
     if entry.get("name"):
-        return package_of({"subdir": entry.get("platform"), **entry, **_get_channel(entry)})
-    return _name_text(str(entry.get("dist_name", "")))
+        return package_of({"subdir": entry.get("platform"), **entry, **_parse_channel(entry)})
+    return _parse_dist(str(entry.get("dist_name", "")))
 
 
-def _get_channel(entry: Document) -> Document:
+def _parse_channel(entry: Document) -> Document:
     return {"channel": entry["base_url"]} if entry.get("base_url") else {}
 
 
-def _name_text(text: str) -> CondaPackage | None:
+def _parse_dist(text: str) -> CondaPackage | None:
     """Of "conda-forge/linux-64::pillow-13.0.0-h0_0", or a file's name."""
     place, _, dist = text.rpartition("::")
     for suffix in _SUFFIXES:

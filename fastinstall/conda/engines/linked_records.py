@@ -24,9 +24,9 @@ Record = dict[str, Any]
 _HARD_LINKED = 1
 
 
-def records_of(prefix: Path) -> dict[str, Record]:
+def read_records(prefix: Path) -> dict[str, Record]:
     """What the records of an environment say, by the packages' names; those that cannot be read are left out."""
-    documents = (_read(path) for path in sorted((prefix / "conda-meta").glob("*.json")))
+    documents = (_read_record(path) for path in sorted((prefix / "conda-meta").glob("*.json")))
     return {str(document["name"]): document for document in documents if document.get("name")}
 
 
@@ -38,7 +38,7 @@ def package_of(document: Mapping[str, Any]) -> CondaPackage:
         build=str(document.get("build") or document.get("build_string") or ""),
         build_number=_parse_number(document.get("build_number")),
         subdir=str(document.get("subdir") or ""),
-        channel=_find_channel(document),
+        channel=_parse_channel(document),
         url=public_text(str(document.get("url") or "")),
         sha256=str(document.get("sha256") or ""),
         depends=tuple(map(str, document.get("depends") or ())),
@@ -54,13 +54,13 @@ def finalize_linked_records(scratch: Path, prefix: Path, packages: Iterable[Cond
     """
     for package in packages:
         path = scratch / "conda-meta" / package.record
-        document = _read(path)
+        document = _read_record(path)
         if not document:
             raise FailedError(f"{package.dist}: the engine linked it and wrote no record at {path}")
         _refuse_traces(scratch, document)
         spec = make_requested_spec(package)
         settled = _set_requests({**document, **_make_origin(package), **_make_source(package)}, [spec] if spec else [])
-        _write(path, _rename_value(settled, scratch, prefix))
+        _write_record(path, _rename_value(settled, scratch, prefix))
 
 
 def finalize_changed_records(prefix: Path, change: CondaChange, before: Mapping[str, Record]) -> None:
@@ -69,13 +69,13 @@ def finalize_changed_records(prefix: Path, change: CondaChange, before: Mapping[
     Raises:
         FailedError: the environment is not what was asked for.
     """
-    now = records_of(prefix)
+    now = read_records(prefix)
     for package in change.linked:
         document = now.get(package.name, {})
         if package_of(document).dist != package.dist or _is_different(document, package):
             raise FailedError(f"{prefix}: {package.dist} was to be installed, and is not")
         settled = _set_requests({**document, **_make_origin(package)}, _list_requests(before.get(package.name, {})))
-        _write(prefix / "conda-meta" / package.record, settled)
+        _write_record(prefix / "conda-meta" / package.record, settled)
     left = {package.name for package in change.unlinked} - {package.name for package in change.linked}
     for name in sorted(left & now.keys()):
         raise FailedError(f"{prefix}: {name} was to be removed, and is there")
@@ -84,13 +84,13 @@ def finalize_changed_records(prefix: Path, change: CondaChange, before: Mapping[
 def hide_credentials(prefix: Path) -> None:
     """Take what a channel was asked with out of the records of an environment."""
     for path in sorted((prefix / "conda-meta").glob("*.json")):
-        document = _read(path)
+        document = _read_record(path)
         shown = {key: public_text(str(document[key])) for key in ("channel", "url") if document.get(key)}
         if {**document, **shown} != document:
-            _write(path, {**document, **shown})
+            _write_record(path, {**document, **shown})
 
 
-def _read(path: Path) -> Record:
+def _read_record(path: Path) -> Record:
     try:
         document = json_data(foreign.read_text(path))
     except (OSError, ValueError):
@@ -98,7 +98,7 @@ def _read(path: Path) -> Record:
     return document if isinstance(document, dict) else {}
 
 
-def _write(path: Path, document: Record) -> None:
+def _write_record(path: Path, document: Record) -> None:
     write_text(path, json.dumps(document, indent=2, sort_keys=True) + "\n", durable=False)
 
 
@@ -109,7 +109,7 @@ def _parse_number(value: object) -> int:
         return 0
 
 
-def _find_channel(document: Mapping[str, Any]) -> str:
+def _parse_channel(document: Mapping[str, Any]) -> str:
     channel = public_text(str(document.get("channel") or "")).rstrip("/")
     return channel.removesuffix(f"/{document.get('subdir')}")
 
@@ -183,7 +183,7 @@ def resolve_linked_paths(paths: str, link: str, python: str) -> tuple[str, ...]:
     if not python:
         raise FailedError("a noarch package of Python comes, and the environment has no Python")
     points = tuple(str(point).partition("=")[0].strip() for point in noarch.get("entry_points", ()))
-    mapped = tuple(_resolve_path(path, python) for path in named)
+    mapped = tuple(_map_path(path, python) for path in named)
     return (*mapped, *(f"bin/{point}" for point in points), *_list_bytecode(mapped, python))
 
 
@@ -195,7 +195,7 @@ def _parse_document(text: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _resolve_path(path: str, python: str) -> str:
+def _map_path(path: str, python: str) -> str:
     if path.startswith(_SITE):
         return f"lib/python{python}/{path}"
     return f"bin/{path.removeprefix(_SCRIPTS)}" if path.startswith(_SCRIPTS) else path
@@ -231,13 +231,13 @@ def write_offered_channel(packages: Sequence[CondaPackage], cache: Path) -> str:
     return channel.absolute().as_uri()
 
 
-def file_name(package: CondaPackage) -> str:
+def make_file_name(package: CondaPackage) -> str:
     """The package's file in a channel of ours."""
     return f"{package.dist}.conda"
 
 
 def _make_index(subdir: str, packages: Sequence[CondaPackage]) -> dict[str, Any]:
-    entries = {file_name(each): _make_entry(each) for each in packages if (each.subdir or "linux-64") == subdir}
+    entries = {make_file_name(each): _make_entry(each) for each in packages if (each.subdir or "linux-64") == subdir}
     return {"info": {"subdir": subdir}, "packages": {}, "packages.conda": entries, "repodata_version": 1}
 
 

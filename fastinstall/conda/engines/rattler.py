@@ -20,23 +20,23 @@ from typing import Any
 
 from fastinstall.conda.engines.choose import CondaTools
 from fastinstall.conda.engines.failures import (
-    documents_in,
-    failure,
+    make_failure,
+    make_wordless_failure,
+    parse_documents,
     refuse_existing,
     refuse_frozen,
     refuse_protected,
-    wordless_failure,
 )
 from fastinstall.conda.engines.linked_records import (
     finalize_changed_records,
     finalize_linked_records,
     hide_credentials,
     package_of,
-    records_of,
+    read_records,
     resolve_linked_paths,
     write_offered_channel,
 )
-from fastinstall.conda.history_file import history_revision
+from fastinstall.conda.history_file import append_revision
 from fastinstall.core import foreign
 from fastinstall.core.events import Progressed
 from fastinstall.core.files import discard, temporary_directory, write_bytes, write_text
@@ -72,10 +72,10 @@ class Rattler:
         prefix = Path(request.prefix)
         refuse_frozen(prefix)
         ours = {each.dist: each for each in request.ours}
-        answer = self._ask(
+        answer = self._ask_worker(
             "preview",
             prefix,
-            **self._describe_channels(prefix, request.channels),
+            **self._list_channels(prefix, request.channels),
             offered=[write_offered_channel(request.ours, self._means.cache)],
             specs=[*(f"{each.name} =={each.version} {each.build}" for each in request.ours), *request.specs],
             replaced=[each.name for each in request.ours],
@@ -91,57 +91,57 @@ class Rattler:
         """Install into the directory with the environment's path for its own; unpacked beside it for the time being."""
         with temporary_directory("packages", within=scratch.parent) as cache:
             words = {"scratch": str(scratch), "unpacked": str(cache)}
-            self._ask("link", prefix, packages=self._describe_packages(prefix, packages), **words)
+            self._ask_worker("link", prefix, packages=self._list_packages(prefix, packages), **words)
         discard(scratch / _TAG)
         finalize_linked_records(scratch, prefix, packages)
 
     def change(self, prefix: Path, change: CondaChange) -> None:
         """Install what is there, less what goes, with what comes."""
         refuse_protected(prefix)
-        before = records_of(prefix)
-        texts = record_texts(prefix)
+        before = read_records(prefix)
+        texts = read_record_texts(prefix)
         names = [each.name for each in change.unlinked]
         tagged = (prefix / _TAG).exists()
-        self._ask("change", prefix, packages=self._describe_packages(prefix, change.linked), removed=names)
+        self._ask_worker("change", prefix, packages=self._list_packages(prefix, change.linked), removed=names)
         if not tagged:
             discard(prefix / _TAG)
-        give_places(prefix, [each.record for each in change.linked], texts)
+        give_files_to_later(prefix, [each.record for each in change.linked], texts)
         finalize_changed_records(prefix, change, before)
         present = tuple(package_of(before[name]) for name in names if name in before)
-        _record(prefix, CondaChange(linked=change.linked, unlinked=present))
+        _write_revision(prefix, CondaChange(linked=change.linked, unlinked=present))
 
-    def contents(self, package: CondaPackage, *, python: str = "") -> tuple[str, ...]:
+    def read_contents(self, package: CondaPackage, *, python: str = "") -> tuple[str, ...]:
         """Fetch it into fastinstall's cache, and read what it has."""
-        answer = self._ask("contents", Path(), packages=self._describe_packages(Path(), [package]))
+        answer = self._ask_worker("contents", Path(), packages=self._list_packages(Path(), [package]))
         return resolve_linked_paths(answer["paths.json"], answer["link.json"], python)
 
     def create(self, prefix: Path, specs: Sequence[str], channels: Sequence[str], *, offline: bool) -> None:
         """Solve and install into a directory that is not there yet."""
         refuse_existing(prefix)
-        asked = self._describe_channels(prefix, channels)
+        asked = self._list_channels(prefix, channels)
         try:
-            self._ask("create", prefix, specs=list(specs), **asked, offline=offline or self._means.offline)
+            self._ask_worker("create", prefix, specs=list(specs), **asked, offline=offline or self._means.offline)
             hide_credentials(prefix)
         except BaseException:
             discard(prefix)
             raise
 
-    def _describe_channels(self, prefix: Path, channels: Sequence[str]) -> dict[str, Any]:
+    def _list_channels(self, prefix: Path, channels: Sequence[str]) -> dict[str, Any]:
         """Where channels lie that are named, with what conda's configuration has for them and says against them."""
-        settings = self._means.channel_settings(prefix)
+        settings = self._means.read_channel_settings(prefix)
         return {
             "channels": channel_urls(channels, settings),
             "allowed": channel_urls(settings.allowed, settings),
             "denied": channel_urls(settings.denied, settings),
         }
 
-    def _describe_packages(self, prefix: Path, packages: Sequence[CondaPackage]) -> list[dict[str, Any]]:
+    def _list_packages(self, prefix: Path, packages: Sequence[CondaPackage]) -> list[dict[str, Any]]:
         """Packages, with where to fetch them: the address that is recorded of each has no credentials."""
         afar = any(not each.url.startswith("file:") for each in packages)
-        settings = self._means.channel_settings(prefix) if afar else ChannelSettings()
+        settings = self._means.read_channel_settings(prefix) if afar else ChannelSettings()
         return [{**asdict(each), "fetch": add_credentials(each.url, settings)} for each in packages]
 
-    def _ask(self, operation: str, prefix: Path, **request: Any) -> dict[str, Any]:  # noqa: ANN401 (any JSON)
+    def _ask_worker(self, operation: str, prefix: Path, **request: Any) -> dict[str, Any]:  # noqa: ANN401 (any JSON)
         """Have the worker do it.
 
         Raises:
@@ -152,39 +152,41 @@ class Rattler:
         words = json.dumps({**common, **request})
         argv = (sys.executable, "-P", "-s", _WORKER)
         environment = {**self._means.variables, "PYTHONIOENCODING": "utf-8", "FASTINSTALL_GUARD": "0"}
-        completed = run(argv, environment=environment, stdin=words, check=False, timeout=_SECONDS, on_line=self._hear)
-        answers = [each for each in documents_in(completed.stdout) if "answer" in each]
+        completed = run(
+            argv, environment=environment, stdin=words, check=False, timeout=_SECONDS, on_line=self._report_progress
+        )
+        answers = [each for each in parse_documents(completed.stdout) if "answer" in each]
         if not answers:
-            raise wordless_failure(completed, "py-rattler")
+            raise make_wordless_failure(completed, "py-rattler")
         answer = answers[-1]["answer"]
         if "error" in answer:
-            raise failure(answer["error"], answer["message"], "py-rattler", prefix)
+            raise make_failure(answer["error"], answer["message"], "py-rattler", prefix)
         return dict(answer)
 
-    def _hear(self, line: str) -> None:
+    def _report_progress(self, line: str) -> None:
         if line.startswith('{"progress"'):
             done, total = json_data(line)["progress"]
             self._means.emit(Progressed(stage="conda", done=done, total=total))
 
 
-def _record(prefix: Path, change: CondaChange) -> None:
+def _write_revision(prefix: Path, change: CondaChange) -> None:
     """Write into the history what conda would have written."""
     history = prefix / "conda-meta" / "history"
     existing = foreign.text_if_there(history)
     at = datetime.now()  # noqa: DTZ005 (conda writes local time)
-    text = history_revision(existing, at, "fastinstall", change)
+    text = append_revision(existing, at, "fastinstall", change)
     write_bytes(history, text.encode("utf-8", "surrogateescape"))
 
 
 _ASIDE = "__clobbers__"
 
 
-def record_texts(prefix: Path) -> dict[str, bytes]:
+def read_record_texts(prefix: Path) -> dict[str, bytes]:
     """The records of an environment as they are, by the names of their files."""
     return {path.name: foreign.read_bytes(path) for path in sorted((prefix / "conda-meta").glob("*.json"))}
 
 
-def give_places(prefix: Path, linked: Iterable[str], before: Mapping[str, bytes]) -> None:
+def give_files_to_later(prefix: Path, linked: Iterable[str], before: Mapping[str, bytes]) -> None:
     """Let packages have their files that came last, as conda does.
 
     Args:
@@ -194,27 +196,27 @@ def give_places(prefix: Path, linked: Iterable[str], before: Mapping[str, bytes]
     """
     for name, text in before.items():
         if (prefix / "conda-meta" / name).is_file() and name not in linked:
-            _stay_out(prefix, name, text)
+            _restore_record(prefix, name, text)
     for name in linked:
-        _take(prefix, name)
-    _clear(prefix / _ASIDE)
+        _take_places(prefix, name)
+    _remove_empty_directories(prefix / _ASIDE)
 
 
-def _stay_out(prefix: Path, name: str, text: bytes) -> None:
+def _restore_record(prefix: Path, name: str, text: bytes) -> None:
     """Take away what was put aside of a package that was there, and give it its record back."""
     path = prefix / "conda-meta" / name
-    fresh = _list_asides(_parse_document(foreign.read_bytes(path))).keys() - _list_asides(_parse_document(text)).keys()
+    fresh = _find_asides(_parse_document(foreign.read_bytes(path))).keys() - _find_asides(_parse_document(text)).keys()
     for aside in fresh:
         discard(prefix / aside)
     if fresh:
         write_bytes(path, text, durable=False)
 
 
-def _take(prefix: Path, name: str) -> None:
+def _take_places(prefix: Path, name: str) -> None:
     """Put a package's files where they belong, and say so in its record."""
     path = prefix / "conda-meta" / name
     document = _parse_document(foreign.read_bytes(path))
-    moved = _list_asides(document)
+    moved = _find_asides(document)
     for aside, place in moved.items():
         if os.path.lexists(prefix / aside):
             (prefix / place).parent.mkdir(parents=True, exist_ok=True)
@@ -226,7 +228,7 @@ def _take(prefix: Path, name: str) -> None:
         write_text(path, json.dumps(document, indent=2, sort_keys=True) + "\n", durable=False)
 
 
-def _list_asides(document: Mapping[str, Any]) -> dict[str, str]:
+def _find_asides(document: Mapping[str, Any]) -> dict[str, str]:
     """Where files of a package lie aside: their path to the place that they would have."""
     entries = document.get("paths_data", {}).get("paths", [])
     return {entry["_path"]: entry["original_path"] for entry in entries if entry.get("original_path")}
@@ -240,7 +242,7 @@ def _parse_document(text: bytes) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _clear(directory: Path) -> None:
+def _remove_empty_directories(directory: Path) -> None:
     """Take away the directories that are empty."""
     for each in (*sorted((path for path in directory.rglob("*") if path.is_dir()), reverse=True), directory):
         try:

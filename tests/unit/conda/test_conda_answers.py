@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from fastinstall.conda.engines.failures import actions_in, documents_in, error_in
+from fastinstall.conda.engines.failures import find_error, parse_actions, parse_documents
 from fastinstall.model.conda import CondaPackage
 
 LINKED = {
@@ -29,20 +29,20 @@ PILLOW = CondaPackage(
 
 def test_documents_are_found_between_warnings_and_progress() -> None:
     text = 'WARNING: {not json}\n{"fetch": "a", "progress": 0.5}\x00{"success": true}\ntrailing {'
-    assert documents_in(text) == ({"fetch": "a", "progress": 0.5}, {"success": True})
+    assert parse_documents(text) == ({"fetch": "a", "progress": 0.5}, {"success": True})
 
 
 @pytest.mark.parametrize("text", ["", "Terminated\n", "[1, 2]", "{", "null"])
 def test_what_is_no_document_is_none(text: str) -> None:
-    assert documents_in(text) == ()
+    assert parse_documents(text) == ()
 
 
 def test_a_failure_is_found_and_the_end_of_a_dry_run_is_none() -> None:
     ended = {"exception_name": "DryRunExit", "error": "DryRunExit: Dry run. Exiting."}
     failed = {"exception_name": "LockError", "error": "LockError: x"}
-    assert error_in((ended,)) is None
-    assert error_in(({"success": True}, failed)) == failed
-    assert error_in(({"error": "in words alone"},)) == {"error": "in words alone"}
+    assert find_error((ended,)) is None
+    assert find_error(({"success": True}, failed)) == failed
+    assert find_error(({"error": "in words alone"},)) == {"error": "in words alone"}
 
 
 def test_a_package_that_is_fetched_is_told_whole() -> None:
@@ -58,7 +58,7 @@ def test_a_package_that_is_fetched_is_told_whole() -> None:
         "depends": ["python"],
         "constrains": ["jpeg <0a"],
     }
-    found = actions_in(({"actions": {"FETCH": [fetched], "LINK": [LINKED], "UNLINK": []}},))
+    found = parse_actions(({"actions": {"FETCH": [fetched], "LINK": [LINKED], "UNLINK": []}},))
     (package,) = found.linked
     assert (package.channel, package.sha256) == ("https://conda.example/conda-forge", "ab")
     assert (package.depends, package.constrains) == (("python",), ("jpeg <0a",))
@@ -73,7 +73,7 @@ def test_a_package_that_is_fetched_is_told_whole() -> None:
     ],
 )
 def test_actions_are_read_in_every_form_that_conda_gave_them(actions: object) -> None:
-    assert actions_in(({"actions": actions},)).linked == (PILLOW,)
+    assert parse_actions(({"actions": actions},)).linked == (PILLOW,)
 
 
 @pytest.mark.parametrize(
@@ -84,16 +84,16 @@ def test_actions_are_read_in_every_form_that_conda_gave_them(actions: object) ->
     ],
 )
 def test_a_package_may_be_a_mere_name(entry: str) -> None:
-    (package,) = actions_in(({"actions": {"UNLINK": [entry]}},)).unlinked
+    (package,) = parse_actions(({"actions": {"UNLINK": [entry]}},)).unlinked
     assert (package.dist, package.channel, package.subdir) == (PILLOW.dist, PILLOW.channel, "linux-64")
 
 
 @pytest.mark.parametrize("entry", [None, 3, {}, "pillow", {"dist_name": "x"}])
 def test_an_entry_that_names_no_package_is_left_out(entry: object) -> None:
-    assert actions_in(({"actions": {"LINK": [entry]}},)).linked == ()
+    assert parse_actions(({"actions": {"LINK": [entry]}},)).linked == ()
 
 
 def test_nothing_to_do_is_an_empty_change() -> None:
-    told = documents_in(json.dumps({"message": "All requested packages already installed.", "success": True}))
-    assert actions_in(told).linked == ()
-    assert actions_in(told).unlinked == ()
+    told = parse_documents(json.dumps({"message": "All requested packages already installed.", "success": True}))
+    assert parse_actions(told).linked == ()
+    assert parse_actions(told).unlinked == ()

@@ -3,10 +3,10 @@ from builders import conda_facts, conda_package
 
 from fastinstall.conda.changes import (
     apply_conda_change,
-    change_reason,
+    explain_change,
     find_change_risks,
     is_protected,
-    package_changes,
+    list_package_changes,
 )
 from fastinstall.model.conda import CondaChange
 from fastinstall.model.request import Risk
@@ -59,7 +59,7 @@ def test_many_are_named_in_part_and_listed_whole() -> None:
 
 def test_each_package_is_told_by_what_becomes_of_it() -> None:
     told = change(come=("a 2 h_0", "b 1 h_1", "c 1 h_0", "d 1 h_0"), go=("a 1 h_0", "b 1 h_0", "c 1 h_0", "e 1 h_0"))
-    assert [each.words for each in package_changes(told)] == [
+    assert [each.words for each in list_package_changes(told)] == [
         "a: 1 -> 2",
         "b: 1 h_0 -> 1 h_1",
         "c: 1, once more",
@@ -69,9 +69,9 @@ def test_each_package_is_told_by_what_becomes_of_it() -> None:
 
 
 def test_what_goes_for_nothing_is_said_in_the_reason() -> None:
-    assert change_reason(change(come=("a 2 h_0",), go=("a 1 h_0",)), "why") == "why"
-    assert change_reason(change(go=("a 1 h_0",)), "why") == "why; a goes, and nothing takes its place"
-    assert change_reason(change(go=("a 1 h_0", "b 1 h_0")), "why") == "why; a and b go, and nothing takes their place"
+    assert explain_change(change(come=("a 2 h_0",), go=("a 1 h_0",)), "why") == "why"
+    assert explain_change(change(go=("a 1 h_0",)), "why") == "why; a goes, and nothing takes its place"
+    assert explain_change(change(go=("a 1 h_0", "b 1 h_0")), "why") == "why; a and b go, and nothing takes their place"
 
 
 def test_afterwards_there_is_what_came_and_not_what_went() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.conda.engines.failures import conda_failure, failure
+from fastinstall.conda.engines.failures import make_conda_failure, make_failure
 from fastinstall.core.errors import ExitCode
 
 PREFIX = Path("/env")
@@ -28,7 +28,7 @@ PREFIX = Path("/env")
     ],
 )
 def test_a_failure_has_its_exit_code_its_words_and_what_to_do(name: str, code: ExitCode, words: str, hint: str) -> None:
-    error = failure(name, "what conda said\n\n  in two lines", "conda", PREFIX)
+    error = make_failure(name, "what conda said\n\n  in two lines", "conda", PREFIX)
     assert error.exit_code == code
     assert words in error.message
     assert hint in (error.hint or "")
@@ -36,25 +36,25 @@ def test_a_failure_has_its_exit_code_its_words_and_what_to_do(name: str, code: E
 
 
 def test_an_unknown_failure_keeps_its_name_and_message() -> None:
-    error = conda_failure({"exception_name": "CondaValueError", "message": "bad\nvery bad"}, PREFIX)
+    error = make_conda_failure({"exception_name": "CondaValueError", "message": "bad\nvery bad"}, PREFIX)
     assert error.message == "conda: CondaValueError: bad"
     assert error.details == ("very bad",)
 
 
 def test_of_several_failures_the_first_counts_and_the_cause_is_told() -> None:
     several = {"exception_name": "CondaMultiError", "errors": [{"exception_name": "LockError", "error": "held"}]}
-    assert conda_failure(several, PREFIX).exit_code == ExitCode.REFUSED
+    assert make_conda_failure(several, PREFIX).exit_code == ExitCode.REFUSED
     caused = {"exception_name": "CondaHTTPError", "message": "HTTP 000", "caused_by": "refused"}
-    assert conda_failure(caused, PREFIX).details == ("HTTP 000", "refused")
+    assert make_conda_failure(caused, PREFIX).details == ("HTTP 000", "refused")
 
 
 def test_no_credentials_are_shown() -> None:
-    error = failure("ChannelError", "https://me:secret@conda.example/x#y is gone", "conda", PREFIX)
+    error = make_failure("ChannelError", "https://me:secret@conda.example/x#y is gone", "conda", PREFIX)
     assert error.details == ("https://***@conda.example/x#y is gone",)
 
 
 def test_a_failure_without_words_says_so() -> None:
-    assert conda_failure({}, PREFIX).message == "conda: error: no message"
+    assert make_conda_failure({}, PREFIX).message == "conda: error: no message"
 
 
 @pytest.mark.parametrize(
@@ -66,9 +66,9 @@ def test_a_failure_without_words_says_so() -> None:
 )
 def test_a_solver_that_stumbles_over_a_pin_is_understood(tmp_path: Path, name: str, text: str) -> None:
     document = {"exception_name": name, "message": text}
-    assert "pinned" not in conda_failure(document, tmp_path).message
+    assert "pinned" not in make_conda_failure(document, tmp_path).message
     (tmp_path / "conda-meta").mkdir()
     (tmp_path / "conda-meta/pinned").write_text("# numpy 1\npillow 9.*\n")
-    assert "pinned" in conda_failure(document, tmp_path).message
+    assert "pinned" in make_conda_failure(document, tmp_path).message
     other = {"exception_name": name, "message": "  - numpy=1"}
-    assert "pinned" not in conda_failure(other, tmp_path).message
+    assert "pinned" not in make_conda_failure(other, tmp_path).message

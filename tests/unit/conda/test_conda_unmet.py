@@ -1,6 +1,6 @@
 from builders import conda_package
 
-from fastinstall.conda.reinstall import unmet_sentences
+from fastinstall.conda.reinstall import describe_unmet_requirements
 
 PILLOW = conda_package(
     "pillow 12.1.1 py311_0",
@@ -11,7 +11,7 @@ LIBRARIES = (conda_package("libtiff 4.7.1 h_0"), conda_package("libjpeg-turbo 3.
 
 
 def test_what_is_gone_is_told_with_the_command_that_brings_it() -> None:
-    (sentence,) = unmet_sentences((PILLOW, PYTHON), {"pillow"}, "/srv/an env")
+    (sentence,) = describe_unmet_requirements((PILLOW, PYTHON), {"pillow"}, "/srv/an env")
     assert sentence == (
         "conda's pillow 12.1.1 requires libjpeg-turbo and libtiff, which conda has removed: "
         "conda install --prefix '/srv/an env' libjpeg-turbo libtiff"
@@ -19,5 +19,5 @@ def test_what_is_gone_is_told_with_the_command_that_brings_it() -> None:
 
 
 def test_nothing_is_said_where_all_is_there_nor_of_other_packages() -> None:
-    assert not list(unmet_sentences((PILLOW, PYTHON, *LIBRARIES), {"pillow"}, "/srv/env"))
-    assert not list(unmet_sentences((PYTHON,), {"pillow"}, "/srv/env"))
+    assert not list(describe_unmet_requirements((PILLOW, PYTHON, *LIBRARIES), {"pillow"}, "/srv/env"))
+    assert not list(describe_unmet_requirements((PYTHON,), {"pillow"}, "/srv/env"))

@@ -4,7 +4,7 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from fastinstall.conda.swaps import CoreStatus, StackStatus, describe_conda_changes, foresee_change
+from fastinstall.conda.swaps import CoreStatus, StackStatus, describe_conda_changes, foresee_conda_changes
 from fastinstall.model.conda import CondaChange, CondaPackage
 
 
@@ -28,7 +28,7 @@ def _told(*linked: CondaPackage, requested: tuple[str, ...] = (), packaged: bool
         if packaged
         else StackStatus(prefix=STANDING.prefix, name=STANDING.name, packaged=False, core=CoreStatus.INTACT)
     )
-    return "\nhint: ".join(foresee_change(change, requested, standing))
+    return "\nhint: ".join(foresee_conda_changes(change, requested, standing))
 
 
 def test_a_package_that_requires_another_pillow_is_the_cause() -> None:
@@ -58,7 +58,7 @@ def test_another_python_is_the_cause() -> None:
         linked=(NEWER, _package("python", "3.12.1"), _package("viewer", "2", "0", "pillow")),
         unlinked=(OURS, _package("python", "3.11.7")),
     )
-    assert foresee_change(change, (), STANDING)[0] == f"{WILL}because Python 3.11 becomes Python 3.12"
+    assert foresee_conda_changes(change, (), STANDING)[0] == f"{WILL}because Python 3.11 becomes Python 3.12"
 
 
 @pytest.mark.parametrize(("requested", "nobody"), [(("puretool",), "nothing in 'puretool'"), ((), "nothing")])
@@ -80,23 +80,23 @@ def test_a_removal_is_told_with_who_asked_for_it() -> None:
 
 
 def test_the_guard_package_does_not_go_unnoticed() -> None:
-    sentence, hint = foresee_change(CondaChange(unlinked=(GUARD,)), (), STANDING)
+    sentence, hint = foresee_conda_changes(CondaChange(unlinked=(GUARD,)), (), STANDING)
     assert sentence.startswith("fastinstall-guard will be removed from /srv/env: ")
     assert hint.endswith("conda fastinstall guard install --pin --prefix /srv/env")
-    assert foresee_change(CondaChange(linked=(GUARD,), unlinked=(GUARD,)), (), STANDING) == ()
+    assert foresee_conda_changes(CondaChange(linked=(GUARD,), unlinked=(GUARD,)), (), STANDING) == ()
 
 
 def test_a_python_that_leaves_a_stack_of_pips_behind_is_told() -> None:
     change = CondaChange(linked=(_package("python", "3.12.1"),), unlinked=(_package("python", "3.11.7"),))
-    sentence, _ = foresee_change(change, (), STANDING)
+    sentence, _ = foresee_conda_changes(change, (), STANDING)
     assert sentence.endswith("will be left behind: it was built for Python 3.11, which becomes Python 3.12")
     patch = CondaChange(linked=(_package("python", "3.11.9"),), unlinked=(_package("python", "3.11.7"),))
-    assert foresee_change(patch, (), STANDING) == ()
+    assert foresee_conda_changes(patch, (), STANDING) == ()
 
 
 @pytest.mark.parametrize("linked", [(), (_package("puretool", "1", "0", "pillow"),)])
 def test_what_leaves_it_alone_is_no_news(linked: tuple[CondaPackage, ...]) -> None:
-    assert foresee_change(CondaChange(linked=linked), ("puretool",), STANDING) == ()
+    assert foresee_conda_changes(CondaChange(linked=linked), ("puretool",), STANDING) == ()
 
 
 def test_another_build_of_ours_is_no_swap() -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.conda.engines.choose import CondaTools, engine_for
-from fastinstall.conda.engines.command import conda_variables, format_explicit_file
+from fastinstall.conda.engines.choose import CondaTools, open_engine
+from fastinstall.conda.engines.command import format_explicit_file, make_conda_variables
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.events import ignore
 from fastinstall.model.conda import CondaInstaller, CondaTool
@@ -16,28 +16,28 @@ TOOL = CondaTool(command=("/conda",), version="24.7.1", root=Path("/opt/conda"),
 
 
 def test_engines_say_what_they_are() -> None:
-    assert engine_for(CondaInstaller.CONDA, TOOL, MEANS).description == "conda 24.7.1, classic solver"
-    rattler = engine_for(CondaInstaller.RATTLER, None, MEANS)
+    assert open_engine(CondaInstaller.CONDA, TOOL, MEANS).description == "conda 24.7.1, classic solver"
+    rattler = open_engine(CondaInstaller.RATTLER, None, MEANS)
     assert (rattler.name, rattler.description.partition(" ")[0]) == (CondaInstaller.RATTLER, "py-rattler")
 
 
 def test_without_a_conda_the_other_engine_is_named() -> None:
     with pytest.raises(RefusedError) as caught:
-        engine_for(CondaInstaller.CONDA, None, MEANS)
+        open_engine(CondaInstaller.CONDA, None, MEANS)
     assert "--engine rattler" in (caught.value.hint or "")
 
 
 def test_without_the_extra_the_command_that_brings_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "rattler", None)  # as if it could not be found
     with pytest.raises(RefusedError) as caught:
-        engine_for(CondaInstaller.RATTLER, None, MEANS)
+        open_engine(CondaInstaller.RATTLER, None, MEANS)
     assert (caught.value.hint or "").endswith("-m pip install 'fastinstall[conda]'")
 
 
 @pytest.mark.parametrize("engine", [CondaInstaller.AUTO, CondaInstaller.PIP])
 def test_what_installs_no_conda_packages_is_no_engine(engine: CondaInstaller) -> None:
     with pytest.raises(ValueError, match="installs no conda packages"):
-        engine_for(engine, TOOL, MEANS)
+        open_engine(engine, TOOL, MEANS)
 
 
 def test_variables_of_the_user_stay_but_for_those_that_mislead() -> None:
@@ -51,7 +51,7 @@ def test_variables_of_the_user_stay_but_for_those_that_mislead() -> None:
         "PYTHONPATH": "/x",
         "CONDA_AUTO_UPDATE_CONDA": "true",
     }
-    made = conda_variables(given, {"CONDA_PREFIX": "/env"})
+    made = make_conda_variables(given, {"CONDA_PREFIX": "/env"})
     assert {name: made.get(name) for name in given} == {
         "PATH": "/bin",
         "CONDARC": "/rc",

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from fastinstall.conda.history_file import history_revision, make_requested_spec, remove_history_requests
+from fastinstall.conda.history_file import append_revision, make_requested_spec, remove_history_requests
 from fastinstall.model.conda import CondaChange, CondaPackage
 
 STACK = CondaPackage(
@@ -25,7 +25,7 @@ FIRST = """\
 
 def test_a_revision_names_what_went_as_the_history_named_it_when_it_came() -> None:
     change = CondaChange(linked=(STACK, GUARD), unlinked=(OLD,))
-    written = history_revision(FIRST, AT, "fastinstall setup --yes", change)
+    written = append_revision(FIRST, AT, "fastinstall setup --yes", change)
     assert written == FIRST + (
         "==> 2026-11-21 20:01:29 <==\n"
         "# cmd: fastinstall setup --yes\n"
@@ -37,16 +37,16 @@ def test_a_revision_names_what_went_as_the_history_named_it_when_it_came() -> No
 
 
 def test_a_history_without_the_package_or_its_last_line_feed_is_continued() -> None:
-    written = history_revision("==> 2026-01-02 03:04:05 <==", AT, "x", CondaChange(unlinked=(OLD,)))
+    written = append_revision("==> 2026-01-02 03:04:05 <==", AT, "x", CondaChange(unlinked=(OLD,)))
     assert written.splitlines()[0] == "==> 2026-01-02 03:04:05 <=="
     assert "-elsewhere/linux-64::pillow-12.1.1-py311h1234567_0\n" in written
     assert "# remove specs: ['pillow']\n" in written
-    assert history_revision("", AT, "x", CondaChange()).startswith("==> 2026-11-21 20:01:29 <==\n")
+    assert append_revision("", AT, "x", CondaChange()).startswith("==> 2026-11-21 20:01:29 <==\n")
 
 
 def test_a_package_that_went_before_is_not_taken_for_the_installed_one() -> None:
     again = FIRST + "==> 2026-02-02 03:04:05 <==\n-conda-forge/linux-64::pillow-12.1.1-py311h1234567_0\n"
-    written = history_revision(again, AT, "x", CondaChange(unlinked=(OLD,)))
+    written = append_revision(again, AT, "x", CondaChange(unlinked=(OLD,)))
     assert "-elsewhere/linux-64::pillow-12.1.1-py311h1234567_0" in written
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from fastinstall.conda.stage import registration_text
+from fastinstall.conda.stage import format_registration
 from fastinstall.model.conda import Conda
 from fastinstall.observe.conda.channels import usual_channels
 from fastinstall.observe.conda.condarc import read_condarc
@@ -22,7 +22,7 @@ def test_what_conda_uses_anyway_is_named_below_ours(tmp_path: Path) -> None:
     usual = usual_channels({"HOME": str(tmp_path)}, tmp_path / "env", None)
     assert usual == ("bioconda", "conda-forge"), "no credentials"
     file = tmp_path / "fastinstall.yml"
-    file.write_text(registration_text(PREFIX, _conda(*usual, configured=True)))
+    file.write_text(format_registration(PREFIX, _conda(*usual, configured=True)))
     condarc = read_condarc(file, ("channels",), {})
     words = condarc.list("channels") if condarc is not None else None
     assert words is not None
@@ -34,7 +34,7 @@ def test_what_conda_uses_anyway_is_named_below_ours(tmp_path: Path) -> None:
 
 
 def test_condas_own_default_stays_where_nothing_is_named() -> None:
-    assert registration_text(PREFIX, _conda(configured=False)).endswith(
+    assert format_registration(PREFIX, _conda(configured=False)).endswith(
         f"channels:\n  - {OURS}\n  - defaults  #!bottom\n"
     )
-    assert registration_text(PREFIX, _conda(configured=True)).endswith(f"channels:\n  - {OURS}\n")
+    assert format_registration(PREFIX, _conda(configured=True)).endswith(f"channels:\n  - {OURS}\n")
