@@ -157,7 +157,7 @@ def recover_first(session: Session, target: NamedTarget) -> None:
 
 
 def examine_result(session: Session, outcome: SetupOutcome) -> EnvironmentReport | None:
-    """Doctor's word on what a plan has come to, for a person; None where it cannot be had, which changes nothing.
+    """Doctor's word on what a plan has come to, for a person; None if it cannot be had, which changes nothing.
 
     It judges what the verification looked at: what holds has been verified by then, and a script asks doctor itself.
     """

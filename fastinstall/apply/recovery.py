@@ -46,7 +46,7 @@ class LockedEnvironment:
 
     Attributes:
         store: of it.
-        sentences: what had been interrupted, and how things are now; empty where nothing was.
+        sentences: what had been interrupted, and how things are now; empty if nothing was.
         recovered: whether a transaction was undone, or a rollback finished.
     """
 

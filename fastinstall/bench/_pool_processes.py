@@ -52,7 +52,7 @@ def _read_peak_bytes(pid: Any) -> int:
 
 
 def _read_fields(path: str) -> Dict[str, int]:
-    """The lines "NAME: N kB" of a file, in bytes; none where it cannot be read."""
+    """The lines "NAME: N kB" of a file, in bytes; none if it cannot be read."""
     try:
         with open(path, encoding="utf-8", errors="replace") as stream:
             rows = [line.split() for line in stream]

@@ -75,7 +75,7 @@ class AdviceOption:
     Attributes:
         text: in words, with what it costs.
         command: to be pasted.
-        code: the line of code; empty where there is none.
+        code: the line of code; empty if there is none.
     """
 
     text: str
@@ -235,7 +235,7 @@ def times(gain: Gain) -> str:
 
 
 def describe_picture_difference(result: CandidateResult) -> str:
-    """What makes its pictures others than the baseline's; empty where they are as good as the same."""
+    """What makes its pictures others than the baseline's; empty if they are as good as the same."""
     difference = result.difference
     if difference is not None and not difference.same_shape:
         return "not the same picture: it has another size"

@@ -72,7 +72,7 @@ def reads_from_disk(workload: Workload, machine: LoaderLimits) -> bool:
 
 
 def stays_in_memory(size: float, machine: LoaderLimits) -> bool:
-    """Whether the page cache will hold so many bytes, beside a training; True where the memory is unknown."""
+    """Whether the page cache will hold so many bytes, beside a training; True if the memory is unknown."""
     return not machine.memory_bytes or size <= machine.memory_bytes * _PART_FOR_FILES
 
 
@@ -87,7 +87,7 @@ class _VerdictBasis:
     """What a verdict rests on.
 
     Attributes:
-        groups: milliseconds an image, by the limit that they stand for; empty where the loader is of one piece.
+        groups: milliseconds an image, by the limit that they stand for; empty if the loader is of one piece.
         handing_over: the part a worker loses in transfer, or None if not measured.
         best: the highest rate that is reached.
         is_cold: whether the files come from disk.

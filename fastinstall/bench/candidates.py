@@ -97,7 +97,7 @@ class DecoderPackages:
     """Packages that a way to decode needs, other than as they are installed.
 
     Attributes:
-        directory: in our cache, that goes in front of the path; None where they could not be had.
+        directory: in our cache, that goes in front of the path; None if they could not be had.
         absent: why.
     """
 

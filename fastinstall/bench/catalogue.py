@@ -229,7 +229,7 @@ class Adapter:
         modules: what has to be importable in the target.
         brings: requirements that bring them.
         sdists: those of them that are published as source distributions alone, of pure Python.
-        by_hand: why these are never brought to our cache; empty where they may be.
+        by_hand: why these are never brought to our cache; empty if they may be.
         formats: what it decodes, by Pillow's names; empty for whatever Pillow opens.
         aliased: whether its resize skips pixels.
         scales: whether it gains by decoding at a part of the size.

@@ -383,7 +383,7 @@ class BaselineComparison:
         return compare_pictures(tuple(wanted.values()), theirs)
 
     def _load_reference_pictures(self, indexes: Sequence[int]) -> dict[int, Picture]:
-        """The baseline's pictures of some images, of less where they are large; none where it gives no arrays."""
+        """The baseline's pictures of some images, of less where they are large; none if it gives no arrays."""
         few: dict[int, Picture] = {}
         for index in indexes[:_COMPARED]:
             if sum(len(each.data) for each in few.values()) >= _COMPARED_BYTES:

@@ -291,7 +291,7 @@ def _place(requirements: Sequence[str], fetching: PackageFetching) -> Path:
 
 
 def _refuse_full_disk(name: str, fetching: PackageFetching) -> None:
-    """Raise where the disk or our share of it is full."""
+    """Raise if the disk or our share of it is full."""
     fetching.cache.mkdir(parents=True, exist_ok=True)
     free = shutil.disk_usage(fetching.cache).free
     if free < FREE_BYTES:
@@ -357,7 +357,7 @@ stdout.write(json.dumps(found))
 
 
 def find_modules(names: Iterable[str], python: Path, variables: Mapping[str, str]) -> frozenset[str]:
-    """Those of these modules that are installed; none where the interpreter cannot say.
+    """Those of these modules that are installed; none if the interpreter cannot say.
 
     Args:
         names: of modules, dotted.

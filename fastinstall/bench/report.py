@@ -70,7 +70,7 @@ class Timing:
         ms: milliseconds an image, all stages.
         images_per_second: 1000 / ms.
         peak_bytes: the most memory that the process had (resident).
-        cold_read_ms: milliseconds to read a file that is not in the page cache; None where that could not be had.
+        cold_read_ms: milliseconds to read a file that is not in the page cache; None if that could not be had.
     """
 
     stages: tuple[StageTime, ...]
@@ -126,7 +126,7 @@ class Difference:
         mean: mean absolute difference of a channel, in levels of 0 to 255.
         highest: the largest one.
         images: how many were compared.
-        same_shape: False where the arrays cannot be compared at all.
+        same_shape: False if the arrays cannot be compared at all.
     """
 
     mean: float
@@ -189,7 +189,7 @@ class CandidateResult:
         timing: one process; of a candidate, as it would be at the time when the baseline was measured by itself.
         gain: against the baseline, one process; None for the baseline itself.
         rates: with workers, where that was measured.
-        difference: of the arrays; None where they were not compared.
+        difference: of the arrays; None if they were not compared.
         stored_bytes: what the images take in its storage, measured ones only; None for files.
         stored_ratio: the same, as a multiple of the files'.
         left_out: how many images of the workload it could not load, though the baseline can.
@@ -294,7 +294,7 @@ class BottleneckVerdict:
         bound: which limit.
         sentence: for people.
         evidence: the figures that it rests on, a line each.
-        target_rate: images per second that are wanted; None where nobody said.
+        target_rate: images per second that are wanted; None if nobody said.
         reached_rate: images per second of the best number of workers.
     """
 
@@ -311,10 +311,10 @@ class SpeedAdvice:
     """Something to do about it, with what it would bring.
 
     Attributes:
-        candidate: name of the candidate that shows it; empty where it is no candidate.
-        gain: measured here; None where it is a pointer and no measurement.
+        candidate: name of the candidate that shows it; empty if it is no candidate.
+        gain: measured here; None if it is a pointer and no measurement.
         finding: check `data-loading`; its remedy holds the command, or says the line of code.
-        code: the line of code; empty where a command does it.
+        code: the line of code; empty if a command does it.
         recommended: the one to begin with: the largest gain that leaves every picture as it is.
     """
 
@@ -359,7 +359,7 @@ class BenchReport:
         effort: "quick" or "full".
         seconds: how long it took.
         workloads: each with its verdict.
-        operations: before and after, operation by operation; None where that was not asked for.
+        operations: before and after, operation by operation; None if that was not asked for.
         remarks: what a reader should know: what was left out for the time, what was built or fetched.
     """
 

@@ -27,7 +27,7 @@ class SurveyedImage:
 
     Attributes:
         path: as it was given.
-        format: Pillow's name, "JPEG" for the pictures of phones that are MPO; empty where it could not be told.
+        format: Pillow's name, "JPEG" for the pictures of phones that are MPO; empty if it could not be told.
         mode: Pillow's name of its samples; empty likewise.
         width: in pixels, as stored: an orientation told by EXIF is not applied, by nobody here.
         height: likewise.
@@ -97,7 +97,7 @@ def _survey(words: Sequence[str | Path], environment: Mapping[str, str]) -> Iter
 
 
 def _judge(images: Sequence[Path], found: list[SurveyedImage], talk: process.Conversation, patience: float) -> str:
-    """Go on with the images until one ends the process; how it did that, empty where none did."""
+    """Go on with the images until one ends the process; how it did that, empty if none did."""
     for path in images[len(found) :]:
         try:
             answer: dict[str, Any] = json.loads(talk.ask(json.dumps(str(path)), patience))

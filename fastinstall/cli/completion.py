@@ -109,7 +109,7 @@ class FollowingCompleter(BaseCompleter):
 
 
 def _find_completer(verb: str, action: argparse.Action, variables: Mapping[str, str]) -> BaseCompleter | None:
-    """None where argparse knows the words, or nothing can be offered."""
+    """None if argparse knows the words, or nothing can be offered."""
     if action.choices or action.nargs == 0:
         return None
     files = FilesCompleter()

@@ -57,7 +57,7 @@ def agree(question: str, arguments: Namespace, console: Console, command: str) -
 
 
 def refuse_unaccepted(plan: "Plan") -> None:
-    """Raise where a plan takes a risk that was not allowed by name.
+    """Raise if a plan takes a risk that was not allowed by name.
 
     Raises:
         RefusedError: names each.
@@ -72,7 +72,7 @@ def refuse_unaccepted(plan: "Plan") -> None:
 
 
 def refuse_without_yes(arguments: Namespace, console: Console, command: str) -> None:
-    """Raise where nobody can be asked and --yes was not given.
+    """Raise if nobody can be asked and --yes was not given.
 
     Raises:
         RefusedError: exit 5, with the command to paste.

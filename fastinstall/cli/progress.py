@@ -186,7 +186,7 @@ class ProgressState:
     """What is known of a run that goes on.
 
     Attributes:
-        stage: the one that was heard of last; empty where none goes on.
+        stage: the one that was heard of last; empty if none goes on.
         message: what it said when it began.
         begun: when it did, in seconds of any clock.
         done: units of it that are done.

@@ -30,7 +30,7 @@ class Declared:
     """One name of a declaration.
 
     Attributes:
-        name: empty where none can be made out.
+        name: empty if none can be made out.
         type: tokens of the type with its qualifiers and storage class, without what belongs to the declarator.
         declarator: with its stars and brackets, without the initial value.
         initial: its initial value, or None if it has none.

@@ -164,7 +164,7 @@ def check_pairs(upstream: str, merged: str, file: str) -> tuple[str, ...]:
     """Compare one merged file with upstream's.
 
     Args:
-        upstream: the file as upstream has it; empty where the fork brought it.
+        upstream: the file as upstream has it; empty if the fork brought it.
         merged: the file as the merge left it, with or without guards.
         file: its name, for the messages.
 

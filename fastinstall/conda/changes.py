@@ -100,7 +100,7 @@ def _locate_record(package: CondaPackage) -> str:
 
 
 def _find_python_version(change: CondaChange, prefix: Path) -> str:
-    """The minor version of the Python that is there in the end ("3.11"); empty where there is none."""
+    """The minor version of the Python that is there in the end ("3.11"); empty if there is none."""
     coming = (package.version for package in change.linked if package.name == "python")
     there = (
         name.rsplit("-", 2)[1] for name in external_changes.names(prefix) if external_changes.package(name) == "python"

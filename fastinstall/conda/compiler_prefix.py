@@ -28,7 +28,7 @@ class PrivateToolchain:
 
     Attributes:
         includes: directories with headers.
-        variables: environment variables that name the compiler; none where the system's is used.
+        variables: environment variables that name the compiler; none if the system's is used.
     """
 
     includes: tuple[Path, ...]

@@ -75,7 +75,7 @@ def describe_conda_changes(standing: StackStatus, command: str = "") -> tuple[st
 
     Args:
         standing: of the environment, after.
-        command: of conda's that did it ("install"); empty where it is not known.
+        command: of conda's that did it ("install"); empty if it is not known.
 
     Returns:
         A sentence, then the command that repairs it; nothing where the stack is in place, or another build of ours.

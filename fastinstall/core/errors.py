@@ -81,7 +81,7 @@ class LaterDocumentError(DocumentError):
         file: the document.
         key: as of `DocumentError`.
         problem: what is not understood.
-        version: of the fastinstall that wrote it; empty where it does not say.
+        version: of the fastinstall that wrote it; empty if it does not say.
     """
 
     tag = "LaterDocument"

@@ -61,7 +61,7 @@ class RemainingTime:
     """How long all that is left will take, as far as can be told.
 
     Attributes:
-        seconds: from this moment on; 0 when all is over; None where the stage takes longer than it ever did.
+        seconds: from this moment on; 0 when all is over; None if the stage takes longer than it ever did.
         measured: whether earlier runs on this machine say so, and not the usual figures of another.
     """
 

@@ -152,7 +152,7 @@ def exchange(one: Path, other: Path) -> bool:
     """Swap two entries of one filesystem in one step.
 
     Returns:
-        False where kernel or filesystem cannot; then nothing has changed. Source: renameat2(2).
+        False if kernel or filesystem cannot; then nothing has changed. Source: renameat2(2).
     """
     try:
         _call_renameat2(one, other, _RENAME_EXCHANGE)

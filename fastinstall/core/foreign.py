@@ -90,7 +90,7 @@ def bytes_if_there(path: Path, *, limit: int = LISTING) -> bytes | None:
 
 
 def text_if_there(path: Path, *, limit: int = LISTING) -> str:
-    """The content of a file as text, with bytes that are none escaped; empty where nothing is.
+    """The content of a file as text, with bytes that are none escaped; empty if nothing is.
 
     Raises:
         DocumentError: something is there and cannot be read; names the file.

@@ -26,7 +26,7 @@ class RunningProgram:
     Attributes:
         number: of the process.
         words: its argv.
-        variables: it was started with; empty where that is not for us to see.
+        variables: it was started with; empty if that is not for us to see.
         directory: it works in; relative paths on its command line start there.
         interpreter: what it runs, by the name that it was called by.
     """
@@ -89,7 +89,7 @@ def unwrap_command(words: Sequence[str]) -> tuple[str, tuple[str, ...]]:
     """The tool that a command line runs, by its own name ("pip"), and its arguments.
 
     Scripts and modules that Python runs are told by their names; a tool that is no script, by the name of its file.
-    Empty where Python runs something else (`-c`, or its prompt).
+    Empty if Python runs something else (`-c`, or its prompt).
     """
     if not words:
         return "", ()

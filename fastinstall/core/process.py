@@ -335,7 +335,7 @@ def commands(processes: Path = PROCESSES) -> Iterator[tuple[int, tuple[str, ...]
 
 
 def words_of(file: str) -> tuple[str, ...]:
-    """The words of a file in /proc that separates them by zeros; none where it cannot be read."""
+    """The words of a file in /proc that separates them by zeros; none if it cannot be read."""
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:  # it has ended, or is not for us to see

@@ -80,7 +80,7 @@ def explain_file_distrust(file: TrustedPath, directory: TrustedPath, person: Per
 
 
 def find_foreign_owner(places: Iterable[TrustedPath], person: Person) -> int | None:
-    """Whose code would have root's rights if it were run unasked; None where nobody's, or root does not ask.
+    """Whose code would have root's rights if it were run unasked; None if nobody's, or root does not ask.
 
     Who called sudo is no exception: a command that looks everywhere is no consent to run what lies there.
     """
@@ -175,7 +175,7 @@ def refuse_planted(file: Path, variables: Mapping[str, str], hint: str) -> None:
 
 
 def stranger_in(prefix: Path) -> str:
-    """Who keeps code in an environment that root would run there; empty where root alone does, or is not who asks.
+    """Who keeps code in an environment that root would run there; empty if root alone does, or is not who asks.
 
     Returns:
         A name as `sudo -u` takes it.

@@ -79,7 +79,7 @@ def read_yaml(text: str, file: PurePath) -> YamlNode | None:
         file: for messages.
 
     Returns:
-        None where the file is empty.
+        None if the file is empty.
 
     Raises:
         DocumentError: it is no YAML, holds several documents, or nests or repeats itself beyond reason; with the line.

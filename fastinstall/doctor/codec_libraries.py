@@ -82,7 +82,7 @@ def reason_for(context: CheckContext, path: PurePath | None) -> str:
 
 
 def claimed_features(context: CheckContext) -> dict[str, str]:
-    """What `PIL.features` says of the core in place: asked now, else at its setup; empty where neither is known."""
+    """What `PIL.features` says of the core in place: asked now, else at its setup; empty if neither is known."""
     if context.facts.runtime is not None:
         return context.facts.runtime.features
     return context.receipt.features if context.receipt is not None and context.core_is_ours else {}

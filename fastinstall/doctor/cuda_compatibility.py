@@ -230,8 +230,8 @@ def architectures_of(build: FrameworkBuild) -> tuple[str, ...]:
 def choose_torch_build(gpu: Gpu, torch: str) -> TorchChoice | None:
     """The published build that suits driver and most GPUs: of this version of torch, else of the latest that has one.
 
-    Of several it is the latest whose own driver is not later than the one in place, else the earliest. None where there
-    is none, or where this torch is later than the data.
+    Of several it is the latest whose own driver is not later than the one in place, else the earliest. None if there
+    is none, or if this torch is later than the data.
     """
     known = sorted({version for row in TORCH_BUILDS for version in (row.first, row.last)}, key=numbers, reverse=True)
     if numbers(minor(torch)) > numbers(known[0]):

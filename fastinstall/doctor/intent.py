@@ -43,7 +43,7 @@ class Intent:
     Attributes:
         name: of the distribution, or of conda's package.
         version: of Pillow, that it follows ("14.0.0").
-        tool: who put it there ("pip"); empty where nothing tells.
+        tool: who put it there ("pip"); empty if nothing tells.
         asked: whether it was asked for by name.
         order: whether it is earlier or later than ours.
         unmet: requirements of installed distributions that ours does not meet ("imageio requires pillow>=14").

@@ -94,7 +94,7 @@ def why_no_core(facts: Facts) -> str:
 
 
 def version_conflict(stack: InstalledStack) -> str:
-    """Say how the core and `PIL/_version.py` disagree; empty where they don't or cannot be compared."""
+    """Say how the core and `PIL/_version.py` disagree; empty if they don't or cannot be compared."""
     compiled = stack.core.version if stack.core is not None else ""
     if not compiled or stack.version is None or compiled == stack.version:
         return ""
@@ -102,7 +102,7 @@ def version_conflict(stack: InstalledStack) -> str:
 
 
 def other_libc(facts: Facts) -> str:
-    """Say that the core is for the C library that this Python does not run on; empty where it is not."""
+    """Say that the core is for the C library that this Python does not run on; empty if it is not."""
     stack, here = facts.stack, facts.interpreter.libc
     if here not in _LIBCS:
         return ""
@@ -154,7 +154,7 @@ def loaded_file(core: ImagingCore) -> PurePath:
 
 
 def loaded_name(core: ImagingCore | None) -> str:
-    """Name the copy that the loader takes here; empty where there is none."""
+    """Name the copy that the loader takes here; empty if there is none."""
     copy = loaded_copy(core) if core is not None else None
     return name_core_copy(core, copy) if core is not None and copy is not None else ""
 
@@ -196,7 +196,7 @@ def relative_to_prefix(facts: Facts, path: PurePath) -> str:
 
 
 def package_of(context: CheckContext, path: PurePath) -> str:
-    """Give the package, by `dist`, whose content a file has; empty where none claims it, or no records were read."""
+    """Give the package, by `dist`, whose content a file has; empty if none claims it, or no records were read."""
     conda, name = context.facts.conda, relative_to_prefix(context.facts, path)
     if conda is None or not name:
         return ""
@@ -374,7 +374,7 @@ def lacks_guard(facts: Facts, receipt: Receipt) -> bool:
 
 
 def is_registered(facts: Facts, receipt: Receipt) -> bool:
-    """Whether the environment's own configuration names the channel that was set up; true where none was."""
+    """Whether the environment's own configuration names the channel that was set up; true if none was."""
     if receipt.conda is None or facts.conda is None:
         return True
     from fastinstall.conda.reinstall import has_channel  # noqa: PLC0415 (only in conda environments)

@@ -16,7 +16,7 @@ class LoadedLibrary:
 
     Attributes:
         soname: the name asked for (DT_NEEDED); empty for one that is linked into `path`.
-        path: where it resolves to; None where it would not be found.
+        path: where it resolves to; None if it would not be found.
         implementation: of a libjpeg "libjpeg-turbo", "mozjpeg", "IJG libjpeg"; of a zlib "zlib", "zlib-ng",
             "zlib-ng compat"; of another codec its name; empty if not identified.
         version: of the implementation; empty if unknown.
@@ -101,7 +101,7 @@ class ImagingCore:
         size: in bytes.
         mtime_ns: modification time in nanoseconds since the epoch.
         sha256: hexadecimal.
-        readable: False where the file is empty, truncated or not an ELF file for this machine.
+        readable: False if the file is empty, truncated or not an ELF file for this machine.
         problem: why it is not readable; empty if it is.
         version: the Pillow version compiled into it.
         simd_symbols: which symbols of the recipe's `expect.symbols` it defines.
@@ -111,7 +111,7 @@ class ImagingCore:
         switches: recorded compiler switches (-frecord-gcc-switches), if any.
         libraries: what its DT_NEEDED entries resolve to.
         levels: the copies of a core that has several, the baseline first; empty otherwise.
-        making: how it was made; None where it was not asked for, or cannot be read.
+        making: how it was made; None if it was not asked for, or cannot be read.
     """
 
     path: PurePath
@@ -174,7 +174,7 @@ class Binding:
         symbol: "jpeg_CreateDecompress".
         version: the symbol version that is asked for ("LIBJPEG_8.0"); empty if none.
         user: the file with the reference.
-        provider: the file whose definition it gets; None where it would stay undefined.
+        provider: the file whose definition it gets; None if it would stay undefined.
         wanted: the file among the user's own needs that defines it; None if none of them does.
     """
 
@@ -239,7 +239,7 @@ class Cpu:
         vendor: "AuthenticAMD", "GenuineIntel"; empty if unknown.
         name: the marketing name; empty if unknown.
         flags: feature names in the kernel's spelling (/proc/cpuinfo).
-        level: the highest x86-64 micro-architecture level, "x86-64-v1" to "x86-64-v4"; None elsewhere.
+        level: the highest x86-64 micro-architecture level, "x86-64-v1" to "x86-64-v4"; None otherwise.
         level_source: where `level` comes from: "ld.so", "/proc/cpuinfo", "py-cpuinfo".
         masked: features of the next level that a CPU with these others usually has, hidden by a
             virtual machine or the kernel; empty when nothing seems hidden.
@@ -285,7 +285,7 @@ class IsaScan:
         requires: features without which it dies or computes wrongly, beyond those of x86-64-v1.
         contains: features that it uses where a dispatcher of its own found them.
         silent: those of `requires` whose absence gives wrong results instead of a signal ("abm": LZCNT).
-        level: the least x86-64 level that has all of `requires`; None where none has them, or on other machines.
+        level: the least x86-64 level that has all of `requires`; None if none has them, or on other machines.
         shares: of each feature, the share of the decoded instructions that need it, 0.0 to 1.0.
         declared: the level that the file itself declares; where a CPU lacks it, the loader refuses the file.
         instructions: how many were decoded.

@@ -51,7 +51,7 @@ class DynamicFile:
         needed: the libraries it asks for (DT_NEEDED), in order.
         rpath: directories to search (DT_RPATH), as written; void where `runpath` is there.
         runpath: directories to search (DT_RUNPATH), as written.
-        default_directories: False where it was linked with `-z nodefaultlib`.
+        default_directories: False if it was linked with `-z nodefaultlib`.
         symbolic: its references are bound to its own definitions first (`-Bsymbolic`).
         isa_needed: the x86-64 level without which the loader refuses it ("x86-64-v3").
         build_id: hexadecimal.
@@ -281,7 +281,7 @@ def read_defined_versions(image: ElfImage, values: Mapping[int, int], names: Str
 
 
 def _read_entries(image: ElfImage, address: int, layout: struct.Struct) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Addresses and fields of the entries from an address on; none where the address is 0."""
+    """Addresses and fields of the entries from an address on; none if the address is 0."""
     for place, fields in _read_linked_records(image, address, layout) if address else ():
         if fields[0] != _FORMAT:
             raise ElfError(image.path, f"malformed: symbol versions of format {fields[0]}")

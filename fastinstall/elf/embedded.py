@@ -47,7 +47,7 @@ class Identity:
     Attributes:
         kind: "jpeg", "zlib", "tiff", "openjpeg", "webp", "freetype", "lcms2".
         implementation: "libjpeg-turbo", "mozjpeg", "IJG libjpeg"; "zlib", "zlib-ng", "zlib-ng compat";
-            "libtiff" and so on; empty where none of the marks is there.
+            "libtiff" and so on; empty if none of the marks is there.
         version: of the implementation, as far as its marks tell: "3.1.3", "9e", but "1.3" of a libjpeg-turbo
             that says no more than that.
         simd: of a libjpeg, whether it contains SIMD code.

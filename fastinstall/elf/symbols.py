@@ -74,7 +74,7 @@ def measure_unoptimised_share(path: Path) -> float | None:
     part is looked at, spread evenly.
 
     Returns:
-        None where it cannot be told: another machine than x86-64, or too few functions.
+        None if it cannot be told: another machine than x86-64, or too few functions.
 
     Raises:
         ElfError: the file cannot be read as one.
@@ -211,7 +211,7 @@ def read_sections(image: ElfImage) -> tuple[Section, ...]:
 
 
 def read_lines(image: ElfImage, name: str) -> tuple[str, ...]:
-    """The distinct strings of a section of text, in order; none where it is absent or compressed.
+    """The distinct strings of a section of text, in order; none if it is absent or compressed.
 
     Args:
         image: the open file.

@@ -30,7 +30,7 @@ def dockerfile(export: PlanExport, wheelhouse: str = "") -> str:
 
     Args:
         export: what was decided.
-        wheelhouse: its directory relative to the build's context; empty where there is none.
+        wheelhouse: its directory relative to the build's context; empty if there is none.
     """
     parts = (
         _write_head(export),

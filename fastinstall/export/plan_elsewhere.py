@@ -81,7 +81,7 @@ class PlanExport:
         flags: the words that ask for it.
         distribution: name of the distribution that is made.
         version: of it, with the local label ("13.0.0+simd.v2.v3").
-        sources: sdists and the official wheel that it is made from; empty where there is a wheelhouse.
+        sources: sdists and the official wheel that it is made from; empty if there is a wheelhouse.
         packages: of the operating system (apt), that compiling takes.
         wheelhouse: where the wheel lies; None: it is compiled.
         tool: who does it.
@@ -122,7 +122,7 @@ def portable(recipe: Recipe, request: Request) -> Request:
 
 
 def refuse_unportable(request: Request) -> None:
-    """Raise where a wish is tied to this machine, or to what a Dockerfile does not make.
+    """Raise if a wish is tied to this machine, or to what a Dockerfile does not make.
 
     Raises:
         RefusedError: names the flag.
@@ -160,7 +160,7 @@ def refuse_conda(prefix: PurePath) -> None:
 
 
 def refuse_python(minor: str) -> None:
-    """Raise where the one Python of an image could not run fastinstall.
+    """Raise if the one Python of an image could not run fastinstall.
 
     Raises:
         RefusedError: it is older than 3.11.
@@ -174,7 +174,7 @@ def refuse_python(minor: str) -> None:
 
 
 def refuse_place(path: PurePath) -> None:
-    """Raise where a path cannot stand in a Dockerfile.
+    """Raise if a path cannot stand in a Dockerfile.
 
     Raises:
         UsageError: it is relative, and nothing there says to what; or has characters that do not belong into it.
@@ -188,7 +188,7 @@ def refuse_place(path: PurePath) -> None:
 
 
 def refuse_risks(hazards: Iterable[PlanRisk], request: Request) -> None:
-    """Raise where the other machine would refuse: nobody is there to accept a risk.
+    """Raise if the other machine would refuse: nobody is there to accept a risk.
 
     Raises:
         RefusedError: names each.

@@ -64,7 +64,7 @@ class FleetHost:
         seen: when it was written, in seconds since the epoch: its key "observed_at", else the file's time.
         machine: what decides which wheel it can take.
         kind: of the environment that was inspected.
-        protected: why the environment is never changed; empty where it may be.
+        protected: why the environment is never changed; empty if it may be.
     """
 
     name: str
@@ -85,7 +85,7 @@ class ExcludedHost:
         cause: in one word.
         reason: in a sentence.
         hint: what to do about it.
-        file: its document, with the line where it is one of several; empty where there are several.
+        file: its document, with the line where it is one of several; empty if there are several.
     """
 
     host: str
@@ -139,10 +139,10 @@ class FleetArtefact:
             level lies apart where another, which any of the hosts can take, lies at the top.
         reason: why these levels.
         hosts: who takes it, sorted.
-        builder: the interpreter on this machine that it is built with; None where there is none.
+        builder: the interpreter on this machine that it is built with; None if there is none.
         wheel: its path in the wheelhouse, once it is there.
-        sha256: of the wheel, hexadecimal; empty where there is none.
-        problem: why it is not there; empty where nothing is in its way.
+        sha256: of the wheel, hexadecimal; empty if there is none.
+        problem: why it is not there; empty if nothing is in its way.
         hint: what to do about the problem.
     """
 

@@ -50,8 +50,8 @@ class HostDocument:
         file: for messages; with the line's number where it is one of several.
         modified: the file's time, in seconds since the epoch.
         content: of the document, or its beginning.
-        end: its last bytes, where the content is only a beginning; empty where it is whole.
-        problem: why there is no content; empty where there is.
+        end: its last bytes, where the content is only a beginning; empty if it is whole.
+        problem: why there is no content; empty if there is.
     """
 
     name: str

@@ -53,7 +53,7 @@ class Unreported:
         absence: in one word.
         reason: in a sentence.
         hint: what to do about it.
-        file: its document; empty where there is none.
+        file: its document; empty if there is none.
     """
 
     host: str
@@ -72,7 +72,7 @@ class SharedFinding:
         status: the verdict, the same on all of them.
         message: the same on all of them, with PREFIX for the environment's.
         hosts: their names, sorted.
-        remedy: what to do, as one of them says it, with PREFIX likewise; None where nothing is to be done.
+        remedy: what to do, as one of them says it, with PREFIX likewise; None if nothing is to be done.
     """
 
     check: str
@@ -296,7 +296,7 @@ def sum_up(
     Args:
         reports: in any order; several of one host count together.
         unreported: hosts whose documents say nothing of their state.
-        expected: names of hosts that should have a report; empty where nobody said which.
+        expected: names of hosts that should have a report; empty if nobody said which.
         oldest: seconds since the epoch; older reports do not count. None counts all.
         now: likewise, for messages.
     """
@@ -388,7 +388,7 @@ class CollectionRequest:
 
     Attributes:
         reports: a directory of reports, or one file with a document in each line.
-        hosts: who should have a report: a directory of facts files, or a file as `build --hosts` writes it; None where
+        hosts: who should have a report: a directory of facts files, or a file as `build --hosts` writes it; None if
             nobody said.
         max_age: days that a report may be old; None for any age.
     """

@@ -246,7 +246,7 @@ def _sort_names(machines: Iterable[MachineClass], names: Names) -> tuple[str, ..
 
 
 def _find_oldest(versions: Iterable[str]) -> str:
-    """The lowest of version numbers; empty where none is known."""
+    """The lowest of version numbers; empty if none is known."""
     return min((version for version in versions if numbers(version)), key=numbers, default="")
 
 
@@ -254,7 +254,7 @@ _MANYLINUX = re.compile(r"manylinux_(\d+)_(\d+)_\w+")
 
 
 def find_oldest_glibc(platforms: tuple[str, ...]) -> str:
-    """The oldest glibc that a wheel with these platform tags runs with; empty where they promise nothing."""
+    """The oldest glibc that a wheel with these platform tags runs with; empty if they promise nothing."""
     told = [(int(found[1]), int(found[2])) for found in map(_MANYLINUX.fullmatch, platforms) if found]
     return "{}.{}".format(*min(told)) if told else ""
 
@@ -264,7 +264,7 @@ def select_reachable_hosts(fleet: Fleet, needed: Mapping[str, str]) -> Fleet:
 
     Args:
         fleet: with its wheels.
-        needed: the glibc that each artefact's wheel needs, by the artefact's `id`; empty where nothing is known.
+        needed: the glibc that each artefact's wheel needs, by the artefact's `id`; empty if nothing is known.
     """
     beyond = tuple(group for group in fleet.groups if not _is_served(group, needed.get(group.artefact, "")))
     if not beyond:
@@ -404,7 +404,7 @@ def format_quantity(number: int, what: str) -> str:
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """The numbers of a version, for comparing: (2, 36) of "2.36"; empty where it has none."""
+    """The numbers of a version, for comparing: (2, 36) of "2.36"; empty if it has none."""
     return tuple(int(part) for part in re.findall(r"\d+", version))
 
 

@@ -55,7 +55,7 @@ def prepare_pin(session: Session, facts: Facts, receipt: Receipt, project: Proje
         project: that the environment belongs to, if there is one.
 
     Returns:
-        None where the pin is there, for this very build and whole.
+        None if the pin is there, for this very build and whole.
 
     Raises:
         RefusedError: a foreign setting is in the way, the wheel is not at hand, or pip would go back on what
@@ -93,7 +93,7 @@ def list_links_beside_pin(session: Session, prefix: Path, project: Project | Non
 
 
 def read_pin(prefix: Path) -> str:
-    """Our line in conda's pins, or what there is of ours for pip; empty where there is neither."""
+    """Our line in conda's pins, or what there is of ours for pip; empty if there is neither."""
     lines = block_in(read_configuration(prefix))
     return (
         pin_in(_read_conda_pins(prefix)) or "".join(lines[:1]) or (DIRECTORY if (prefix / DIRECTORY).is_dir() else "")
@@ -193,7 +193,7 @@ def find_pinned_project(session: Session, environment: Environment, named: Path 
 
 
 def refuse_without_tool(session: Session, prefix: Path, project: Project) -> None:
-    """Raise where the tool that makes a project's lock is not to be found; before anything slow begins.
+    """Raise if the tool that makes a project's lock is not to be found; before anything slow begins.
 
     Raises:
         RefusedError: it is not.

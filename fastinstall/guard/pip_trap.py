@@ -158,7 +158,7 @@ class PipPin:
 
 
 def refuse_unwritable(prefix: Path) -> None:
-    """Raise where pip's configuration of an environment is not a file of its own.
+    """Raise if pip's configuration of an environment is not a file of its own.
 
     Raises:
         RefusedError: it is a link: what is written there would be written elsewhere.
@@ -262,7 +262,7 @@ class TrialTools:
 
 
 def refuse_trap(pin: PipPin, facts: Facts, means: TrialTools) -> None:
-    """Raise where pip, held by a pin, would go back on what requires Pillow; nothing is changed.
+    """Raise if pip, held by a pin, would go back on what requires Pillow; nothing is changed.
 
     Args:
         pin: that is to be.

@@ -31,11 +31,11 @@ class Guards:
         installed: the start-up guard is there.
         version: its version; empty if it is not.
         problems: what is wrong with it.
-        installed_by: the fastinstall that set it up ("fastinstall 0.6.0"); empty where nothing is set up.
+        installed_by: the fastinstall that set it up ("fastinstall 0.6.0"); empty if nothing is set up.
         installed_at: when that was, ISO 8601, UTC; empty likewise.
         package: conda's guard package ("fastinstall-guard-1-0"); empty if it is not there.
         pins: ours, of the environment and of its project.
-        cost: what a start of Python takes longer, measured here; None where it was not, or could not be measured.
+        cost: what a start of Python takes longer, measured here; None if it was not, or could not be measured.
         events: what the start-up guard has told, the latest first.
     """
 
@@ -59,7 +59,7 @@ _FIELDS = ("at", "change", "tool", "stack", "found")
 
 
 def read_events(prefix: Path, limit: int = 20) -> tuple[GuardEvent, ...]:
-    """The last events, newest first; none where nothing was told, or nothing could be written down.
+    """The last events, newest first; none if nothing was told, or nothing could be written down.
 
     A line that is not one of ours (a disk was full, somebody edited it) is passed over.
 
@@ -158,7 +158,7 @@ def measure_cost(python: Path, site_packages: Path, starts: int = 20) -> GuardCo
         starts: how many processes to time.
 
     Returns:
-        None where the guard does not start, or the interpreter does not.
+        None if the guard does not start, or the interpreter does not.
     """
     timed: list[int] = []
     whole: list[float] = []

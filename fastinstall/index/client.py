@@ -50,7 +50,7 @@ class OfferedFile:
 
     Attributes:
         link: to the file, with its hashes.
-        provenance: URL of its attestations; empty where none are published.
+        provenance: URL of its attestations; empty if none are published.
     """
 
     link: Link

@@ -201,7 +201,7 @@ class PipForecast:
 
     Attributes:
         installs: normalised name to version, of what it would install.
-        impossible: its words, where it finds nothing that fits; empty where it does.
+        impossible: its words, where it finds nothing that fits; empty if it does.
     """
 
     installs: dict[str, str]

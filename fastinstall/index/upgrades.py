@@ -25,10 +25,10 @@ class UpgradeForecast:
     """What a later Pillow does about advisories.
 
     Attributes:
-        fixed: the earliest version that the fewest of them concern; empty where no later one is known to help.
+        fixed: the earliest version that the fewest of them concern; empty if no later one is known to help.
         allowed: the same among those that the target's Python and its distributions take.
         keepers: who keeps `fixed` out ("gradio 5.49.1 requires pillow<13").
-        python: the earliest Python that gets `fixed` ("3.11"); empty where the target's does.
+        python: the earliest Python that gets `fixed` ("3.11"); empty if the target's does.
     """
 
     fixed: str = ""
@@ -75,7 +75,7 @@ def forecast_upgrade(
 
 
 def advise_instead_of_risk(view: UpgradeForecast, recipe: str, usual: str, *, elsewhere: bool = False) -> str:
-    """What to do instead of accepting a vulnerable version; empty where nothing is known.
+    """What to do instead of accepting a vulnerable version; empty if nothing is known.
 
     Args:
         view: of the advisories that are the risk.

@@ -87,7 +87,7 @@ def describe_file(path: Path, expected: str | None = None) -> Artefact:
 
 
 def recipe_of(path: Path | None) -> str:
-    """The recipe that a wheel of ours was built by, as its own `fastinstall.json` says; empty where none does."""
+    """The recipe that a wheel of ours was built by, as its own `fastinstall.json` says; empty if none does."""
     if path is None or path.suffix != ".whl":
         return ""
     try:
@@ -110,7 +110,7 @@ def _inspect(path: Path, parsed: FileName, *, summed: bool) -> str:
 
 
 def _read_information(sdist: Path) -> str:
-    """An sdist's PKG-INFO; empty where it has none."""
+    """An sdist's PKG-INFO; empty if it has none."""
     if sdist.suffix != ".zip":
         return read_tar_member(sdist, _is_information).decode("utf-8", "replace")
     with sound_zip(sdist) as archive:
@@ -175,7 +175,7 @@ _FOUND_SOUND: set[str] = set()
 
 
 def read_sound_metadata(wheel: Path, *, thorough: bool = True) -> str:
-    """The METADATA of a wheel whose structure, members and checksums are sound; empty where it has none.
+    """The METADATA of a wheel whose structure, members and checksums are sound; empty if it has none.
 
     Args:
         wheel: the file.
@@ -271,7 +271,7 @@ def parse_record_digests(record: str) -> tuple[dict[str, tuple[str, str]], Objec
         record: its text.
 
     Returns:
-        Algorithm and digest by name (both empty where none is given), and what is wrong with it.
+        Algorithm and digest by name (both empty if none is given), and what is wrong with it.
     """
     rows = [row for row in csv.reader(record.splitlines()) if row]
     odd = next((row for row in rows if len(row) != _COLUMNS), None)

@@ -121,9 +121,9 @@ class TransactionBegun:
         work: where its `stage` and `aside` lie.
         created: directories of ours that did not exist, outermost first.
         directories: whose entries change.
-        tool_version: of the fastinstall that writes the journal; empty where an older one did not note it.
+        tool_version: of the fastinstall that writes the journal; empty if an older one did not note it.
         home: the prefix in hexadecimal, which no program finds that replaces it in texts, as `conda create --clone`
-            does; empty where an older fastinstall did not note it.
+            does; empty if an older fastinstall did not note it.
         schema: of the journal. An event that undoing has to heed and that today's readers do not know bears a name
             that they refuse; whatever changes what today's events mean takes another number.
     """
@@ -296,7 +296,7 @@ def parse_entry_line(line: str, *, where: str, version: str = "") -> Entry:
     Args:
         line: without its newline.
         where: its file and number, for messages.
-        version: of the fastinstall that wrote it; empty where that is not known.
+        version: of the fastinstall that wrote it; empty if that is not known.
 
     Raises:
         LaterDocumentError: its event, or the schema that it begins, is not known here.

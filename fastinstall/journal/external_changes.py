@@ -170,7 +170,7 @@ def find_foreign_records(
 
 
 def claims(prefix: Path, name: str) -> dict[str, str]:
-    """The files that a record claims, and the content that it says they have (empty where it does not say).
+    """The files that a record claims, and the content that it says they have (empty if it does not say).
 
     A record that cannot be read claims nothing. Source: conda's PrefixRecord (`files`, `paths_data`).
     """

@@ -32,7 +32,7 @@ class KnownFiles:
         unwatched: paths where any content may stand: what another program was changing when the process died, and
             records of conda packages that came, which engines write anew when they learn what the user asked for, and
             conda's history, which is conda's whatever it tells.
-        home: the prefix that they were put into, in hexadecimal; empty where nobody knows.
+        home: the prefix that they were put into, in hexadecimal; empty if nobody knows.
     """
 
     digests: dict[str, frozenset[str]]

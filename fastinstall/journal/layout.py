@@ -67,8 +67,8 @@ class Title:
     """What a transaction was.
 
     Attributes:
-        verb: what was called ("setup", "guard install --pin"); empty where nobody wrote it down.
-        stack: what that brought ("pillow 13.0.0+simd.v2.v3"); empty where it brought none.
+        verb: what was called ("setup", "guard install --pin"); empty if nobody wrote it down.
+        stack: what that brought ("pillow 13.0.0+simd.v2.v3"); empty if it brought none.
     """
 
     verb: str = ""

@@ -115,7 +115,7 @@ class Log:
         return isinstance(outcome, Moved) and self.undoing is None
 
     def outcome(self, engaging: ExternalChangeBegun) -> ExternalChangeEnded | None:
-        """What a stretch came to; None where the process died in it."""
+        """What a stretch came to; None if the process died in it."""
         following = self.entries[self.entries.index(engaging) + 1 :]
         outcome = next(
             (entry for entry in following if isinstance(entry, Moving | ExternalChangeBegun | ExternalChangeEnded)),
@@ -179,7 +179,7 @@ Named = tuple[str, str]
 
 
 def refuse_escapes(log: Log, file: PurePath) -> None:
-    """Raise where a path of a journal is not one inside the environment.
+    """Raise if a path of a journal is not one inside the environment.
 
     Args:
         log: the journal.
@@ -201,7 +201,7 @@ def refuse_escapes(log: Log, file: PurePath) -> None:
 
 
 def refuse_ways_out(prefix: Path, log: Log) -> None:
-    """Raise where something that undoing a journal would touch lies behind a symbolic link out of the environment.
+    """Raise if something that undoing a journal would touch lies behind a symbolic link out of the environment.
 
     Raises:
         RefusedError: names the directory and where it leads; nothing has been touched.
@@ -210,7 +210,7 @@ def refuse_ways_out(prefix: Path, log: Log) -> None:
 
 
 def refuse_outside(prefix: Path, directories: Iterable[str]) -> None:
-    """Raise where a directory, relative to the prefix, lies behind a symbolic link out of the environment.
+    """Raise if a directory, relative to the prefix, lies behind a symbolic link out of the environment.
 
     Raises:
         RefusedError: names the directory and where it leads; nothing has been touched.

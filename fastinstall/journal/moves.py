@@ -65,7 +65,7 @@ class Mover:
             self._spread(source, target)
 
     def exchange(self, one: Path, other: Path) -> bool:
-        """Swap two entries in one step; False where that cannot be done, and nothing has changed."""
+        """Swap two entries in one step; False if that cannot be done, and nothing has changed."""
         try:
             return files.exchange(one, other)
         except OSError as error:

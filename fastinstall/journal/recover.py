@@ -46,7 +46,7 @@ class Recovered:
         was: what had been interrupted: "setup" or "rollback".
         undone: what could not simply be put back.
         cut: what it had come to.
-        verb: what had been called ("guard install"); empty where nobody wrote it down.
+        verb: what had been called ("guard install"); empty if nobody wrote it down.
     """
 
     id: str

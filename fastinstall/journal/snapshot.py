@@ -174,7 +174,7 @@ def sequence_in(file: Path) -> int | None:
 
 
 def refuse_later(events: Iterable[dict[str, Any]], file: Path) -> None:
-    """Raise where a journal says what this version does not know.
+    """Raise if a journal says what this version does not know.
 
     Args:
         events: its lines, as JSON; the first one names its schema, and the version that writes it.

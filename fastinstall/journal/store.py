@@ -345,7 +345,7 @@ def _abandon(store: JournalStore, loose: Journal, begun: TransactionBegun) -> No
 
 
 def _read_loose_log(file: Path) -> Log:
-    """The lines of a loose journal; none where the process died in the first one: nothing had been made yet then.
+    """The lines of a loose journal; none if the process died in the first one: nothing had been made yet then.
 
     Raises:
         DocumentError: it was damaged, or written by a later fastinstall: what it names is left alone.

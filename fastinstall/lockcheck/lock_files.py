@@ -123,7 +123,7 @@ def _make_entry(package: dict[str, Any], block: _Block) -> LockEntry:
 
 
 def _find_source(package: dict[str, Any]) -> str:
-    """The path or URL that a package is taken from; empty where an index is asked."""
+    """The path or URL that a package is taken from; empty if an index is asked."""
     tables = [package, *(package.get(key) for key in ("source", "archive", "vcs", "directory"))]
     told = [table for table in tables if isinstance(table, dict) and table.get("type") != "legacy"]
     places = (table.get(key) for table in told for key in ("path", "url", "git", "directory", "editable"))

@@ -102,7 +102,7 @@ def read_requirements(text: str) -> RequirementsFile:
 
 
 def find_exact_version(clauses: str) -> str:
-    """The one version that specifiers allow: "13.0.0" of "==13.0.0"; empty where they allow several."""
+    """The one version that specifiers allow: "13.0.0" of "==13.0.0"; empty if they allow several."""
     found = _EXACT.fullmatch(clauses.strip())
     return found[1] if found is not None and not found[1].endswith(".*") else ""
 

@@ -46,11 +46,11 @@ class LockEntry:
         line: where that stands, from 1.
         first: the line where the entry begins; a comment there, or on the line before, speaks of it.
         last: the line where it ends.
-        version: the one version that it allows; empty where it allows several.
-        source: file, path or URL that it is taken from; empty where an index is asked.
-        build: conda's build string, or a pattern of it; empty where it names none.
+        version: the one version that it allows; empty if it allows several.
+        source: file, path or URL that it is taken from; empty if an index is asked.
+        build: conda's build string, or a pattern of it; empty if it names none.
         is_conda: a conda package, and no distribution of Python's.
-        hashes: "sha256:..." of the files that it allows; empty where it allows all.
+        hashes: "sha256:..." of the files that it allows; empty if it allows all.
         marker: when it is installed at all (PEP 508); empty for always.
     """
 
@@ -366,7 +366,7 @@ def file_name(source: str) -> str:
 
 
 def archive(source: str) -> tuple[str, str]:
-    """Name and version of the wheel or sdist at a path or URL; empty where it is neither."""
+    """Name and version of the wheel or sdist at a path or URL; empty if it is neither."""
     name = file_name(source)
     end = next((end for end in _ENDS if name.endswith(end)), "")
     if not end:
@@ -378,7 +378,7 @@ def archive(source: str) -> tuple[str, str]:
 
 
 def conda_archive(source: str) -> tuple[str, str, str]:
-    """Name, version and build string of the conda package at a path or URL; empty where it is none."""
+    """Name, version and build string of the conda package at a path or URL; empty if it is none."""
     name = file_name(source)
     end = next((end for end in (".conda", ".tar.bz2") if name.endswith(end)), "")
     parts = name.removesuffix(end).rsplit("-", 2)
@@ -425,7 +425,7 @@ def kind_of(path: PurePath, text: str) -> LockKind | None:
         text: a list of conda's is told by its mark, whatever it is called.
 
     Returns:
-        None where it is none of those that can be judged.
+        None if it is none of those that can be judged.
     """
     if _KEPT in path.parts:
         return None

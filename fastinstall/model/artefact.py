@@ -28,7 +28,7 @@ class Artefact:
         sha256: hexadecimal; empty only where the index gives none.
         requires_python: a specifier ("", ">=3.10").
         size: in bytes; 0 if unknown.
-        provenance: where the index publishes attestations of it (PEP 740), without credentials; empty where it
+        provenance: where the index publishes attestations of it (PEP 740), without credentials; empty if it
             publishes none.
     """
 
@@ -123,9 +123,9 @@ class BuildReport:
         wheel: its file; of conda packages the wheel that they were made of.
         sha256: of the wheel, hexadecimal.
         from_cache: whether it had been built before.
-        channel: the URL of the channel; empty where a wheel was asked for.
-        packages: of the channel, the stack first; empty where a wheel was asked for.
-        tool: fastinstall itself, put beside the wheel; None where that was not asked for.
+        channel: the URL of the channel; empty if a wheel was asked for.
+        packages: of the channel, the stack first; empty if a wheel was asked for.
+        tool: fastinstall itself, put beside the wheel; None if that was not asked for.
     """
 
     format: Format
@@ -158,7 +158,7 @@ def make_labelled_version(recipe: Recipe, version: str, levels: Sequence[str], d
 
 
 def parse_labelled_levels(recipe: Recipe, version: str) -> tuple[str, ...]:
-    """The levels that a label tells, the baseline first; none where it is not one of this recipe's."""
+    """The levels that a label tells, the baseline first; none if it is not one of this recipe's."""
     label, prefix = version.partition("+")[2], f"{recipe.source.label}."
     told = label.removeprefix(prefix).split(".") if label.startswith(prefix) else []
     known = [level.name for level in reversed(recipe.levels) if level.name.removeprefix(_PREFIX) in told]

@@ -93,7 +93,7 @@ class CondaClash:
     Attributes:
         path: relative to the prefix.
         claimants: the packages, by `dist`; one of pip's as "pip: NAME VERSION".
-        holder: whose content it has; empty where it is nobody's.
+        holder: whose content it has; empty if it is nobody's.
     """
 
     path: str
@@ -156,7 +156,7 @@ class Conda:
         usual_channels: those that the configuration files of conda and of its user name; not those with credentials.
         stale: `site-packages` of other versions of Python that still hold distributions, relative to the prefix.
         debris: left-overs of an interrupted conda transaction, relative to the prefix.
-        tool: the conda executable; None where none was found, or it was not looked for.
+        tool: the conda executable; None if none was found, or it was not looked for.
     """
 
     packages: tuple[CondaPackage, ...]
@@ -223,7 +223,7 @@ class CondaStack:
 
     Attributes:
         package: what provides PIL.
-        guard: what keeps the solver from replacing it; None where that was declined.
+        guard: what keeps the solver from replacing it; None if that was declined.
         channel: the directory of the channel that holds both, inside the environment.
     """
 

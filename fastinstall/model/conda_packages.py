@@ -299,7 +299,7 @@ def build_asked(spec: str) -> tuple[str, str]:
 def version_asked(spec: str) -> tuple[str, str]:
     """The name in a match spec, and what it asks of the version: ("pillow", ">=9.5,<10").
 
-    The specifier is empty where every version will do, or where it cannot be said in Python's terms.
+    The specifier is empty if every version will do, or if it cannot be said in Python's terms.
     """
     matched = _SPEC.fullmatch(spec.strip())
     if matched is None:
@@ -321,7 +321,7 @@ def _split_version_and_build(rest: str) -> tuple[str, str]:
 
 
 def _translate_clause(clause: str) -> str:
-    """One bound in Python's terms; empty where it bounds nothing or cannot be said."""
+    """One bound in Python's terms; empty if it bounds nothing or cannot be said."""
     matched = _CLAUSE.fullmatch(clause)
     if matched is None:
         return ""
@@ -344,7 +344,7 @@ def is_pinned(conda: Conda, package: CondaPackage) -> bool:
 
 
 def refuse_contrary_pins(facts: Facts, package: CondaPackage, request: Request) -> None:
-    """Raise where a pin asks for another build than the package's, or where ours would be the second one.
+    """Raise if a pin asks for another build than the package's, or if ours would be the second one.
 
     Raises:
         RefusedError: names the line.

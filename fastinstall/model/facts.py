@@ -26,7 +26,7 @@ class Fault:
     """The instruction at which a signal killed a process.
 
     Attributes:
-        file: the mapped file that holds it; None where it lies outside of every file.
+        file: the mapped file that holds it; None if it lies outside of every file.
         offset: of the instruction in that file, in bytes.
         code: its first bytes (up to 15), hexadecimal.
         instruction: disassembled ("vpmovzxbw ymm0,[rsi]"); empty without the extra `isa`.
@@ -58,7 +58,7 @@ class LiveProcess:
         tunables: GLIBC_TUNABLES of its environment; empty if unset.
         bindings: how the libjpeg functions that PIL's files call are really bound, as its memory says.
         libjpegs: the libraries of these bindings, as far as they are some.
-        unread: why its memory was not read; empty where it was.
+        unread: why its memory was not read; empty if it was.
         root: the directory below which its files are found: "/", or "/proc/PID/root" for one that has a file system of
             its own, as in a container. All paths here are as the process has them.
     """
@@ -104,7 +104,7 @@ class Interpreter:
         has_headers: whether Python.h is there.
         cflags: the interpreter's own CFLAGS (sysconfig), for provenance.
         externally_managed: the marker file of PEP 668, where it applies to this target.
-        pip_version: of the pip inside the target; None where it has none.
+        pip_version: of the pip inside the target; None if it has none.
     """
 
     executable: PurePath
@@ -152,7 +152,7 @@ class Owner:
     Attributes:
         distribution: which one.
         installed_at: when its metadata was written, ISO 8601 in UTC, to the second.
-        has_record: False where RECORD is missing; then nothing can be compared.
+        has_record: False if RECORD is missing; then nothing can be compared.
         recorded_core: the digest that RECORD gives for `PIL/_imaging*.so` ("sha256=..."), if any.
         entries: the top-level names in site-packages that hold its files ("PIL", "pillow.libs", ...),
             its own `.dist-info` included.
@@ -199,10 +199,10 @@ class InstalledStack:
     """PIL as it lies in site-packages, from files alone.
 
     Attributes:
-        directory: `site-packages/PIL`; None where there is none.
+        directory: `site-packages/PIL`; None if there is none.
         has_init: whether `PIL/__init__.py` is there (else PIL is a namespace package).
         version: what `PIL/_version.py` says; None if it is missing or unreadable.
-        core: the imaging core for this interpreter's ABI; None where it is missing.
+        core: the imaging core for this interpreter's ABI; None if it is missing.
         foreign_cores: `_imaging` files of another ABI.
         owners: distributions that claim files of PIL.
         unclaimed: files below `PIL/` that no RECORD names (bytecode aside).
@@ -251,8 +251,8 @@ class Runtime:
         features: what `PIL.features` says was compiled in: name to version ("" where it has none).
         operations: each operation's result, in order.
         mapped_by_import: files that were mapped after the import, in the loader's order, each once.
-        mapped: files that were mapped at the end, likewise; empty where it died before.
-        fault: where the signal struck; None if none did, or where it could not be told.
+        mapped: files that were mapped at the end, likewise; empty if it died before.
+        fault: where the signal struck; None if none did, or if it could not be told.
     """
 
     imported: bool
@@ -307,7 +307,7 @@ class Facts:
         tool_prefix: `sys.prefix` of fastinstall itself, which is never the target by accident.
         writable: whether this user may write to the target's site-packages.
         frozen: `conda-meta/frozen`, where the environment is protected by it.
-        conda: what conda knows of the environment; None where it is none of conda's.
+        conda: what conda knows of the environment; None if it is none of conda's.
         cpu: the processor.
         interpreter: the target's Python.
         distributions: everything installed there.
@@ -316,13 +316,13 @@ class Facts:
         pins: those of ours that keep tools from replacing the stack.
         interrupted: the identifier of a transaction of ours that neither finished nor was undone.
         past: what is on record of our changes, what a dead run left of them included.
-        linkage: what a process that imports PIL would load; None where it was not asked for.
+        linkage: what a process that imports PIL would load; None if it was not asked for.
         isa: what the code of PIL's extension modules asks of a CPU, the core's copies included.
-        runtime: None where nothing was executed.
+        runtime: None if nothing was executed.
         process: a process that runs already, where one was named.
-        toolchain: None where it was not asked for.
-        gpu: GPUs of NVIDIA's and what frameworks were built for; None where there is neither.
-        loading: how memory is handed out; None where nothing is installed that trains on images.
+        toolchain: None if it was not asked for.
+        gpu: GPUs of NVIDIA's and what frameworks were built for; None if there is neither.
+        loading: how memory is handed out; None if nothing is installed that trains on images.
     """
 
     environment: Environment

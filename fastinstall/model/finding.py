@@ -30,7 +30,7 @@ class Remedy:
 
     Attributes:
         text: in words.
-        command: one that can be pasted; None where there is none.
+        command: one that can be pasted; None if there is none.
         risk: the named risk that it takes, if any.
     """
 
@@ -50,9 +50,9 @@ class Finding:
         evidence: lines that a person can verify.
         expected: what should be.
         observed: what is.
-        remedy: what to do; None where nothing is to be done.
+        remedy: what to do; None if nothing is to be done.
         link: a page that explains.
-        verify: a command that shows what the verdict rests on, to be pasted; empty where there is none.
+        verify: a command that shows what the verdict rests on, to be pasted; empty if there is none.
     """
 
     check: str

@@ -27,14 +27,14 @@ class PastTransaction:
 
     Attributes:
         id: of the transaction, sortable by time; for one that cannot be read the name of its directory.
-        at: when it began, ISO 8601, UTC; empty where that cannot be read.
+        at: when it began, ISO 8601, UTC; empty if that cannot be read.
         state: how far it is; damaged: its journal cannot be read, or is not there.
-        verb: what was called ("setup", "doctor --fix", "guard install --pin"); empty where nobody wrote it down.
-        stack: what that brought ("pillow 13.0.0+simd.v2.v3"); empty where it brought no stack.
+        verb: what was called ("setup", "doctor --fix", "guard install --pin"); empty if nobody wrote it down.
+        stack: what that brought ("pillow 13.0.0+simd.v2.v3"); empty if it brought no stack.
         sequence: its number in this environment, undone from the highest down; 0 where that cannot be read.
         held: the disk space that giving it up would free, for people ("22.5 MB").
         held_bytes: the same, in bytes.
-        problem: why it cannot be read; empty where it can.
+        problem: why it cannot be read; empty if it can.
     """
 
     id: str
@@ -91,8 +91,8 @@ class Interruption:
 
     Attributes:
         cut: what.
-        verb: what had been called ("setup", "guard install"); empty where nobody wrote it down.
-        at: when that began, ISO 8601, UTC; empty where nobody knows.
+        verb: what had been called ("setup", "guard install"); empty if nobody wrote it down.
+        at: when that began, ISO 8601, UTC; empty if nobody knows.
         file: what shows it.
         id: of the transaction; empty for a pin.
     """
@@ -132,7 +132,7 @@ class EnvironmentHistory:
         interruptions: what a dead run left; transactions first.
         unreadable: documents that cannot be read.
         setups: identifiers of the transactions that hold, the newest first.
-        held_bytes: the disk space that they hold; None where it was not counted.
+        held_bytes: the disk space that they hold; None if it was not counted.
     """
 
     interruptions: tuple[Interruption, ...] = ()

@@ -37,8 +37,8 @@ class NativeLibrary:
 
     Attributes:
         name: the recipe's name for it: "jpeg", "tiff".
-        include: the directory that holds its header; None where the header is missing.
-        library: the file for the linker; None where it is missing.
+        include: the directory that holds its header; None if the header is missing.
+        library: the file for the linker; None if it is missing.
         version: as pkg-config or the header says; empty if unknown.
         implementation: for jpeg: "libjpeg-turbo" or "IJG libjpeg"; empty otherwise.
     """
@@ -55,11 +55,11 @@ class Toolchain:
     """What this machine could build with.
 
     Attributes:
-        compiler: None where there is none.
+        compiler: None if there is none.
         libraries: those that the recipes name, found or not.
-        package_manager: "apt" or "dnf"; None where neither is there.
+        package_manager: "apt" or "dnf"; None if neither is there.
         may_install: whether this user may install system packages.
-        named_compiler: what CC says; empty where it says nothing.
+        named_compiler: what CC says; empty if it says nothing.
         rattler: whether py-rattler (the extra "conda") is installed beside fastinstall.
         channels: conda channels that the user has configured, without credentials.
     """
@@ -105,7 +105,7 @@ class LoaderLimits:
         quota: CPUs granted by the control group; None if unlimited.
         memory_bytes: memory that may be used, by the control group where that grants less.
         huge_pages: the kernel's word on transparent huge pages: "always", "madvise", "never"; empty if unknown.
-        libc_version: of glibc, "2.36"; empty elsewhere.
+        libc_version: of glibc, "2.36"; empty otherwise.
         tunables: GLIBC_TUNABLES as the measured processes had it.
     """
 
@@ -171,9 +171,9 @@ class FrameworkBuild:
         rocm: the version of ROCm or HIP, for AMD's GPUs; None for builds without.
         xpu: the version of Intel's oneAPI; None for builds without.
         known: whether its files tell what it was built for.
-        architectures: compute capabilities that it has code for, "8.6", those with PTX as "9.0+PTX"; empty where no
+        architectures: compute capabilities that it has code for, "8.6", those with PTX as "9.0+PTX"; empty if no
             file tells them: torch has them inside its libraries only.
-        wants_torch: the version of torch that its metadata asks for; empty where it asks for none or for several.
+        wants_torch: the version of torch that its metadata asks for; empty if it asks for none or for several.
         source: the file that told.
     """
 
@@ -194,18 +194,18 @@ class Gpu:
 
     Attributes:
         found_by: who told of the devices.
-        devices: GPUs that the driver gives to processes here; empty where there are none, or where nobody tells.
+        devices: GPUs that the driver gives to processes here; empty if there are none, or if nobody tells.
         nodes: whether device files are there (`/dev/nvidia0`, `/dev/nvidiactl`; `/dev/dxg` under WSL).
         cards: how many GPUs of NVIDIA's are on the PCI bus without NVIDIA's driver; counted where none is loaded, and
             less those that are given to virtual machines.
-        driver: the version of the kernel's module, "550.54.15"; empty where none is loaded.
+        driver: the version of the kernel's module, "550.54.15"; empty if none is loaded.
         open_module: whether that is the open kernel module.
         driver_cuda: the highest CUDA version that the driver offers, "12.4"; empty if unknown: only NVML tells it.
         library: the version of the driver's library for programs, by the name of its file; empty if unknown.
-        libcuda: the file that programs would load as libcuda.so.1; None where there is none.
-        compat: the version of a forward-compatibility package's libcuda, where that would be loaded; empty elsewhere.
+        libcuda: the file that programs would load as libcuda.so.1; None if there is none.
+        compat: the version of a forward-compatibility package's libcuda, where that would be loaded; empty otherwise.
         nvml: what became of asking NVML.
-        problem: why NVML did not tell, in words; empty where it did, or was not asked.
+        problem: why NVML did not tell, in words; empty if it did, or was not asked.
         wsl: whether this is the Windows Subsystem for Linux, where `driver` and `driver_cuda` are Windows's.
         tegra: whether this is a Jetson or another Tegra, whose driver is part of its system image.
         container: whether this seems to be a container.

@@ -38,7 +38,7 @@ class Project:
         directory: absolute.
         manager: the name of the tool ("uv").
         manifest: the file that people write ("pyproject.toml", "pixi.toml"), absolute.
-        lock: the file that the tool writes, absolute; None where there is none yet.
+        lock: the file that the tool writes, absolute; None if there is none yet.
         sync: the command by which the tool makes the environment ("uv sync").
     """
 
@@ -56,9 +56,9 @@ class GuardEvent:
     Attributes:
         at: when it was told, ISO 8601, UTC.
         change: what became of the stack ("was replaced with Pillow 13.0.0").
-        tool: who did it ("pip", "uv"); empty where nothing told.
+        tool: who did it ("pip", "uv"); empty if nothing told.
         stack: what was in place before ("12.1.1+simd.v3", as the guard knows it).
-        found: the version that is there now; empty where there is none.
+        found: the version that is there now; empty if there is none.
     """
 
     at: str

@@ -35,7 +35,7 @@ class SpeedRow:
         operation: what was timed.
         before_ms: milliseconds with the stack that was replaced, the least of all rounds.
         after_ms: milliseconds with ours, likewise.
-        low: the least ratio before/after of a round; None where there was one round alone.
+        low: the least ratio before/after of a round; None if there was one round alone.
         high: the greatest.
     """
 
@@ -57,7 +57,7 @@ class SpeedTable:
         measured_at: ISO 8601, UTC.
         geomean: geometric mean of before/after over all rows.
         rows: each operation.
-        python: version of the interpreter that ran both; empty where an older fastinstall did not note it.
+        python: version of the interpreter that ran both; empty if an older fastinstall did not note it.
         prefix: of the environment that it was measured for; empty likewise.
         reused: whether an earlier setup had measured it, of the same two builds on the same CPU.
     """
@@ -98,7 +98,7 @@ class Receipt:
         version: its version.
         metadata: its `.dist-info` directory.
         levels: CPU levels in the wheel, the baseline first.
-        kernels: the fork whose kernels were merged in ("pillow-simd 12.1.1.post0"); empty where none were.
+        kernels: the fork whose kernels were merged in ("pillow-simd 12.1.1.post0"); empty if none were.
         left_out: parts of that fork that were left out, because they did not prove.
         link: which native libraries the core uses.
         wheel: file name of the wheel.
@@ -111,7 +111,7 @@ class Receipt:
         speed: the table measured, if it was.
         previous: what was replaced, for people ("pillow 13.0.0 (pip)"); empty if nothing was.
         engine: who installed it; pip also stands for our own way with a wheel.
-        conda: the conda packages that it consists of; None where it is a wheel.
+        conda: the conda packages that it consists of; None if it is a wheel.
     """
 
     id: str

@@ -87,7 +87,7 @@ class SourceOrigin:
         chassis: name of the distribution whose official wheel carries the built core.
         label: first part of the local version label of the wheel that is made ("simd").
         versions: specifier over the versions that this recipe can build; empty for all.
-        pythons: specifier over the minor versions of Python that any of these runs on; empty where that is not known.
+        pythons: specifier over the minor versions of Python that any of these runs on; empty if that is not known.
             The index decides; this tells it without one, for a fleet.
     """
 
@@ -196,7 +196,7 @@ class BenchSpec:
 
     Attributes:
         workload: the name of a workload of `fastinstall.bench`.
-        measured: a dated figure to choose by, of another machine than the reader's; empty where there is none.
+        measured: a dated figure to choose by, of another machine than the reader's; empty if there is none.
     """
 
     workload: str
@@ -221,7 +221,7 @@ class Recipe:
         advisories: what is known against it; once loaded, those of `advisories_from` too.
         advisories_from: files of shared advisories, by name: "pillow" is advisories/pillow.toml.
         bench: how to show its speed.
-        kernels: the fork whose changes are merged onto the source; None where the source is built as it is.
+        kernels: the fork whose changes are merged onto the source; None if the source is built as it is.
         tuning: optimisation options for single files.
         recommended: whether the wizard puts it first.
     """

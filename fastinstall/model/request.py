@@ -50,7 +50,7 @@ class PlanRisk:
         summary: what it means here, in one sentence.
         items: the particulars (advisories that come back, features that go).
         allowed: whether the wish allows it.
-        instead: what to do rather than allow it; empty where nothing is known.
+        instead: what to do rather than allow it; empty if nothing is known.
     """
 
     risk: Risk

@@ -51,7 +51,7 @@ def refuse_other_schema(name: str, schema: object, *, file: PurePath | str, vers
         name: of the schema.
         schema: what the document says.
         file: for messages.
-        version: of the fastinstall that wrote it; empty where it does not say.
+        version: of the fastinstall that wrote it; empty if it does not say.
 
     Raises:
         LaterDocumentError: it is the schema, with a higher number.

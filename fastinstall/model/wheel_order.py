@@ -30,13 +30,13 @@ class WheelOrder:
     Attributes:
         recipe: name of the recipe.
         source: the sdist; None when `prebuilt` is given.
-        kernels: the sdist of the fork whose changes are merged onto the source; None where nothing is merged.
+        kernels: the sdist of the fork whose changes are merged onto the source; None if nothing is merged.
         base: the sdist of what the fork follows, at the version that it follows.
         without: parts of the fork that are left out, by the recipe's names.
         statics: sdists of libraries that are linked into the core, by the recipe's names of the libraries.
         chassis: the official wheel that carries the core; None: build all and repair, or link in place.
         prebuilt: a wheel of ours from the wheelhouse, taken as it is.
-        cached: the hash of a wheel in our cache that was built so before, and is taken; empty where there is none.
+        cached: the hash of a wheel in our cache that was built so before, and is taken; empty if there is none.
         distribution: name of the distribution that is made.
         version: its version, with the local label ("12.1.1+simd.v3").
         targets: what is compiled, the baseline first; the loader chooses among several.

@@ -11,7 +11,7 @@ from types import ModuleType
 
 
 def main() -> None:
-    """Ask, and print what came of it: `error` is empty where NVML answered."""
+    """Ask, and print what came of it: `error` is empty if NVML answered."""
     sys.path.insert(0, sys.argv[1])
     import pynvml as nvml  # noqa: PLC0415 (from the directory put there just now)
 

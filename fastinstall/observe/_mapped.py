@@ -31,7 +31,7 @@ def core_file(module: str) -> str:
         module: `PIL._imaging.__file__`.
 
     Returns:
-        Its real path; empty where it cannot be told.
+        Its real path; empty if it cannot be told.
     """
     try:
         return _find_entry_file(module)

@@ -97,7 +97,7 @@ def report(**values: object) -> None:
 
 
 def core_file() -> str:
-    """Find the file that holds the running core's code; empty where it cannot be told."""
+    """Find the file that holds the running core's code; empty if it cannot be told."""
     return str(_import_sibling("_mapped").core_file(getattr(_import_pil_module("_imaging"), "__file__", None) or ""))
 
 

@@ -150,7 +150,7 @@ def _from_package(root: Path) -> _CpuInfo:
 
 
 def find_hiding_tunables(tunables: str) -> str:
-    """The part of GLIBC_TUNABLES that hides features of the CPU from the loader; empty where it hides none.
+    """The part of GLIBC_TUNABLES that hides features of the CPU from the loader; empty if it hides none.
 
     Source: the GNU C Library manual, "Hardware Capability Tunables".
     """
@@ -328,7 +328,7 @@ def observe_machine(cpu: Cpu, libc_version: str, variables: Mapping[str, str], r
 
     Args:
         cpu: as `probes.cpu` observed it.
-        libc_version: of glibc; empty elsewhere.
+        libc_version: of glibc; empty otherwise.
         variables: the environment variables that the processes are given.
         root: what stands for "/": another directory holds the files of a captured machine.
     """

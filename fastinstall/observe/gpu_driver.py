@@ -152,7 +152,7 @@ class DriverLibraries:
     Attributes:
         libcuda: the file found as libcuda.so.1, or None if there is none.
         version: of the driver that the libraries belong to; empty if unknown.
-        compat: the version of a forward-compatibility libcuda, where that is the one found; empty elsewhere.
+        compat: the version of a forward-compatibility libcuda, where that is the one found; empty otherwise.
     """
 
     libcuda: Path | None = None

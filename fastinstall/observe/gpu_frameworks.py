@@ -143,7 +143,7 @@ def _observe_jax(installed: "dict[str, Distribution]") -> FrameworkBuild | None:
 
 
 def _read_assigned_constants(path: Path) -> dict[str, object]:
-    """Names that a module assigns constants to, at its top level; empty where it cannot be read or parsed."""
+    """Names that a module assigns constants to, at its top level; empty if it cannot be read or parsed."""
     try:
         with foreign.open_foreign_file(path) as stream:
             content = stream.read(_LARGEST)
@@ -163,7 +163,7 @@ def _insert_dot(digits: str) -> str:
 
 
 def parse_assigned_constants(content: bytes) -> dict[str, object]:
-    """Names that are assigned literals at the top level; empty where it is no Python.
+    """Names that are assigned literals at the top level; empty if it is no Python.
 
     A call with one literal, as `OrderedDict([...])`, counts as that literal; a list of pairs is given as a dictionary.
     """

@@ -146,7 +146,7 @@ def add_pin_line(existing: str, line: str = PIN) -> str:
     """What the file `PINNED` says with our pin at its end; unchanged where it is there.
 
     Args:
-        existing: what the file says; empty where there is none.
+        existing: what the file says; empty if there is none.
         line: of `conda_pins.pin_line`.
     """
     if has_stack_pin(existing):
@@ -171,7 +171,7 @@ def pin_in(existing: str) -> str:
 
 
 def refuse_unpinnable(facts: Facts) -> None:
-    """Raise where a pin would do nothing, or would leave a solver without a way out.
+    """Raise if a pin would do nothing, or would leave a solver without a way out.
 
     Args:
         facts: of an environment in which the stack is in place.

@@ -53,7 +53,7 @@ def list_known_environments(variables: Mapping[str, str], state: Path) -> tuple[
 
 
 def read_list(file: Path) -> tuple[Path, ...]:
-    """The absolute paths that a file lists, one a line; none where it cannot be read."""
+    """The absolute paths that a file lists, one a line; none if it cannot be read."""
     try:
         text = foreign.read_text(file, errors="surrogateescape")
     except OSError:
@@ -233,7 +233,7 @@ class EnvironmentSummary:
     Attributes:
         prefix: its directory.
         kind: who manages it.
-        python: version of its interpreter; empty where no file tells.
+        python: version of its interpreter; empty if no file tells.
         pillow: distributions that say they are Pillow ("pillow 13.0.0"), sorted; empty: none.
         ours: what fastinstall set up there ("pillow 13.0.0+simd.v2.v3"); empty: nothing.
     """

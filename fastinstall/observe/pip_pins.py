@@ -89,7 +89,7 @@ def constraints_text(requirement: str, wheel: str) -> str:
 
 
 def constraint_in(text: str) -> str:
-    """The requirement that a constraints file of ours holds to, without its marker; empty where there is none."""
+    """The requirement that a constraints file of ours holds to, without its marker; empty if there is none."""
     lines = (line.strip() for line in text.splitlines())
     return next((line.partition(";")[0].strip() for line in lines if line and not line.startswith("#")), "")
 
@@ -115,7 +115,7 @@ def insertion(content: bytes, prefix: PurePath, links: Sequence[str] = ()) -> In
     """Where our lines go into pip's configuration of an environment, and how they read there.
 
     Args:
-        content: of the file; empty where there is none.
+        content: of the file; empty if there is none.
         prefix: of the environment.
         links: as of `settings`.
 
@@ -203,7 +203,7 @@ def _export(name: str, value: str, separator: str) -> str:
 
 
 def _refuse_misread(content: bytes, made: Insertion, prefix: PurePath) -> None:
-    """Raise where the file would not say what it said before, and what we add."""
+    """Raise if the file would not say what it said before, and what we add."""
     file = prefix / CONFIGURATION
     before = parse_pip_config(content, file)
     after = parse_pip_config(content[: made.place] + made.text.encode() + content[made.place :], file)

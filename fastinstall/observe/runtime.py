@@ -205,7 +205,7 @@ def read_fault(address: int, maps: Iterable[str], *, decode: bool, truncated: bo
         truncated: also look for files that are too short, whose reader need not lie in them: the loader's is its own.
 
     Returns:
-        None where there is no map.
+        None if there is no map.
     """
     mappings = tuple(read_mappings(maps))
     if not mappings:

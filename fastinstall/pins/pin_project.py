@@ -115,7 +115,7 @@ def unpin_project(session: PinSession, project: Project) -> bool:
     One that is unfinished is taken out as well, whoever began it.
 
     Returns:
-        False where there is none.
+        False if there is none.
     """
     directory = Path(project.directory)
     if not files_of_pin.is_touched(directory):

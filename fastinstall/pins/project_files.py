@@ -52,7 +52,7 @@ class PinnedFile:
 
     Attributes:
         name: relative to the project's directory.
-        before: hexadecimal sha256 of what it was; empty where it was not there.
+        before: hexadecimal sha256 of what it was; empty if it was not there.
         after: hexadecimal sha256 of what it is with the pin.
     """
 
@@ -229,7 +229,7 @@ def take_back(directory: Path, begun: UnfinishedPins) -> bool:
     short is taken back likewise, whoever began it.
 
     Returns:
-        False where there is no pin.
+        False if there is no pin.
     """
     record = read_record(directory)
     if record is None:
@@ -286,7 +286,7 @@ def interruption_of(directory: Path, begun: UnfinishedPins) -> Interruption | No
     """A change that was cut short, with whether this user began it.
 
     Returns:
-        None where none was, where a living run is at it, or the record cannot be read.
+        None if none was, if a living run is at it, or if the record cannot be read.
     """
     if not is_touched(directory):
         return None

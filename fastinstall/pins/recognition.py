@@ -154,7 +154,7 @@ _RECORD = ".fastinstall/pin.json"
 
 
 def observe_project_pin(prefix: Path) -> tuple[PinState, ...]:
-    """The pin of the environment's project; empty where there is none."""
+    """The pin of the environment's project; empty if there is none."""
     directory = _find_directory(prefix)
     state = read_pin_state(directory, prefix) if directory is not None else None
     return (state,) if state is not None else ()

@@ -85,7 +85,7 @@ def lock_tool(tool: PinTool, prefix: Path, variables: Mapping[str, str]) -> Lock
     """The program of a project's tool: the one that the variable of `variable_of` names, else the one on PATH.
 
     Returns:
-        None where there is none, or the tool makes no lock for us.
+        None if there is none, or the tool makes no lock for us.
     """
     found = find_program(variables.get(variable_of(tool)) or tool.name, variables)
     if found is None or tool.locking is None:

@@ -151,7 +151,7 @@ class PinTool(Protocol):
         """
 
     def refuse_foreign(self, manifest: Manifest, pinned: Pinned) -> None:
-        """Raise where somebody else's setting decides on the distribution already.
+        """Raise if somebody else's setting decides on the distribution already.
 
         Raises:
             RefusedError: shows theirs, and in its details ours.

@@ -26,7 +26,7 @@ _FAMILIES = {"conda-forge": ("conda-forge",), "defaults": ("defaults", "pkgs/mai
 
 
 def advise_on_conda(facts: Facts, recipe: Recipe, link: LinkMode) -> tuple[str, ...]:
-    """Sentences about what is advised against; none where nothing is."""
+    """Sentences about what is advised against; none if nothing is."""
     if facts.conda is None:
         return ()
     return (
@@ -210,7 +210,7 @@ def use_environment_libraries(facts: Facts, recipe: Recipe, coming: tuple[str, .
 
 
 def refuse_foreign_jpeg(facts: Facts) -> None:
-    """Raise where a build in the environment would link another libjpeg than libjpeg-turbo.
+    """Raise if a build in the environment would link another libjpeg than libjpeg-turbo.
 
     Raises:
         RefusedError: IJG's libjpeg is there alone, or its files lie in libjpeg-turbo's place.

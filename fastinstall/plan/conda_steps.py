@@ -61,7 +61,7 @@ _WITH_GUARD = "to notice when pip, uv or another tool replaces it; conda itself 
 
 @immutable
 class CondaPart:
-    """What a plan has more in a conda environment; all of it empty elsewhere.
+    """What a plan has more in a conda environment; all of it empty otherwise.
 
     Attributes:
         first: steps before the build, which needs what they bring.
@@ -73,7 +73,7 @@ class CondaPart:
         hazards: what a solver would change.
         warnings: what is advised against.
         note: what is put behind the plan's summary.
-        guard: why the start-up guard is installed; empty where the usual reason does.
+        guard: why the start-up guard is installed; empty if the usual reason does.
     """
 
     first: tuple[Step, ...] = ()
@@ -217,7 +217,7 @@ def make_conda_request(situation: Situation) -> CondaRequest | None:
     once and without a network.
 
     Returns:
-        None where no conda package is made, or where what is put back was there before.
+        None if no conda package is made, or if what is put back was there before.
 
     Raises:
         FastinstallError: as the planner says, which decides what is built from the same situation.
@@ -360,7 +360,7 @@ def choose_engine_for_plan(situation: Situation) -> CondaInstaller:
 
 
 def refuse_unsuited_engine(facts: Facts, request: Request) -> None:
-    """Raise where a wish speaks of conda and the environment, or the way that is wished for, has no use for it.
+    """Raise if a wish speaks of conda and the environment, or the way that is wished for, has no use for it.
 
     Raises:
         UsageError: an engine for conda packages, and no conda environment.

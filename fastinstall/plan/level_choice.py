@@ -44,7 +44,7 @@ def choose_levels(recipe: Recipe, cpu: Cpu, request: Request, *, hindrance: str 
         recipe: knows the levels.
         cpu: of this machine, where the build is proven.
         request: names levels, or leaves the choice to us.
-        hindrance: why one wheel cannot carry several (`explain_single_level`); empty where it can.
+        hindrance: why one wheel cannot carry several (`explain_single_level`); empty if it can.
 
     Raises:
         RefusedError: no level suits this CPU, or several are asked for and the wheel cannot carry them.
@@ -63,7 +63,7 @@ def choose_levels(recipe: Recipe, cpu: Cpu, request: Request, *, hindrance: str 
 
 
 def refuse_unsuited(recipe: Recipe, cpu: Cpu, request: Request) -> None:
-    """Raise where nothing can be built for this machine, whatever the index offers.
+    """Raise if nothing can be built for this machine, whatever the index offers.
 
     Raises:
         RefusedError: another architecture, or a CPU below the lowest level.
@@ -211,7 +211,7 @@ AUTO = "auto"
 
 
 def refuse_unknown(recipe: Recipe, request: Request) -> None:
-    """Raise where a wish names a level or a library that the recipe does not have.
+    """Raise if a wish names a level or a library that the recipe does not have.
 
     Raises:
         UsageError: names the flag; the hint lists what is known.
@@ -224,7 +224,7 @@ def refuse_unknown(recipe: Recipe, request: Request) -> None:
 
 
 def refuse_unknown_levels(recipe: Recipe, request: Request) -> None:
-    """Raise where a recipe has no level of a wished name, or where they do not go together.
+    """Raise if a recipe has no level of a wished name, or if they do not go together.
 
     Raises:
         UsageError: the hint lists the levels.
@@ -247,7 +247,7 @@ def refuse_unknown_levels(recipe: Recipe, request: Request) -> None:
 
 
 def list_requested_levels(request: Request) -> tuple[str, ...]:
-    """The levels that are named, each once; none where the choice is left to us."""
+    """The levels that are named, each once; none if the choice is left to us."""
     return tuple(dict.fromkeys(request.levels)) or (() if request.level == AUTO else (request.level,))
 
 

@@ -155,7 +155,7 @@ def plan_build(
 
 
 def refuse_if_stale(session: Session, saved: Plan) -> None:
-    """Raise where the facts that a plan was made from have changed.
+    """Raise if the facts that a plan was made from have changed.
 
     Raises:
         RefusedError: they have.
@@ -193,7 +193,7 @@ def decide_saved_plan_again(session: Session, saved: Plan, allowed: Sequence[Ris
 
 
 def refuse_another_environment(session: Session, saved: Plan) -> None:
-    """Raise where a plan names another interpreter than one of its environment; it is not run.
+    """Raise if a plan names another interpreter than one of its environment; it is not run.
 
     Raises:
         RefusedError: it does, or there is no environment.

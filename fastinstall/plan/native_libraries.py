@@ -249,7 +249,7 @@ _USUAL_CHANNEL = "conda-forge"
 def _plan_conda_toolchain(
     tools: Collection[str], libraries: dict[str, NativeRequirement], facts: Facts, request: Request
 ) -> CondaToolchain | None:
-    """The step that brings them, where that is wished or the only way; None elsewhere.
+    """The step that brings them, where that is wished or the only way; None otherwise.
 
     Args:
         tools: what is missing: "compiler", "Python.h".

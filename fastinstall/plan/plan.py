@@ -70,7 +70,7 @@ class Situation:
         microarchitectures: of each x86-64 level the names of the CPUs that have it, as conda's `__archspec` has them.
         preview: what the engine's solver would change, or None if it was not asked yet.
         cached: the hash of a wheel in our cache that is what would be built; "" while it is being looked for, as though
-            there were one, and None where there is none.
+            there were one, and None if there is none.
         links: places of wheels that pip is told of, for a pin to repeat.
         project: whose manifest and lock make the environment, or None if there is none.
         foreign_checks: of other distributions, by which the setup is verified beside ours.

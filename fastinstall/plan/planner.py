@@ -50,7 +50,7 @@ _GUARD = "to notice when pip, uv or another tool replaces it"
 
 @immutable
 class PipPart:
-    """What a plan has more where pip is held; all of it empty elsewhere.
+    """What a plan has more where pip is held; all of it empty otherwise.
 
     Attributes:
         steps: that put the pin there.
@@ -252,7 +252,7 @@ def _list_warnings(decision: BuildDecision) -> tuple[str, ...]:
 
 @immutable
 class ProjectPart:
-    """What a plan has more where a project makes the environment; all of it empty elsewhere.
+    """What a plan has more where a project makes the environment; all of it empty otherwise.
 
     Attributes:
         steps: that pin it there, after everything else.

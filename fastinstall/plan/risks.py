@@ -98,7 +98,7 @@ def mark_allowed_risks(hazards: Iterable[PlanRisk], allowed: Iterable[Risk]) -> 
 
 
 def describe_version_advisories(recipe: Recipe, version: str) -> tuple[str, ...]:
-    """A sentence about the advisories of a version; none where it has none."""
+    """A sentence about the advisories of a version; none if it has none."""
     known = select_applicable_advisories(recipe.advisories, version, kernels=_has_kernels(recipe))
     if not known:
         return ()
@@ -148,7 +148,7 @@ def _count_advisories(advisories: Iterable[Advisory]) -> str:
 
 
 def refuse_if_protected(facts: Facts) -> None:
-    """Raise where the target must not be changed, whatever is wished.
+    """Raise if the target must not be changed, whatever is wished.
 
     Raises:
         RefusedError: not CPython, a system Python (PEP 668), a frozen environment, conda's own ("base"), one whose

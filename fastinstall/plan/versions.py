@@ -105,7 +105,7 @@ class VersionChoice:
         base: the sdist of what that fork follows.
         prebuilt: a wheel of our own making that is taken as it is.
         reason: for people.
-        caution: what is not known of this version yet; empty where nothing is missing.
+        caution: what is not known of this version yet; empty if nothing is missing.
     """
 
     version: str

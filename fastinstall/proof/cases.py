@@ -175,7 +175,7 @@ class CaseDifference:
         operation: the first part of it ("box-blur").
         largest: the largest difference of one sample, in steps of its mode, colours weighted by their alpha.
         allowed: the bound of the operation, in the same unit.
-        problem: why there is nothing to compare (a crash, another exception, another size); empty where there is.
+        problem: why there is nothing to compare (a crash, another exception, another size); empty if there is.
     """
 
     case: str
@@ -217,7 +217,7 @@ class ProofSubject:
 
     Attributes:
         wheel_sha256: of the build.
-        reference_sha256: of the official wheel; empty where there is none.
+        reference_sha256: of the official wheel; empty if there is none.
         python: version and ABI of the interpreter.
         cpu: name of the CPU, as kernels round differently on others.
         levels: CPU levels that are proven, the baseline first.

@@ -53,7 +53,7 @@ class Distance:
         largest: the largest difference of one sample, in steps of its mode.
         bias: the average difference with its sign, ours less theirs, of the band where it is largest.
         samples: of the smallest picture, all bands together: of few the average says nothing.
-        problem: in words why nothing can be compared; empty where it can.
+        problem: in words why nothing can be compared; empty if it can.
     """
 
     largest: float = 0.0

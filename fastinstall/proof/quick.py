@@ -65,7 +65,7 @@ def compare_levels(
 
     Args:
         levels: one stack for each level; `Stack.with_tunables("glibc.cpu.hwcaps=-AVX2")` takes a lower one.
-        reference: the official wheel, to tell what nobody can know; None where there is none.
+        reference: the official wheel, to tell what nobody can know; None if there is none.
         work: the cases of `matrix_cases`.
         results: runs them, or knows them.
 

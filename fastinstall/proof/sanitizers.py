@@ -269,7 +269,7 @@ class ComparableWarning:
 
     Attributes:
         file: where it stands.
-        function: in which; empty where that is not told.
+        function: in which; empty if that is not told.
         kind: the option that gives it ("-Wunused-variable").
         text: numbers aside.
     """

@@ -347,7 +347,7 @@ def _run_comparison(stage: Path, reference: Artefact | None, python: Path, conte
 
 
 def refuse_lost_features(before: Mapping[str, str], after: Mapping[str, str], *, allowed: bool) -> None:
-    """Raise where a feature of the replaced Pillow is gone, unless that risk is allowed.
+    """Raise if a feature of the replaced Pillow is gone, unless that risk is allowed.
 
     Raises:
         RefusedError: names what would be lost.

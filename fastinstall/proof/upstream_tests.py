@@ -249,7 +249,7 @@ def find_known_difference(test: str) -> KnownDifference | None:
 
 
 def parse_reported_difference(message: str) -> int | None:
-    """The largest difference of one sample between the two tables of an assertion; None where it shows none."""
+    """The largest difference of one sample between the two tables of an assertion; None if it shows none."""
     tables = _TABLES.search(message)
     if tables is None:
         return None

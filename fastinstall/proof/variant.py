@@ -73,7 +73,7 @@ class CoreSteps:
         variables: the environment of its processes.
         compile: one for each C file.
         link: words for the compiler, objects among them, without `-o`.
-        prefix: the text of the header that is put before every file; empty where none is.
+        prefix: the text of the header that is put before every file; empty if none is.
         jobs: parallel compile jobs.
     """
 
@@ -359,8 +359,8 @@ class BuildTree:
         steps: how the core of `target` is compiled.
         target: the level.
         source: top directory of what is compiled.
-        stock: top directory of upstream's own source; None where a fork is built as it is, and it is not at hand.
-        fork: of the fork's source, as it was published; None where nothing was merged.
+        stock: top directory of upstream's own source; None if a fork is built as it is, and it is not at hand.
+        fork: of the fork's source, as it was published; None if nothing was merged.
         chassis: the unpacked official wheel.
         gcc: whether the compiler is GCC itself.
         space: a temporary directory.
@@ -402,7 +402,7 @@ def open_build_tree(request: BuildRequest, level: str, space: Path) -> BuildTree
         space: an empty directory.
 
     Returns:
-        None where no official wheel carries the core.
+        None if no official wheel carries the core.
 
     Raises:
         FailedError: it cannot be prepared.

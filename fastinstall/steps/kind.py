@@ -108,7 +108,7 @@ class RecordingStep(Protocol):
     """Writes down in the environment, behind the swap, that the stack shall stay."""
 
     def refuse_harm(self, wheel: Path, before: Facts, context: ExecutionContext, /) -> None:
-        """Raise where what it writes would do harm, or cannot be written; nothing is changed.
+        """Raise if what it writes would do harm, or cannot be written; nothing is changed.
 
         Args:
             wheel: that was built for the plan.

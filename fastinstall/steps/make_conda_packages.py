@@ -35,7 +35,7 @@ class MakeCondaPackages(StepDefaults):
     Attributes:
         engine: who links them.
         package: what provides PIL, as it will be; its build number may turn out higher.
-        guard: what keeps solvers from replacing it; None where that is declined.
+        guard: what keeps solvers from replacing it; None if that is declined.
         channel: the directory of the channel.
         reason: why.
     """

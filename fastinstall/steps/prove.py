@@ -80,7 +80,7 @@ class Prove(StepDefaults):
     def time(
         self, after: MeasuredPil, built: BuildResult, before: Facts, context: ExecutionContext
     ) -> SpeedTable | None:
-        """Time the staged stack against what it replaces; None where that is not wished or cannot be."""
+        """Time the staged stack against what it replaces; None if that is not wished or cannot be."""
         if not self.timed:
             return None
         if self.baseline is not None:
@@ -110,7 +110,7 @@ def measure_speed(
         context: tools.
 
     Returns:
-        None where "before" cannot be measured, which is no reason not to replace it.
+        None if "before" cannot be measured, which is no reason not to replace it.
     """
     cpu = facts.cpu.name
     key = hashlib.sha256(f"{identity} {cpu} {before.label} {after.label}".encode()).hexdigest()

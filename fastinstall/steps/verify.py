@@ -32,7 +32,7 @@ class Verify(StepDefaults):
 
 
 def refuse_errors(findings: Iterable[Finding]) -> None:
-    """Raise where a check says that the swap went wrong; the caller undoes it.
+    """Raise if a check says that the swap went wrong; the caller undoes it.
 
     Raises:
         FailedError: names each finding.

@@ -215,7 +215,7 @@ def _refuse_stranger(process: LiveProcess, prefix: Path) -> None:
 
 
 def _find_prefix(core: PurePath) -> Path | None:
-    """The nearest environment that a core lies in, moved aside or not; None where it is in none ("~/.local")."""
+    """The nearest environment that a core lies in, moved aside or not; None if it is in none ("~/.local")."""
     return next((prefix for prefix in Path(core).parents if any((prefix / mark).exists() for mark in _MARKS)), None)
 
 

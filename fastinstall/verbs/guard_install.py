@@ -290,7 +290,7 @@ def accept(session: Session, environment: Environment) -> Replacement | None:
     """Withdraw from an environment whose stack was replaced: guards, pins and receipt go.
 
     Returns:
-        What was accepted; None where there is nothing to be accepted any more, and nothing has changed.
+        What was accepted; None if there is nothing to be accepted any more, and nothing has changed.
 
     Raises:
         RefusedError: the environment is protected, or locked by a running one.

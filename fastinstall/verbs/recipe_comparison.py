@@ -57,7 +57,7 @@ class RecipePreview:
     Attributes:
         recipe: which one.
         choice: the version that would be built, or None if no version fits.
-        problem: why none does; empty where one does.
+        problem: why none does; empty if one does.
         advisories: known against that version, the gravest first.
         speed: measured earlier on this machine for that version, or None if it was not measured.
     """

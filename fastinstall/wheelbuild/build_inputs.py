@@ -88,9 +88,9 @@ class BuildResult:
         wheel: the file.
         sha256: of it, hexadecimal.
         from_cache: whether it had been built before.
-        features: of the build's own summary: name to version ("" where it gives none), None where absent.
+        features: of the build's own summary: name to version ("" where it gives none), None if absent.
         log: the whole output of the build, level by level; may have been tidied away when the wheel is from the cache,
-            and is None where it was built elsewhere.
+            and is None if it was built elsewhere.
         seconds: how long this took.
     """
 

@@ -53,7 +53,7 @@ class CompilerOutput:
 
     Attributes:
         wheel: as the build's backend left it.
-        features: of its summary: name to version ("" where it gives none), None where absent.
+        features: of its summary: name to version ("" where it gives none), None if absent.
         output: everything that the build said.
     """
 

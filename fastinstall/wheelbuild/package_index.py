@@ -138,8 +138,8 @@ class IndexedFile:
         sha256: hexadecimal.
         size: in bytes.
         uploaded: when it came here, in UTC: "2026-01-31T12:00:00Z".
-        requires_python: a specifier; empty where it has none.
-        metadata_sha256: of its metadata beside it; empty where there are none.
+        requires_python: a specifier; empty if it has none.
+        metadata_sha256: of its metadata beside it; empty if there are none.
         has_provenance: whether its attestations lie beside it.
         has_signature: whether a GPG signature lies beside it.
     """

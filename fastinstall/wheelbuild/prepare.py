@@ -148,7 +148,7 @@ def recall(place: Path, tree: Path, emit: Emit) -> MergeReport | None:
         emit: hears of an entry that is damaged, and not used.
 
     Returns:
-        What the merge reported; None where it has to be made. Nothing is written then.
+        What the merge reported; None if it has to be made. Nothing is written then.
     """
     if not place.is_dir():
         return None

@@ -61,7 +61,7 @@ class Provenance:
         targets: CPU levels with their flags, the baseline first.
         link: which native libraries the core uses.
         compiler: first line of its `--version`.
-        features: of the build's own summary; None where absent. With a chassis they are the core's alone.
+        features: of the build's own summary; None if absent. With a chassis they are the core's alone.
         headers: versions of the libraries' C headers, where they tell one.
         python: version of the interpreter that it was built for.
         abi: ABI tag.

@@ -203,7 +203,7 @@ class StaticLibrary:
         name: the recipe's name of the library.
         archive: the library, position-independent.
         include: the directory of its headers, to be searched before all others.
-        version: of the library, as its headers say ("2.3.3"); empty where they do not.
+        version: of the library, as its headers say ("2.3.3"); empty if they do not.
         sha256: of the archive, hexadecimal; the same for the same order.
     """
 

@@ -332,7 +332,7 @@ class MergeSources:
     """What was merged.
 
     Attributes:
-        kernels: the fork ("pillow-simd 12.1.1.post0"); empty where nothing was merged, or nothing is said.
+        kernels: the fork ("pillow-simd 12.1.1.post0"); empty if nothing was merged, or nothing is said.
         left_out: parts of it that were left out.
     """
 

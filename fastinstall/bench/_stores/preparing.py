@@ -94,7 +94,7 @@ def content_of(path: str) -> bytes:
 
 
 def leave_room(place: str, count: int, wanted: Dict[str, Any]) -> None:
-    """Raise where writing so many bytes would leave too few free."""
+    """Raise if writing so many bytes would leave too few free."""
     disk = os.statvfs(place)
     if disk.f_bavail * disk.f_frsize - count < wanted.get("keep_free", KEEP_FREE):
         raise OSError(errno.ENOSPC, "too little would stay free on the disk", place)

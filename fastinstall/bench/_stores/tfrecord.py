@@ -109,7 +109,7 @@ def crc32c(data: bytes) -> int:
 
 
 def lanes(data: bytes, count: int) -> List[int]:
-    """The checksum of each lane, begun with 0: all of them at the same time, or none where there is no numpy."""
+    """The checksum of each lane, begun with 0: all of them at the same time, or none if there is no numpy."""
     if not count or importlib.util.find_spec("numpy") is None:
         return []
     import numpy as np

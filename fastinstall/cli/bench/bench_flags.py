@@ -136,7 +136,7 @@ def _require_existing_path(text: str) -> Path:
 
 
 def _parse_program(flag: str, text: str | None, function: str) -> str:
-    """FILE[:FUNCTION] with an absolute path and the function's name; empty where it was not given."""
+    """FILE[:FUNCTION] with an absolute path and the function's name; empty if it was not given."""
     if text is None:
         return ""
     name, colon, written = text.rpartition(":")

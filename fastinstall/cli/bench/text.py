@@ -161,7 +161,7 @@ def _summarize_timing(timing: Timing) -> str:
 
 
 def rate_lines(result: CandidateResult, page: Page, *, unicode: bool) -> list[str]:
-    """Images per second by number of workers, how they start, and page cache; empty where that was not measured."""
+    """Images per second by number of workers, how they start, and page cache; empty if that was not measured."""
     if not result.rates:
         return []
     most = max(each.images_per_second for each in result.rates) or 1.0
@@ -181,7 +181,7 @@ def rate_lines(result: CandidateResult, page: Page, *, unicode: bool) -> list[st
 
 
 def rates_brief(result: CandidateResult, page: Page) -> list[str]:
-    """The same in a sentence; empty where that was not measured."""
+    """The same in a sentence; empty if that was not measured."""
     told = [
         f"{format_count(each.workers, 'worker')} ({start_words(each)}) {rate_words(each.images_per_second)}"
         for each in result.rates
@@ -190,7 +190,7 @@ def rates_brief(result: CandidateResult, page: Page) -> list[str]:
 
 
 def candidate_lines(result: WorkloadResult, page: Page) -> list[str]:
-    """The baseline, then whatever was measured against it; empty where nothing was."""
+    """The baseline, then whatever was measured against it; empty if nothing was."""
     others = select_measured(result.candidates)
     if not others:
         return []
@@ -209,7 +209,7 @@ def candidate_lines(result: WorkloadResult, page: Page) -> list[str]:
 
 
 def legend_lines(results: Sequence[WorkloadResult], page: Page) -> list[str]:
-    """What the columns of the candidates' tables mean, once for all workloads; empty where there is no such table."""
+    """What the columns of the candidates' tables mean, once for all workloads; empty if there is no such table."""
     shown = [each for result in results for each in select_measured(result.candidates)]
     words = {
         "gain": bool(shown),

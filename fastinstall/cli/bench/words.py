@@ -159,7 +159,7 @@ def find_best_warm_rate(result: CandidateResult) -> LoadingRate | None:
 
 
 def rate_with(result: CandidateResult, workers: LoadingRate | None) -> str:
-    """Its images per second with as many workers, started in the same way; empty where that was not measured."""
+    """Its images per second with as many workers, started in the same way; empty if that was not measured."""
     if workers is None:
         return ""
     manner = (workers.workers, workers.start, workers.cold)

@@ -44,7 +44,7 @@ def run(arguments: Namespace, context: Context) -> int:
 
 
 def refuse_foreign(session: Session, saved: Plan, path: Path) -> None:
-    """Raise where a plan asks for what no plan of ours would; nothing that it names is run for that.
+    """Raise if a plan asks for what no plan of ours would; nothing that it names is run for that.
 
     Raises:
         DocumentError: names the file and the key.

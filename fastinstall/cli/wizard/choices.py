@@ -211,7 +211,7 @@ _PIP = "a plain wheel, which conda overwrites sooner or later without a word"
 
 
 def ask_engine(asker: Asker, facts: Facts, request: Request) -> CondaInstaller | None:
-    """What `Wish.engine` takes, asked in conda environments only; None where the person goes back.
+    """What `Wish.engine` takes, asked in conda environments only; None if the person goes back.
 
     Args:
         asker: how to ask.
@@ -253,7 +253,7 @@ _SAID = {
 
 
 def ask_levels(asker: Asker, recipe: Recipe, request: Request) -> tuple[str, tuple[str, ...]] | None:
-    """One level, or several for one wheel: what `Wish.level` and `Wish.levels` take; None where the person goes back.
+    """One level, or several for one wheel: what `Wish.level` and `Wish.levels` take; None if the person goes back.
 
     Args:
         asker: how to ask.

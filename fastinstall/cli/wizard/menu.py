@@ -171,7 +171,7 @@ _QUESTION = "What to change?"
 
 
 def customise_request(talk: WizardConversation, request: Request, changed: Callable[[Request], None]) -> Request | None:
-    """Another wish, changed one thing at a time; None where the person takes it all back.
+    """Another wish, changed one thing at a time; None if the person takes it all back.
 
     Args:
         talk: who is talked to.

@@ -170,7 +170,7 @@ def resolve_linked_paths(paths: str, link: str, python: str) -> tuple[str, ...]:
 
     Args:
         paths: the text of `info/paths.json`.
-        link: the text of `info/link.json`; empty where there is none.
+        link: the text of `info/link.json`; empty if there is none.
         python: minor version of the environment's Python ("3.11"), for a noarch package of Python.
 
     Raises:

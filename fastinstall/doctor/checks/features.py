@@ -53,7 +53,7 @@ class Claim:
         claimed: what it says: "zlib_ng 2.2.4".
         loaded: what is bound: "zlib 1.2.13".
         where: the file that is bound.
-        symbol: a function whose binding shows it; empty where the version alone differs.
+        symbol: a function whose binding shows it; empty if the version alone differs.
         harmless: nothing is broken by it; it is slower.
     """
 

@@ -5,7 +5,7 @@
 - hint: the start-up guard is not installed; the guard package is another one than was set up; the stack is a wheel in a
   conda environment, so that there is nothing that conda's solver obeys.
 
-Skipped where fastinstall has set up nothing, or where the guard was declined (`--no-guard`).
+Skipped if fastinstall has set up nothing, or if the guard was declined (`--no-guard`).
 
 Why it matters:
 Any later `pip install` of a package that requires Pillow may put stock Pillow in the place of the stack, silently;

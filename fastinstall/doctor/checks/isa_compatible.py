@@ -87,7 +87,7 @@ def loaded_scans(context: CheckContext, seat: TargetCpu) -> tuple[IsaScan, ...]:
 
 
 def taken_copy(context: CheckContext, seat: TargetCpu) -> CoreLevel | None:
-    """Give the copy of the core that a CPU's loader would take; None where there are no copies, or none that is."""
+    """Give the copy of the core that a CPU's loader would take; None if there are no copies, or none that is."""
     core, python = context.facts.stack.core, context.facts.interpreter
     if core is None:
         return None
@@ -97,7 +97,7 @@ def taken_copy(context: CheckContext, seat: TargetCpu) -> CoreLevel | None:
 
 
 def copies(context: CheckContext) -> tuple[CoreLevel, ...]:
-    """Give the copies of the core, the baseline first; none where the core holds its code itself."""
+    """Give the copies of the core, the baseline first; none if the core holds its code itself."""
     core = context.facts.stack.core
     return core.levels if core is not None else ()
 

@@ -250,7 +250,7 @@ _SHOWN = 16
 def describe_change_since_setup(
     context: CheckContext, recorded: LoadedLibrary, library: LoadedLibrary
 ) -> tuple[str, ...]:
-    """Say what changed, as evidence; empty where it is the same library.
+    """Say what changed, as evidence; empty if it is the same library.
 
     The same contents at another place, or in another inode, are the same library. Where one of the two has no
     sha256, the build-ids and sizes decide, if both have them.
@@ -391,7 +391,7 @@ _INTERFACE = re.compile(r"([6-9])\.(\d)")
 
 
 def explain_jpeg_mismatch(context: CheckContext, library: LoadedLibrary) -> str:
-    """Say why the core cannot work with this libjpeg; empty where it can, or where nothing is known of either.
+    """Say why the core cannot work with this libjpeg; empty if it can, or if nothing is known of either.
 
     A libjpeg refuses callers that were compiled for another interface ("Wrong JPEG library version"). The IJG's
     does not know the colour spaces that a core which was compiled for libjpeg-turbo asks for when it writes. Where

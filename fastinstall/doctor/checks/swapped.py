@@ -211,7 +211,7 @@ def other_package(facts: Facts, receipt: Receipt) -> str | None:
 
 
 def describe_removal(facts: Facts, receipt: Receipt) -> str:
-    """Tell of the transaction of conda's that took our package away; empty where none is known."""
+    """Tell of the transaction of conda's that took our package away; empty if none is known."""
     return (
         describe_revision(find_removing_revision(facts, receipt.conda.package.dist))
         if receipt.conda is not None

@@ -93,7 +93,7 @@ def split(piece: Piece, starts: list[int]) -> Iterator[Piece]:
 
 
 def symbol_entries(image: ElfImage) -> bytes:
-    """The table of dynamic symbols, 24 bytes each; empty where there is none."""
+    """The table of dynamic symbols, 24 bytes each; empty if there is none."""
     values = dict(dynamic_entries(image))
     if SYMTAB not in values:
         return b""

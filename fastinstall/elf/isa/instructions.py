@@ -37,7 +37,7 @@ class InstructionRequirement:
     """What a kind of instruction asks of a CPU.
 
     Attributes:
-        features: beyond x86-64-v1, in the kernel's spelling; empty where it proves nothing.
+        features: beyond x86-64-v1, in the kernel's spelling; empty if it proves nothing.
         style: its encoding.
         is_plain: whether there is nothing to say of it.
     """
@@ -140,7 +140,7 @@ def describe(content: bytes, address: int = 0) -> tuple[str, tuple[str, ...]]:
     """The first instruction of some bytes, disassembled, and what it asks for in the kernel's spelling.
 
     Returns:
-        Empty where the bytes are no instruction.
+        Empty if the bytes are no instruction.
     """
     from iced_x86 import Decoder, Formatter, FormatterSyntax  # noqa: PLC0415 (takes 11 ms)
 
@@ -334,7 +334,7 @@ def features_of_switches(lines: Iterable[str]) -> frozenset[str] | None:
         lines: one for each set of switches that parts of a file were compiled with.
 
     Returns:
-        None where it cannot be told: they name no CPU, or `-march=native`, or one that the tables here do not know;
+        None if it cannot be told: they name no CPU, or `-march=native`, or one that the tables here do not know;
         or they differ, as where a dispatcher's functions were compiled each for its CPU.
     """
     found = {_parse_switch_line(line) for line in lines}

@@ -152,7 +152,7 @@ class ResolvedDependency:
     Attributes:
         name: what is asked for.
         file: the file it gets, or None if the loader would fail.
-        problem: why there is none; empty where there is one.
+        problem: why there is none; empty if there is one.
     """
 
     name: str
@@ -224,7 +224,7 @@ class RootedFiles:
         return self._directories[path]
 
     def read(self, path: str) -> ReadFile | None:
-        """The file at a path; None where there is none, or one for another machine: the search goes on.
+        """The file at a path; None if there is none, or one for another machine: the search goes on.
 
         Raises:
             DamagedError: there is one that ends the search.

@@ -135,7 +135,7 @@ class SimulatedProcess:
         checks: what the loader verifies when all files are mapped.
         missing: what was not found or was refused, at the start and by every `open` since.
         problem: why it would not even begin (no program, a script, a static program); empty if it would.
-        is_simulated: whether these are the rules of the program's loader; False where that is musl's.
+        is_simulated: whether these are the rules of the program's loader; False if that is musl's.
         scope: the global scope: the program, what is preloaded and what they need, breadth-first, and
             what was opened for everybody.
     """

@@ -39,7 +39,7 @@ class ResolvedLibrary:
         soname: the name asked for.
         path: the file, or None if the loader would fail.
         needed_by: the file that asked first.
-        problem: why there is no path; empty where there is one.
+        problem: why there is no path; empty if there is one.
     """
 
     soname: str

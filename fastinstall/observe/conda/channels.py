@@ -104,7 +104,7 @@ def _resolve_urls(channel: str, settings: ChannelSettings) -> tuple[str, ...]:
 
 
 def _resolve_multichannel(name: str, settings: ChannelSettings) -> tuple[str, ...] | None:
-    """What a name stands for that may stand for several channels; None where it is that of one."""
+    """What a name stands for that may stand for several channels; None if it is that of one."""
     if name == LOCAL or (name == DEFAULTS and settings.default is None):
         raise _make_unknown_channel_error(name)
     listed = settings.default if name == DEFAULTS else settings.multiple.get(name)
@@ -201,13 +201,13 @@ def read_configured_channels(variables: Mapping[str, str], prefix: Path, root: P
         root: the prefix that conda itself is installed in, or None if unknown.
 
     Returns:
-        Names and URLs, without credentials; empty where nothing is configured and conda's own defaults hold.
+        Names and URLs, without credentials; empty if nothing is configured and conda's own defaults hold.
     """
     return _read_configured_channels(_CHANNELS, variables, prefix, root)
 
 
 def read_default_channels(variables: Mapping[str, str], prefix: Path, root: Path | None) -> tuple[str, ...]:
-    """What "defaults" stands for among those, likewise; empty where conda's own hold."""
+    """What "defaults" stands for among those, likewise; empty if conda's own hold."""
     return _read_configured_channels(_DEFAULT, variables, prefix, root)
 
 
@@ -279,7 +279,7 @@ def _read_lists(files: Iterable[Condarc], names: tuple[str, ...], variables: Map
 
 
 def _choose_highest(found: Sequence[Word], variables: Mapping[str, str]) -> str:
-    """The word that counts of a key that takes one; empty where there is none."""
+    """The word that counts of a key that takes one; empty if there is none."""
     final = next((word.text for word in found if word.flag == "final"), "")
     return final or variables.get("CONDA_CHANNEL_ALIAS", "") or (found[-1].text if found else "")
 

@@ -36,7 +36,7 @@ class ClaimedFile:
     Attributes:
         path: where it is, relative to the prefix.
         wanted: where the package wants it; differs where py-rattler has put it aside for another package's.
-        size: in bytes; None if unknown, or where the prefix was written into it.
+        size: in bytes; None if unknown, or if the prefix was written into it.
         sha256: of its content, hexadecimal; empty if unknown.
         link: it is a symbolic link.
         link_sha256: of the text of the link, where py-rattler has recorded it; else empty.

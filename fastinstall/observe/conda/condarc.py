@@ -168,7 +168,7 @@ def read_condarc(file: Path, names: tuple[str, ...], variables: Mapping[str, str
         variables: what words may refer to ("$NAME").
 
     Returns:
-        None where it has none of these keys.
+        None if it has none of these keys.
 
     Raises:
         DocumentError: it cannot be read, or is no YAML.
@@ -213,7 +213,7 @@ def find_conda(variables: Mapping[str, str], prefix: Path | None) -> CondaTool |
         prefix: the environment, or None if it does not exist yet.
 
     Returns:
-        None where there is none that could be started; mamba and micromamba are none.
+        None if there is none that could be started; mamba and micromamba are none.
     """
     for command, found_by in _list_conda_candidates(variables, prefix):
         root = _find_root(command, variables)
@@ -262,7 +262,7 @@ def _is_conda(path: str) -> bool:
 
 
 def _read_shebang(script: Path) -> str | None:
-    """The program that a script's first line names; None of a binary, or where it cannot be read."""
+    """The program that a script's first line names; None for a binary, or if it cannot be read."""
     try:
         with foreign.open_foreign_file(script) as stream:
             found = _SHEBANG.match(stream.read(4096))
@@ -303,7 +303,7 @@ def _find_conda_version(root: Path) -> str:
 
 
 def _find_configured_solver(variables: Mapping[str, str], prefix: Path | None, root: Path) -> str:
-    """The solver that a variable or a configuration file names; empty where none does."""
+    """The solver that a variable or a configuration file names; empty if none does."""
     files = (observe_condarc(file, _SOLVER, variables) for file in search_path(variables, prefix or root, root))
     found = [word for file in files if file is not None and (word := file.word(*_SOLVER)) is not None]
     final = next((word.text for word in found if word.flag == "final"), "")

@@ -59,7 +59,7 @@ class Hatch:
         )
 
     def refuse_foreign(self, manifest: Manifest, pinned: Pinned) -> None:
-        """Raise where somebody else's setting decides on the distribution already."""
+        """Raise if somebody else's setting decides on the distribution already."""
         name = pinned.wheel.name
         for found in _list_foreign(manifest, name):
             raise make_foreign_setting_refusal(manifest.path, name, found, self.list_additions(manifest.text, pinned))

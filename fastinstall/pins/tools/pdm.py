@@ -63,7 +63,7 @@ class Pdm:
         )
 
     def refuse_foreign(self, manifest: Manifest, pinned: Pinned) -> None:
-        """Raise where somebody else's setting decides on the distribution already."""
+        """Raise if somebody else's setting decides on the distribution already."""
         name = pinned.wheel.name
         for found in _list_foreign(toml_data(manifest.text), name):
             raise make_foreign_setting_refusal(manifest.path, name, found, self.list_additions(manifest.text, pinned))
@@ -101,7 +101,7 @@ def _list_foreign(content: dict[str, Any], name: str) -> Iterator[str]:
 
 
 def _refuse_forbidden(manifest: str, lock: str, build: PinnedBuild) -> None:
-    """Raise where the project, or something in its lock, asks for a version that the build is not.
+    """Raise if the project, or something in its lock, asks for a version that the build is not.
 
     Args:
         manifest: pyproject.toml.

@@ -48,7 +48,7 @@ class Pixi:
         )
 
     def refuse_foreign(self, manifest: Manifest, pinned: Pinned) -> None:
-        """Raise where the workspace says for that platform which Pillow it wants."""
+        """Raise if the workspace says for that platform which Pillow it wants."""
         content, package = toml_data(manifest.text), pinned.conda
         root = _find_root(content)
         for kind in ("dependencies", "pypi-dependencies"):

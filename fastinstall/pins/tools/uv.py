@@ -65,7 +65,7 @@ class Uv:
         )
 
     def refuse_foreign(self, manifest: Manifest, pinned: Pinned) -> None:
-        """Raise where somebody else's setting decides on the distribution already."""
+        """Raise if somebody else's setting decides on the distribution already."""
         name = pinned.wheel.name
         for found in _list_foreign(toml_data(manifest.text), name):
             raise make_foreign_setting_refusal(manifest.path, name, found, self.list_additions(manifest.text, pinned))
@@ -102,7 +102,7 @@ def _list_foreign(content: dict[str, Any], name: str) -> Iterator[str]:
 
 
 def _refuse_hidden(settings: str, manifest: PurePath) -> None:
-    """Raise where a uv.toml hides the directory of our wheel.
+    """Raise if a uv.toml hides the directory of our wheel.
 
     Args:
         settings: what uv.toml beside the manifest says; its keys take the place of those of [tool.uv].
