@@ -8,7 +8,6 @@ from fastinstall.cli.console import Console
 from fastinstall.cli.main import Context
 from fastinstall.cli.options import format_flags
 from fastinstall.cli.questions import Asker, asker_for
-from fastinstall.cli.text.plans import plan_text
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import quote
 from fastinstall.model.request import PlanRisk
@@ -37,6 +36,8 @@ def consent(plan: "Plan", arguments: Namespace, context: Context, command: str) 
         refuse_unaccepted(plan)
         return plan
     refuse_without_yes(arguments, context.console, command)
+    from fastinstall.cli.text.short_documents import plan_text  # noqa: PLC0415 (only where there is a plan)
+
     context.console.talk(plan_text(plan, context.console.err))
     agree("Proceed?", arguments, context.console, command)
     agreed = ask_for_risks(plan, asker_for(context.console))

@@ -26,9 +26,8 @@ from fastinstall.journal.layout import PROJECT
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.conda_packages import is_ours, pin_line
-from fastinstall.model.facts import Facts
+from fastinstall.model.facts import Facts, PinKind, PinState, Project
 from fastinstall.model.history import UnfinishedRun, unpinning_command
-from fastinstall.model.pins import PinKind, PinState, Project
 from fastinstall.model.receipt import Move, MoveKind, Receipt
 from fastinstall.model.request import Environment, EnvironmentKind
 from fastinstall.observe.active_environment import is_made_by_uv

@@ -17,8 +17,7 @@ from fastinstall.core.values import immutable
 from fastinstall.journal.layout import EVENTS, EVENTS_BEFORE
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction
-from fastinstall.model.facts import Facts
-from fastinstall.model.pins import GuardCost, GuardEvent, PinState
+from fastinstall.model.facts import Facts, GuardCost, GuardEvent, PinState
 from fastinstall.model.receipt import Move, MoveKind, Receipt
 from fastinstall.observe.guard_files import GUARD_ENTRIES, GUARD_PACKAGE, entries_present, guard_target, stage_guard
 

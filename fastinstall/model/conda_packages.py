@@ -20,11 +20,11 @@ from pathlib import PurePath
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import quote
 from fastinstall.elf.cpu_levels import rank
+from fastinstall.model.artefact import WheelOrder
 from fastinstall.model.conda import Conda, CondaPackage
 from fastinstall.model.facts import Dependant, Facts, Interpreter
 from fastinstall.model.recipe import PROVIDERS, NativeRequirement, Recipe
 from fastinstall.model.request import LinkMode, Request
-from fastinstall.model.wheel_order import WheelOrder
 
 GUARD = "fastinstall-guard"
 """Name of the package that keeps solvers from replacing the stack."""

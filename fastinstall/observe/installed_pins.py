@@ -20,9 +20,8 @@ from fastinstall.core.parsing import json_data
 from fastinstall.journal.layout import PROJECT, RECEIPT
 from fastinstall.model.conda import Conda, CondaPackage
 from fastinstall.model.conda_packages import is_ours, name_of, pin_line
-from fastinstall.model.facts import Facts
+from fastinstall.model.facts import Facts, PinKind, PinState
 from fastinstall.model.history import Interruption
-from fastinstall.model.pins import PinKind, PinState
 from fastinstall.model.recipe import PROVIDERS
 from fastinstall.model.request import EnvironmentKind
 from fastinstall.observe.pip_pins import (

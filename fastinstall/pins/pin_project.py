@@ -20,7 +20,7 @@ from fastinstall.core.process import CommandError
 from fastinstall.core.values import immutable
 from fastinstall.journal.log import refuse_outside
 from fastinstall.model.conda_packages import CHANNEL
-from fastinstall.model.pins import PinState, Project
+from fastinstall.model.facts import PinState, Project
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.request import Environment
 from fastinstall.pins import project_files as files_of_pin

@@ -12,7 +12,7 @@ from fastinstall.core import foreign
 from fastinstall.core.errors import UsageError
 from fastinstall.core.parsing import json_data
 from fastinstall.journal.layout import PROJECT, RECEIPT
-from fastinstall.model.pins import PinState, Project
+from fastinstall.model.facts import PinState, Project
 
 if TYPE_CHECKING:
     from fastinstall.pins.tool import PinTool

@@ -22,7 +22,7 @@ from fastinstall.core.process import CommandError, Completed, run
 from fastinstall.core.surroundings import find_program
 from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import parse_version_number
-from fastinstall.model.pins import Project
+from fastinstall.model.facts import Project
 from fastinstall.pins.markers import WHEELS, parse_requirement_name
 from fastinstall.pins.project_files import HOME
 from fastinstall.pins.tool import Locking, PinTool

@@ -12,11 +12,10 @@ from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import base_version
 from fastinstall.elf.description import Cpu
-from fastinstall.model.artefact import Artefact, Releases, make_labelled_version, parse_labelled_levels
+from fastinstall.model.artefact import Artefact, LevelTarget, Releases, make_labelled_version, parse_labelled_levels
 from fastinstall.model.facts import Facts, Interpreter
 from fastinstall.model.recipe import Level, Recipe
 from fastinstall.model.request import LinkMode, Request
-from fastinstall.model.wheel_order import LevelTarget
 from fastinstall.observe.toolchain import compile_flags, list_probed_flags
 from fastinstall.plan.level_choice import (
     AUTO,

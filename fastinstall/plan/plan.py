@@ -11,8 +11,7 @@ from fastinstall.core.values import digest, immutable
 from fastinstall.elf.description import Cpu, ImagingCore
 from fastinstall.model.artefact import Releases
 from fastinstall.model.conda import Conda, CondaChange
-from fastinstall.model.facts import Facts, InstalledStack, Owner
-from fastinstall.model.pins import Project
+from fastinstall.model.facts import Facts, InstalledStack, Owner, Project
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Environment, PlanRisk, Request

@@ -11,8 +11,7 @@ from fastinstall.core.messages import listing, quote
 from fastinstall.core.values import immutable
 from fastinstall.doctor.registry import verifying_checks
 from fastinstall.guard.pip_trap import find_pip_pin, wants_pip_pin
-from fastinstall.model.facts import Facts, Owner
-from fastinstall.model.pins import PinState, Project
+from fastinstall.model.facts import Facts, Owner, PinState, Project
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import PlanRisk, Request

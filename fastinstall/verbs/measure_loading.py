@@ -152,7 +152,7 @@ def _make_surroundings(context: BenchContext) -> AdviceSurroundings:
 def _find_target_rate(context: BenchContext) -> float | None:
     if not context.wish.step:
         return context.wish.target_rate
-    from fastinstall.bench.training_step import rate_of_step  # noqa: PLC0415 (only with --step)
+    from fastinstall.bench.workloads import rate_of_step  # noqa: PLC0415 (only with --step)
 
     return rate_of_step(context.python, context.wish.step, context.session.variables)
 

@@ -17,7 +17,7 @@ from fastinstall import __version__
 from fastinstall.core import files, foreign, values
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable
-from fastinstall.model.wheel_order import WheelOrder
+from fastinstall.model.artefact import WheelOrder
 from fastinstall.wheelbuild.provenance import Ingredient, Provenance
 from fastinstall.wheelbuild.static_libraries import StaticLibrary
 

@@ -26,10 +26,10 @@ from fastinstall.core.parsing import json_data, toml_data
 from fastinstall.core.process import CommandError, run
 from fastinstall.core.values import immutable
 from fastinstall.index.pip import pip_environment
+from fastinstall.model.artefact import WheelOrder
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.machine import Compiler
 from fastinstall.model.recipe import NativeRequirement, Recipe
-from fastinstall.model.wheel_order import WheelOrder
 
 
 @immutable

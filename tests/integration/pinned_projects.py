@@ -17,7 +17,7 @@ from project_tools import OF_PDM, OF_POETRY, ProjectTools
 from sandbox import UV, Result, Sandbox, Venv, run
 from simple_index import SimpleIndex, serving
 
-from fastinstall.model.pins import PinState, Project
+from fastinstall.model.facts import PinState, Project
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.request import Environment, EnvironmentKind
 from fastinstall.observe.session import Session, open_session

@@ -9,7 +9,7 @@ import interpreters
 import pytest
 
 from fastinstall.bench import _step as _step_program
-from fastinstall.bench.training_step import Span, parts_of, rate_of_step
+from fastinstall.bench.workloads import Span, parts_of, rate_of_step
 from fastinstall.core.errors import FailedError, UsageError
 
 PYTHON = Path(sys.executable)

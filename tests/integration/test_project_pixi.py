@@ -11,7 +11,7 @@ from conda_packages import CondaPackage, index_channel
 from sandbox import tree_hash
 
 from fastinstall.core.errors import RefusedError
-from fastinstall.model.pins import PinState, Project
+from fastinstall.model.facts import PinState, Project
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.request import Environment, EnvironmentKind
 from fastinstall.observe.session import Session, open_session

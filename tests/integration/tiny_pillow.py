@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from fastinstall.index.pip import argv_for
-from fastinstall.model.artefact import Artefact
+from fastinstall.model.artefact import Artefact, LevelTarget
 from fastinstall.model.recipe import BenchSpec, Expectation, NativeRequirement, Recipe, SourceOrigin
 from fastinstall.model.request import LinkMode
-from fastinstall.model.wheel_order import LevelTarget
 from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.observe.toolchain import observe_compiler
 from fastinstall.steps.build import Build

@@ -7,7 +7,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from fastinstall.apply.wheel_only import BuildOutcome, build_channel, build_wheel_into, read_merge_report
-from fastinstall.cli.commands.plan_for_others import code_of, fleet_request
+from fastinstall.cli.commands.plan import code_of, fleet_request
 from fastinstall.cli.common import make_request, progress_for, session_of, target_of
 from fastinstall.cli.main import Context
 from fastinstall.core.errors import ExitCode, UsageError

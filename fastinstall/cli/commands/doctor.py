@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 from dataclasses import replace
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from fastinstall.cli.common import make_request, progress_for, refuse_together, session_of, target_of
@@ -18,8 +18,11 @@ from fastinstall.observe.session import Session
 if TYPE_CHECKING:
     from fastinstall.doctor.examine import Examination
     from fastinstall.elf.description import Host
+    from fastinstall.fleet.reports import Collected
     from fastinstall.plan.plan import Plan
 
+_NOT_BESIDE_COLLECT = ("--prefix", "--python", "--all", "--pid", "--quick", "--fix", "--host-flags", "--junit")
+_NEVER = "never"
 _TARGETS = ("--prefix", "--python", "--all", "--pid")
 
 
@@ -28,9 +31,7 @@ def run(arguments: Namespace, context: Context) -> int:
     if arguments.list:
         return _list(context)
     if arguments.collect is not None:
-        from fastinstall.cli.commands import doctor_collect  # noqa: PLC0415 (only with --collect)
-
-        return doctor_collect.run(arguments, context)
+        return _collect(arguments, context)
     _refuse_contradictions(arguments)
     session = session_of(context)
     outlet = open_outlet(arguments, context.console, session.now)
@@ -43,6 +44,36 @@ def run(arguments: Namespace, context: Context) -> int:
     except UndeterminedError as error:
         write_undetermined(Unobservable(prefix=_get_named_target(arguments), problem=error.message), outlet)
         raise
+
+
+def _collect(arguments: Namespace, context: Context) -> int:
+    """Sum up reports of many machines; nothing is examined."""
+    from fastinstall.core.values import document, dump  # noqa: PLC0415 (only with --collect)
+    from fastinstall.fleet.reports import CollectionRequest, collect  # noqa: PLC0415 (likewise)
+
+    refuse_together(arguments, "--collect", _NOT_BESIDE_COLLECT)
+    if arguments.checks:
+        raise UsageError("--collect sums up what reports say of all checks", hint="leave the names of checks out")
+    hosts = Path(arguments.hosts).expanduser() if arguments.hosts else None
+    place = Path(arguments.collect).expanduser()
+    collected = collect(session_of(context), CollectionRequest(reports=place, hosts=hosts, max_age=arguments.max_age))
+    if context.console.json:
+        context.console.data(dump(document("collected", collected)))
+    elif context.console.quiet:
+        context.console.data(f"{collected.status}: {collected.summary}")
+    else:
+        from fastinstall.cli.text.fleets import render_collected  # noqa: PLC0415 (only for text)
+
+        context.console.data(render_collected(collected, context.console.out))
+    return _choose_collected_exit_code(collected, arguments.fail_on)
+
+
+def _choose_collected_exit_code(collected: "Collected", fail_on: str) -> int:
+    if not collected.hosts:
+        return ExitCode.UNDETERMINED
+    if fail_on == _NEVER:
+        return ExitCode.OK
+    return ExitCode.FINDINGS if collected.status.gravity >= Status(fail_on).gravity else ExitCode.OK
 
 
 def _refuse_contradictions(arguments: Namespace) -> None:
@@ -166,7 +197,7 @@ def _recover_interrupted(session: Session, environment: Environment, arguments: 
 
 def _fix(session: Session, environment: Environment, arguments: Namespace, context: Context) -> None:
     from fastinstall.cli.consent import consent  # noqa: PLC0415
-    from fastinstall.cli.text.plans import plan_text  # noqa: PLC0415
+    from fastinstall.cli.text.short_documents import plan_text  # noqa: PLC0415
     from fastinstall.core.messages import fix_command  # noqa: PLC0415
     from fastinstall.verbs.repair import plan_repair, repair  # noqa: PLC0415 (only with --fix)
 

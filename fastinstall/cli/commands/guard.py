@@ -24,7 +24,7 @@ from fastinstall.verbs.guard_install import Replacement, accept, guards_of, inst
 
 if TYPE_CHECKING:
     from fastinstall.guard.status import Guards
-    from fastinstall.model.pins import PinState
+    from fastinstall.model.facts import PinState
 
 _CHANNEL = "file:///path/of/the/channel"
 _ALSO = """\
@@ -99,7 +99,7 @@ def _ask_consent(arguments: Namespace, context: Context, prefix: str) -> None:
 
 def _advise(pins: "tuple[PinState, ...]", context: Context) -> None:
     """What else a pin of conda's needs, where environments are made of a file."""
-    from fastinstall.model.pins import PinKind  # noqa: PLC0415 (only with --pin)
+    from fastinstall.model.facts import PinKind  # noqa: PLC0415 (only with --pin)
     from fastinstall.observe.installed_pins import environment_lines  # noqa: PLC0415 (likewise)
 
     for pin in pins:

@@ -1,29 +1,44 @@
-"""`fastinstall plan`: what setup would do, shown or saved."""
+"""`fastinstall plan`: what setup would do, shown or saved.
 
+With `--format dockerfile` a file that does it elsewhere; with `--hosts DIR` the few wheels that serve many machines.
+"""
+
+import os
 from argparse import Namespace
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fastinstall.cli.commands.setup import show_plan
-from fastinstall.cli.common import make_request, progress_for, session_of, target_of, tell_interruptions
+from fastinstall.cli.common import (
+    make_request,
+    progress_for,
+    refuse_together,
+    session_of,
+    target_of,
+    tell_interruptions,
+)
 from fastinstall.cli.main import Context
+from fastinstall.cli.options import format_flags
 from fastinstall.core import files
-from fastinstall.core.errors import ExitCode, FailedError
+from fastinstall.core.errors import ExitCode, FailedError, UsageError
 from fastinstall.core.messages import quote
 from fastinstall.core.secrets import redact_text
 from fastinstall.core.values import document, dump
 from fastinstall.plan.make import plan_setup
 
+if TYPE_CHECKING:
+    from fastinstall.export.plan_elsewhere import PlanExport
+    from fastinstall.fleet.fleet import Fleet
+    from fastinstall.fleet.wheels import FleetRequest
+
 
 def run(arguments: Namespace, context: Context) -> int:
     """Make a plan; save it with -o. With --hosts for many machines, with --format dockerfile for elsewhere."""
     if arguments.hosts is not None:
-        from fastinstall.cli.commands import plan_for_others  # noqa: PLC0415 (only with --hosts)
-
-        return plan_for_others.run_plan_for_hosts(arguments, context)
+        return _plan_for_hosts(arguments, context)
     if arguments.format == "dockerfile":
-        from fastinstall.cli.commands import plan_for_others  # noqa: PLC0415 (only what is asked for)
-
-        return plan_for_others.run(arguments, context)
+        return _plan_dockerfile(arguments, context)
     session = session_of(context).listening(progress_for(context))
     made = plan_setup(session, target_of(arguments), make_request(arguments, context))
     if Path(made.environment.prefix).is_dir():
@@ -39,6 +54,101 @@ def run(arguments: Namespace, context: Context) -> int:
         context.console.data(text)
         return ExitCode.OK
     return show_plan(made, context)
+
+
+def _plan_dockerfile(arguments: Namespace, context: Context) -> int:
+    """Decide, and print the file or save it with -o."""
+    from fastinstall.export.dockerfile import dockerfile  # noqa: PLC0415 (only what is asked for)
+    from fastinstall.export.plan_elsewhere import export  # noqa: PLC0415 (likewise)
+
+    if context.console.json:
+        raise UsageError(
+            "--json and --format dockerfile exclude each other: the file itself is what is printed",
+            hint="the plan as JSON: fastinstall plan --format json",
+        )
+    session = session_of(context).listening(progress_for(context))
+    made = export(session, target_of(arguments), make_request(arguments, context))
+    made = replace(made, flags=format_flags(made.wish), command=_format_command(made))
+    for warning in made.warnings:
+        context.console.talk(f"warning: {warning}")
+    text = dockerfile(made, _locate_wheelhouse_in_context(made, arguments, context))
+    if arguments.output is None:
+        context.console.data(text.removesuffix("\n"))
+        return ExitCode.OK
+    _save(Path(arguments.output), text)
+    use = f"docker build --platform linux/amd64 --file {quote(arguments.output)} ."
+    context.console.talk(f"saved; use it with: {use}")
+    return ExitCode.OK
+
+
+def _format_command(made: "PlanExport") -> str:
+    """The command that makes the same, on any machine."""
+    wheelhouse = ("--wheelhouse", str(made.wheelhouse.directory)) if made.wheelhouse else ()
+    target = ("--new-env", str(made.prefix), "--python", f"python{made.python}")
+    words = ("fastinstall", "plan", "--format", "dockerfile", *target, *wheelhouse, *format_flags(made.wish))
+    return " ".join(map(quote, words))
+
+
+def _locate_wheelhouse_in_context(made: "PlanExport", arguments: Namespace, context: Context) -> str:
+    """The wheelhouse relative to where the file lies; by its name alone where it lies elsewhere."""
+    if made.wheelhouse is None:
+        return ""
+    directory = Path(made.wheelhouse.directory)
+    beside = Path(arguments.output or "Dockerfile").absolute().parent
+    relative = os.path.relpath(directory, beside)
+    if relative not in (".", "..") and not relative.startswith("../"):
+        return relative
+    context.console.talk(f"warning: {directory} is not below {beside}; build with {directory.parent} as the context")
+    return directory.name
+
+
+def _plan_for_hosts(arguments: Namespace, context: Context) -> int:
+    """Plan for the hosts of facts files; save it with -o."""
+    if arguments.format == "dockerfile":
+        raise UsageError(
+            "--format dockerfile is for one environment, and --hosts are many", hint="--format text or json"
+        )
+    from fastinstall.fleet.wheels import plan_hosts  # noqa: PLC0415 (only with --hosts)
+
+    fleet = plan_hosts(session_of(context), fleet_request(arguments), make_request(arguments, context))
+    text = dump(document("fleet", fleet))
+    if arguments.output is not None:
+        _save(Path(arguments.output), text)
+        wheels = f"fastinstall build --hosts {quote(arguments.hosts)} -o WHEELHOUSE"
+        context.console.talk(f"saved: {fleet.summary}; build them with: {wheels}")
+    elif arguments.format == "json" or context.console.json:
+        context.console.data(text)
+    else:
+        from fastinstall.cli.text.fleets import fleet_text  # noqa: PLC0415 (only for text)
+
+        context.console.data(fleet_text(fleet, context.console.out))
+    return code_of(fleet)
+
+
+def fleet_request(arguments: Namespace) -> "FleetRequest":
+    """What --hosts, --python and --max-age name.
+
+    Raises:
+        UsageError: an environment is named beside --hosts.
+    """
+    refuse_together(arguments, "--hosts", ("--prefix",))
+    if getattr(arguments, "new_env", None):
+        raise UsageError("--hosts and --new-env exclude each other", hint="give one of the two, --hosts or --new-env")
+    from fastinstall.fleet.wheels import FleetRequest  # noqa: PLC0415 (only with --hosts)
+
+    return FleetRequest(
+        hosts=Path(arguments.hosts).expanduser(), python=target_of(arguments).python, max_age=arguments.max_age
+    )
+
+
+def code_of(fleet: "Fleet") -> int:
+    """The exit code: whether anything can be done for any host."""
+    from fastinstall.fleet.fleet import Cause  # noqa: PLC0415 (only with --hosts)
+
+    if any(artefact.hosts for artefact in fleet.artefacts):
+        return ExitCode.OK
+    unread = all(each.cause is Cause.UNREADABLE for each in fleet.left_out)
+    return ExitCode.UNDETERMINED if unread else ExitCode.REFUSED
 
 
 def _save(path: Path, text: str) -> None:

@@ -12,8 +12,8 @@ from fastinstall.apply.recovery import report_interruption_after_completion
 from fastinstall.cli.common import make_request, progress_for, session_of, target_of, tell_interruptions
 from fastinstall.cli.consent import consent, equivalent_command, refuse_unaccepted
 from fastinstall.cli.main import Context
-from fastinstall.cli.text.plans import plan_text
 from fastinstall.cli.text.reports import render_speed_table, report_text
+from fastinstall.cli.text.short_documents import plan_text
 from fastinstall.core.errors import ExitCode, InterruptedAfterCompletion, RefusedError
 from fastinstall.core.messages import quote
 from fastinstall.core.values import document, dump

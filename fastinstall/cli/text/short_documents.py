@@ -1,15 +1,24 @@
 """Short documents as text: the guards of a stack, history, the verdict on lock files, and a proof.
 
 The text shows the same values that --json prints. Lock files are reported as compilers report theirs.
+
+A plan, too: every step with its reason, as the same value that --json prints.
 """
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from fastinstall.cli.console import Page, join_lines
+from fastinstall.model.request import PlanRisk
+
+if TYPE_CHECKING:
+    from fastinstall.plan.plan import Plan
+
+
 from fastinstall.guard.status import Guards
 from fastinstall.lockcheck.verdict import LockFinding, LockReport
+from fastinstall.model.facts import GuardCost, GuardEvent
 from fastinstall.model.history import PastTransaction, Transactions, format_bytes
-from fastinstall.model.pins import GuardCost, GuardEvent
 from fastinstall.observe.installed_pins import HOLDS_BACK
 from fastinstall.proof.cases import Proof, ProofCheck, ProofStatus
 
@@ -121,3 +130,27 @@ def _describe_verdict(proof: Proof) -> str:
     if failed:
         return f"not proven for {levels} in {proof.seconds:.0f} s: {', '.join(failed)}"
     return f"proven for {levels} in {proof.seconds:.0f} s"
+
+
+def plan_text(plan: "Plan", page: Page) -> str:
+    """A plan: every step and skip with its reason, then what to weigh before consenting."""
+    lines = list(page.lines(plan.summary, rest="  ", style="bold"))
+    for number, step in enumerate(plan.steps, start=1):
+        lines += page.lines(step.describe(), first=f"  {number}. ", rest="     ")
+        lines += (line for detail in step.list_details() for line in page.lines(detail, first="     ", rest="       "))
+        lines += page.lines(step.reason, first="     ", rest="     ", style="dim")
+    for skip in plan.skipped:
+        lines += page.lines(f"not needed: {skip.step} ({skip.reason})", first="  -  ", rest="     ", style="dim")
+    for warning in plan.warnings:
+        lines += page.advice(f"warning: {warning}", rest="  ", style="warning")
+    for hazard in plan.hazards:
+        lines += _risk_lines(hazard, page)
+    return join_lines(lines)
+
+
+def _risk_lines(hazard: PlanRisk, page: Page) -> Iterator[str]:
+    state = "allowed" if hazard.allowed else f"needs --allow {hazard.risk}"
+    style = "warning" if hazard.allowed else "error"
+    yield from page.lines(f"risk {hazard.risk} ({state}): {hazard.summary}", rest="  ", style=style)
+    for item in page.shortened(hazard.items):
+        yield from page.lines(item, first="     ", rest="       ")

@@ -19,8 +19,8 @@ from fastinstall.cli.options import format_flags
 from fastinstall.cli.progress import format_rough_duration
 from fastinstall.cli.questions import Asker, asker_for
 from fastinstall.cli.text.facts_page import facts_text
-from fastinstall.cli.text.plans import plan_text
 from fastinstall.cli.text.reports import error_text, render_speed_table, report_text
+from fastinstall.cli.text.short_documents import plan_text
 from fastinstall.cli.wizard.environment_question import CANCELLED, EnvironmentChooser, WizardConversation, is_left_open
 from fastinstall.cli.wizard.menu import customise_request
 from fastinstall.core.errors import RefusedError, UsageError

@@ -40,8 +40,8 @@ from fastinstall.doctor.remedies import PRINT_FEATURES, VERSION, command, run_py
 from fastinstall.elf.description import Codec, ImagingCore
 from fastinstall.index.upgrades import UpgradeForecast, environment_command, forecast_upgrade
 from fastinstall.model.conda_packages import dependants_of
+from fastinstall.model.facts import PinKind, PinState
 from fastinstall.model.finding import Finding, Remedy, Status
-from fastinstall.model.pins import PinKind, PinState
 from fastinstall.model.recipe import (
     Advisory,
     Severity,

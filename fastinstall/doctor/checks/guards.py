@@ -27,9 +27,8 @@ from fastinstall.doctor.check_context import CheckContext, FindingFactory, listi
 from fastinstall.doctor.owners import describe_revision, find_removing_revision
 from fastinstall.doctor.remedies import command, repair, setup, show_files, suggest_conda_reinstall
 from fastinstall.model.conda import Conda, CondaPackage
-from fastinstall.model.facts import Facts, GuardState
+from fastinstall.model.facts import Facts, GuardState, PinKind, PinState
 from fastinstall.model.finding import Finding, Remedy
-from fastinstall.model.pins import PinKind, PinState
 from fastinstall.model.receipt import Receipt
 
 NAME = "guards"

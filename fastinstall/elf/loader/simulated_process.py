@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 from fastinstall.core.values import immutable
 from fastinstall.elf.description import LoadedFile, MissingLibrary
 from fastinstall.elf.image import ElfError
-from fastinstall.elf.loader.link_map import LinkMap, Rollback, breadth_first
 from fastinstall.elf.loader.opened_files import OPENED, Identity, MappedFile
+from fastinstall.elf.loader.search import LinkMap, Rollback, breadth_first
 from fastinstall.elf.lookup import Definition, Reference, definition_for, find_all_definitions
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ from pathlib import Path, PurePosixPath
 from fastinstall.core.values import immutable
 from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.loader.ld_so_cache import read_loader_cache
-from fastinstall.elf.loader.link_map import LinkMap
 from fastinstall.elf.loader.opened_files import (
     INTERPRETER,
     PROGRAM,
@@ -25,7 +24,7 @@ from fastinstall.elf.loader.opened_files import (
     RootedFiles,
     UnloadableFileError,
 )
-from fastinstall.elf.loader.search import GlibcSearch
+from fastinstall.elf.loader.search import GlibcSearch, LinkMap
 from fastinstall.elf.loader.simulated_process import Checks, SimulatedProcess
 
 _MUSL = "ld-musl-"

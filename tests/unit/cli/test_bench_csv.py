@@ -8,7 +8,7 @@ from pathlib import PurePath
 from bench_reports import HOSTILE, bare_report, whole_report
 
 from fastinstall.bench.report import BenchReport
-from fastinstall.cli.bench.csv_table import COLUMNS, bench_csv
+from fastinstall.cli.bench.outputs import COLUMNS, bench_csv
 
 
 def _rows(report: BenchReport) -> list[dict[str, str]]:

@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 from builders import changed, environment, wish
 
 from fastinstall.cli.console import Page
-from fastinstall.cli.text.plans import plan_text
+from fastinstall.cli.text.short_documents import plan_text
 from fastinstall.observe.pip_pins import insertion
 from fastinstall.plan.plan import Plan
 from fastinstall.steps.pin_for_pip import PinForPip

@@ -21,12 +21,11 @@ from fastinstall.core.values import (
     published_as,
     tagged,
 )
-from fastinstall.model.artefact import Artefact
+from fastinstall.model.artefact import Artefact, LevelTarget
 from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status
 from fastinstall.model.receipt import Receipt, SpeedRow, SpeedTable
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import LinkMode, PlanRisk, Request, Risk
-from fastinstall.model.wheel_order import LevelTarget
 from fastinstall.plan.plan import Plan, Skipped
 from fastinstall.steps.build import Build
 from fastinstall.steps.create_environment import CreateEnvironment

@@ -7,7 +7,7 @@ import pytest
 from builders import changed, recipe, stock_facts, wish
 
 from fastinstall.model.artefact import Artefact, Releases
-from fastinstall.model.pins import PinState, Project
+from fastinstall.model.facts import PinState, Project
 from fastinstall.plan.plan import Situation
 from fastinstall.plan.planner import make_plan
 from fastinstall.steps.pin_project import PinProject
