@@ -48,7 +48,7 @@ Cell = str | Bar | StageKey
 
 
 @immutable
-class Column:
+class HtmlColumn:
     """The head of one, and whether there are figures alone below it, which stand to the right."""
 
     head: str
@@ -56,10 +56,10 @@ class Column:
 
 
 @immutable
-class Table:
+class HtmlTable:
     """One without the columns that have nothing in them."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[HtmlColumn, ...]
     rows: tuple[tuple[Cell, ...], ...]
 
 
@@ -85,10 +85,10 @@ def _finalize(value: object) -> object:
     return value if hasattr(value, "__html__") else strip_control_characters(str(value))
 
 
-def _tabulate(heads: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Table:
+def _tabulate(heads: Sequence[str], rows: Iterable[Sequence[Cell]]) -> HtmlTable:
     columns = [(head, cells) for head, cells in zip(heads, zip(*rows, strict=True), strict=True) if any(cells)]
-    return Table(
-        columns=tuple(Column(head=head, is_figures=_is_figures(cells)) for head, cells in columns),
+    return HtmlTable(
+        columns=tuple(HtmlColumn(head=head, is_figures=_is_figures(cells)) for head, cells in columns),
         rows=tuple(zip(*(cells for _, cells in columns), strict=True)),
     )
 
@@ -98,12 +98,12 @@ def _is_figures(cells: Iterable[Cell]) -> bool:
     return bool(texts) and all(text[0] in _FIGURES for text in texts)
 
 
-def _tabulate_stages(timing: Timing) -> Table:
+def _tabulate_stages(timing: Timing) -> HtmlTable:
     rows = [(StageKey(stage=str(each.stage)), f"{each.ms:.3f}", f"{each.share:.0%}") for each in timing.stages]
     return _tabulate(("stage", "ms", "share"), [*rows, ("all", f"{timing.ms:.3f}", "100%")])
 
 
-def _tabulate_rates(rates: Sequence[LoadingRate]) -> Table:
+def _tabulate_rates(rates: Sequence[LoadingRate]) -> HtmlTable:
     most = max(each.images_per_second for each in rates)
     return _tabulate(
         ("workers", "start, page cache", "images/s", "", "first batch", "memory"),
@@ -121,7 +121,7 @@ def _tabulate_rates(rates: Sequence[LoadingRate]) -> Table:
     )
 
 
-def _tabulate_candidates(result: WorkloadResult, others: Sequence[CandidateResult]) -> Table:
+def _tabulate_candidates(result: WorkloadResult, others: Sequence[CandidateResult]) -> HtmlTable:
     workers = words.find_best_warm_rate(result.baseline)
     most = max((each.gain.high for each in others if each.gain is not None), default=1.0)
     head = words.format_count(workers.workers, "worker") if workers is not None else ""
@@ -145,7 +145,7 @@ def _tabulate_candidates(result: WorkloadResult, others: Sequence[CandidateResul
     )
 
 
-def _tabulate_operations(operations: SpeedTable) -> Table:
+def _tabulate_operations(operations: SpeedTable) -> HtmlTable:
     rows = sorted(operations.rows, key=words.ratio_of, reverse=True)
     most = max(map(words.ratio_of, rows), default=1.0)
     return _tabulate(
