@@ -16,7 +16,7 @@ from sandbox import NewSandbox, Sandbox
 DURATIONS = Path(__file__).with_name("durations.json")
 """Seconds of each file of tests, as the last recorded run of the full suite took them on two cores."""
 
-LONG = 8.0
+LONG = 10.0
 """Seconds. Of files that take longer, only tests with the mark `main` run without `--full`."""
 
 BEFORE_ALL = ("test_journal_deaths.py", "test_journal_stretch_deaths.py", "test_journal_places.py")

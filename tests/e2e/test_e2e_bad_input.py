@@ -424,6 +424,7 @@ def scene(new_sandbox: NewSandbox) -> Iterator[Scene]:
         yield Scene(sandbox=sandbox, places=places)
 
 
+@pytest.mark.main
 @pytest.mark.parametrize(
     "case", [*USAGE, *DOCUMENTS, *UNDETERMINED, *REFUSED, *FAILED], ids=lambda case: case.name.replace(" ", "-")
 )

@@ -73,6 +73,7 @@ def new_place(conda_environment: NewEnvironment, conda: RealConda, channel: Cond
     return make
 
 
+@pytest.mark.main
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("specs", [TODAY, OLD] if ALL else [TODAY], ids=["today", "old"] if ALL else ["today"])
 def test_a_conda_environment_gets_the_stack_and_gives_it_back(

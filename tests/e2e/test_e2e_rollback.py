@@ -7,6 +7,7 @@ from sandbox import STOCK, UNREACHABLE, Sandbox, tree_hash
 BEFORE = {"nothing": (), "stock": ("pillow==11.3.0", "pytesseract")}
 
 
+@pytest.mark.main
 @pytest.mark.parametrize("installed", BEFORE.values(), ids=BEFORE)
 def test_rollback_brings_back_every_byte(sandbox: Sandbox, installed: tuple[str, ...]) -> None:
     venv = sandbox.venv(running())

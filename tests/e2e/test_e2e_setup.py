@@ -65,6 +65,7 @@ def fast(request: pytest.FixtureRequest, new_sandbox: NewSandbox) -> Iterator[Fa
         yield Fast(sandbox=sandbox, venv=venv, python=python, tool=tool, words=words, setup=setup)
 
 
+@pytest.mark.main
 def test_setup_ends_with_a_healthy_report_and_a_speed_table(fast: Fast) -> None:
     assert fast.setup.exit_code == 0, fast.setup.text
     assert "geometric mean" in fast.setup.stdout
@@ -72,6 +73,7 @@ def test_setup_ends_with_a_healthy_report_and_a_speed_table(fast: Fast) -> None:
     assert " error " not in fast.setup.stdout
 
 
+@pytest.mark.main
 def test_it_is_the_newest_pillow_with_the_kernels(fast: Fast) -> None:
     version = fast.venv.run("-c", "import PIL; print(PIL.__version__)").stdout.strip()
     major, minor = map(int, version.split(".")[:2])
@@ -82,6 +84,7 @@ def test_it_is_the_newest_pillow_with_the_kernels(fast: Fast) -> None:
     assert f"the SIMD kernels are in {where}" in simd[0]["message"]
 
 
+@pytest.mark.main
 def test_doctor_is_content_and_knows_of_no_advisory_against_the_newest(fast: Fast) -> None:
     result = fast.cli("doctor", "--json")
     assert result.exit_code == 0, result.text
@@ -99,6 +102,7 @@ def test_doctor_finds_it_among_all_environments(fast: Fast) -> None:
     assert [report["environment"]["prefix"] for report in result.document["reports"]] == [str(fast.venv.prefix)]
 
 
+@pytest.mark.main
 def test_pip_finds_nothing_wrong_and_lists_ours(fast: Fast) -> None:
     check = fast.venv.pip("check")
     assert check.exit_code == 0, check.text
@@ -106,6 +110,7 @@ def test_pip_finds_nothing_wrong_and_lists_ours(fast: Fast) -> None:
     assert LABEL in listed["pillow"]
 
 
+@pytest.mark.main
 def test_a_second_setup_has_nothing_to_do_and_changes_no_byte(fast: Fast) -> None:
     before = tree_hash(fast.venv.prefix)
     result = fast.cli("setup", "--yes", *fast.words)

@@ -58,6 +58,7 @@ def ours(made: Ours) -> Ours:
     return made
 
 
+@pytest.mark.main
 @pytest.mark.parametrize("tool", SWAPS)
 def test_a_swap_is_named_warned_about_once_and_repaired_offline(ours: Ours, tool: str) -> None:
     venv = ours.venv
@@ -82,6 +83,7 @@ def test_a_swap_is_named_warned_about_once_and_repaired_offline(ours: Ours, tool
     assert venv.pip("check").exit_code == 0
 
 
+@pytest.mark.main
 def test_everything_is_undone_to_the_byte_behind_a_removal_and_a_repair(ours: Ours) -> None:
     venv = ours.venv
     assert venv.pip("uninstall", "-y", "pillow").exit_code == 0

@@ -27,6 +27,7 @@ def empty(sandbox: Sandbox) -> Venv:
     return sandbox.venv(running(), pip=False)
 
 
+@pytest.mark.main
 def test_facts_and_plan_are_shown_within_the_edges_on_stderr_and_cancel_changes_nothing(
     sandbox: Sandbox, empty: Venv
 ) -> None:
@@ -50,6 +51,7 @@ def test_facts_and_plan_are_shown_within_the_edges_on_stderr_and_cancel_changes_
     assert _kept(sandbox) == []
 
 
+@pytest.mark.main
 def test_ctrl_c_at_the_menu_changes_nothing_and_ctrl_d_is_ignored_and_a_flag_takes_the_colours_away(
     sandbox: Sandbox, empty: Venv
 ) -> None:

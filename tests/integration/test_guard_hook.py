@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from guarded import CORE, WARNING, Guarded, make_guarded, python_at_hand
 
+pytestmark = pytest.mark.main
+
 VERSIONS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14")
 
 SUBINTERPRETER = """

@@ -24,6 +24,8 @@ from fastinstall.journal.recover import recover, rollback
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.undo import UndoResult
 
+pytestmark = pytest.mark.main
+
 
 @pytest.fixture(params=["exchange", "three renames"])
 def kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,6 +55,7 @@ def wreck_of_an_installer(venv: Venv) -> None:
     (other / "RECORD").write_text("PIL/Image.py,,\npillow-9.0.0.dist-info/METADATA,,\n")
 
 
+@pytest.mark.main
 @pytest.mark.parametrize("damage", [lost_files, wreck_of_an_installer])
 def test_damages_are_repaired_from_the_cache_in_one_transaction(environments: Environments, damage: Damage) -> None:
     venv, sandbox = environments.copy("ours"), environments.sandbox
