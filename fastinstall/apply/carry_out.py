@@ -12,8 +12,8 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from fastinstall.apply.orchestrator import Observers, execute_plan
 from fastinstall.apply.recovery import (
     clear_cut_creation,
     lock_recovered_environment,
@@ -59,6 +59,9 @@ from fastinstall.steps.kinds import find_step, get_required_step
 from fastinstall.steps.make_conda_packages import MakeCondaPackages
 from fastinstall.steps.pin_project import PinProject
 from fastinstall.steps.verify import Verify, refuse_errors
+
+if TYPE_CHECKING:
+    from fastinstall.apply.orchestrator import Observers
 
 PlanConsent = Callable[[Plan], Plan]
 """Asks for consent to a plan, and gives the plan with what was accepted; raises where it is declined."""
@@ -115,6 +118,8 @@ def carry_out(session: Session, plan: Plan) -> SetupOutcome:
             outcome = SetupOutcome(plan=plan, receipt=renew_guard(session, plan))
         else:
             recipe = recipe_named(session, plan.wish.recipe)
+            from fastinstall.apply.orchestrator import execute_plan  # noqa: PLC0415 (not where nothing is to be done)
+
             done = execute_plan(
                 plan, make_execution_context(session, plan, recipe), _make_observers(session, plan, recipe)
             )
@@ -210,7 +215,7 @@ def _choose_engine(session: Session, plan: Plan) -> CondaEngine | None:
     return make_engine(session, named, tool, offline=plan.wish.offline)
 
 
-def _make_observers(session: Session, plan: Plan, recipe: Recipe) -> Observers:
+def _make_observers(session: Session, plan: Plan, recipe: Recipe) -> "Observers":
     request = ObservationRequest(recipe=recipe, runtime=True)
 
     def before(interpreter: Interpreter) -> Facts:
@@ -227,6 +232,8 @@ def _make_observers(session: Session, plan: Plan, recipe: Recipe) -> Observers:
         step = find_step(plan.steps, PinProject)
         if step is not None:
             step.pin(session, plan.environment, receipt, transaction)
+
+    from fastinstall.apply.orchestrator import Observers  # noqa: PLC0415 (likewise)
 
     return Observers(before=before, after=after, judge=judged, finish=finish)
 

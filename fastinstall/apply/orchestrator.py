@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fastinstall import __version__
 from fastinstall.apply.exclusive import ForeignChangeWatch, hold_environment_lock
 from fastinstall.apply.proven_wheel import build_wheel
 from fastinstall.conda.history_file import record_revision
-from fastinstall.conda.stage import LinkedPackages
 from fastinstall.core import files
 from fastinstall.core.errors import FailedError, RefusedError
 from fastinstall.core.events import Started
@@ -45,6 +45,9 @@ from fastinstall.steps.swap import Swap
 from fastinstall.steps.verify import Verify, refuse_errors
 from fastinstall.wheelbuild.build_inputs import BuildResult
 from fastinstall.wheelbuild.wheel_files import MergeSources, describe_core, origin_of, stack_version, stage_wheel
+
+if TYPE_CHECKING:
+    from fastinstall.conda.stage import LinkedPackages
 
 _AGAIN = "make it again: fastinstall plan"
 
@@ -119,7 +122,7 @@ class StagedTree:
 
     site_packages: Path
     metadata: str
-    linked: LinkedPackages | None = None
+    linked: "LinkedPackages | None" = None
 
 
 @immutable

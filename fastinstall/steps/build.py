@@ -12,7 +12,6 @@ from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable, tagged
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.index.pip import argv_for, pip_environment
-from fastinstall.index.wheelhouse import require_stack_alone
 from fastinstall.model.artefact import Artefact, LevelTarget, WheelOrder
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.recipe import Level, Recipe
@@ -95,6 +94,8 @@ class Build(WheelOrder, StepDefaults):
             RefusedError: there is no compiler.
         """
         if self.prebuilt is not None:
+            from fastinstall.index.wheelhouse import require_stack_alone  # noqa: PLC0415 (slow to import, with packaging)
+
             result = fetch_wheel(self.prebuilt, context)
             require_stack_alone(result.wheel)  # before a proof runs what is in it
             return result
