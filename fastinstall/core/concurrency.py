@@ -28,22 +28,22 @@ def run_together(works: Sequence[Callable[[ProcessGroup], T]]) -> list[T]:
     """Do all works, each in a thread of its own; a failure of one or an interruption stops the others.
 
     Args:
-        works: each runs its commands on the leash that it is given.
+        works: each runs its commands on the process_group that it is given.
 
     Returns:
         Their results, in the order of the works. The first exception of a work is raised once all have ended.
     """
     if len(works) == 1:
         return [works[0](ProcessGroup())]
-    leash = ProcessGroup()
+    process_group = ProcessGroup()
     with ThreadPoolExecutor(max_workers=max(1, len(works))) as pool:
         try:
-            futures = [pool.submit(work, leash) for work in works]
+            futures = [pool.submit(work, process_group) for work in works]
             failed = [
                 future for future in wait_for_futures(futures, to_first_failure=True) if future.exception() is not None
             ]
         finally:
-            leash.pull()
+            process_group.pull()
     return [future.result() for future in failed or futures]
 
 

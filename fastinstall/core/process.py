@@ -73,7 +73,7 @@ class ProcessGroup:
         self._lock = threading.Lock()
 
     def pull(self) -> None:
-        """Kill what runs, and whatever is started on this leash from now on."""
+        """Kill what runs, and whatever is started on this process_group from now on."""
         with self._lock:
             self._pulled = True
             children = tuple(self._children)
@@ -104,7 +104,7 @@ def run(  # noqa: PLR0913 (one door: its parameters are those of a process)
     timeout: float | None = None,
     check: bool = True,
     on_line: Callable[[str], None] | None = None,
-    leash: ProcessGroup | None = None,
+    process_group: ProcessGroup | None = None,
 ) -> Completed:
     """Run a command to its end.
 
@@ -116,7 +116,7 @@ def run(  # noqa: PLR0913 (one door: its parameters are those of a process)
         timeout: seconds before its process group is killed.
         check: raise on a non-zero exit.
         on_line: called with each line of stdout as it comes, stderr joined to it.
-        leash: for a command that is run in another thread than the main one, which alone hears interruptions.
+        process_group: for a command that is run in another thread than the main one, which alone hears interruptions.
 
     Raises:
         CommandError: it could not be started, timed out, or (with `check`) exited non-zero.
@@ -125,7 +125,7 @@ def run(  # noqa: PLR0913 (one door: its parameters are those of a process)
     with (
         _start_process(words, environment, directory, joined=on_line is not None) as child,
         _kill_after(child, timeout) as expired,
-        (leash or ProcessGroup()).holding(child),
+        (process_group or ProcessGroup()).holding(child),
     ):
         completed = _collect(words, child, stdin, on_line)
     if expired.is_set():

@@ -88,19 +88,19 @@ class ProofPicture:
     content: bytes = field(repr=False)
 
 
-def run_cases(stack: ProofStack, work: Work, leash: ProcessGroup | None = None) -> Outcomes:
+def run_cases(stack: ProofStack, work: Work, process_group: ProcessGroup | None = None) -> Outcomes:
     """Perform every case.
 
     Args:
         stack: which PIL.
         work: what it has to do.
-        leash: ends it together with others; for a run in another thread than the main one.
+        process_group: ends it together with others; for a run in another thread than the main one.
 
     Raises:
         FailedError: PIL cannot be imported there.
     """
     with files.temporary_directory("cases") as scratch:
-        return _run(stack, work, scratch, (), leash)
+        return _run(stack, work, scratch, (), process_group)
 
 
 def sample_cases(stack: ProofStack, work: Work) -> dict[str, tuple[ProofPicture, ...]]:
@@ -129,7 +129,7 @@ def is_death(outcome: str) -> bool:
 
 
 def _run(
-    stack: ProofStack, work: Work, scratch: Path, options: tuple[str | Path, ...], leash: ProcessGroup | None
+    stack: ProofStack, work: Work, scratch: Path, options: tuple[str | Path, ...], process_group: ProcessGroup | None
 ) -> Outcomes:
     """Start processes until every case has had its turn, or too many have died."""
     names, results = scratch / "names", scratch / "results"
@@ -140,7 +140,7 @@ def _run(
     first = 0
     while first < len(work.cases) and len(deaths) < _MOST_DEATHS:
         _forget_position(results)
-        ending = _describe_death(stack, (*argv, *options, "--from", str(first)), work, leash)
+        ending = _describe_death(stack, (*argv, *options, "--from", str(first)), work, process_group)
         if not ending:
             break
         first = int.from_bytes(results.read_bytes()[:8], "little")
@@ -161,11 +161,13 @@ def _make_argv(stack: ProofStack, work: Work, names: Path, results: Path) -> tup
     return (stack.python, "-I", "-B", _RUNNER, *places, *inputs, "--seconds", str(work.seconds))
 
 
-def _describe_death(stack: ProofStack, argv: tuple[str | Path, ...], work: Work, leash: ProcessGroup | None) -> str:
+def _describe_death(
+    stack: ProofStack, argv: tuple[str | Path, ...], work: Work, process_group: ProcessGroup | None
+) -> str:
     """Describe how a process died, or return "" if it exited by itself."""
     variables = {**stack.variables, "FASTINSTALL_GUARD": "0"}
     try:
-        completed = run(argv, environment=variables, check=False, leash=leash)
+        completed = run(argv, environment=variables, check=False, process_group=process_group)
     except CommandError as error:
         raise FailedError(f"{stack.label}: {error.message}", details=error.details) from error
     if completed.exit_code == 0:

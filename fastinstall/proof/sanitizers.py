@@ -117,11 +117,11 @@ class SanitizerRun:
     reports: frozenset[SanitizerFault]
 
 
-def prove_sanitized(yard: BuildTree, reference: ProofStack, effort: ProofDepth) -> ProofCheck:
+def prove_sanitized(build_tree: BuildTree, reference: ProofStack, effort: ProofDepth) -> ProofCheck:
     """Run matrix and decoders under the sanitizers.
 
     Args:
-        yard: the build, taken apart.
+        build_tree: the build, taken apart.
         reference: the official wheel, which writes the files to decode.
         effort: how much is tried.
 
@@ -129,30 +129,34 @@ def prove_sanitized(yard: BuildTree, reference: ProofStack, effort: ProofDepth) 
         FailedError: the source does not compile with sanitizers, or PIL cannot be imported.
     """
     begun = time.monotonic()
-    if not yard.gcc or not _find_library_path(yard.steps, _RUNTIMES[0]):
+    if not build_tree.gcc or not _find_library_path(build_tree.steps, _RUNTIMES[0]):
         return skip_proof_check(
             SANITIZED, "the C compiler brings no AddressSanitizer (on Debian libasan comes with gcc)"
         )
-    ours = build_sanitized_stack(yard, yard.source, "sanitized")
+    ours = build_sanitized_stack(build_tree, build_tree.source, "sanitized")
     with generate_damaged_files(reference, effort.damage) as decoders:
         works = (Work(cases=matrix_cases(sizes=effort.sizes)), decoders)
-        found = faults(ours, works, partial(_build_stock, yard))
+        found = faults(ours, works, partial(_build_stock, build_tree))
     passed = f"{sum(len(work.cases) for work in works)} cases run without a report of AddressSanitizer or UBSan"
     return check_of(SANITIZED, passed, found, time.monotonic() - begun)
 
 
-def _build_stock(yard: BuildTree) -> ProofStack | None:
-    return build_sanitized_stack(yard, yard.stock, "sanitized-stock") if yard.stock is not None else None
+def _build_stock(build_tree: BuildTree) -> ProofStack | None:
+    return (
+        build_sanitized_stack(build_tree, build_tree.stock, "sanitized-stock") if build_tree.stock is not None else None
+    )
 
 
-def build_sanitized_stack(yard: BuildTree, source: Path, name: str) -> ProofStack:
+def build_sanitized_stack(build_tree: BuildTree, source: Path, name: str) -> ProofStack:
     """Compile a source with sanitizers, and say how it is run.
 
     Raises:
         FailedError: it does not compile.
     """
-    stack = yard.stack(name, SanitizedVariant(source=source, flags=FLAGS, linker=LINKER))
-    return preload_sanitizers(stack, yard.steps, stack.tree / yard.chassis.core.relative_to(yard.chassis.root))
+    stack = build_tree.stack(name, SanitizedVariant(source=source, flags=FLAGS, linker=LINKER))
+    return preload_sanitizers(
+        stack, build_tree.steps, stack.tree / build_tree.chassis.core.relative_to(build_tree.chassis.root)
+    )
 
 
 def preload_sanitizers(stack: ProofStack, steps: CoreSteps, core: Path) -> ProofStack:
@@ -285,23 +289,23 @@ class ComparableWarning:
         return f"{self.file}: {f'{self.function}: ' if self.function else ''}{self.text} [{self.kind}]"
 
 
-def prove_warnings(yard: BuildTree, *, quick: bool = False) -> ProofCheck:
+def prove_warnings(build_tree: BuildTree, *, quick: bool = False) -> ProofCheck:
     """Compile the source, and upstream's where the first one gave a warning, and compare.
 
     Args:
-        yard: the build, taken apart.
+        build_tree: the build, taken apart.
         quick: look at changed files only, and do not optimise: warnings that follow the flow of data do not come.
     """
-    begun, name, stock = time.monotonic(), QUICK_NAME if quick else COMPILER_WARNINGS, yard.stock
+    begun, name, stock = time.monotonic(), QUICK_NAME if quick else COMPILER_WARNINGS, build_tree.stock
     if stock is None:
         return skip_proof_check(name, "upstream's own source, to compare with, is not part of this build")
-    steps = find_changed_compilations(yard, stock) if quick else yard.steps.compile
+    steps = find_changed_compilations(build_tree, stock) if quick else build_tree.steps.compile
     try:
-        found = warnings_of(yard, yard.source, steps, quick=quick)
+        found = warnings_of(build_tree, build_tree.source, steps, quick=quick)
         suspects = [step for step in steps if found[step.source]]
-        found = _subtract_warnings(found, warnings_of(yard, stock, suspects, quick=quick))
+        found = _subtract_warnings(found, warnings_of(build_tree, stock, suspects, quick=quick))
         merged = _subtract_warnings(
-            found, _read_fork_warnings(yard, [step for step in suspects if found[step.source]], quick=quick)
+            found, _read_fork_warnings(build_tree, [step for step in suspects if found[step.source]], quick=quick)
         )
     except FailedError as error:
         return _check(name, error.message, (error.message, *error.details), begun)
@@ -312,13 +316,13 @@ def prove_warnings(yard: BuildTree, *, quick: bool = False) -> ProofCheck:
 
 
 def _read_fork_warnings(
-    yard: BuildTree, steps: Sequence[RecordedCompilation], *, quick: bool
+    build_tree: BuildTree, steps: Sequence[RecordedCompilation], *, quick: bool
 ) -> dict[str, frozenset[ComparableWarning]]:
     """What the fork's files give as they were published: no fault of the merge."""
-    if yard.fork is None:
+    if build_tree.fork is None:
         return {}
-    fork = yard.fork
-    return warnings_of(yard, fork, [step for step in steps if (fork / step.source).is_file()], quick=quick)
+    fork = build_tree.fork
+    return warnings_of(build_tree, fork, [step for step in steps if (fork / step.source).is_file()], quick=quick)
 
 
 def _subtract_warnings(
@@ -333,7 +337,7 @@ def _list_warning_lines(found: dict[str, frozenset[ComparableWarning]]) -> tuple
 
 
 def warnings_of(
-    yard: BuildTree, source: Path, steps: Sequence[RecordedCompilation], *, quick: bool
+    build_tree: BuildTree, source: Path, steps: Sequence[RecordedCompilation], *, quick: bool
 ) -> dict[str, frozenset[ComparableWarning]]:
     """The warnings of each file.
 
@@ -342,15 +346,17 @@ def warnings_of(
     """
     if not steps:
         return {}
-    directory = yard.space / "warnings" / source.name
+    directory = build_tree.space / "warnings" / source.name
     directory.mkdir(parents=True, exist_ok=True)
-    bench = Bench(replace(yard.steps, compile=tuple(steps)), SanitizedVariant(source=source, flags=_FLAGS), directory)
+    bench = Bench(
+        replace(build_tree.steps, compile=tuple(steps)), SanitizedVariant(source=source, flags=_FLAGS), directory
+    )
     output = ("-fsyntax-only",) if quick else ("-o", "/dev/null")
 
-    def compile_one(step: RecordedCompilation, leash: ProcessGroup) -> Completed:
-        return bench.compile(step, output, leash)
+    def compile_one(step: RecordedCompilation, process_group: ProcessGroup) -> Completed:
+        return bench.compile(step, output, process_group)
 
-    answers = compile_in_parallel(steps, compile_one, yard.steps.jobs)
+    answers = compile_in_parallel(steps, compile_one, build_tree.steps.jobs)
     failed = [step.source for step, answer in zip(steps, answers, strict=True) if answer.exit_code != 0]
     if failed:
         words = next(answer.stderr for answer in answers if answer.exit_code != 0)
@@ -363,24 +369,24 @@ def parse_warnings(text: str) -> frozenset[ComparableWarning]:
     return frozenset(_parse_warnings(text.splitlines()))
 
 
-def find_changed_compilations(yard: BuildTree, stock: Path) -> tuple[RecordedCompilation, ...]:
+def find_changed_compilations(build_tree: BuildTree, stock: Path) -> tuple[RecordedCompilation, ...]:
     """The steps whose C file, or one that it includes, is not as upstream's; headers aside, for all include them."""
     return tuple(
         step
-        for step in yard.steps.compile
-        if any(_is_different(yard, stock, file) for file in _list_step_files(yard, step))
+        for step in build_tree.steps.compile
+        if any(_is_different(build_tree, stock, file) for file in _list_step_files(build_tree, step))
     )
 
 
-def _list_step_files(yard: BuildTree, step: RecordedCompilation) -> Iterator[Path]:
+def _list_step_files(build_tree: BuildTree, step: RecordedCompilation) -> Iterator[Path]:
     file = Path(step.source)
     yield file
-    text = (yard.source / file).read_text("utf-8", "replace")
+    text = (build_tree.source / file).read_text("utf-8", "replace")
     yield from (file.parent / name for name in _INCLUDED.findall(text) if name.endswith(".c"))
 
 
-def _is_different(yard: BuildTree, stock: Path, file: Path) -> bool:
-    ours, theirs = yard.source / file, stock / file
+def _is_different(build_tree: BuildTree, stock: Path, file: Path) -> bool:
+    ours, theirs = build_tree.source / file, stock / file
     return ours.is_file() and (not theirs.is_file() or ours.read_bytes() != theirs.read_bytes())
 
 

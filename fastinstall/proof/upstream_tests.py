@@ -147,13 +147,15 @@ def _run_selftest(suite: Suite, stack: ProofStack) -> ProofCheck:
     )
 
 
-def _run_suite(suite: Suite, stack: ProofStack, number: int, leash: ProcessGroup) -> Results | str:
+def _run_suite(suite: Suite, stack: ProofStack, number: int, process_group: ProcessGroup) -> Results | str:
     """The results of one stack; a sentence where there are none."""
     report = suite.space / f"report-{number}.xml"
     quiet = ("-q", "-p", "no:cacheprovider", "--tb=line", "-o", "addopts=", f"--junitxml={report}")
     argv = (suite.python, "-m", "pytest", *quiet, f"--basetemp={suite.space / f'temporary-{number}'}", _TESTS)
     variables = _make_variables(stack)
-    completed = run(argv, directory=suite.source, environment=variables, check=False, timeout=_SECONDS, leash=leash)
+    completed = run(
+        argv, directory=suite.source, environment=variables, check=False, timeout=_SECONDS, process_group=process_group
+    )
     try:
         return read_results(report)
     except (OSError, ET.ParseError):

@@ -101,16 +101,16 @@ def record_steps(work: BuildInputs, chassis: BaseWheel, target: LevelTarget) -> 
     notes.mkdir(parents=True)
     request = _record_compilations(work.ground.request, target, space, notes)
     ground = replace(work.ground, request=request, space=space, log=space / "log")
-    (lane,) = compile_levels(ground, {target.level: LinkLocation(run_path=chassis.run_path)})
+    (compiled_level,) = compile_levels(ground, {target.level: LinkLocation(run_path=chassis.run_path)})
     noted = [tuple(path.read_text("utf-8").split("\0")[:-1]) for path in sorted(notes.iterdir())]
     compiled, link = tuple(_parse_compilations(noted)), _find_link_command(noted)
-    archived = _group_archived_objects(compiled, link, noted, lane.source)
-    header = lane.source / _find_prefix_header(noted)
+    archived = _group_archived_objects(compiled, link, noted, compiled_level.source)
+    header = compiled_level.source / _find_prefix_header(noted)
     used = (step for step in compiled if step.output in link)
     return CoreSteps(
         compiler=work.ground.request.compiler.command,
         variables={**work.ground.request.variables, "LC_ALL": "C"},
-        compile=_sort_by_size((*used, *archived.steps), lane.source),
+        compile=_sort_by_size((*used, *archived.steps), compiled_level.source),
         link=(*(word for word in link if word not in archived.words), *(step.output for step in archived.steps)),
         prefix=header.read_text("utf-8") if header.is_file() else "",
         jobs=work.ground.request.step.jobs,
@@ -228,8 +228,8 @@ def compile_core(steps: CoreSteps, variant: SanitizedVariant, directory: Path) -
     bench = Bench(replace(steps, compile=wanted), variant, directory)
     made = {step.source: directory / step.output.replace("/", "-") for step in wanted}
 
-    def compile_one(step: RecordedCompilation, leash: ProcessGroup) -> None:
-        completed = bench.compile(step, ("-o", str(made[step.source])), leash)
+    def compile_one(step: RecordedCompilation, process_group: ProcessGroup) -> None:
+        completed = bench.compile(step, ("-o", str(made[step.source])), process_group)
         if completed.exit_code != 0:
             raise FailedError(f"{step.source} does not compile", details=tuple(completed.stderr.splitlines()))
 
@@ -242,13 +242,13 @@ def compile_in_parallel(
     steps: Sequence[RecordedCompilation], work: Callable[[RecordedCompilation, ProcessGroup], T], jobs: int
 ) -> list[T]:
     """Do something with every file, several at a time; the first failure ends all, and is raised."""
-    leash = ProcessGroup()
+    process_group = ProcessGroup()
     with ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
-        futures = [pool.submit(work, step, leash) for step in steps]
+        futures = [pool.submit(work, step, process_group) for step in steps]
         try:
             return [await_future(future) for future in futures]
         except BaseException:
-            leash.pull()
+            process_group.pull()
             pool.shutdown(cancel_futures=True)
             raise
 
@@ -264,17 +264,17 @@ class Bench:
         directory.mkdir(parents=True, exist_ok=True)
         self._prefix = self._precompile_header()
 
-    def compile(self, step: RecordedCompilation, output: tuple[str, ...], leash: ProcessGroup) -> Completed:
+    def compile(self, step: RecordedCompilation, output: tuple[str, ...], process_group: ProcessGroup) -> Completed:
         """Compile one file; whether that worked is told by the exit code.
 
         Args:
             step: how.
             output: words for the compiler: where to, or what to do instead.
-            leash: ends it with others.
+            process_group: ends it with others.
         """
         prefix = self._prefix if _INCLUDE in step.words else ()
         words = (*_remove_prefix_header(step.words), *self._variant.flags, *prefix, "-c", step.source, *output)
-        return self._run(words, leash)
+        return self._run(words, process_group)
 
     def _precompile_header(self) -> tuple[str, ...]:
         """Words that use the header; where it cannot be precompiled, it is read as it is, and takes longer."""
@@ -293,8 +293,8 @@ class Bench:
         """Whether all files are compiled with it: a precompiled header is not read where macros differ."""
         return all(word in step.words for step in self._steps.compile)
 
-    def _run(self, words: tuple[str, ...], leash: ProcessGroup) -> Completed:
-        return _run(self._steps, self._variant, words, leash)
+    def _run(self, words: tuple[str, ...], process_group: ProcessGroup) -> Completed:
+        return _run(self._steps, self._variant, words, process_group)
 
 
 def install_core_in_copy(chassis: BaseWheel, core: Path, source: Path, directory: Path) -> Path:
@@ -334,9 +334,9 @@ def _link(steps: CoreSteps, variant: SanitizedVariant, objects: Mapping[str, Pat
     return core
 
 
-def _run(steps: CoreSteps, variant: SanitizedVariant, words: tuple[str, ...], leash: ProcessGroup) -> Completed:
+def _run(steps: CoreSteps, variant: SanitizedVariant, words: tuple[str, ...], process_group: ProcessGroup) -> Completed:
     argv = (*steps.compiler, *words)
-    return run(argv, environment=steps.variables, directory=variant.source, check=False, leash=leash)
+    return run(argv, environment=steps.variables, directory=variant.source, check=False, process_group=process_group)
 
 
 def _remove_prefix_header(words: tuple[str, ...]) -> tuple[str, ...]:

@@ -71,8 +71,8 @@ def run_whole_proof(case: WholeProof) -> Proof:
     """
     begun, emit = time.monotonic(), case.trial.emit
     emit(Started(stage=STAGE, message=f"preparing variants of {case.request.step.version}"))
-    yard = open_build_tree(case.request, case.trial.subject.levels[-1], case.space)
-    stages = tuple(_list_stages(case, yard))
+    build_tree = open_build_tree(case.request, case.trial.subject.levels[-1], case.space)
+    stages = tuple(_list_stages(case, build_tree))
     checks: list[ProofCheck] = []
     for done, (name, make) in enumerate(stages):
         emit(Progressed(stage=STAGE, done=done, total=len(stages)))
@@ -82,27 +82,27 @@ def run_whole_proof(case: WholeProof) -> Proof:
     return Proof(subject=case.trial.subject, checks=tuple(checks), seconds=seconds)
 
 
-def _list_stages(case: WholeProof, yard: BuildTree | None) -> Iterator[tuple[str, Checks]]:
+def _list_stages(case: WholeProof, build_tree: BuildTree | None) -> Iterator[tuple[str, Checks]]:
     trial, request = case.trial, case.request
     core = Path(request.recipe.package) / f"{CORE}{request.interpreter.extension_suffix}"
     yield "build flags", partial(prove_binaries, case.tree, core, request.step.levels)
-    if yard is not None:
-        yield STATIC, lambda: (_check_statically(yard),)
-        yield WARNINGS, lambda: (prove_warnings(yard, quick=True),)
+    if build_tree is not None:
+        yield STATIC, lambda: (_check_statically(build_tree),)
+        yield WARNINGS, lambda: (prove_warnings(build_tree, quick=True),)
     yield "matrix", partial(prove_by_running, replace(trial, emit=ignore), WHOLE)
-    yield from _list_reference_stages(case, yard)
+    yield from _list_reference_stages(case, build_tree)
 
 
-def _list_reference_stages(case: WholeProof, yard: BuildTree | None) -> Iterator[tuple[str, Checks]]:
+def _list_reference_stages(case: WholeProof, build_tree: BuildTree | None) -> Iterator[tuple[str, Checks]]:
     trial, reference = case.trial, case.trial.reference
-    if yard is None or reference is None:
+    if build_tree is None or reference is None:
         for name in ("speed", SANITIZERS, WARNINGS, SUITE):
             yield name, partial(_skip_check, name)
         return
     for level in trial.levels:
-        yield f"speed {level.label}", partial(_check_speed, case, yard, level)
-    yield SANITIZERS, lambda: (prove_sanitized(yard, reference, WHOLE),)
-    yield WARNINGS, lambda: (prove_warnings(yard),)
+        yield f"speed {level.label}", partial(_check_speed, case, build_tree, level)
+    yield SANITIZERS, lambda: (prove_sanitized(build_tree, reference, WHOLE),)
+    yield WARNINGS, lambda: (prove_warnings(build_tree),)
     request = case.request
     yield SUITE, lambda: prove_suite(request.source, request.interpreter, trial.levels[-1], reference)
 
@@ -111,15 +111,15 @@ def _skip_check(name: str) -> tuple[ProofCheck, ...]:
     return (skip_proof_check(name, _NO_BASE_WHEEL),)
 
 
-def _check_speed(case: WholeProof, yard: BuildTree, ours: ProofStack) -> tuple[ProofCheck, ...]:
+def _check_speed(case: WholeProof, build_tree: BuildTree, ours: ProofStack) -> tuple[ProofCheck, ...]:
     if case.trial.reference is None or not case.request.recipe.expect.symbols:
         return (skip_proof_check(f"speed {ours.label}", "this recipe brings no kernels"),)
-    return (prove_speed(ours, case.trial.reference, _find_unaccelerated_operations(case, yard)),)
+    return (prove_speed(ours, case.trial.reference, _find_unaccelerated_operations(case, build_tree)),)
 
 
-def _find_unaccelerated_operations(case: WholeProof, yard: BuildTree) -> frozenset[str]:
+def _find_unaccelerated_operations(case: WholeProof, build_tree: BuildTree) -> frozenset[str]:
     """Operations of the catalogue whose kernels were left out."""
-    kernels, report = case.request.recipe.kernels, yard.work.prepared.report
+    kernels, report = case.request.recipe.kernels, build_tree.work.prepared.report
     if kernels is None or report is None:
         return frozenset()
     left_out = {*case.request.step.without, *(each.what for each in report.not_accelerated)}
@@ -132,11 +132,11 @@ def _list_part_operations(kernels: Kernels, parts: set[str]) -> Iterator[str]:
     return (operation for operation in known if operation.startswith(begins)) if begins else iter(())
 
 
-def _check_statically(yard: BuildTree) -> ProofCheck:
-    begun, report = time.monotonic(), yard.work.prepared.report
-    if report is None or yard.stock is None:
+def _check_statically(build_tree: BuildTree) -> ProofCheck:
+    begun, report = time.monotonic(), build_tree.work.prepared.report
+    if report is None or build_tree.stock is None:
         return skip_proof_check(STATIC, "nothing is merged")
-    problems = check_tree(yard.stock, yard.source, report.files)
+    problems = check_tree(build_tree.stock, build_tree.source, report.files)
     return ProofCheck(
         name=STATIC,
         status=ProofStatus.FAILED if problems else ProofStatus.OK,

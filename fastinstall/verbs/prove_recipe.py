@@ -68,7 +68,7 @@ def _run_proof(built: BuildResult, request: BuildRequest, interpreter: Interpret
         tree = space / "tree"
         unpack_wheel(built.wheel, tree)
         trial = prepare_trial(subject, tree, proof_context, context)
-        proof = run_whole_proof(WholeProof(trial=trial, request=request, tree=tree, space=space / "yard"))
+        proof = run_whole_proof(WholeProof(trial=trial, request=request, tree=tree, space=space / "build_tree"))
     files.write_text(kept, dump(document("proof", proof)))
     return proof
 

@@ -252,9 +252,9 @@ def place_cores(request: BuildRequest, chassis: BaseWheel, cores: dict[CorePlace
     Raises:
         FailedError: a core asks for a library that the official one does not ask for.
     """
-    for berth, core in cores.items():
-        require_known_libraries(chassis, core, berth.place.run_path)
-        files.write_bytes(berth.path, core.read_bytes(), mode=0o755)
+    for placement, core in cores.items():
+        require_known_libraries(chassis, core, placement.place.run_path)
+        files.write_bytes(placement.path, core.read_bytes(), mode=0o755)
     if len(cores) > 1:
         _write_stub(request, chassis, next(iter(cores)))
 
@@ -281,8 +281,8 @@ class Parts:
         statics: libraries that were linked into the cores.
         requirements: what the build ran with.
         chassis: the unpacked official wheel, if one carries the cores.
-        berths: where each core lies in it.
-        lanes: the compiled levels, the baseline first.
+        placements: where each core lies in it.
+        compiled_levels: the compiled levels, the baseline first.
         space: the build's temporary directory.
     """
 
@@ -292,8 +292,8 @@ class Parts:
     statics: tuple[StaticLibrary, ...]
     requirements: BuildRequirements
     chassis: BaseWheel | None
-    berths: tuple[CorePlacement, ...]
-    lanes: tuple[CompiledLevel, ...]
+    placements: tuple[CorePlacement, ...]
+    compiled_levels: tuple[CompiledLevel, ...]
     space: Path
 
 
@@ -305,8 +305,8 @@ def assemble(parts: Parts) -> Path:
     """
     request, started = parts.request, time.monotonic()
     request.emit(Started(stage="bundle", message="putting the wheel together"))
-    for lane in parts.lanes:
-        audit_core(_locate_core(parts, lane), _list_expected_symbols(parts), lane.target.ldflags)
+    for compiled_level in parts.compiled_levels:
+        audit_core(_locate_core(parts, compiled_level), _list_expected_symbols(parts), compiled_level.target.ldflags)
     tree, platforms = _bundle_libraries(parts)
     wheel = _label_wheel(parts, tree, platforms)
     request.emit(Finished(stage="bundle", message=wheel.name, seconds=time.monotonic() - started))
@@ -318,23 +318,29 @@ def _list_expected_symbols(parts: Parts) -> tuple[str, ...]:
     wanted = parts.request.recipe.expect.symbols
     if parts.report is None or not parts.report.not_accelerated:
         return wanted
-    sources = (path for lane in parts.lanes[:1] for path in (lane.source / "src").rglob("*.[ch]"))
+    sources = (
+        path for compiled_level in parts.compiled_levels[:1] for path in (compiled_level.source / "src").rglob("*.[ch]")
+    )
     words = {word for path in sources for word in re.findall(r"\w+", path.read_text("utf-8", "replace"))}
     return tuple(symbol for symbol in wanted if symbol in words)
 
 
-def _locate_core(parts: Parts, lane: CompiledLevel) -> Path:
-    return lane.tree / parts.request.recipe.package / f"{CORE}{parts.request.interpreter.extension_suffix}"
+def _locate_core(parts: Parts, compiled_level: CompiledLevel) -> Path:
+    return compiled_level.tree / parts.request.recipe.package / f"{CORE}{parts.request.interpreter.extension_suffix}"
 
 
 def _bundle_libraries(parts: Parts) -> tuple[Path, tuple[str, ...]]:
     """The tree of the wheel, and its platform tags."""
-    request, chassis, first = parts.request, parts.chassis, parts.lanes[0]
+    request, chassis, first = parts.request, parts.chassis, parts.compiled_levels[0]
     if chassis is not None:
-        by_level = {lane.target.level: _locate_core(parts, lane) for lane in parts.lanes}
+        by_level = {
+            compiled_level.target.level: _locate_core(parts, compiled_level) for compiled_level in parts.compiled_levels
+        }
         with hide_idle_libraries(chassis):
             take_version(chassis, first.tree)
-            place_cores(request, chassis, {berth: by_level[berth.target.level] for berth in parts.berths})
+            place_cores(
+                request, chassis, {placement: by_level[placement.target.level] for placement in parts.placements}
+            )
         return chassis.root, certify_base_wheel(chassis, request.variables, parts.space)
     if request.step.link is not LinkMode.BUNDLE:
         return first.tree, tags_of(first.tree).platforms
@@ -347,7 +353,7 @@ def _label_wheel(parts: Parts, tree: Path, platforms: tuple[str, ...]) -> Path:
     request, step = parts.request, parts.request.step
     if any(platform.startswith("linux_") for platform in platforms) and step.link is LinkMode.BUNDLE:
         request.emit(Noted(message="the wheel fits no manylinux policy: it is for this system only", warning=True))
-    made = provenance(request, parts.headers, parts.lanes[0].compiled.features, parts.statics)
+    made = provenance(request, parts.headers, parts.compiled_levels[0].compiled.features, parts.statics)
     contents = contents_of(step, made, parts.statics, parts.requirements.files)
     texts = {PROVENANCE_FILE: provenance_text(made), SBOM_FILE: bill_of_materials(contents, tree)}
     if parts.report is not None:

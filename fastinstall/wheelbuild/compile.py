@@ -74,7 +74,7 @@ class CompileContext:
         temporary: for pip's and the compiler's temporary files.
         requirements: the build's own, fetched before.
         log: the file that receives the whole output.
-        leash: ends the compilation with those of other levels.
+        process_group: ends the compilation with those of other levels.
         tally: counts compiled files.
     """
 
@@ -85,7 +85,7 @@ class CompileContext:
     temporary: Path
     requirements: BuildRequirements
     log: Path
-    leash: ProcessGroup
+    process_group: ProcessGroup
     tally: "CompileProgress"
 
 
@@ -124,7 +124,7 @@ def compile_wheel(
     variables = {**remove_pip_settings(build_variables(request, flags)), "TMPDIR": str(context.temporary)}
     watch = _Watch(context.tally)
     argv = _make_argv(request, context, link)
-    completed = run(argv, environment=variables, check=False, on_line=watch.hear, leash=context.leash)
+    completed = run(argv, environment=variables, check=False, on_line=watch.hear, process_group=context.process_group)
     output = redact_text(completed.stdout)
     files.write_text(context.log, output)
     if completed.exit_code != 0:
@@ -187,7 +187,7 @@ def _find_only_wheel(context: CompileContext) -> Path:
 
 @immutable
 class BuildContext:
-    """What all lanes of a build share.
+    """What all compiled_levels of a build share.
 
     Attributes:
         request: the build.
@@ -196,7 +196,7 @@ class BuildContext:
         link: the libraries that are linked.
         requirements: the build's own, fetched before.
         space: the build's temporary directory.
-        log: the file that receives the output of all lanes.
+        log: the file that receives the output of all compiled_levels.
     """
 
     request: BuildRequest
@@ -241,19 +241,19 @@ def compile_levels(ground: BuildContext, places: Mapping[str, LinkLocation]) -> 
     request.emit(Started(stage=STAGE, message=f"compiling {what}"))
     tally = CompileProgress(request.emit, len(targets) * files_to_compile(ground.source))
     works = [partial(_compile, ground, target, places[target.level], tally) for target in targets]
-    lanes = tuple(run_together(works))
-    files.write_text(ground.log, "".join(lane.compiled.output for lane in lanes))
-    for lane in lanes:
-        files.discard(_log_of(ground, lane.target))
+    compiled_levels = tuple(run_together(works))
+    files.write_text(ground.log, "".join(compiled_level.compiled.output for compiled_level in compiled_levels))
+    for compiled_level in compiled_levels:
+        files.discard(_log_of(ground, compiled_level.target))
     request.emit(Finished(stage=STAGE, message=f"compiled {what}", seconds=time.monotonic() - started))
-    return lanes
+    return compiled_levels
 
 
 def _compile(
-    ground: BuildContext, target: LevelTarget, place: LinkLocation, tally: CompileProgress, leash: ProcessGroup
+    ground: BuildContext, target: LevelTarget, place: LinkLocation, tally: CompileProgress, process_group: ProcessGroup
 ) -> CompiledLevel:
     request, space = ground.request, ground.space / target.level
-    context = _make_compile_context(ground, target, tally, leash)
+    context = _make_compile_context(ground, target, tally, process_group)
     link = replace(ground.link, flags=(*ground.link.flags, *place.flags))
     with precompile_prefix_header(request, target, ground.headers, context.source) as prefix:
         before = (*preprocessor_flags(ground.headers.directories, prefix), *path_flags(space, request.cache))
@@ -263,7 +263,7 @@ def _compile(
 
 
 def _make_compile_context(
-    ground: BuildContext, target: LevelTarget, tally: CompileProgress, leash: ProcessGroup
+    ground: BuildContext, target: LevelTarget, tally: CompileProgress, process_group: ProcessGroup
 ) -> CompileContext:
     space = ground.space / target.level
     source = space / ground.source.name
@@ -277,7 +277,7 @@ def _make_compile_context(
         temporary=space / "tmp",
         requirements=ground.requirements,
         log=_log_of(ground, target),
-        leash=leash,
+        process_group=process_group,
         tally=tally,
     )
 

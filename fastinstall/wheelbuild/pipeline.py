@@ -63,14 +63,14 @@ class BuildInputs:
         prepared: the source.
         statics: libraries that are linked into the cores.
         chassis: the unpacked official wheel, if one carries the cores.
-        berths: where each core will lie in it.
+        placements: where each core will lie in it.
         ground: what all levels share.
     """
 
     prepared: PreparedSource
     statics: tuple[StaticLibrary, ...]
     chassis: BaseWheel | None
-    berths: tuple[CorePlacement, ...]
+    placements: tuple[CorePlacement, ...]
     ground: BuildContext
 
     @property
@@ -81,7 +81,7 @@ class BuildInputs:
                 target.level: make_standalone_location(self.ground.request)
                 for target in self.ground.request.step.targets
             }
-        return {berth.target.level: berth.place for berth in self.berths}
+        return {placement.target.level: placement.place for placement in self.placements}
 
 
 def prepare_build_inputs(site: BuildSite) -> BuildInputs:
@@ -97,7 +97,7 @@ def prepare_build_inputs(site: BuildSite) -> BuildInputs:
         prepared=prepared,
         statics=tuple(statics.values()),
         chassis=chassis,
-        berths=plan_core_placements(request, chassis, site.key) if chassis is not None else (),
+        placements=plan_core_placements(request, chassis, site.key) if chassis is not None else (),
         ground=_make_build_context(site, prepared, chassis, statics),
     )
 
@@ -107,18 +107,18 @@ def _prepare_source_and_libraries(site: BuildSite) -> tuple[PreparedSource, dict
 
     The merge stays in this thread, so that an interruption ends it at once.
     """
-    leash = ProcessGroup()
+    process_group = ProcessGroup()
     with ThreadPoolExecutor(max_workers=1) as pool:
-        libraries = pool.submit(_build_static_libraries, site.request, leash)
+        libraries = pool.submit(_build_static_libraries, site.request, process_group)
         try:
             return prepare_source(site.request, site.headers, site.space), await_future(libraries)
         except BaseException:
-            leash.pull()
+            process_group.pull()
             raise
 
 
-def _build_static_libraries(request: BuildRequest, leash: ProcessGroup) -> dict[str, StaticLibrary]:
-    return {order.name: build_static(order, leash) for order in static_orders(request)}
+def _build_static_libraries(request: BuildRequest, process_group: ProcessGroup) -> dict[str, StaticLibrary]:
+    return {order.name: build_static(order, process_group) for order in static_orders(request)}
 
 
 def static_orders(request: BuildRequest) -> tuple[StaticOrder, ...]:
@@ -253,7 +253,7 @@ def _tidy_request(request: BuildRequest) -> BuildRequest:
 
 def _build(site: BuildSite) -> tuple[Path, dict[str, str | None]]:
     work = prepare_build_inputs(site)
-    lanes = compile_levels(work.ground, work.places)
+    compiled_levels = compile_levels(work.ground, work.places)
     parts = Parts(
         request=site.request,
         headers=site.headers,
@@ -261,8 +261,8 @@ def _build(site: BuildSite) -> tuple[Path, dict[str, str | None]]:
         statics=work.statics,
         requirements=work.ground.requirements,
         chassis=work.chassis,
-        berths=work.berths,
-        lanes=lanes,
+        placements=work.placements,
+        compiled_levels=compiled_levels,
         space=site.space,
     )
-    return assemble(parts), lanes[0].compiled.features
+    return assemble(parts), compiled_levels[0].compiled.features

@@ -222,12 +222,12 @@ class _CachedLibrary:
     files: dict[str, str]
 
 
-def build_static(order: StaticOrder, leash: ProcessGroup | None = None) -> StaticLibrary:
+def build_static(order: StaticOrder, process_group: ProcessGroup | None = None) -> StaticLibrary:
     """Build the library, or take it from the cache.
 
     Args:
         order: what is built.
-        leash: ends the build with other works; needed where it runs in another thread than the main one.
+        process_group: ends the build with other works; needed where it runs in another thread than the main one.
 
     Raises:
         FailedError: the sdist does not hold it, its `configure` or the compiler failed, or its
@@ -243,7 +243,7 @@ def build_static(order: StaticOrder, leash: ProcessGroup | None = None) -> Stati
             files.temporary_directory("entry", within=within) as space,
             files.temporary_directory("static", within=_find_plain_directory(within)) as workplace,
         ):
-            _LibraryBuild(order, workplace, leash or ProcessGroup()).build(space / "entry")
+            _LibraryBuild(order, workplace, process_group or ProcessGroup()).build(space / "entry")
             entry = _put(space / "entry", place, space / "aside")
         seconds = time.monotonic() - started
         order.emit(Finished(stage=STAGE, message=f"compiled {order.source.pypi} {entry.version}", seconds=seconds))
@@ -284,10 +284,10 @@ def _find_plain_directory(directory: Path) -> Path | None:
 class _LibraryBuild:
     """One build, in a temporary directory of its own."""
 
-    def __init__(self, order: StaticOrder, space: Path, leash: ProcessGroup) -> None:
+    def __init__(self, order: StaticOrder, space: Path, process_group: ProcessGroup) -> None:
         self._order = order
         self._space = space
-        self._leash = leash
+        self._leash = process_group
 
     def build(self, entry: Path) -> None:
         """Compile, and lay out what belongs into the cache."""
@@ -340,7 +340,7 @@ class _LibraryBuild:
         kept = {name: value for name, value in harmless.items() if name not in _MISLEADING}
         environment = {**kept, "LC_ALL": "C", **variables}
         try:
-            run(argv, directory=directory, environment=environment, timeout=_SECONDS, leash=self._leash)
+            run(argv, directory=directory, environment=environment, timeout=_SECONDS, process_group=self._leash)
         except CommandError as error:
             raise FailedError(failure, hint=_HINT, details=error.details) from error
 

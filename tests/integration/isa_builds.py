@@ -82,18 +82,18 @@ class Machine:
 @contextmanager
 def build_trees(cache: Path, scratch: Path) -> Iterator[dict[str, Path]]:
     """Directories for `sys.path`: one for each of BUILDS, and for DECLARED and MIXED."""
-    yard = open_build_tree(_request(cache, scratch), LEVEL, scratch / "yard")
-    assert yard is not None
-    steps = _of_a_person(yard.steps)
+    build_tree = open_build_tree(_request(cache, scratch), LEVEL, scratch / "build_tree")
+    assert build_tree is not None
+    steps = _of_a_person(build_tree.steps)
     cores: dict[str, CompiledCore] = {}
     for name, flags in BUILDS.items():
         shared = {file: made for core in cores.values() for file, made in core.objects.items() if _CODEC.search(file)}
-        cores[name] = _compiled(yard, steps, name, flags, shared)
-    cores[DECLARED] = _linked(yard, steps, DECLARED, cores["v3"].objects, "-Wl,-z,x86-64-v3")
+        cores[name] = _compiled(build_tree, steps, name, flags, shared)
+    cores[DECLARED] = _linked(build_tree, steps, DECLARED, cores["v3"].objects, "-Wl,-z,x86-64-v3")
     stray = {_ONE_FILE: cores["avx2"].objects[_ONE_FILE]}
-    cores[MIXED] = _linked(yard, steps, MIXED, {**cores["sse4"].objects, **stray})
+    cores[MIXED] = _linked(build_tree, steps, MIXED, {**cores["sse4"].objects, **stray})
     trees = {
-        name: install_core_in_copy(yard.chassis, core.path, yard.source, scratch / name / "tree")
+        name: install_core_in_copy(build_tree.chassis, core.path, build_tree.source, scratch / name / "tree")
         for name, core in cores.items()
     }
     yield trees
@@ -131,14 +131,18 @@ def emulator() -> str:
 
 
 def _compiled(
-    yard: BuildTree, steps: CoreSteps, name: str, flags: tuple[str, ...], shared: Mapping[str, Path]
+    build_tree: BuildTree, steps: CoreSteps, name: str, flags: tuple[str, ...], shared: Mapping[str, Path]
 ) -> CompiledCore:
-    variant = SanitizedVariant(source=yard.source, flags=(*flags, *QUICKLY), objects=shared)
-    return compile_core(steps, variant, yard.space / name)
+    variant = SanitizedVariant(source=build_tree.source, flags=(*flags, *QUICKLY), objects=shared)
+    return compile_core(steps, variant, build_tree.space / name)
 
 
-def _linked(yard: BuildTree, steps: CoreSteps, name: str, objects: Mapping[str, Path], *linker: str) -> CompiledCore:
-    return compile_core(steps, SanitizedVariant(source=yard.source, linker=linker, objects=objects), yard.space / name)
+def _linked(
+    build_tree: BuildTree, steps: CoreSteps, name: str, objects: Mapping[str, Path], *linker: str
+) -> CompiledCore:
+    return compile_core(
+        steps, SanitizedVariant(source=build_tree.source, linker=linker, objects=objects), build_tree.space / name
+    )
 
 
 def _of_a_person(steps: CoreSteps) -> CoreSteps:

@@ -47,26 +47,26 @@ class MergedBuild:
     """The build, and its core as it has to be.
 
     Attributes:
-        yard: the build, taken apart.
+        build_tree: the build, taken apart.
         core: compiled of the merged source.
         scratch: for what tests make.
     """
 
-    yard: BuildTree
+    build_tree: BuildTree
     core: CompiledCore
     scratch: Path
 
     @property
     def request(self) -> BuildRequest:
         """How it is built."""
-        return self.yard.work.ground.request
+        return self.build_tree.work.ground.request
 
     @property
     def reference(self) -> ProofStack:
         """The official wheel."""
         python = Path(self.request.interpreter.executable)
         return ProofStack(
-            label="the official wheel", python=python, tree=self.yard.chassis.root, variables=self._variables
+            label="the official wheel", python=python, tree=self.build_tree.chassis.root, variables=self._variables
         )
 
     @property
@@ -78,14 +78,14 @@ class MergedBuild:
     ) -> ProofStack:
         """The build with the files compiled again that are not as in the merged source."""
         variant = SanitizedVariant(source=source, flags=flags, linker=linker, objects=self._unchanged(source))
-        core = compile_core(self.yard.steps, variant, self.scratch / name / "objects")
-        tree = install_core_in_copy(self.yard.chassis, core.path, source, self.scratch / name / "tree")
+        core = compile_core(self.build_tree.steps, variant, self.scratch / name / "objects")
+        tree = install_core_in_copy(self.build_tree.chassis, core.path, source, self.scratch / name / "tree")
         return replace(self.reference, label=name, tree=tree)
 
     def changed(self, name: str, file: str, pattern: str, replacement: str) -> Path:
         """A copy of the merged source with a fault in it; the pattern must be there."""
-        source = self.scratch / name / self.yard.source.name
-        shutil.copytree(self.yard.source / "src", source / "src")
+        source = self.scratch / name / self.build_tree.source.name
+        shutil.copytree(self.build_tree.source / "src", source / "src")
         text = (source / file).read_text(encoding="utf-8")
         wrong, count = re.subn(pattern, replacement, text)
         assert count, f"{pattern} is not in {file}"
@@ -117,20 +117,20 @@ class MergedBuild:
 
     def _sanitized(self, name: str, source: Path) -> ProofStack:
         stack = self.stack(name, source, flags=FLAGS, linker=LINKER)
-        return preload_sanitizers(stack, self.yard.steps, stack.tree / "PIL" / self.yard.chassis.core.name)
+        return preload_sanitizers(stack, self.build_tree.steps, stack.tree / "PIL" / self.build_tree.chassis.core.name)
 
     def _unchanged(self, source: Path) -> dict[str, Path]:
-        return {file: made for file, made in self.core.objects.items() if _same(file, source, self.yard.source)}
+        return {file: made for file, made in self.core.objects.items() if _same(file, source, self.build_tree.source)}
 
 
 @contextmanager
 def merged_build(cache: Path, scratch: Path) -> Iterator[MergedBuild]:
     """Merge, learn how the core is compiled, and compile it, with little optimisation."""
     request = _request(cache, scratch)
-    yard = open_build_tree(request, LEVEL, scratch / "yard")
-    assert yard is not None
-    core = compile_core(yard.steps, SanitizedVariant(source=yard.source, flags=QUICKLY), scratch / "core")
-    yield MergedBuild(yard=yard, core=core, scratch=scratch)
+    build_tree = open_build_tree(request, LEVEL, scratch / "build_tree")
+    assert build_tree is not None
+    core = compile_core(build_tree.steps, SanitizedVariant(source=build_tree.source, flags=QUICKLY), scratch / "core")
+    yield MergedBuild(build_tree=build_tree, core=core, scratch=scratch)
     shutil.rmtree(scratch)
 
 

@@ -55,28 +55,28 @@ def fork(build: MergedBuild, unguarded: Path) -> ProofStack:
 
 
 def test_what_is_right_proves(build: MergedBuild) -> None:
-    ours = build.stack("right", build.yard.source)
+    ours = build.stack("right", build.build_tree.source)
     chosen = cases("resize/", "box-blur/", "filter-", "colour-table/", "split/", modes=("RGB", "LA", "I;16"))
     assert build.differences(ours, chosen) == ()
-    quick = prove_warnings(build.yard, quick=True)
+    quick = prove_warnings(build.build_tree, quick=True)
     assert (quick.status, quick.details) == (ProofStatus.OK, ())
 
 
 def test_the_fork_s_files_put_over_upstream_s_are_refused(build: MergedBuild) -> None:
-    yard = build.yard
-    assert yard.fork is not None
-    assert yard.stock is not None
-    blind = build.scratch / "blind" / yard.stock.name
-    shutil.copytree(yard.stock, blind)
-    report = yard.work.prepared.report
+    build_tree = build.build_tree
+    assert build_tree.fork is not None
+    assert build_tree.stock is not None
+    blind = build.scratch / "blind" / build_tree.stock.name
+    shutil.copytree(build_tree.stock, blind)
+    report = build_tree.work.prepared.report
     assert report is not None
     for file in (*report.files, *report.new_files):
-        if (yard.fork / file).is_file():
-            shutil.copyfile(yard.fork / file, blind / file)
-    problems = check_tree(yard.stock, blind, report.files)
+        if (build_tree.fork / file).is_file():
+            shutil.copyfile(build_tree.fork / file, blind / file)
+    problems = check_tree(build_tree.stock, blind, report.files)
     assert any(problem.startswith(FILTER) for problem in problems)
     assert any("MUTEX_LOCK 0 times" in problem for problem in problems)
-    compiled = prove_warnings(replace(yard, source=blind), quick=True)
+    compiled = prove_warnings(replace(build_tree, source=blind), quick=True)
     assert compiled.status is ProofStatus.FAILED
 
 
@@ -184,11 +184,11 @@ def test_a_loop_that_runs_too_far_is_refused_by_the_sanitizers(build: MergedBuil
 
 @pytest.mark.parametrize("lost", ["MUTEX_LOCK", "MUTEX_UNLOCK"])
 def test_a_dropped_lock_is_refused(lost: str, build: MergedBuild) -> None:
-    report, stock = build.yard.work.prepared.report, build.yard.stock
+    report, stock = build.build_tree.work.prepared.report, build.build_tree.stock
     assert report is not None
     assert stock is not None
     source = build.changed(f"without-{lost}", FILTER, rf"\b{lost}\s*\([^;]*;", ";")
-    assert check_tree(stock, build.yard.source, report.files) == ()
+    assert check_tree(stock, build.build_tree.source, report.files) == ()
     problems = check_tree(stock, source, report.files)
     assert problems
     assert all(problem.startswith(FILTER) and lost in problem for problem in problems)
@@ -207,12 +207,12 @@ def test_a_core_of_a_higher_level_in_the_baseline_s_place_is_refused(
     baseline: str, build: MergedBuild, several: BaseWheel
 ) -> None:
     places = plan_core_placements(build.request, several, "0" * 64)
-    marks = dict(zip((berth.target.level for berth in places), (baseline, LEVEL), strict=True))
+    marks = dict(zip((placement.target.level for placement in places), (baseline, LEVEL), strict=True))
     cores = {}
-    for berth in places:
-        steps = _marked(build, berth.place, marks[berth.target.level])
-        variant = SanitizedVariant(source=build.yard.source, objects=build.core.objects)
-        cores[berth] = compile_core(steps, variant, build.scratch / f"{baseline}-{berth.target.level}").path
+    for placement in places:
+        steps = _marked(build, placement.place, marks[placement.target.level])
+        variant = SanitizedVariant(source=build.build_tree.source, objects=build.core.objects)
+        cores[placement] = compile_core(steps, variant, build.scratch / f"{baseline}-{placement.target.level}").path
     place_cores(build.request, several, cores)
     module = several.core.relative_to(several.root)
     flags, levels = prove_binaries(several.root, module, build.request.step.levels)
@@ -225,17 +225,17 @@ def test_a_core_of_a_higher_level_in_the_baseline_s_place_is_refused(
 
 
 def _marked(build: MergedBuild, place: LinkLocation, mark: str) -> CoreSteps:
-    steps = build.yard.steps
+    steps = build.build_tree.steps
     unmarked = replace(steps, link=tuple(word for word in steps.link if not word.startswith("-Wl,-z,x86-64")))
-    elsewhere = LinkLocation(run_path=build.yard.chassis.run_path).flags
+    elsewhere = LinkLocation(run_path=build.build_tree.chassis.run_path).flags
     kept = tuple(word for word in unmarked.link if word not in elsewhere)
     return replace(unmarked, link=(*kept, *place.flags, f"-Wl,-z,{mark}"))
 
 
 def test_a_build_without_optimisation_is_refused(build: MergedBuild) -> None:
     bare = replace(build, core=replace(build.core, objects={}))
-    slow = bare.stack("slow", build.yard.source, flags=("-O0",))
-    module = build.yard.chassis.core.relative_to(build.yard.chassis.root)
+    slow = bare.stack("slow", build.build_tree.source, flags=("-O0",))
+    module = build.build_tree.chassis.core.relative_to(build.build_tree.chassis.root)
     flags, _ = prove_binaries(slow.tree, module, (LEVEL,))
     assert flags.status is ProofStatus.FAILED
     assert "begin as at -O0" in flags.summary
@@ -246,5 +246,5 @@ def test_a_build_without_optimisation_is_refused(build: MergedBuild) -> None:
 
 def test_the_kernels_are_fast_enough_to_be_told(build: MergedBuild) -> None:
     assert QUICKLY == ("-O1",)
-    speed = prove_speed(build.stack("fast", build.yard.source), build.reference)
+    speed = prove_speed(build.stack("fast", build.build_tree.source), build.reference)
     assert speed.status is ProofStatus.OK, speed.details

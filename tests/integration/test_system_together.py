@@ -15,30 +15,32 @@ SLEEP = (sys.executable, "-c", "import time; time.sleep(60)")
 
 
 def test_results_come_in_the_order_of_the_works() -> None:
-    def say(word: str, seconds: float, leash: ProcessGroup) -> str:
+    def say(word: str, seconds: float, process_group: ProcessGroup) -> str:
         program = f"import time; time.sleep({seconds}); print({word!r})"
-        return run((sys.executable, "-c", program), leash=leash).stdout.strip()
+        return run((sys.executable, "-c", program), process_group=process_group).stdout.strip()
 
-    assert run_together([lambda leash: say("late", 0.3, leash), lambda leash: say("early", 0, leash)]) == [
+    assert run_together(
+        [lambda process_group: say("late", 0.3, process_group), lambda process_group: say("early", 0, process_group)]
+    ) == [
         "late",
         "early",
     ]
 
 
 def test_a_failure_ends_the_commands_of_the_others_and_is_the_one_that_is_told() -> None:
-    def fail(leash: ProcessGroup) -> None:
-        run((sys.executable, "-c", "raise SystemExit(3)"), leash=leash)
+    def fail(process_group: ProcessGroup) -> None:
+        run((sys.executable, "-c", "raise SystemExit(3)"), process_group=process_group)
 
     started = time.monotonic()
     with pytest.raises(CommandError, match="exit code 3"):
-        run_together([lambda leash: run(SLEEP, leash=leash), fail])
+        run_together([lambda process_group: run(SLEEP, process_group=process_group), fail])
     assert time.monotonic() - started < 30
 
 
 def test_what_is_started_on_a_leash_that_was_pulled_ends_too() -> None:
-    leash = ProcessGroup()
-    leash.pull()
-    assert run(SLEEP, leash=leash, check=False).signal_name == "SIGKILL"
+    process_group = ProcessGroup()
+    process_group.pull()
+    assert run(SLEEP, process_group=process_group, check=False).signal_name == "SIGKILL"
 
 
 def test_an_interruption_ends_all_commands(tmp_path: Path) -> None:
@@ -48,7 +50,7 @@ def test_an_interruption_ends_all_commands(tmp_path: Path) -> None:
         "def work(name):\n"
         "    words = (sys.executable, '-c', f'import os, pathlib, time;'\n"
         "        f'pathlib.Path(r\"{sys.argv[1]}/{name}\").write_text(str(os.getpid())); time.sleep(60)')\n"
-        "    return lambda leash: run(words, leash=leash)\n"
+        "    return lambda process_group: run(words, process_group=process_group)\n"
         "run_together([work('one'), work('two')])\n"
     )
     with subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], stderr=subprocess.DEVNULL) as child:

@@ -79,21 +79,21 @@ class TargetCpu:
     here: bool
 
 
-def loaded_scans(context: CheckContext, seat: TargetCpu) -> tuple[IsaScan, ...]:
+def loaded_scans(context: CheckContext, target_cpu: TargetCpu) -> tuple[IsaScan, ...]:
     """Give the scans of what a CPU's loader would take: of a core with copies only one."""
-    taken = taken_copy(context, seat)
+    taken = taken_copy(context, target_cpu)
     passed = {copy.path for copy in copies(context) if copy != taken}
     return tuple(scan for scan in context.facts.isa if scan.path not in passed)
 
 
-def taken_copy(context: CheckContext, seat: TargetCpu) -> CoreLevel | None:
+def taken_copy(context: CheckContext, target_cpu: TargetCpu) -> CoreLevel | None:
     """Give the copy of the core that a CPU's loader would take; None if there are no copies, or none that is."""
     core, python = context.facts.stack.core, context.facts.interpreter
     if core is None:
         return None
-    if seat.here:
+    if target_cpu.here:
         return next((copy for copy in core.levels if copy.loaded), None)
-    return choose_core_for_cpu(core, seat.cpu, knows_levels=knows_levels(python.libc, python.libc_version))
+    return choose_core_for_cpu(core, target_cpu.cpu, knows_levels=knows_levels(python.libc, python.libc_version))
 
 
 def copies(context: CheckContext) -> tuple[CoreLevel, ...]:
@@ -230,47 +230,51 @@ def check(context: CheckContext) -> Iterator[Finding]:
         yield from _judge_target_cpu(context, TargetCpu(subject=f"the host {host.name}", cpu=host.cpu, here=False))
 
 
-def _judge_target_cpu(context: CheckContext, seat: TargetCpu) -> Iterator[Finding]:
-    verdicts = tuple(judge(scan, seat.cpu) for scan in loaded_scans(context, seat))
+def _judge_target_cpu(context: CheckContext, target_cpu: TargetCpu) -> Iterator[Finding]:
+    verdicts = tuple(judge(scan, target_cpu.cpu) for scan in loaded_scans(context, target_cpu))
     fatal = tuple(verdict for verdict in verdicts if verdict.is_fatal)
     for outcome in (CpuOutcome.REFUSED, CpuOutcome.DIES, CpuOutcome.WRONG):
         alike = tuple(verdict for verdict in fatal if verdict.outcome is outcome)
         if alike:
-            yield _report_fatal(context, seat, outcome, alike)
+            yield _report_fatal(context, target_cpu, outcome, alike)
     if not fatal:
-        yield _report_bearable(context, seat, verdicts)
+        yield _report_bearable(context, target_cpu, verdicts)
 
 
 def _report_fatal(
-    context: CheckContext, seat: TargetCpu, outcome: CpuOutcome, verdicts: tuple[FileVerdict, ...]
+    context: CheckContext, target_cpu: TargetCpu, outcome: CpuOutcome, verdicts: tuple[FileVerdict, ...]
 ) -> Finding:
     lacking = _join_names(feature for verdict in verdicts for feature in verdict.lacking)
     first = verdicts[0].scan
     refused = outcome is CpuOutcome.REFUSED
-    what = _explain_refusal(context, seat, verdicts) if refused else _explain_lack(context, seat, verdicts, lacking)
+    what = (
+        _explain_refusal(context, target_cpu, verdicts)
+        if refused
+        else _explain_lack(context, target_cpu, verdicts, lacking)
+    )
     return _SAY.error(
         f"{what}: {_EFFECTS[outcome]}",
         evidence=listing(tuple(line for verdict in verdicts for line in _list_evidence(verdict.scan))),
-        expected=f"nothing beyond {find_offered_level(seat.cpu) or 'what that CPU has'}",
+        expected=f"nothing beyond {find_offered_level(target_cpu.cpu) or 'what that CPU has'}",
         observed=lacking or str(first.declared),
-        remedy=_make_remedy(context, seat),
+        remedy=_make_remedy(context, target_cpu),
         verify=show_note(first.path) if refused else show_features(first, verdicts[0].lacking),
     )
 
 
-def _explain_refusal(context: CheckContext, seat: TargetCpu, verdicts: tuple[FileVerdict, ...]) -> str:
+def _explain_refusal(context: CheckContext, target_cpu: TargetCpu, verdicts: tuple[FileVerdict, ...]) -> str:
     declared = max((verdict.scan.declared or "" for verdict in verdicts), key=rank)
     verb = "declares" if len(verdicts) == 1 else "declare"
     return (
-        f"{seat.subject} offers {find_offered_level(seat.cpu)}, and {_name_files(context, verdicts)} "
+        f"{target_cpu.subject} offers {find_offered_level(target_cpu.cpu)}, and {_name_files(context, verdicts)} "
         f"{verb} to need {declared}"
     )
 
 
-def _explain_lack(context: CheckContext, seat: TargetCpu, verdicts: tuple[FileVerdict, ...], lacking: str) -> str:
+def _explain_lack(context: CheckContext, target_cpu: TargetCpu, verdicts: tuple[FileVerdict, ...], lacking: str) -> str:
     sure = _SURE[verdicts[0].scan.confidence] if len({each.scan.confidence for each in verdicts}) == 1 else ""
     verb = "requires" if len(verdicts) == 1 else "require"
-    return f"{seat.subject} lacks {lacking}, which {_name_files(context, verdicts)} {sure}{verb}"
+    return f"{target_cpu.subject} lacks {lacking}, which {_name_files(context, verdicts)} {sure}{verb}"
 
 
 def _name_files(context: CheckContext, verdicts: tuple[FileVerdict, ...]) -> str:
@@ -278,16 +282,18 @@ def _name_files(context: CheckContext, verdicts: tuple[FileVerdict, ...]) -> str
     return first if not others else f"{first} and {others[0] if len(others) == 1 else f'{len(others)} others'}"
 
 
-def _report_bearable(context: CheckContext, seat: TargetCpu, verdicts: tuple[FileVerdict, ...]) -> Finding:
+def _report_bearable(context: CheckContext, target_cpu: TargetCpu, verdicts: tuple[FileVerdict, ...]) -> Finding:
     scans = tuple(verdict.scan for verdict in verdicts)
     evidence = listing(tuple(line for scan in scans if scan.requires or scan.problem for line in _list_evidence(scan)))
-    if seat.cpu.architecture != MACHINE:
-        return _SAY.skipped(f"{seat.subject} is {seat.cpu.architecture or 'unknown'}: only x86-64 has levels to judge")
-    if not seat.cpu.flags:
+    if target_cpu.cpu.architecture != MACHINE:
+        return _SAY.skipped(
+            f"{target_cpu.subject} is {target_cpu.cpu.architecture or 'unknown'}: only x86-64 has levels to judge"
+        )
+    if not target_cpu.cpu.flags:
         return _SAY.unknown(
-            f"the features of {seat.subject} could not be told",
+            f"the features of {target_cpu.subject} could not be told",
             evidence=evidence,
-            verify=show_cpu() if seat.here else show_features(scans[0], scans[0].requires),
+            verify=show_cpu() if target_cpu.here else show_features(scans[0], scans[0].requires),
         )
     unread = tuple(scan for scan in scans if scan.problem)
     if unread:
@@ -298,30 +304,30 @@ def _report_bearable(context: CheckContext, seat: TargetCpu, verdicts: tuple[Fil
             verify=show_files(unread[0].path),
         )
     if any(scan.confidence is Confidence.UNVERIFIED for scan in scans):
-        return _report_unverified(context, seat, scans)
-    return _report_success(context, seat, scans)
+        return _report_unverified(context, target_cpu, scans)
+    return _report_success(context, target_cpu, scans)
 
 
-def _report_success(context: CheckContext, seat: TargetCpu, scans: tuple[IsaScan, ...]) -> Finding:
+def _report_success(context: CheckContext, target_cpu: TargetCpu, scans: tuple[IsaScan, ...]) -> Finding:
     required = _join_names(feature for scan in scans for feature in scan.requires)
     level = max((scan.level or "" for scan in scans), key=rank, default="")
     what = f"what the code requires ({required})" if required else "all that the code requires, no more than any x86-64"
-    core, copy = context.facts.stack.core, taken_copy(context, seat)
+    core, copy = context.facts.stack.core, taken_copy(context, target_cpu)
     loads = f", of which it loads {name_core_copy(core, copy)}" if copy is not None and core is not None else ""
     return _SAY.ok(
-        f"{seat.subject} has {what}{loads}",
+        f"{target_cpu.subject} has {what}{loads}",
         evidence=listing(tuple(line for scan in scans for line in _describe_shares(scan)))
         or (f"level: {level or 'none'}",),
         verify=show_features(scans[0], scans[0].requires) if scans and scans[0].requires else "",
     )
 
 
-def _report_unverified(context: CheckContext, seat: TargetCpu, scans: tuple[IsaScan, ...]) -> Finding:
+def _report_unverified(context: CheckContext, target_cpu: TargetCpu, scans: tuple[IsaScan, ...]) -> Finding:
     unread = tuple(scan for scan in scans if scan.confidence is Confidence.UNVERIFIED)
     claims = _join_names(scan.level or "" for scan in unread if scan.level)
     known = f"by its own word it needs {claims}" if claims else "the files say nothing of it"
     return _SAY.hint(
-        f"what the code asks of {seat.subject} is unverified: not decoded, and {known}",
+        f"what the code asks of {target_cpu.subject} is unverified: not decoded, and {known}",
         evidence=listing(tuple(f"{scan.path}: {scan.evidence[-1] if scan.evidence else 'unread'}" for scan in unread)),
         remedy=Remedy(
             text="have the code decoded; that needs an extra beside fastinstall",
@@ -359,20 +365,22 @@ def _find_promised_level(context: CheckContext, copy: CoreLevel) -> str:
     return context.receipt.levels[0] if context.receipt is not None and context.core_is_ours else ""
 
 
-def _make_remedy(context: CheckContext, seat: TargetCpu) -> Remedy:
+def _make_remedy(context: CheckContext, target_cpu: TargetCpu) -> Remedy:
     levels = [
-        level.name for level in context.recipe.levels if 0 < rank(level.name) <= rank(find_offered_level(seat.cpu))
+        level.name
+        for level in context.recipe.levels
+        if 0 < rank(level.name) <= rank(find_offered_level(target_cpu.cpu))
     ]
-    if not levels and not seat.here:
-        return Remedy(text=f"no level suits {seat.subject}: stock Pillow does, in an environment of its own")
+    if not levels and not target_cpu.here:
+        return Remedy(text=f"no level suits {target_cpu.subject}: stock Pillow does, in an environment of its own")
     if not levels:
         return stock(context)
-    if seat.here:
+    if target_cpu.here:
         return setup(context, "set up the stack for this CPU", "--level", "auto")
     least = min(levels, key=rank)
     there = [copy.level for copy in copies(context) if rank(copy.level) > rank(least)]
     wanted = ",".join(dict.fromkeys((least, *(there or _find_best_level(context)))))
-    return setup(context, f"build one wheel for {seat.subject} and this CPU", "--levels", wanted)
+    return setup(context, f"build one wheel for {target_cpu.subject} and this CPU", "--levels", wanted)
 
 
 def _find_best_level(context: CheckContext) -> tuple[str, ...]:
