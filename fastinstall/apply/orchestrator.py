@@ -9,12 +9,13 @@ The result of the swap is judged by doctor's own checks, and the receipt puts th
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastinstall import __version__
 from fastinstall.apply.exclusive import ForeignChangeWatch, hold_environment_lock
-from fastinstall.apply.proven_wheel import build_wheel
+from fastinstall.apply.proven_wheel import build_wheel, fetch_sources
 from fastinstall.conda.history_file import record_revision
 from fastinstall.core import files
 from fastinstall.core.errors import FailedError, RefusedError
@@ -44,7 +45,14 @@ from fastinstall.steps.prove import Prove
 from fastinstall.steps.swap import Swap
 from fastinstall.steps.verify import Verify, refuse_errors
 from fastinstall.wheelbuild.build_inputs import BuildResult
-from fastinstall.wheelbuild.wheel_files import MergeSources, describe_core, origin_of, stack_version, stage_wheel
+from fastinstall.wheelbuild.wheel_files import (
+    MergeSources,
+    compile_meanwhile,
+    describe_core,
+    origin_of,
+    stack_version,
+    stage_wheel,
+)
 
 if TYPE_CHECKING:
     from fastinstall.conda.stage import LinkedPackages
@@ -167,7 +175,7 @@ def execute_plan(plan: Plan, context: ExecutionContext, observers: Observers) ->
         _explain_system_errors(prefix),
         create.hold_place() if create else nullcontext(),
         hold_environment_lock(prefix),
-        create.create(make_stamp().at) if create else nullcontext(),
+        create.create(make_stamp().at, partial(fetch_sources, plan.steps, context)) if create else nullcontext(),
     ):
         interpreter = observe_interpreter(Path(plan.environment.python))
         watch = _watch_environment(plan, interpreter)
@@ -227,16 +235,16 @@ def _stage_wheel(work: _Work, built: BuildResult, transaction: Transaction) -> S
     plan, before, context = work.plan, work.before, work.context
     tree = _lay_out_tree(work, built, transaction)
     stage, python = tree.site_packages, Path(before.interpreter.executable)
-    core = describe_core(stage, before.interpreter, context.recipe.expect.symbols)
-    proof = get_required_step(plan.steps, Prove)
-    runtime = proof.run_operations(stage, built, before, context)
+    proof, version = get_required_step(plan.steps, Prove), stack_version(stage)
+    with compile_meanwhile(stage, before.interpreter) if tree.linked is None else nullcontext():
+        core = describe_core(stage, before.interpreter, context.recipe.expect.symbols)
+        runtime = proof.run_operations(stage, built, before, context)
     if before.runtime is not None:
         allowed = Risk.FEATURE_LOSS in plan.wish.allow
         refuse_lost_features(before.runtime.features, runtime.features, allowed=allowed)
     build = get_required_step(plan.steps, Build)
     ours = MeasuredPil(label=f"{build.distribution} {build.version}", python=python, stage=stage)
     speed = proof.time(ours, built, before, context)
-    version = stack_version(stage)
     guard = find_step(plan.steps, InstallGuard)
     if guard is not None:
         guard.stage(stage, core, version, python)

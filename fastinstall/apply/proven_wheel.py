@@ -51,6 +51,18 @@ def fetch_inputs(steps: Iterable[Step], context: ExecutionContext) -> FetchedInp
     )
 
 
+def fetch_sources(steps: Sequence[Step], context: ExecutionContext) -> None:
+    """Download what the wheel will be made of into the cache, if it has to be made.
+
+    Raises:
+        FastinstallError: something cannot be had.
+    """
+    step = get_required_step(steps, Build)
+    if not step.cached:
+        for artefact in step.list_artefacts():
+            context.index.fetch(artefact, context.cache, context.emit)
+
+
 def build_wheel(steps: Sequence[Step], interpreter: Interpreter, context: ExecutionContext) -> BuildResult:
     """Make the wheel of a plan, proven where its recipe merges.
 

@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, partial
+from importlib import import_module
 from pathlib import Path
 
 from fastinstall.conda.compiler_prefix import TOOLCHAINS
@@ -384,6 +385,9 @@ def _start_index(session: Session, recipe: Recipe, request: Request, python: Pat
     session.emit(Started(stage="index", message=f"looking up {names}"))
     if request.offline:
         return make_index(session, request, defer_pip_settings(session, python))
+    RunningProbe(
+        partial(import_module, "fastinstall.index.client")
+    )  # 0.2 s, while the target's processes are waited for
     return make_index(session, request, RunningProbe(partial(pip_settings, python, session.variables)).result)
 
 

@@ -162,7 +162,7 @@ def judge(comparison: StackComparison, work: Work, results: Results) -> tuple[Ca
         FailedError: PIL cannot be imported on one of them.
     """
     ours, standard = fill_fresh_memory(comparison.ours), fill_fresh_memory(comparison.standard)
-    mine, theirs = results.outcomes(ours, work), results.outcomes(standard, work)
+    mine, theirs = map(await_future, [results.start(stack, work) for stack in (ours, standard)])
     differing = [case for case in work.cases if mine[case] != theirs[case] and not is_death(theirs[case])]
     distances = _measure_distances(
         (ours, standard), replace(work, cases=[c for c in differing if _has_two_pictures(c, mine, theirs)])

@@ -16,6 +16,7 @@ from pathlib import Path
 from fastinstall.core import files
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Emit, Progressed, ignore
+from fastinstall.core.process import RunningProbe
 from fastinstall.core.values import immutable
 from fastinstall.proof.cases import (
     FEW_SIZES,
@@ -248,7 +249,8 @@ def prove_by_running(trial: QuickProof, effort: ProofDepth) -> tuple[ProofCheck,
     total = 2 * len(trial.levels) + 1 + (len(trial.levels) > 1) + (trial.reference is None)
     with Results(trial.kept) as results:
         _start(trial, work, results)
-        for check in _run_checks(trial, work, effort.damage, results):
+        decoders = RunningProbe(lambda: tuple(_check_decoders(trial, effort.damage, results)))
+        for check in _run_checks(trial, work, decoders, results):
             checks.append(check)
             trial.emit(Progressed(stage="prove", done=len(checks), total=total))
     return tuple(checks)
@@ -262,7 +264,9 @@ def _start(trial: QuickProof, work: Work, results: Results) -> None:
         results.start(disturb_memory(stack), work)
 
 
-def _run_checks(trial: QuickProof, work: Work, damage: Damage, results: Results) -> Iterator[ProofCheck]:
+def _run_checks(
+    trial: QuickProof, work: Work, decoders: RunningProbe[tuple[ProofCheck, ...]], results: Results
+) -> Iterator[ProofCheck]:
     yield from _check_matrix(trial, work, results)
     if len(trial.levels) > 1:
         same = f"{len(work.cases)} results are the same to the bit on {_join_labels(trial.levels)}"
@@ -271,7 +275,7 @@ def _run_checks(trial: QuickProof, work: Work, damage: Damage, results: Results)
         passed = f"{len(work.cases)} results do not depend on what was in the memory"
         find = partial(prove_heap, level, trial.reference, work, results)
         yield _time_check(f"heap {level.label}", passed, find)
-    yield from _check_decoders(trial, damage, results)
+    yield from decoders.result()
 
 
 def _check_matrix(trial: QuickProof, work: Work, results: Results) -> Iterator[ProofCheck]:

@@ -13,12 +13,14 @@ import operator
 import zipfile
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from fastinstall.core import files, process
 from fastinstall.core.errors import FailedError, RefusedError, UndeterminedError
 from fastinstall.core.events import Emit, Progressed, Started
+from fastinstall.core.process import RunningProbe
 from fastinstall.core.values import digest, immutable
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.model.artefact import Artefact
@@ -334,13 +336,15 @@ def prove(stage: Path, subject: ProvenStack, python: Path, context: ExecutionCon
 
 def _run_comparison(stage: Path, reference: Artefact | None, python: Path, context: ExecutionContext) -> Runtime:
     with files.temporary_directory("proof", within=context.cache / "tmp") as scratch:
-        ours = scratch / "ours"
-        runtime = observe_runtime(python, stage=stage, pixels=ours, environment=context.variables)
+        ours, theirs = scratch / "ours", scratch / "reference"
+        official = unpack_official_wheel(reference, context) if reference is not None else None
+        observe = partial(observe_runtime, python, environment=context.variables)
+        beside = RunningProbe(partial(observe, stage=official, pixels=theirs)) if official is not None else None
+        runtime = observe(stage=stage, pixels=ours)
+        if beside is not None:
+            beside.result()
         _refuse_failures(runtime)
         if reference is not None:
-            theirs = scratch / "reference"
-            official = unpack_official_wheel(reference, context)
-            observe_runtime(python, stage=official, pixels=theirs, environment=context.variables)
             ran = {operation.name for operation in runtime.operations}
             _refuse_differences(ours, theirs, reference, ran)
     return runtime

@@ -419,7 +419,7 @@ def open_build_tree(request: BuildRequest, level: str, space: Path) -> BuildTree
         work=work,
         steps=record_steps(work, work.chassis, target),
         target=target,
-        source=work.prepared.tree,
+        source=work.ground.source,
         stock=extract_source(request.source, space / "stock", only=_CODE) if _is_upstream(request) else None,
         fork=extract_source(request.kernels, space / "fork", only=_CODE) if request.kernels is not None else None,
         chassis=work.chassis,

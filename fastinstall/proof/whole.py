@@ -119,7 +119,7 @@ def _check_speed(case: WholeProof, build_tree: BuildTree, ours: ProofStack) -> t
 
 def _find_unaccelerated_operations(case: WholeProof, build_tree: BuildTree) -> frozenset[str]:
     """Operations of the catalogue whose kernels were left out."""
-    kernels, report = case.request.recipe.kernels, build_tree.work.prepared.report
+    kernels, report = case.request.recipe.kernels, build_tree.work.report
     if kernels is None or report is None:
         return frozenset()
     left_out = {*case.request.step.without, *(each.what for each in report.not_accelerated)}
@@ -133,7 +133,7 @@ def _list_part_operations(kernels: Kernels, parts: set[str]) -> Iterator[str]:
 
 
 def _check_statically(build_tree: BuildTree) -> ProofCheck:
-    begun, report = time.monotonic(), build_tree.work.prepared.report
+    begun, report = time.monotonic(), build_tree.work.report
     if report is None or build_tree.stock is None:
         return skip_proof_check(STATIC, "nothing is merged")
     problems = check_tree(build_tree.stock, build_tree.source, report.files)

@@ -5,11 +5,13 @@ killed run began.
 """
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path, PurePath
 
 from fastinstall.core import files, process, signals
+from fastinstall.core.concurrency import await_future
 from fastinstall.core.errors import EnvironmentDamagedError, FailedError, RefusedError
 from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable, tagged
@@ -62,11 +64,12 @@ class CreateEnvironment(StepDefaults):
             raise
 
     @contextmanager
-    def create(self, at: str) -> Iterator[None]:
+    def create(self, at: str, meanwhile: Callable[[], None]) -> Iterator[None]:
         """Make the environment, pip included; taken away again if the block fails. The caller holds the lock.
 
         Args:
             at: the time, as the note has it.
+            meanwhile: is called while venv works.
 
         Raises:
             RefusedError: there is something already.
@@ -78,7 +81,7 @@ class CreateEnvironment(StepDefaults):
             with signals.defer_signals():
                 self._note_creation(at)
                 begun = True
-            self._run_venv()
+            self._run_venv(meanwhile)
             yield
         except BaseException:
             if begun:
@@ -109,15 +112,21 @@ class CreateEnvironment(StepDefaults):
             )
         snapshot.note(prefix, at)
 
-    def _run_venv(self) -> None:
-        try:
-            process.run((self.python, "-I", "-m", "venv", self.prefix), timeout=300)
-        except process.CommandError as error:
-            raise FailedError(
-                f"{self.python} could not make a virtual environment in {self.prefix}",
-                hint="on Debian and Ubuntu: apt-get install python3-venv",
-                details=error.details,
-            ) from error
+    def _run_venv(self, meanwhile: Callable[[], None]) -> None:
+        argv, process_group = (self.python, "-I", "-m", "venv", self.prefix), process.ProcessGroup()
+        with ThreadPoolExecutor(max_workers=1) as pool:
+            made = pool.submit(process.run, argv, timeout=300, process_group=process_group)
+            try:
+                meanwhile()
+                await_future(made)
+            except process.CommandError as error:
+                raise FailedError(
+                    f"{self.python} could not make a virtual environment in {self.prefix}",
+                    hint="on Debian and Ubuntu: apt-get install python3-venv",
+                    details=error.details,
+                ) from error
+            finally:
+                process_group.pull()
 
     @signals.defer_signals()
     def _remove_environment(self) -> None:

@@ -23,7 +23,7 @@ from fastinstall.core.errors import DocumentError, FailedError
 from fastinstall.core.events import Emit, Noted, ignore
 from fastinstall.core.messages import quote
 from fastinstall.core.parsing import json_data, toml_data
-from fastinstall.core.process import CommandError, run
+from fastinstall.core.process import CommandError, ProcessGroup, run
 from fastinstall.core.values import immutable
 from fastinstall.index.pip import pip_environment
 from fastinstall.model.artefact import WheelOrder
@@ -122,7 +122,8 @@ def path_flags(*directories: Path) -> tuple[str, ...]:
 _LIFETIME = 30 * 24 * 3600.0
 _SECONDS = 300.0
 _LATEST = "latest.json"
-_DEFAULT = ("setuptools>=40.8.0",)  # PEP 518: where there is no pyproject.toml, or no [build-system]
+_DEFAULT = {"requires": ["setuptools>=40.8.0"]}  # PEP 518: where there is no pyproject.toml, or no [build-system]
+_LEGACY = "setuptools.build_meta:__legacy__"  # PEP 517: where no backend is named
 
 
 @immutable
@@ -137,12 +138,6 @@ class BuildRequirements:
     directory: Path | None
     files: tuple[tuple[str, str], ...]
 
-    @property
-    def words(self) -> tuple[str, ...]:
-        """Words for `pip wheel`, after which it asks no index."""
-        links = ("--find-links", str(self.directory)) if self.directory is not None else ()
-        return ("--no-index", *links)
-
 
 @immutable
 class _Latest:
@@ -152,39 +147,62 @@ class _Latest:
     files: dict[str, str]
 
 
-def fetch_requirements(request: BuildRequest, source: Path) -> BuildRequirements:
+def fetch_requirements(
+    request: BuildRequest, source: Path, process_group: ProcessGroup | None = None
+) -> BuildRequirements:
     """Bring the wheels that a source tree requires for its build, out of our cache where they are fresh.
 
     Args:
         request: the build; its settings of pip say which index is asked.
         source: the unpacked source, with its pyproject.toml.
+        process_group: ends the download with other works; needed in another thread than the main one.
 
     Raises:
         FailedError: they are neither in the cache nor in the wheelhouse, and the index cannot be
             reached, may not be, or has no wheel for this interpreter.
     """
-    required = build_requires(source)
+    required = read_build_system(source).requires
     if not required:
         return BuildRequirements(directory=None, files=())
     place = request.cache / "requirements" / values.digest(_list_key_inputs(request, required))
     latest, age = read_latest_record(_Latest, "requirements", place / _LATEST)
     if latest is None or (age > _LIFETIME and not request.offline):
-        latest = _refresh_requirements(request, required, place, latest)
+        latest = _refresh_requirements(request, required, place, latest, process_group)
     return BuildRequirements(directory=place / latest.directory, files=tuple(sorted(latest.files.items())))
 
 
-def build_requires(source: Path) -> tuple[str, ...]:
-    """What `[build-system]` of a source tree requires (PEP 518).
+@immutable
+class BuildSystem:
+    """What builds a source.
+
+    Attributes:
+        requires: what has to be installed for it (PEP 518).
+        backend: the object that is called (PEP 517).
+        backend_path: directories of the source in which it lies; None if it is installed.
+    """
+
+    requires: tuple[str, ...]
+    backend: str
+    backend_path: tuple[str, ...] | None
+
+
+def read_build_system(source: Path) -> BuildSystem:
+    """What `[build-system]` of a source tree says.
 
     Raises:
         FailedError: pyproject.toml is malformed.
     """
     path = source / "pyproject.toml"
     try:
-        table = toml_data(foreign.read_text(path)).get("build-system", {"requires": _DEFAULT})
-        return tuple(str(each) for each in table["requires"])
+        table = toml_data(foreign.read_text(path)).get("build-system", _DEFAULT)
+        search = table.get("backend-path")
+        return BuildSystem(
+            requires=tuple(str(each) for each in table["requires"]),
+            backend=str(table.get("build-backend", _LEGACY)),
+            backend_path=tuple(str(each) for each in search) if search is not None else None,
+        )
     except FileNotFoundError:
-        return _DEFAULT
+        return BuildSystem(requires=tuple(_DEFAULT["requires"]), backend=_LEGACY, backend_path=None)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise FailedError(f"{path}: build-system.requires cannot be read: {error!r}") from error
 
@@ -206,11 +224,15 @@ def _list_key_inputs(request: BuildRequest, required: tuple[str, ...]) -> dict[s
 
 
 def _refresh_requirements(
-    request: BuildRequest, required: tuple[str, ...], place: Path, latest: _Latest | None
+    request: BuildRequest,
+    required: tuple[str, ...],
+    place: Path,
+    latest: _Latest | None,
+    process_group: ProcessGroup | None,
 ) -> _Latest:
     """Fetch anew; where that fails, what is there serves beyond its time."""
     try:
-        return _fetch_requirements(request, required, place)
+        return _fetch_requirements(request, required, place, process_group)
     except CommandError as error:
         if latest is None:
             raise _explain_missing_requirements(request, required, error) from error
@@ -219,14 +241,16 @@ def _refresh_requirements(
         return latest
 
 
-def _fetch_requirements(request: BuildRequest, required: tuple[str, ...], place: Path) -> _Latest:
+def _fetch_requirements(
+    request: BuildRequest, required: tuple[str, ...], place: Path, process_group: ProcessGroup | None
+) -> _Latest:
     with files.temporary_directory("requirements", within=request.cache / "tmp") as space:
         fresh = space / "wheels"
         fresh.mkdir()
         argv = (*request.pip, "download", "--only-binary", ":all:", "--quiet", "--progress-bar", "off")
         words = (*_make_index_words(request), "--dest", str(fresh), *required)
         environment = {**pip_environment(request.variables), "TMPDIR": str(space)}
-        run((*argv, *words), environment=environment, timeout=_SECONDS)
+        run((*argv, *words), environment=environment, timeout=_SECONDS, process_group=process_group)
         digests = {path.name: files.sha256(path) for path in sorted(fresh.iterdir())}
         latest = _Latest(directory=values.digest(digests)[:16], files=digests)
         files.publish(fresh, place / latest.directory, space / "aside")

@@ -1,6 +1,6 @@
 """Compile a source for each CPU level, all levels in parallel, and audit the build's log. The target is not touched.
 
-Each level is compiled by `pip wheel` in isolation, read line by line, in its own copy of the source: build backends
+Each level is compiled by the source's build backend, read line by line, in its own copy of the source: build backends
 leave objects in it, and would take those of another level for their own. The environment variables of a build are what
 is kept of the user's and what we set.
 
@@ -11,14 +11,11 @@ another 0.07 s of each file. GCC reads the plain header wherever the precompiled
 so this can only make a build quicker.
 """
 
-import os
 import shlex
 import shutil
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -27,17 +24,17 @@ from fastinstall.core import files
 from fastinstall.core.concurrency import run_together
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Emit, Finished, Progressed, Started
-from fastinstall.core.process import ProcessGroup, run
+from fastinstall.core.process import Completed, ProcessGroup, run
 from fastinstall.core.secrets import redact_text, remove_secret_variables
 from fastinstall.core.values import immutable
 from fastinstall.index.pip import pip_environment
 from fastinstall.model.artefact import LevelTarget
 from fastinstall.observe.toolchain import audit_compile_lines, parse_compiled_file, parse_setup_summary
+from fastinstall.wheelbuild.build_backend import BackendCall, BackendFailedError, call_backend
 from fastinstall.wheelbuild.build_failures import explain
 from fastinstall.wheelbuild.build_inputs import (
     FIXED_VARIABLES,
     BuildRequest,
-    BuildRequirements,
     path_flags,
     remove_pip_settings,
 )
@@ -71,8 +68,8 @@ class CompileContext:
         jobs: parallel compile jobs.
         source: the unpacked source, used by no other.
         output: an empty directory for the wheel.
-        temporary: for pip's and the compiler's temporary files.
-        requirements: the build's own, fetched before.
+        temporary: for the backend's and the compiler's temporary files.
+        requirements: the build's own, installed.
         log: the file that receives the whole output.
         process_group: ends the compilation with those of other levels.
         tally: counts compiled files.
@@ -83,7 +80,7 @@ class CompileContext:
     source: Path
     output: Path
     temporary: Path
-    requirements: BuildRequirements
+    requirements: Path
     log: Path
     process_group: ProcessGroup
     tally: "CompileProgress"
@@ -123,13 +120,34 @@ def compile_wheel(
     flags = Flags(target=context.target, jobs=context.jobs, preprocessor=cppflags, linker=link.flags)
     variables = {**remove_pip_settings(build_variables(request, flags)), "TMPDIR": str(context.temporary)}
     watch = _Watch(context.tally)
-    argv = _make_argv(request, context, link)
-    completed = run(argv, environment=variables, check=False, on_line=watch.hear, process_group=context.process_group)
-    output = redact_text(completed.stdout)
-    files.write_text(context.log, output)
-    if completed.exit_code != 0:
-        raise explain(request, completed, context.log)
-    features = parse_setup_summary(completed.stdout)
+    call = BackendCall(
+        source=context.source,
+        requirements=context.requirements,
+        python=str(request.interpreter.executable),
+        settings=link.options,
+        output=context.output,
+    )
+    said: list[str] = []
+
+    def run_backend(argv: Sequence[str], directory: Path, more: Mapping[str, str]) -> Completed:
+        completed = run(
+            tuple(argv),
+            directory=directory,
+            environment={**variables, **more},
+            check=False,
+            on_line=watch.hear,
+            process_group=context.process_group,
+        )
+        said.append(redact_text(completed.stdout))
+        files.write_text(context.log, said[-1])
+        return completed
+
+    try:
+        call_backend(call, variables, run_backend)
+    except BackendFailedError as error:
+        raise explain(request, error.completed, context.log) from None
+    output = "".join(said)
+    features = parse_setup_summary(output)
     _require_flags(context, watch.lines)
     _require_features(request, features, context.log)
     return CompilerOutput(wheel=_find_only_wheel(context), features=features, output=output)
@@ -146,15 +164,6 @@ class _Watch:
         self.lines.append(line)
         if parse_compiled_file(line) is not None:
             self._tally.count()
-
-
-def _make_argv(request: BuildRequest, context: CompileContext, link: Linking) -> tuple[str, ...]:
-    # The long form: pip knows -C only since 23.1, and an old Python is served by its own pip.
-    chosen = tuple(word for name, value in link.options.items() for word in ("--config-settings", f"{name}={value}"))
-    quiet = ("--no-color", "--progress-bar", "off")
-    fresh = ("--no-deps", "--no-cache-dir")  # pip's cache ignores CFLAGS
-    where = ("-w", str(context.output), str(context.source))
-    return (*request.pip, "wheel", "-v", *quiet, *fresh, *context.requirements.words, *chosen, *where)
 
 
 def files_to_compile(source: Path) -> int:
@@ -194,7 +203,7 @@ class BuildContext:
         headers: as found, with all directories that are searched.
         source: the prepared source.
         link: the libraries that are linked.
-        requirements: the build's own, fetched before.
+        requirements: the build's own, installed.
         space: the build's temporary directory.
         log: the file that receives the output of all compiled_levels.
     """
@@ -203,7 +212,7 @@ class BuildContext:
     headers: Headers
     source: Path
     link: Linking
-    requirements: BuildRequirements
+    requirements: Path
     space: Path
     log: Path
 
@@ -255,9 +264,9 @@ def _compile(
     request, space = ground.request, ground.space / target.level
     context = _make_compile_context(ground, target, tally, process_group)
     link = replace(ground.link, flags=(*ground.link.flags, *place.flags))
-    with precompile_prefix_header(request, target, ground.headers, context.source) as prefix:
-        before = (*preprocessor_flags(ground.headers.directories, prefix), *path_flags(space, request.cache))
-        compiled = compile_wheel(request, context, link, before)
+    prefix = precompile_prefix_header(request, target, ground.headers, context.source, process_group)
+    before = (*preprocessor_flags(ground.headers.directories, prefix), *path_flags(space, request.cache))
+    compiled = compile_wheel(request, context, link, before)
     unpack_wheel(compiled.wheel, space / "tree")
     return CompiledLevel(target=target, source=context.source, compiled=compiled, tree=space / "tree")
 
@@ -271,7 +280,7 @@ def _make_compile_context(
     (space / "tmp").mkdir()
     return CompileContext(
         target=target,
-        jobs=-(-ground.request.step.jobs // len(ground.request.step.targets)),
+        jobs=ground.request.step.jobs,  # of each: whatever level takes longest gets the CPUs that the others leave
         source=source,
         output=space / "built",
         temporary=space / "tmp",
@@ -313,45 +322,40 @@ _INTRINSICS = """\
 """
 
 
-@contextmanager
 def precompile_prefix_header(
-    request: BuildRequest, target: LevelTarget, headers: Headers, source: Path
-) -> Iterator[tuple[str, ...]]:
-    """Precompile the prefix header in the background, while pip prepares the build.
+    request: BuildRequest,
+    target: LevelTarget,
+    headers: Headers,
+    source: Path,
+    process_group: ProcessGroup | None = None,
+) -> tuple[str, ...]:
+    """Precompile the prefix header, where the compiler is GCC.
 
     Args:
         request: the build.
         target: the level, with its flags.
         headers: as found.
         source: the unpacked source, where the build runs.
+        process_group: ends it with the compilation of other levels.
 
-    Yields:
-        The flags that use the header, without a path so that none gets into the binary; empty with
-        another compiler than GCC.
+    Returns:
+        The flags that use the header, without a path so that none gets into the binary; empty with another compiler.
     """
     if not headers.gcc:
-        yield ()
-        return
-    files.write_text(source / _NAME, _make_prefix_header(request.interpreter.version))
-    with ThreadPoolExecutor(max_workers=1) as pool:
-        pool.submit(_precompile_header, request, target, headers, source)
-        yield "-include", _NAME
+        return ()
+    header = source / _NAME
+    files.write_text(header, _make_prefix_header(request.interpreter.version))
+    include = include_flags((*headers.directories, Path(request.interpreter.include)))
+    flags = ("-pthread", *target.cflags, "-fPIC", *include)
+    argv = (*request.compiler.command, *flags, "-x", "c-header", str(header), "-o", f"{header}.gch")
+    run(argv, environment=request.variables, check=False, process_group=process_group)
+    return "-include", _NAME
 
 
 def _make_prefix_header(python: str) -> str:
     version = tuple(int(part) for part in python.split(".")[:2])
     first = _PYTHON if version >= _CLEAN else _OLDER_PYTHON
     return f"/* Put before every file by fastinstall. */\n{first}{_INTRINSICS}"
-
-
-def _precompile_header(request: BuildRequest, target: LevelTarget, headers: Headers, source: Path) -> None:
-    """Write it beside its place and rename it, so that no compiler reads half of it."""
-    unfinished = source / f"{_NAME}.unfinished"
-    include = include_flags((*headers.directories, Path(request.interpreter.include)))
-    flags = ("-pthread", *target.cflags, "-fPIC", *include)
-    argv = (*request.compiler.command, *flags, "-x", "c-header", str(source / _NAME), "-o", str(unfinished))
-    if run(argv, environment=request.variables, check=False).exit_code == 0:
-        os.replace(unfinished, source / f"{_NAME}.gch")
 
 
 _STRAY = frozenset(
@@ -406,7 +410,7 @@ class Flags:
 
 
 def build_variables(request: BuildRequest, flags: Flags) -> dict[str, str]:
-    """The environment of `pip wheel`.
+    """The environment variables of a build.
 
     CC and LDSHARED are set so that the interpreter's own linker flags, and with them its absolute
     RUNPATH, stay out; CFLAGS are full, for they may replace the interpreter's (setuptools 75.7).

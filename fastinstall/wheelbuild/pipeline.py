@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
+from fastinstall.cmerge.documents import MergeReport
 from fastinstall.core import files, values
 from fastinstall.core.concurrency import await_future
 from fastinstall.core.events import Noted, ignore
@@ -20,7 +21,8 @@ from fastinstall.model.request import LinkMode
 from fastinstall.wheelbuild import wheel_cache
 from fastinstall.wheelbuild.assemble import CorePlacement, Parts, assemble, plan_core_placements
 from fastinstall.wheelbuild.base_wheel import BaseWheel, open_base_wheel
-from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildResult, fetch_requirements
+from fastinstall.wheelbuild.build_backend import install_requirements
+from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildRequirements, BuildResult, fetch_requirements
 from fastinstall.wheelbuild.compile import BuildContext, compile_levels, remove_stray_variables
 from fastinstall.wheelbuild.linking import (
     Headers,
@@ -31,7 +33,7 @@ from fastinstall.wheelbuild.linking import (
     matching_headers,
     probe_headers,
 )
-from fastinstall.wheelbuild.prepare import PreparedSource, prepare_source
+from fastinstall.wheelbuild.prepare import prepare_source, unpack_source
 from fastinstall.wheelbuild.provenance import list_known_inputs
 from fastinstall.wheelbuild.static_libraries import StaticLibrary, StaticOrder, build_static, static_inputs
 
@@ -60,15 +62,17 @@ class BuildInputs:
     """What is ready once nothing is left to be done but to compile.
 
     Attributes:
-        prepared: the source.
+        report: what the merge did, or None if nothing is merged.
         statics: libraries that are linked into the cores.
+        requirements: what the build backend runs with.
         chassis: the unpacked official wheel, if one carries the cores.
         placements: where each core will lie in it.
         ground: what all levels share.
     """
 
-    prepared: PreparedSource
+    report: MergeReport | None
     statics: tuple[StaticLibrary, ...]
+    requirements: BuildRequirements
     chassis: BaseWheel | None
     placements: tuple[CorePlacement, ...]
     ground: BuildContext
@@ -91,30 +95,36 @@ def prepare_build_inputs(site: BuildSite) -> BuildInputs:
         FailedError: something is missing, or the merged source fails its static checks.
     """
     request, space = site.request, site.space
-    prepared, statics = _prepare_source_and_libraries(site)
-    chassis = _fetch_base_wheel(request, space)
-    return BuildInputs(
-        prepared=prepared,
-        statics=tuple(statics.values()),
-        chassis=chassis,
-        placements=plan_core_placements(request, chassis, site.key) if chassis is not None else (),
-        ground=_make_build_context(site, prepared, chassis, statics),
-    )
-
-
-def _prepare_source_and_libraries(site: BuildSite) -> tuple[PreparedSource, dict[str, StaticLibrary]]:
-    """Both at the same time: a library's `configure` and our merge would each leave a processor idle.
-
-    The merge stays in this thread, so that an interruption ends it at once.
-    """
+    tree = unpack_source(request, space)
+    installed = space / "requirements"
     process_group = ProcessGroup()
-    with ThreadPoolExecutor(max_workers=1) as pool:
-        libraries = pool.submit(_build_static_libraries, site.request, process_group)
+    with ThreadPoolExecutor(max_workers=2) as pool:  # the merge stays in this thread: an interruption ends it at once
+        libraries = pool.submit(_build_static_libraries, request, process_group)
+        requirements = pool.submit(_install_requirements, request, tree, installed, process_group)
         try:
-            return prepare_source(site.request, site.headers, site.space), await_future(libraries)
+            report = prepare_source(request, site.headers, tree, space)
+            chassis = _open_base_wheel(request, space)
+            statics = await_future(libraries)
+            fetched = await_future(requirements)
         except BaseException:
             process_group.pull()
             raise
+    return BuildInputs(
+        report=report,
+        statics=tuple(statics.values()),
+        requirements=fetched,
+        chassis=chassis,
+        placements=plan_core_placements(request, chassis, site.key) if chassis is not None else (),
+        ground=_make_build_context(site, tree, installed, chassis, statics),
+    )
+
+
+def _install_requirements(
+    request: BuildRequest, tree: Path, directory: Path, process_group: ProcessGroup
+) -> BuildRequirements:
+    requirements = fetch_requirements(request, tree, process_group)
+    install_requirements(requirements, request.interpreter, directory)
+    return requirements
 
 
 def _build_static_libraries(request: BuildRequest, process_group: ProcessGroup) -> dict[str, StaticLibrary]:
@@ -144,7 +154,11 @@ def static_orders(request: BuildRequest) -> tuple[StaticOrder, ...]:
 
 
 def _make_build_context(
-    site: BuildSite, prepared: PreparedSource, chassis: BaseWheel | None, statics: Mapping[str, StaticLibrary]
+    site: BuildSite,
+    tree: Path,
+    requirements: Path,
+    chassis: BaseWheel | None,
+    statics: Mapping[str, StaticLibrary],
 ) -> BuildContext:
     request, space = site.request, site.space
     archives = {name: library.archive for name, library in statics.items()}
@@ -156,15 +170,15 @@ def _make_build_context(
     return BuildContext(
         request=request,
         headers=replace(site.headers, directories=directories),
-        source=prepared.tree,
+        source=tree,
         link=linking(request, chassis, archives, space / "link"),
-        requirements=fetch_requirements(request, prepared.tree),
+        requirements=requirements,
         space=space,
         log=site.log,
     )
 
 
-def _fetch_base_wheel(request: BuildRequest, space: Path) -> BaseWheel | None:
+def _open_base_wheel(request: BuildRequest, space: Path) -> BaseWheel | None:
     if request.chassis is None:
         return None
     suffix = request.interpreter.extension_suffix
@@ -257,9 +271,9 @@ def _build(site: BuildSite) -> tuple[Path, dict[str, str | None]]:
     parts = Parts(
         request=site.request,
         headers=site.headers,
-        report=work.prepared.report,
+        report=work.report,
         statics=work.statics,
-        requirements=work.ground.requirements,
+        requirements=work.requirements,
         chassis=work.chassis,
         placements=work.placements,
         compiled_levels=compiled_levels,

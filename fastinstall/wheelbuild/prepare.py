@@ -217,37 +217,36 @@ _NOT_COMPILED = ("Tests", "docs")  # of Pillow's sdist they are 19 parts of 20
 _CODE = ("src",)
 
 
-@immutable
-class PreparedSource:
-    """A source that can be compiled.
+def unpack_source(request: BuildRequest, space: Path) -> Path:
+    """The top directory of the unpacked source, without what is not compiled.
 
-    Attributes:
-        tree: its top directory.
-        report: what the merge did, or None if nothing is merged.
+    Raises:
+        FailedError: it cannot be unpacked.
     """
-
-    tree: Path
-    report: MergeReport | None
+    return extract_source(request.source, space / "source", but=_NOT_COMPILED)
 
 
-def prepare_source(request: BuildRequest, headers: Headers, space: Path) -> PreparedSource:
-    """Unpack, merge and tune.
+def prepare_source(request: BuildRequest, headers: Headers, tree: Path, space: Path) -> MergeReport | None:
+    """Merge and tune an unpacked source.
 
     Args:
         request: the build.
         headers: as found; tuning is GCC's.
-        space: an empty directory.
+        tree: top directory of the source.
+        space: a temporary directory.
+
+    Returns:
+        What the merge did, or None if nothing is merged.
 
     Raises:
         FailedError: an sdist cannot be unpacked, or the merged source fails its static checks.
     """
-    tree = extract_source(request.source, space / "source", but=_NOT_COMPILED)
     report = None
     if request.recipe.kernels is not None and request.kernels is not None and request.base is not None:
         report = _merge_kernels(request, request.recipe.kernels, tree, space)
     if headers.gcc:
         _tune(request, request.recipe.tuning, tree)
-    return PreparedSource(tree=tree, report=report)
+    return report
 
 
 def _merge_kernels(request: BuildRequest, kernels: Kernels, tree: Path, space: Path) -> MergeReport:

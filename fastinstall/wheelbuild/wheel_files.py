@@ -15,6 +15,8 @@ import os
 import re
 import stat
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -24,6 +26,7 @@ from fastinstall.core.archives import unpack_zip
 from fastinstall.core.errors import FailedError
 from fastinstall.core.messages import quote
 from fastinstall.core.parsing import json_data
+from fastinstall.core.process import RunningProbe
 from fastinstall.core.values import immutable
 from fastinstall.elf.description import ImagingCore
 from fastinstall.elf.imaging_core import read_core
@@ -227,12 +230,12 @@ _WORTH_A_POOL, _MOST_WORKERS = 3, 8
 
 
 def stage_wheel(wheel: Path, stage: Path, interpreter: Interpreter) -> str:
-    """Install a wheel into `stage` instead of site-packages.
+    """Install a wheel into `stage` instead of site-packages; its bytecode is for `compile_meanwhile`.
 
     Args:
         wheel: the file.
         stage: an empty directory on the target's filesystem.
-        interpreter: whose bytecode is compiled.
+        interpreter: the target's.
 
     Returns:
         The name of its `.dist-info` directory.
@@ -259,12 +262,21 @@ def stage_wheel(wheel: Path, stage: Path, interpreter: Interpreter) -> str:
         raise FailedError(
             f"{wheel}: not a whole wheel: {error}", hint="remove it and run the same command again"
         ) from error
-    compile_bytecode(stage, interpreter)
     return metadata
 
 
-def compile_bytecode(stage: Path, interpreter: Interpreter) -> None:
-    """Write bytecode as the target's interpreter would, with the paths that it will have there."""
+@contextmanager
+def compile_meanwhile(stage: Path, interpreter: Interpreter) -> Iterator[None]:
+    """Write bytecode as the target's interpreter would, while the block works; it is there behind the block."""
+    compiling = RunningProbe(partial(_compile_bytecode, stage, interpreter))
+    try:
+        yield
+    finally:
+        compiling.result()
+
+
+def _compile_bytecode(stage: Path, interpreter: Interpreter) -> None:
+    """With the paths that it will have there."""
     compiler = (interpreter.executable, "-I", "-S", "-m", "compileall", "-q", "-j", str(_choose_worker_count()))
     minor = tuple(int(part) for part in interpreter.version.split(".")[:2])
     paths = (

@@ -2,9 +2,9 @@
 
 import hashlib
 import os
-import subprocess
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,9 @@ from tiny_pillow import tiny_request, tiny_sdist
 
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Event, Noted
-from fastinstall.index.pip import pip_environment
-from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildRequirements, fetch_requirements, remove_pip_settings
+from fastinstall.core.process import Completed, run
+from fastinstall.wheelbuild.build_backend import BackendCall, BackendFailedError, call_backend, install_requirements
+from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildRequirements, fetch_requirements
 from fastinstall.wheelbuild.wheel_files import pack_wheel
 
 PYPROJECT = '[build-system]\nrequires = ["tiny-tool>=1"]\nbuild-backend = "backend"\nbackend-path = ["."]\n'
@@ -76,13 +77,58 @@ def test_they_come_from_the_wheelhouse_by_hash(tmp_path: Path, source: Path) -> 
     assert [path.name for path in found.directory.iterdir()] == [wheel.name]
 
 
-def test_a_build_with_them_asks_no_index_and_heeds_no_settings(tmp_path: Path, source: Path) -> None:
+def call_on(source: Path, tmp_path: Path, request: BuildRequest) -> list[Completed]:
+    """Have the backend make a wheel of the source; what its processes said."""
+    call = BackendCall(
+        source=source,
+        requirements=tmp_path / "installed",
+        python=sys.executable,
+        settings={},
+        output=tmp_path / "built",
+    )
+    install_requirements(fetch_requirements(request, source), request.interpreter, call.requirements)
+    ended = []
+
+    def start(argv: Sequence[str], directory: Path, variables: Mapping[str, str]) -> Completed:
+        environment = {"PATH": os.defpath, **variables}
+        ended.append(run(tuple(argv), directory=directory, environment=environment, check=False))
+        return ended[-1]
+
+    call_backend(call, {"PATH": os.defpath}, start)
+    return ended
+
+
+def test_a_backend_works_with_them_and_sees_nothing_that_is_installed(tmp_path: Path, source: Path) -> None:
+    (source / "backend.py").write_text(
+        f"import importlib.util\nassert importlib.util.find_spec('pytest') is None\n{BACKEND}"
+    )
+    request = request_for(tmp_path, wheelhouse=tool_wheel(tmp_path, "1.0").parent)
+    call_on(source, tmp_path, request)
+    assert [path.name for path in (tmp_path / "built").iterdir()] == ["product-1-py3-none-any.whl"]
+
+
+def test_a_backend_that_is_not_there_is_named(tmp_path: Path, source: Path) -> None:
+    (source / "pyproject.toml").write_text(PYPROJECT.replace('"backend"', '"nowhere"'))
+    request = request_for(tmp_path, wheelhouse=tool_wheel(tmp_path, "1.0").parent)
+    with pytest.raises(FailedError, match="its build backend nowhere cannot be used"):
+        call_on(source, tmp_path, request)
+
+
+def test_a_backend_that_fails_tells_what_it_said(tmp_path: Path, source: Path) -> None:
+    (source / "backend.py").write_text("def build_wheel(*words):\n    raise SystemError('no fuel')\n")
+    request = request_for(tmp_path, wheelhouse=tool_wheel(tmp_path, "1.0").parent)
+    with pytest.raises(BackendFailedError) as caught:
+        call_on(source, tmp_path, request)
+    assert "no fuel" in caught.value.completed.stderr
+
+
+def test_a_damaged_requirement_is_named(tmp_path: Path, source: Path) -> None:
     request = request_for(tmp_path, wheelhouse=tool_wheel(tmp_path, "1.0").parent)
     found = fetch_requirements(request, source)
-    variables = pip_environment(remove_pip_settings({**os.environ, "PIP_INDEX_URL": "http://127.0.0.1:9/simple"}))
-    argv = (*request.pip, "wheel", "-q", "--no-deps", *found.words, "-w", str(tmp_path / "built"), str(source))
-    subprocess.run(argv, check=True, env=variables)
-    assert [path.name for path in (tmp_path / "built").iterdir()] == ["product-1-py3-none-any.whl"]
+    assert found.directory is not None
+    (found.directory / found.files[0][0]).write_bytes(b"no wheel")
+    with pytest.raises(FailedError, match=r"tiny_tool-1\.0-py3-none-any\.whl: not a whole wheel"):
+        install_requirements(found, request.interpreter, tmp_path / "installed")
 
 
 def test_within_their_lifetime_nothing_is_asked_again(tmp_path: Path, source: Path) -> None:

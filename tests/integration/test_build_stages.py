@@ -219,8 +219,7 @@ def test_the_precompiled_header_is_used_and_changes_no_byte(tmp_path: Path) -> N
     ]
     plain = [*common, "-c", "src/Resample.c", "-o", "plain.o"]
     subprocess.run(plain, cwd=source, check=True)
-    with precompile_prefix_header(request, request.step.targets[0], probe_headers(request), source) as flags:
-        pass  # leaving the block waits for it
+    flags = precompile_prefix_header(request, request.step.targets[0], probe_headers(request), source)
     quick = [*common, *flags, "-H", "-c", "src/Resample.c", "-o", "quick.o"]
     used = subprocess.run(quick, cwd=source, check=True, capture_output=True, text=True).stderr
     assert "! ./fastinstall_prefix.h.gch" in used

@@ -68,7 +68,7 @@ def test_the_fork_s_files_put_over_upstream_s_are_refused(build: MergedBuild) ->
     assert build_tree.stock is not None
     blind = build.scratch / "blind" / build_tree.stock.name
     shutil.copytree(build_tree.stock, blind)
-    report = build_tree.work.prepared.report
+    report = build_tree.work.report
     assert report is not None
     for file in (*report.files, *report.new_files):
         if (build_tree.fork / file).is_file():
@@ -184,7 +184,7 @@ def test_a_loop_that_runs_too_far_is_refused_by_the_sanitizers(build: MergedBuil
 
 @pytest.mark.parametrize("lost", ["MUTEX_LOCK", "MUTEX_UNLOCK"])
 def test_a_dropped_lock_is_refused(lost: str, build: MergedBuild) -> None:
-    report, stock = build.build_tree.work.prepared.report, build.build_tree.stock
+    report, stock = build.build_tree.work.report, build.build_tree.stock
     assert report is not None
     assert stock is not None
     source = build.changed(f"without-{lost}", FILTER, rf"\b{lost}\s*\([^;]*;", ";")

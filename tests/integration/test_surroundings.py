@@ -206,7 +206,7 @@ def test_a_module_named_venv_in_the_working_directory_does_not_make_environments
     python.chmod(0o755)
     monkeypatch.chdir(everybodys)
     step = CreateEnvironment(prefix=tmp_path / "env", python=python, reason="a test")
-    with step.hold_place(), step.create("2026-11-23T00:00:00Z"):
+    with step.hold_place(), step.create("2026-11-23T00:00:00Z", lambda: None):
         assert (tmp_path / "env/pyvenv.cfg").is_file()
     assert not (everybodys / "it-ran").exists()
 

@@ -10,12 +10,12 @@ import pytest
 from build_values import build_recipe, build_request, build_step
 
 from fastinstall import cmerge
-from fastinstall.cmerge.documents import KeptItems, Kernels, Part
+from fastinstall.cmerge.documents import KeptItems, Kernels, MergeReport, Part
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Event, Noted, Started
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 from fastinstall.wheelbuild.linking import Headers
-from fastinstall.wheelbuild.prepare import MergeOrder, PreparedSource, place_of, prepare_source
+from fastinstall.wheelbuild.prepare import MergeOrder, place_of, prepare_source, unpack_source
 
 SIZE = '#include "all.h"\n/* \udce9 */\nint size(int n) {\n    a(n);\n    return n;\n}\n'
 FAST = SIZE.replace("a(n)", "simd(n)").replace('"all.h"\n', '"all.h"\n#include "simd.c"\n')
@@ -53,8 +53,10 @@ def request_of(directory: Path, events: list[Event], **changes: object) -> Build
     return replace(request, emit=events.append)
 
 
-def prepared(request: BuildRequest, space: Path) -> PreparedSource:
-    return prepare_source(request, Headers(digest="", versions={}, directories=(), jpeg_abi="", gcc=False), space)
+def prepared(request: BuildRequest, space: Path) -> tuple[Path, MergeReport | None]:
+    tree = unpack_source(request, space)
+    headers = Headers(digest="", versions={}, directories=(), jpeg_abi="", gcc=False)
+    return tree, prepare_source(request, headers, tree, space)
 
 
 def contents(tree: Path) -> dict[str, bytes]:
@@ -68,14 +70,14 @@ def merged_times(events: list[Event]) -> int:
 def test_what_was_merged_before_is_put_in_place_to_the_byte_and_not_merged_again(tmp_path: Path) -> None:
     events: list[Event] = []
     request = request_of(tmp_path, events)
-    first, second = (prepared(request, tmp_path / name) for name in ("one", "two"))
+    (first, made), (second, recalled) = (prepared(request, tmp_path / name) for name in ("one", "two"))
     assert merged_times(events) == 1
-    assert contents(first.tree) == contents(second.tree)
-    assert b"simd(n)" in contents(second.tree)["src/size.c"]
-    assert b"\xe9" in contents(second.tree)["src/size.c"]
-    assert first.report == second.report
-    assert second.report is not None
-    assert second.report.new_files == ("src/simd.c",)
+    assert contents(first) == contents(second)
+    assert b"simd(n)" in contents(second)["src/size.c"]
+    assert b"\xe9" in contents(second)["src/size.c"]
+    assert made == recalled
+    assert recalled is not None
+    assert recalled.new_files == ("src/simd.c",)
     assert list((request.cache / "tmp").iterdir()) == []
 
 
@@ -93,11 +95,11 @@ def test_what_was_left_out_is_said_again(tmp_path: Path) -> None:
 def test_a_damaged_merge_is_told_and_made_again(tmp_path: Path, what: str, damage: Callable[[Path], object]) -> None:
     events: list[Event] = []
     request = request_of(tmp_path, events)
-    whole = contents(prepared(request, tmp_path / "one").tree)
+    whole = contents(prepared(request, tmp_path / "one")[0])
     (place,) = (request.cache / "merges").iterdir()
     damage(place / what)
     for name in ("two", "three"):
-        assert contents(prepared(request, tmp_path / name).tree) == whole
+        assert contents(prepared(request, tmp_path / name)[0]) == whole
     assert merged_times(events) == 2
     said = [event.message for event in events if isinstance(event, Noted) and event.warning]
     assert said == [f"{place}: the cached merge is damaged; it is made again"]

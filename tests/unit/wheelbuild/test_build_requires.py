@@ -9,40 +9,35 @@ from build_values import build_request
 from fastinstall.core.errors import FailedError
 from fastinstall.wheelbuild.build_inputs import (
     BuildRequirements,
-    build_requires,
     fetch_requirements,
+    read_build_system,
     remove_pip_settings,
 )
 
 
 def test_the_requirements_are_those_of_the_build_system(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text('[build-system]\nrequires = ["pybind11", "setuptools>=77"]\n')
-    assert build_requires(tmp_path) == ("pybind11", "setuptools>=77")
+    assert read_build_system(tmp_path).requires == ("pybind11", "setuptools>=77")
 
 
 @pytest.mark.parametrize("text", [None, "[project]\nname = 'a'\n"])
 def test_without_a_build_system_it_is_setuptools(tmp_path: Path, text: str | None) -> None:
     if text is not None:
         (tmp_path / "pyproject.toml").write_text(text)
-    assert build_requires(tmp_path) == ("setuptools>=40.8.0",)
+    assert read_build_system(tmp_path).requires == ("setuptools>=40.8.0",)
 
 
 @pytest.mark.parametrize("text", ["[build-system", "[build-system]\n", "build-system = 1\n"])
 def test_a_malformed_build_system_is_an_error_that_names_the_file(tmp_path: Path, text: str) -> None:
     (tmp_path / "pyproject.toml").write_text(text)
     with pytest.raises(FailedError, match=r"pyproject\.toml"):
-        build_requires(tmp_path)
+        read_build_system(tmp_path)
 
 
 def test_a_build_that_requires_nothing_starts_no_pip(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text('[build-system]\nrequires = []\nbuild-backend = "b"\n')
     found = fetch_requirements(build_request(tmp_path), tmp_path)
-    assert (found, found.words) == (BuildRequirements(directory=None, files=()), ("--no-index",))
-
-
-def test_the_words_name_the_directory_and_no_index(tmp_path: Path) -> None:
-    found = BuildRequirements(directory=tmp_path, files=())
-    assert found.words == ("--no-index", "--find-links", str(tmp_path))
+    assert found == BuildRequirements(directory=None, files=())
 
 
 def test_pip_settings_of_the_user_stay_out() -> None:
