@@ -1,245 +1,334 @@
-"""The verdict on a GPU, its driver and the frameworks that would use it.
+"""The verdict on a GPU, its driver, and what in the environment would use it.
 
-- Whether a process can reach the GPU at all: driver, library and device files.
-- Whether torch and torchvision are of one build, and only one torch is there.
+First whether a process gets the GPU at all: kernel module, library and device files of the driver. Then whether each
+build for CUDA runs on this driver and has code for this GPU.
+
+Drivers: verified on 2026-11-22 against copies of NVIDIA's release notes for CUDA 13.2 Update 2 (table 3) and of "Minor
+Version Compatibility" (the branches 450, 525 and 580). Not verified, for want of a copy: that the branches begin at
+exactly 525.60.13 and 580.65.06, which are the first drivers of CUDA 12.0 and 13.0 in table 3.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import PurePath
 
-from fastinstall.doctor.check_context import CheckContext, FindingFactory
-from fastinstall.doctor.cuda_builds import (
-    describe_cuda_build,
-    describe_data_age,
-    describe_gpu,
-    fitting_pair,
-    has_wheels,
-    judge_builds,
-    judge_wheels,
-    name_cuda_build,
-    show_driver,
-    show_nodes,
-    uses_cuda,
-    wheels,
-)
-from fastinstall.doctor.cuda_compatibility import find_required_driver, major, minor, torchvision_for
-from fastinstall.doctor.remedies import show_owner, show_text
-from fastinstall.model.facts import Facts
+from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
+from fastinstall.doctor.remedies import show_files, show_text
 from fastinstall.model.finding import Finding, Remedy, Status
-from fastinstall.model.machine import FrameworkBuild, Gpu, Nvml
+from fastinstall.model.machine import FrameworkBuild, Gpu, GpuDevice, Nvml
 
+_DATED = "NVIDIA's tables as of 2026-11-22 [https://docs.nvidia.com/deploy/cuda-compatibility/]"
+_TORCH_BUILDS = "https://pytorch.org/get-started/previous-versions/"
 
-def judge_gpu(say: FindingFactory, context: CheckContext, gpu: Gpu) -> Iterator[Finding]:
-    """Whether a GPU is reached, whether builds fit it, whether they fit each other; one sentence where all does."""
-    wanted = any(uses_cuda(context, build) for build in gpu.frameworks) or has_wheels(context)
-    reach = tuple(judge_driver(say, gpu, wanted=wanted))
-    fitting = () if _is_grave(reach) else (*judge_builds(say, context, gpu), *judge_wheels(say, context, gpu))
-    yield from (*reach, *fitting, *judge_pairs(say, context, gpu)) or (_report_success(say, gpu),)
+_MINIMUM_DRIVERS = {11: "450.80.02", 12: "525.60.13", 13: "580.65.06"}
+"""The least Linux driver for any minor version of a CUDA major version ("minor version compatibility").
 
+Source: CUDA Toolkit release notes, table 2, and CUDA Compatibility, "Minor Version Compatibility".
+"""
 
-def _is_grave(findings: tuple[Finding, ...]) -> bool:
-    """Whether no program gets a GPU, so that builds are not to be judged by it."""
-    return any(finding.status is Status.ERROR for finding in findings)
+_OTHER_DRIVERS = {"11.0": "450.36.06", "10.2": "440.33", "10.1": "418.39", "10.0": "410.48", "9.2": "396.26"}
+"""The least driver of versions that have one of their own. Source: CUDA Toolkit release notes, table 3."""
 
+_LEAST_CAPABILITIES = {11: (3, 5), 12: (5, 0), 13: (7, 5)}
+"""The least compute capability that a CUDA major version compiles for.
 
-def _report_success(say: FindingFactory, gpu: Gpu) -> Finding:
-    sources = (build.source for build in gpu.frameworks)
-    builds = ", ".join(describe_cuda_build(build) for build in gpu.frameworks if build.name != "torchvision")
-    if not _is_gpu_reachable(gpu):
-        none = "no GPU of NVIDIA's is handed to programs here" if gpu.present else "no GPU of NVIDIA's"
-        return say.ok(f"{none}; in place: {builds or 'none that needs one'}", verify=show_driver(*sources))
-    where = f"driver {gpu.driver}" if gpu.driver else "the GPU"
-    message = f"{builds} and {where} fit" if builds else f"{where} is there, and nothing here was built for it"
-    return say.ok(
-        message, evidence=(*describe_gpu(gpu), *_describe_driver_need(gpu), *wheels(gpu)), verify=show_driver(*sources)
-    )
+13 has dropped Maxwell, Pascal and Volta (5.0 to 7.2). Source: CUDA Toolkit release notes, "Deprecated or Dropped
+Features", and for 11 and 12 cuFFT's "Deprecated Functionality".
+"""
 
+_FIRST_VERSIONS = {9: (11, 8), 10: (12, 8), 12: (12, 8)}
+"""The first CUDA version that compiles for GPUs of a major compute capability. Source: CUDA Toolkit release notes."""
 
-def _is_gpu_reachable(gpu: Gpu) -> bool:
-    """Whether programs here are given a GPU; a container sees its host's in /proc, given or not."""
-    return gpu.nodes or gpu.tegra or (bool(gpu.devices) and not gpu.container)
+_WHEELS = re.compile(r"nvidia-(?:dali-cuda(?P<dali>\d\d)0|nvimgcodec-cu(?P<codec>\d\d))")
+"""DALI and nvImageCodec, whose names tell the major version of their CUDA."""
 
+_LIBRARIES = ("nvidia-cuda-runtime", "nvidia-cublas", "nvidia-cudnn")
+"""Distributions with CUDA's libraries, by the start of their names: without any, tensorflow's wheel runs on the CPU."""
 
-def _describe_driver_need(gpu: Gpu) -> Iterator[str]:
-    """The driver that the first build for CUDA needs, which the one in place is not before."""
-    for build in gpu.frameworks:
-        if build.cuda is not None and (least := find_required_driver(build.cuda)) and not gpu.tegra:
-            yield f"CUDA {build.cuda} needs a driver >= {least}; {describe_data_age()}"
-            return
-
-
+_VERSION = PurePath("/proc/driver/nvidia/version")
+_NODES = (PurePath("/dev/nvidiactl"), PurePath("/dev/nvidia0"))
 _TOOLKIT = "start the container with `--gpus all`, on a host that has nvidia-container-toolkit"
 
 
-def judge_driver(say: FindingFactory, gpu: Gpu, *, wanted: bool) -> Iterator[Finding]:
-    """The gravest of what keeps a process from the GPU; a hint where nothing in the environment would use it.
+def judge_gpu(say: FindingFactory, context: CheckContext, gpu: Gpu) -> Iterator[Finding]:
+    """Whether a GPU is reached, and whether builds fit it; one sentence where all is well."""
+    wanted = any(_uses_cuda(context, build) for build in gpu.frameworks) or any(_list_wheels(context))
+    found = next(_judge_driver(say, gpu, wanted=wanted), None)
+    if found is not None:
+        yield found if wanted else replace(found, status=Status.HINT)
+        if found.status is Status.ERROR and wanted:
+            return  # no program gets a GPU, so builds are not judged by it
+    builds = (*_judge_builds(say, context, gpu), *_judge_wheels(say, context, gpu))
+    yield from builds
+    if found is None and not builds:
+        yield _report_success(say, gpu)
 
-    Args:
-        say: the check's voice.
-        gpu: what was observed.
-        wanted: whether something in the environment was built for CUDA.
+
+def find_required_driver(cuda: str) -> str:
+    """The oldest Linux driver for a CUDA version ("12.6"); empty if the data lacks it."""
+    exact = ".".join(map(str, numbers(cuda)[:2]))
+    return _OTHER_DRIVERS.get(exact, "") or _MINIMUM_DRIVERS.get(_major(cuda), "")
+
+
+def serves(gpu: Gpu, cuda: str) -> bool | None:
+    """Tell whether the driver is new enough for a CUDA version, or return None if unknown.
+
+    NVML's word on the highest CUDA version counts first. Under WSL the driver is Windows's, whose numbers are others
+    within the same branch. A Tegra's numbers mean something else altogether. A package for forward compatibility
+    stands in for a later driver.
     """
-    found = (
-        *_report_mismatch(say, gpu),
-        *_report_missing_library(say, gpu),
-        *_report_silent_driver(say, gpu),
-        *_report_hidden_gpu(say, gpu, wanted=wanted),
+    if gpu.tegra or not cuda:
+        return None
+    wanted, offered = numbers(cuda), numbers(gpu.driver_cuda)
+    if offered >= wanted or (offered[:1] == wanted[:1] and wanted[0] >= min(_MINIMUM_DRIVERS)):
+        return True
+    required, driver = numbers(find_required_driver(cuda)), max(numbers(gpu.driver), numbers(gpu.compat))
+    if not driver or not required:
+        return None
+    return driver[0] >= required[0] if gpu.wsl else driver >= required
+
+
+def lacks_code(build: FrameworkBuild, device: GpuDevice) -> bool:
+    """Whether a build has no code for a GPU: its CUDA has dropped it or came before it, or its own list says so.
+
+    Machine code runs on GPUs of the same major version and an equal or later minor one, PTX on all later ones.
+    Source: CUDA C++ Programming Guide, "Binary Compatibility" and "PTX Compatibility".
+    """
+    own, cuda = numbers(device.capability), numbers(build.cuda or "")
+    if not own or not cuda:
+        return False
+    if build.architectures:
+        return not any(
+            numbers(each) <= own and (numbers(each)[:1] == own[:1] or each.endswith("+PTX"))
+            for each in build.architectures
+        )
+    first = _FIRST_VERSIONS.get(own[0], ()) if build.name == "torch" and len(cuda) > 1 else ()
+    return own < _LEAST_CAPABILITIES.get(cuda[0], ()) or cuda[:2] < first
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """A version's leading numbers, to compare by: (550, 54, 15) of "550.54.15", (2, 9, 1) of "2.9.1+cu126"."""
+    found = re.match(r"\d+(?:\.\d+)*", version)
+    return tuple(map(int, found[0].split("."))) if found else ()
+
+
+def _major(version: str) -> int:
+    return (*numbers(version), 0)[0]
+
+
+def _report_success(say: FindingFactory, gpu: Gpu) -> Finding:
+    verify = _show_driver(*(build.source for build in gpu.frameworks))
+    judged = [build for build in gpu.frameworks if build.name != "torchvision"]
+    builds = ", ".join(
+        f"{_name_build(build)} for {_name_kind(build)}" if build.known else _name_build(build) for build in judged
     )
-    yield from found[:1] if wanted else (replace(finding, status=Status.HINT) for finding in found[:1])
+    reachable = gpu.nodes or gpu.tegra or (gpu.devices and not gpu.container)  # /proc of a container is its host's
+    if not reachable:
+        none = "no GPU of NVIDIA's is handed to programs here" if gpu.present else "no GPU of NVIDIA's"
+        return say.ok(f"{none}; in place: {builds or 'none that needs one'}", verify=verify)
+    where = f"driver {gpu.driver}" if gpu.driver else "the GPU"
+    message = f"{builds} and {where} fit" if builds else f"{where} is there, and nothing here was built for it"
+    needed = [(build.cuda, find_required_driver(build.cuda)) for build in judged if build.cuda and not gpu.tegra]
+    needs = [f"CUDA {cuda} needs a driver >= {driver}; {_DATED}" for cuda, driver in needed[:1] if driver]
+    return say.ok(message, evidence=(*_describe_gpu(gpu), *needs), verify=verify)
 
 
-def _report_mismatch(say: FindingFactory, gpu: Gpu) -> Iterator[Finding]:
+def _judge_driver(say: FindingFactory, gpu: Gpu, *, wanted: bool) -> Iterator[Finding]:
+    """What keeps a process from the GPU, the gravest first."""
+    seen, driver, nodes = _describe_gpu(gpu), _show_driver(), show_files(*_NODES)
     if gpu.mismatch:
         versions = f": {gpu.driver} and {gpu.library}" if gpu.driver and gpu.library else ""
+        again = "restart the machine, or load the module anew: the driver was updated since it was started"
         yield say.error(
             f"the driver's kernel module and its library are of different versions{versions}, so no program gets a GPU",
-            evidence=describe_gpu(gpu),
+            evidence=seen,
             expected=gpu.library or "one version",
             observed=gpu.driver,
-            remedy=_make_mismatch_remedy(gpu),
-            verify=show_driver(),
+            remedy=Remedy(text="restart the container: the host's driver was updated" if gpu.container else again),
+            verify=driver,
         )
-
-
-def _make_mismatch_remedy(gpu: Gpu) -> Remedy:
-    if gpu.container:
-        return Remedy(text="restart the container after the host's driver was updated; the image brings no driver")
-    return Remedy(text="the driver was updated since the machine was started: restart it, or load the module anew")
-
-
-def _report_missing_library(say: FindingFactory, gpu: Gpu) -> Iterator[Finding]:
-    if not gpu.nodes or gpu.libcuda is not None:
-        return
-    where = "this container has a GPU's device files" if gpu.container else "a GPU's device files are here"
-    yield say.error(
-        f"{where}, but not libcuda.so.1, the driver's library, so no program gets the GPU",
-        evidence=describe_gpu(gpu),
-        expected="libcuda.so.1 of the driver in place",
-        observed="none where the loader looks",
-        remedy=_make_library_remedy(gpu),
-        verify=show_nodes(),
-    )
-
-
-def _make_library_remedy(gpu: Gpu) -> Remedy:
-    if gpu.container:
-        return Remedy(text=f"{_TOOLKIT}, and NVIDIA_DRIVER_CAPABILITIES=compute,utility; --device alone is not enough")
-    version = f" {gpu.driver}" if gpu.driver else ""
-    return Remedy(text=f"install the driver's libraries{version} (Debian: libcuda1; Ubuntu: libnvidia-compute)")
-
-
-def _report_silent_driver(say: FindingFactory, gpu: Gpu) -> Iterator[Finding]:
+    if gpu.nodes and gpu.libcuda is None:
+        where = "this container has a GPU's device files" if gpu.container else "a GPU's device files are here"
+        inside = f"{_TOOLKIT}, and NVIDIA_DRIVER_CAPABILITIES=compute,utility; --device alone is not enough"
+        packages = "install the driver's libraries (Debian: libcuda1; Ubuntu: libnvidia-compute)"
+        yield say.error(
+            f"{where}, but not libcuda.so.1, the driver's library, so no program gets the GPU",
+            evidence=seen,
+            expected="libcuda.so.1 of the driver in place",
+            observed="none where the loader looks",
+            remedy=Remedy(text=inside if gpu.container else packages),
+            verify=nodes,
+        )
     if gpu.nvml is Nvml.HUNG:
         yield say.warning(
             f"{gpu.problem}: the driver is dead, or starts anew for each program, with persistence mode off",
-            evidence=describe_gpu(gpu),
+            evidence=seen,
             remedy=Remedy(
                 text="look for `Xid` in the kernel's messages; or have nvidia-persistenced keep the driver awake"
             ),
-            verify=show_driver(),
+            verify=driver,
         )
     elif gpu.nvml is Nvml.REFUSED and gpu.nodes:
         yield say.warning(
             f"the driver does not give its GPU away ({gpu.problem})",
-            evidence=describe_gpu(gpu),
+            evidence=seen,
             remedy=Remedy(text=_TOOLKIT if gpu.container else "restart the machine, or install its driver again"),
-            verify=show_driver(),
+            verify=driver,
         )
-
-
-def _report_hidden_gpu(say: FindingFactory, gpu: Gpu, *, wanted: bool) -> Iterator[Finding]:
-    """A GPU in the machine that no process here sees; only worth a word where something would use it."""
     if not wanted or gpu.nodes or gpu.tegra or not (gpu.driver or gpu.cards):
         return
     if gpu.container:
         yield say.warning(
             "the host has a GPU of NVIDIA's that was not handed to this container",
-            evidence=describe_gpu(gpu),
+            evidence=seen,
             remedy=Remedy(text=_TOOLKIT),
-            verify=show_nodes(),
+            verify=nodes,
         )
     elif not gpu.driver:
         yield say.warning(
             "a GPU of NVIDIA's is in this machine, but its driver is not loaded",
             remedy=Remedy(text="install NVIDIA's driver; after an update of the kernel, build its module again"),
-            verify=show_nodes(),
+            verify=nodes,
         )
 
 
-def judge_pairs(say: FindingFactory, context: CheckContext, gpu: Gpu) -> Iterator[Finding]:
-    """What does not belong together."""
-    builds = {build.name: build for build in gpu.frameworks}
-    torch, torchvision = builds.get("torch"), builds.get("torchvision")
-    if torch is not None and torchvision is not None:
-        yield from _report_vision_mismatch(say, context, torch, torchvision)
-    if torch is not None:
-        yield from _report_duplicate_torch(say, context, torch)
+def _judge_builds(say: FindingFactory, context: CheckContext, gpu: Gpu) -> Iterator[Finding]:
+    """Each framework against driver and GPUs."""
+    for build in gpu.frameworks:
+        if build.name == "torchvision" or not build.known:
+            continue
+        if build.cuda is None:
+            yield from _report_build_for_others(say, gpu, build)
+        elif not gpu.present:
+            yield from _report_useless_build(say, context, build)
+        elif _uses_cuda(context, build):
+            found = (*_report_old_driver(say, gpu, build), *_report_missing_code(say, context, gpu, build))
+            yield from found[:1]
 
 
-def _report_vision_mismatch(
-    say: FindingFactory, context: CheckContext, torch: FrameworkBuild, vision: FrameworkBuild
-) -> Iterator[Finding]:
-    fitting = torchvision_for(torch.version)
-    if fitting and minor(vision.version) != fitting:
-        yield say.error(
-            f"{name_cuda_build(vision)} does not belong to {name_cuda_build(torch)}: its operators will not load",
-            evidence=_describe_torch_requirement(vision),
-            expected=f"torchvision {fitting}",
-            observed=f"torchvision {vision.version}",
-            remedy=fitting_pair(context, torch),
-            verify=_show(torch, vision),
+def _report_build_for_others(say: FindingFactory, gpu: Gpu, build: FrameworkBuild) -> Iterator[Finding]:
+    """A build that leaves a GPU alone that it could have; by the label of its version somebody chose that."""
+    if gpu.usable:
+        yield say.say(
+            Status.HINT if "+" in build.version and not build.rocm else Status.WARNING,
+            f"{_name_build(build)} was built for {_name_kind(build)}: it will not use this machine's GPU",
+            evidence=_describe_gpu(gpu),
+            expected="a build for CUDA",
+            observed=build.version,
+            remedy=_make_build_remedy(gpu, build),
+            verify=_show_driver(build.source),
         )
-    elif torch.known and vision.known and major(torch.cuda or "") != major(vision.cuda or ""):
-        yield say.error(
-            f"torch was built for {_name_build_kind(torch)} and torchvision for {_name_build_kind(vision)}: "
-            "they will not work together",
-            expected=torch.version,
-            observed=vision.version,
-            remedy=fitting_pair(context, torch),
-            verify=_show(torch, vision),
-        )
-    elif vision.wants_torch and vision.wants_torch != torch.version.partition("+")[0]:
+
+
+def _report_useless_build(say: FindingFactory, context: CheckContext, build: FrameworkBuild) -> Iterator[Finding]:
+    if build.name == "torch" and _has_libraries(context):
+        names = [each.name for each in context.facts.distributions if each.name.startswith("nvidia-")]
         yield say.hint(
-            f"{name_cuda_build(vision)} was made with torch {vision.wants_torch}, and torch "
-            f"{torch.version} is in place",
-            evidence=_describe_torch_requirement(vision),
-            verify=_show(torch, vision),
+            f"{_name_build(build)} was built for CUDA {build.cuda}, and there is no GPU of NVIDIA's here: "
+            "gigabytes for nothing",
+            evidence=listing(tuple(f"CUDA's libraries: {name}" for name in names)),
+            remedy=Remedy(text=f"on a machine that never has one, install the build for the CPU: {_TORCH_BUILDS}"),
+            verify=_show_driver(build.source),
         )
 
 
-def _describe_torch_requirement(vision: FrameworkBuild) -> tuple[str, ...]:
-    wants = (f"its metadata wants torch=={vision.wants_torch}",) if vision.wants_torch else ()
-    return (*wants, describe_data_age())
+def _report_old_driver(say: FindingFactory, gpu: Gpu, build: FrameworkBuild) -> Iterator[Finding]:
+    if build.cuda is None or serves(gpu, build.cuda) is not False:
+        return
+    least = find_required_driver(build.cuda)
+    least = least.partition(".")[0] if gpu.wsl else least  # Windows's numbers are the same in front of the dot only
+    where = "Windows's driver" if gpu.wsl else "the host's driver" if gpu.container else "the driver"
+    yield say.error(
+        f"{_name_build(build)} was built for CUDA {build.cuda}, which needs a driver >= {least}; "
+        f"this machine has {gpu.driver}",
+        evidence=(*_describe_gpu(gpu), _DATED),
+        expected=f">= {least}",
+        observed=gpu.driver,
+        remedy=Remedy(text=f"update {where}; or {_make_build_remedy(gpu, build).text}"),
+        verify=_show_driver(build.source),
+    )
 
 
-def _name_build_kind(build: FrameworkBuild) -> str:
-    return f"CUDA {build.cuda}" if build.cuda else "the CPU"
-
-
-def _show(*builds: FrameworkBuild) -> str:
-    return show_text(*(build.source for build in builds if build.source is not None))
-
-
-def _report_duplicate_torch(say: FindingFactory, context: CheckContext, torch: FrameworkBuild) -> Iterator[Finding]:
-    claimants = _list_torch_claimants(context.facts)
-    if len(claimants) > 1:
-        yield say.warning(
-            f"{len(claimants)} installations claim torch's files: {' and '.join(claimants)}",
-            evidence=(f"{torch.source} says {torch.version}",),
-            expected="one torch",
-            observed=", ".join(claimants),
-            remedy=Remedy(text="remove both, then install one of them again"),
-            verify=show_owner(context, "torch"),
+def _report_missing_code(
+    say: FindingFactory, context: CheckContext, gpu: Gpu, build: FrameworkBuild
+) -> Iterator[Finding]:
+    """GPUs that the build has no code for; beside others that it runs on, as an old card for the screen, a hint."""
+    told = [device for device in gpu.devices if device.capability]
+    lacking = [device for device in told if lacks_code(build, device)]
+    if lacking and not gpu.tegra and context.facts.cpu.architecture == "x86_64":
+        device, alone = lacking[0], lacking == told
+        yield say.say(
+            Status.ERROR if alone else Status.HINT,
+            f"{_name_build(build)} for {_name_kind(build)} has no code for {device.name}, of compute capability "
+            f"{device.capability}{'' if alone else ', and runs on the other GPUs'}",
+            evidence=(*_describe_gpu(gpu), _DATED),
+            expected=device.capability,
+            observed=", ".join(build.architectures) or f"CUDA {build.cuda}",
+            remedy=_make_build_remedy(gpu, build),
+            verify=_show_driver(build.source),
         )
 
 
-def _list_torch_claimants(facts: Facts) -> tuple[str, ...]:
-    """Who has put a torch there; conda's package and its own dist-info are one and the same."""
-    found = [each for each in facts.distributions if each.name == "torch"]
-    packages = [each for each in facts.conda.packages if each.name == "pytorch"] if facts.conda is not None else []
-    of_conda = {package.version for package in packages}
-    others = [each for each in found if each.installer != "conda" and each.version not in of_conda]
-    rest = [each for each in found if each not in others]
-    pips = [f"torch {each.version} ({each.installer or 'unknown installer'})" for each in others]
-    own = [f"torch {each.version}" for each in rest] if not packages else []
-    return (*(f"conda's {package.dist}" for package in packages), *own, *pips)
+def _judge_wheels(say: FindingFactory, context: CheckContext, gpu: Gpu) -> Iterator[Finding]:
+    """NVIDIA's wheels for images against the driver."""
+    for name, cuda in _list_wheels(context):
+        if gpu.present and serves(gpu, f"{cuda}.1") is False:
+            least = find_required_driver(f"{cuda}.1")
+            yield say.error(
+                f"{name} is for CUDA {cuda}, which needs a driver >= {least}; this machine has {gpu.driver}",
+                evidence=(*_describe_gpu(gpu), _DATED),
+                expected=f">= {least}",
+                observed=gpu.driver,
+                remedy=Remedy(text="update the driver; or install the wheel for the CUDA that it serves"),
+                verify=_show_driver(),
+            )
+
+
+def _list_wheels(context: CheckContext) -> Iterator[tuple[str, int]]:
+    for distribution in context.facts.distributions:
+        if match := _WHEELS.fullmatch(distribution.name):
+            yield distribution.name, int(match["dali"] or match["codec"])
+
+
+def _uses_cuda(context: CheckContext, build: FrameworkBuild) -> bool:
+    """Whether somebody meant it to run on CUDA: tensorflow has one wheel for both, and CUDA's libraries apart."""
+    return build.cuda is not None and (not build.name.startswith("tensorflow") or _has_libraries(context))
+
+
+def _has_libraries(context: CheckContext) -> bool:
+    return any(distribution.name.startswith(_LIBRARIES) for distribution in context.facts.distributions)
+
+
+def _make_build_remedy(gpu: Gpu, build: FrameworkBuild) -> Remedy:
+    if gpu.tegra:
+        return Remedy(text=f"install NVIDIA's own {build.name} for this JetPack")
+    where = f": {_TORCH_BUILDS}" if build.name == "torch" else ""
+    return Remedy(text=f"install a build of {build.name} for a CUDA that this driver and GPU serve{where}")
+
+
+def _describe_gpu(gpu: Gpu) -> tuple[str, ...]:
+    """Driver, GPUs, and what nobody told of them."""
+    offered = f", which offers CUDA {gpu.driver_cuda}" if gpu.driver_cuda else ""
+    driver = (f"driver {gpu.driver}{' (of Windows)' if gpu.wsl else ''}{offered}",) if gpu.driver else ()
+    devices = (
+        (device.name or "a GPU")
+        + (f", compute capability {device.capability}" if device.capability else "")
+        + (f", {device.memory_bytes / (1 << 30):.0f} GiB" if device.memory_bytes else "")
+        for device in gpu.devices
+    )
+    return (*driver, *devices, *((gpu.problem,) if gpu.problem else ()))
+
+
+def _name_build(build: FrameworkBuild) -> str:
+    return f"{build.name} {build.version.partition('+')[0]}"
+
+
+def _name_kind(build: FrameworkBuild) -> str:
+    kinds = (("CUDA", build.cuda), ("ROCm", build.rocm), ("XPU", build.xpu))
+    return next((f"{name} {version}" for name, version in kinds if version), "the CPU")
+
+
+def _show_driver(*files: PurePath | None) -> str:
+    """The driver's version, and the files that tell what a build was made for."""
+    return show_text(_VERSION, *(path for path in files if path is not None))
