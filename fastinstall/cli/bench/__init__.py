@@ -1,1 +1,1 @@
-"""The report of bench as text, table, chart and page."""
+"""The report of bench as text and as a page."""

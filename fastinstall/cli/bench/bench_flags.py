@@ -195,6 +195,4 @@ def _add_candidate_flags(parser: argparse.ArgumentParser) -> None:
 
 def _add_output_flags(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("where it goes")
-    group.add_argument("--csv", metavar="FILE", help="all figures as a table")
-    group.add_argument("--chart", metavar="FILE.png", help="a picture; needs the extra fastinstall[bench]")
     group.add_argument("--html", metavar="FILE", help="a page that stands by itself")

@@ -1,6 +1,6 @@
 """Words, figures and terminal tables of a bench report.
 
-Text, chart and page share the words and figures. Tables and bars for a terminal are laid out by rich as lines of text;
+Text and page share the words and figures. Tables and bars for a terminal are laid out by rich as lines of text;
 they include the operations of PIL before and after.
 """
 
@@ -310,7 +310,7 @@ def operation_lines(table: SpeedTable, page: Page, *, brief: bool) -> list[str]:
     ]
     lines += table_lines(columns, [_make_operation_row(each) for each in shown], page)
     if len(shown) < len(rows):
-        lines.append(f"  ... and {len(rows) - len(shown)} between them: --verbose, --csv FILE or --html FILE")
+        lines.append(f"  ... and {len(rows) - len(shown)} between them: --verbose, --json or --html FILE")
     losses = [f"{row.operation} ({ratio_of(row):.2f}x)" for row in rows if ratio_of(row) < 1 - SAME]
     if losses:
         lines += page.lines(f"slower: {', '.join(losses)}", first="  ", rest="    ")

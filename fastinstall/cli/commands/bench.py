@@ -5,7 +5,7 @@ from argparse import Namespace
 
 from fastinstall.bench.report import BenchReport
 from fastinstall.cli.bench.bench_flags import make_bench_request, pipeline_of
-from fastinstall.cli.bench.outputs import outputs_of, write_outputs
+from fastinstall.cli.bench.outputs import parse_page_path, write_page
 from fastinstall.cli.common import look_at, progress_for, session_of
 from fastinstall.cli.console import Console
 from fastinstall.cli.main import Context
@@ -23,11 +23,13 @@ def run(arguments: Namespace, context: Context) -> int:
         return _print_code(arguments, context)
     from fastinstall.verbs.measure_loading import bench  # noqa: PLC0415 (not for --list and what is refused)
 
-    request, outputs = make_bench_request(arguments), outputs_of(arguments)
+    request, page = make_bench_request(arguments), parse_page_path(arguments.html)
     session = session_of(context).listening(progress_for(context))
     report = bench(session, look_at(session, arguments, context), request)
     _tell(report, context.console)
-    write_outputs(report, outputs, context.console.talk)
+    if page is not None:
+        write_page(report, page)
+        context.console.talk(f"--html: {page}")
     return ExitCode.OK
 
 
