@@ -3,14 +3,14 @@
 A mapped file that another process truncates would kill its reader with SIGBUS. Only what the loader goes by is read
 here, the file header and the program headers. Source: elf(5) and the System V ABI, chapters 4 and 5.
 
-Tables whose size nothing tells, records at addresses and strings, are read piece by piece too: one name is asked of a
-file that has a hundred thousand, and what is read grows with the question, not with the file.
+Tables whose size nothing tells, records at addresses, are read piece by piece too: one name is asked of a file that has
+a hundred thousand, and what is read grows with the question, not with the file.
 """
 
 import os
 import stat
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -153,18 +153,10 @@ class ElfImage:
         apart = [segment for segment in fixed if not segment.flags & EXECUTABLE]
         first_code = min((segment.address for segment in fixed if segment.flags & EXECUTABLE), default=0)
         chosen = apart if any(segment.address > first_code for segment in apart) else fixed
-        return self.read_segments(chosen)
-
-    def read_segments(self, segments: Sequence[Segment]) -> bytes:
-        """The bytes of several segments, with a NUL between one and the next.
-
-        Raises:
-            ElfError: the file does not hold them, or they are implausibly many.
-        """
-        size = sum(segment.size for segment in segments)
+        size = sum(segment.size for segment in chosen)
         if size > _LARGEST_READ:
             raise ElfError(self.path, f"implausibly large: segments of {size} bytes")
-        return b"\0".join(self.read(segment.offset, segment.size) for segment in segments)
+        return b"\0".join(self.read(segment.offset, segment.size) for segment in chosen)
 
     def _find_segment(self, address: int) -> Segment:
         for segment in self._loaded:
@@ -234,7 +226,6 @@ def _check_identity(path: Path, start: bytes) -> None:
 
 
 _WINDOW = 4096
-_HEAD = 1 << 14
 _SHARED, _MOST_SHARED = 16, 1 << 26
 _LONGEST_STRING = 1 << 20
 
@@ -273,19 +264,16 @@ class Strings:
 
     Args:
         image: the open file.
-        content: the table, or its beginning.
-        address: of a table in a segment, of which only the beginning was read.
-        size: of that table, in bytes.
+        content: the table.
     """
 
-    __slots__ = ("_address", "_content", "_image", "_left", "_size")
+    __slots__ = ("_content", "_image", "_left")
 
-    def __init__(self, image: ElfImage, content: bytes, *, address: int = 0, size: int = 0) -> None:
+    def __init__(self, image: ElfImage, content: bytes) -> None:
         self._image = image
         self._content = content
-        self._address = address
-        self._size = max(size, len(content))
-        self._left = min(_SHARED * self._size, self._size + _MOST_SHARED) + _LONGEST_STRING
+        size = len(content)
+        self._left = min(_SHARED * size, size + _MOST_SHARED) + _LONGEST_STRING
 
     def text(self, offset: int) -> str:
         """The string at an offset.
@@ -295,14 +283,17 @@ class Strings:
                 much that their sum is many times the table.
         """
         end = self._content.find(b"\0", offset, offset + _LONGEST_STRING)
-        text = self._content[offset:end] if end >= 0 else self._read(offset)
-        self._left -= len(text)
+        if end < 0:
+            problem = f"malformed: no string at offset {offset} of a table of {len(self._content)} bytes"
+            raise ElfError(self._image.path, problem)
+        self._left -= end - offset
         if self._left < 0:
-            raise ElfError(self._image.path, f"malformed: too many strings in a table of {self._size} bytes")
-        return os.fsdecode(text)
+            problem = f"malformed: too many strings in a table of {len(self._content)} bytes"
+            raise ElfError(self._image.path, problem)
+        return os.fsdecode(self._content[offset:end])
 
     def offsets(self, texts: Iterable[str]) -> dict[int, str]:
-        """Where in what was read of the table a string begins that is one of `texts`; it may be the end of another."""
+        """Where in the table a string begins that is one of `texts`; it may be the end of another."""
         found = {}
         for text in texts:
             wanted = os.fsencode(text) + b"\0"
@@ -311,22 +302,3 @@ class Strings:
                 found[offset] = text
                 offset = self._content.find(wanted, offset + 1)
         return found
-
-    def _read(self, offset: int) -> bytes:
-        length = 256
-        while len(self._content) < self._size and length <= _LONGEST_STRING and offset < self._size:
-            piece = self._image.read_at(self._address + offset, min(length, self._size - offset))
-            text, end, _ = piece.partition(b"\0")
-            if end:
-                return text
-            length *= 4
-        raise ElfError(self._image.path, f"malformed: no string at offset {offset} of a table of {self._size} bytes")
-
-
-def strings_at(image: ElfImage, address: int, size: int) -> Strings:
-    """The string table at an address, for the few strings that are wanted of it.
-
-    Raises:
-        ElfError: no segment holds it.
-    """
-    return Strings(image, image.read_at(address, min(size, _HEAD)), address=address, size=size)

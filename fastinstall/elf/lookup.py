@@ -21,7 +21,6 @@ from fastinstall.elf.dynamic import (
     SYMTAB,
     VERSYM,
     Version,
-    all_dynamic_strings,
     dynamic_entries,
     dynamic_strings,
     read_defined_versions,
@@ -184,7 +183,7 @@ def _read_references(image: ElfImage, values: Mapping[int, int]) -> Iterator[Ref
     if SYMTAB not in values:
         return
     count = count_symbols(image, values) if image.of_kind(INTERP) else count_unhashed(image, values)
-    names = all_dynamic_strings(image, values)
+    names = dynamic_strings(image, values)
     versions = {version.index: version for version in _read_versions(image, values)}
     indices = _read_version_indices(image, values, count)
     symbols = _SYMBOL.iter_unpack(image.read_at(values[SYMTAB], count * _SYMBOL.size))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from fastinstall.core.values import immutable
-from fastinstall.elf.dynamic import SYMTAB, all_dynamic_strings, dynamic_entries
+from fastinstall.elf.dynamic import SYMTAB, dynamic_entries, dynamic_strings
 from fastinstall.elf.image import ElfError, ElfImage, Strings, open_image
 from fastinstall.elf.lookup import count_symbols
 
@@ -137,7 +137,7 @@ def _read_dynamic_table(image: ElfImage) -> _Table:
     if SYMTAB not in values:
         return _Table(names=Strings(image, b""))
     entries = image.read_at(values[SYMTAB], count_symbols(image, values) * _SYMBOL.size)
-    return _Table(entries=entries, names=all_dynamic_strings(image, values))
+    return _Table(entries=entries, names=dynamic_strings(image, values))
 
 
 def _read_static_table(image: ElfImage) -> _Table:

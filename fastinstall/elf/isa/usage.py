@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from fastinstall.core.values import immutable
-from fastinstall.elf.dynamic import all_dynamic_strings, dynamic_entries
+from fastinstall.elf.dynamic import dynamic_entries, dynamic_strings
 from fastinstall.elf.image import LOAD, WRITABLE, ElfImage
 from fastinstall.elf.isa.code import SYMBOL, CodeMap, Piece, map_code, piece_at, split, symbol_entries
 from fastinstall.elf.isa.instructions import (
@@ -95,7 +95,7 @@ def read_links(image: ElfImage) -> Links:
 
 def _find_feature_query_symbols(image: ElfImage, values: dict[int, int], symbols: list[_Symbol]) -> set[int]:
     """Indices of the undefined symbols by which other files tell the CPU's features."""
-    names = all_dynamic_strings(image, values)
+    names = dynamic_strings(image, values)
     imported = ((index, name) for index, (name, _, _, section, _, _) in enumerate(symbols) if name and not section)
     return {index for index, name in imported if names.text(name) in _ASKING}
 

@@ -6,7 +6,7 @@ Where a path of the target lies on this machine: below a directory that stands f
 import errno
 import os
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from fastinstall.core import foreign
 from fastinstall.core.values import immutable
@@ -55,6 +55,18 @@ class Root:
         absolute = self.absolute(path)
         return self._follow_links(absolute) if self._prefix else str(Path(absolute).resolve())
 
+    def tidy(self, path: str) -> PurePosixPath:
+        """A path from "/" on and without `..`, where that names the same file."""
+        absolute = self.absolute(path)
+        if "/." not in absolute:
+            return PurePosixPath(absolute)
+        shorter = os.path.normpath(absolute)
+        try:
+            same = Path(self.place(absolute)).samefile(self.place(shorter))
+        except OSError:
+            same = False
+        return PurePosixPath(shorter if same else absolute)
+
     def _follow_links(self, path: str) -> str:
         here, ahead, links = "", _split_path(path), 0
         while ahead:
@@ -100,17 +112,7 @@ Identity = tuple[int, int]
 
 
 class UnloadableFileError(Exception):
-    """The search ends at a file that the loader would choke on.
-
-    Args:
-        path: the file, as the loader names it.
-        problem: what is wrong with it.
-    """
-
-    def __init__(self, path: str, problem: str) -> None:
-        super().__init__(f"{path}: {problem}")
-        self.path = path
-        self.problem = problem
+    """The search ends at a file that the loader would choke on."""
 
 
 @immutable
@@ -126,23 +128,6 @@ class ReadFile:
     place: Path
     file: DynamicFile
     identity: Identity
-
-
-@immutable
-class LibrarySearchResult:
-    """The end of a search.
-
-    Attributes:
-        path: as the loader names it.
-        read: the file.
-        reason: why there: "DT_RUNPATH", "ld.so.cache".
-        source: the file whose search path it was, or None if it belongs to no file.
-    """
-
-    path: str
-    read: ReadFile
-    reason: str
-    source: "MappedFile | None" = None
 
 
 @immutable
@@ -167,27 +152,27 @@ class MappedFile:
     Attributes:
         path: as the loader names it, in the target's filesystem.
         place: where that lies on this machine.
-        origin: what $ORIGIN stands for in it.
         file: its dynamic section.
-        requester: whose search path is inherited; None for the program and for what is opened.
-        needed_by: the file that asked for it first; None for the program, what is preloaded and what is opened.
         identity: device and inode.
+        origin: what $ORIGIN stands for in it.
         name: what it was asked for by first; its path for what is opened by path.
         names: what it was asked for by; grows.
         reason: why this file: see `LoadedFile`.
+        requester: whose search path is inherited; None for the program and for what is opened.
+        needed_by: the file that asked for it first; None for the program, what is preloaded and what is opened.
         requests: its DT_NEEDED entries, answered; None as long as nobody asked.
     """
 
     path: str
     place: Path
-    origin: str
     file: DynamicFile
-    requester: "MappedFile | None"
-    needed_by: "MappedFile | None"
     identity: Identity
+    origin: str
     name: str
     names: set[str]
     reason: str
+    requester: "MappedFile | None" = None
+    needed_by: "MappedFile | None" = None
     requests: tuple[ResolvedDependency, ...] | None = None
 
     def answers_to(self, name: str) -> bool:
@@ -227,39 +212,32 @@ class RootedFiles:
         """The file at a path; None if there is none, or one for another machine: the search goes on.
 
         Raises:
-            DamagedError: there is one that ends the search.
+            UnloadableFileError: there is one that ends the search.
             OSError: the path cannot be followed: nothing more is tried in that list of directories.
         """
         if path not in self._read:
-            self._read[path] = self._look_at(path)
+            try:
+                self._read[path] = self._verify_file(Path(self.root.place(path)))
+            except OSError as error:
+                self._read[path] = None if error.errno in _SEARCHED_ON else error
+            except ElfError as error:
+                self._read[path] = UnloadableFileError(f"{path}: {error.problem}")
         result = self._read[path]
         if isinstance(result, Exception):
             raise result
         return result
-
-    def _look_at(self, path: str) -> ReadFile | Exception | None:
-        try:
-            return self._verify_file(Path(self.root.place(path)))
-        except OSError as error:
-            return None if error.errno in _SEARCHED_ON else error
-        except ElfError as error:
-            return UnloadableFileError(path, error.problem)
 
     def _verify_file(self, place: Path) -> ReadFile | None:
         """Only another class (32-bit) or machine is passed over; another byte order is an error (`open_verify`)."""
         try:
             file = read_dynamic(place)
         except ForeignElfError:
-            if _is_64_bit(place):
-                raise
+            with foreign.open_foreign_file(place) as stream:
+                if stream.read(_CLASS + 1)[_CLASS:] == bytes([_IS_64_BIT]):
+                    raise
             return None
         self.machine = self.machine or file.machine
         if file.machine != self.machine:
             return None
         status = place.stat()
         return ReadFile(place=place, file=file, identity=(status.st_dev, status.st_ino))
-
-
-def _is_64_bit(place: Path) -> bool:
-    with foreign.open_foreign_file(place) as stream:
-        return stream.read(_CLASS + 1)[_CLASS:] == bytes([_IS_64_BIT])

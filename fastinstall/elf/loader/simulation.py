@@ -8,7 +8,6 @@ What other packages have loaded before is not known here, and of a program that 
 Sources: ld.so(8), "LD_PRELOAD"; glibc's elf/rtld.c.
 """
 
-from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from fastinstall.core.values import immutable
@@ -17,15 +16,14 @@ from fastinstall.elf.loader.ld_so_cache import read_loader_cache
 from fastinstall.elf.loader.opened_files import (
     INTERPRETER,
     PROGRAM,
-    LibrarySearchResult,
     MappedFile,
-    ResolvedDependency,
+    ReadFile,
     Root,
     RootedFiles,
     UnloadableFileError,
 )
-from fastinstall.elf.loader.search import GlibcSearch, LinkMap
-from fastinstall.elf.loader.simulated_process import Checks, SimulatedProcess
+from fastinstall.elf.loader.search import GlibcSearch
+from fastinstall.elf.loader.simulated_process import SimulatedProcess, breadth_first
 
 _MUSL = "ld-musl-"
 
@@ -71,37 +69,28 @@ def resolve_libraries(
         ElfError: `path` cannot be read as an ELF file.
         OSError: `path` cannot be opened.
     """
-    machine = read_dynamic(path).machine
-    process = begin(
-        ProcessSettings(program=main, library_path=":".join(map(str, library_path)), hwcaps=hwcaps),
-        machine=machine,
-    )
+    settings = ProcessSettings(program=main, library_path=":".join(map(str, library_path)), hwcaps=hwcaps)
+    process = begin(settings, machine=read_dynamic(path).machine)
     if not process.is_simulated:
         return ()
     if cache is not None:
-        process.link_map.search.cache = read_loader_cache(cache)
-    opened = process.link_map.load(str(path.absolute()), process.main).file
+        process.search.cache = read_loader_cache(cache)
+    opened = process.load(str(path.absolute()), process.main).file
     if opened is None:
         return ()
     opened.requester = None
     seen = {opened}
     answers: dict[str, ResolvedLibrary] = {}
-    for requester, request in process.link_map.bring_in([opened]):
-        if request.file not in seen:
-            answers.setdefault(request.name, _make_resolved_library(process, requester, request))
-        if request.file is not None:
-            seen.add(request.file)
+    for requester, request in process.bring_in([opened]):
+        if request.file in seen:
+            continue
+        found = Path(process.tidy(request.file)) if request.file is not None else None
+        answer = ResolvedLibrary(
+            soname=request.name, path=found, needed_by=Path(process.tidy(requester)), problem=request.problem
+        )
+        answers.setdefault(request.name, answer)
+        seen |= {request.file} if request.file is not None else set()
     return tuple(answers.values())
-
-
-def _make_resolved_library(
-    process: SimulatedProcess, requester: MappedFile, request: ResolvedDependency
-) -> ResolvedLibrary:
-    tidy = process.link_map.tidy
-    path = Path(tidy(request.file.path)) if request.file is not None else None
-    return ResolvedLibrary(
-        soname=request.name, path=path, needed_by=Path(tidy(requester.path)), problem=request.problem
-    )
 
 
 @immutable
@@ -141,7 +130,7 @@ def start_process(settings: ProcessSettings) -> SimulatedProcess:
     these rules say nothing of (`is_simulated`).
     """
     process = begin(settings)
-    process.missing += process.checks.failures(process.files, process.link_map)
+    process.missing += process.find_failures(process.files)
     return process
 
 
@@ -153,39 +142,12 @@ def begin(settings: ProcessSettings, *, machine: str = "") -> SimulatedProcess:
         machine: which it has to be for; empty: the program's.
     """
     files = RootedFiles(root=Root(settings.root, settings.working_directory), machine=machine)
-    program, problem = _find_program(files, settings.program)
-    interpreter = (program.read.file.interpreter if program is not None else None) or ""
+    path, read, problem = _find_program(files, settings.program)
+    interpreter = (read.file.interpreter if read is not None else None) or ""
     is_simulated = not PurePosixPath(interpreter).name.startswith(_MUSL)
     if not is_simulated:
-        program, problem = None, f"{settings.program} is begun by musl's loader, and only glibc's is simulated"
-    process = _make_process(_search(files, settings, interpreter), settings, problem)
-    process.is_simulated = is_simulated
-    if program is not None:
-        main = _map_program(process, program)
-        _bring_in(process, (main, *_map_preloaded_files(process, settings)))
-    return process
-
-
-def _find_program(files: RootedFiles, program: Path | None) -> tuple[LibrarySearchResult | None, str]:
-    """The program by its real path, as the kernel knows it; and why it cannot run."""
-    if program is None:
-        return None, "no program is known"
-    try:
-        path = files.root.real(str(program))
-        read = files.read(path)
-    except OSError as error:
-        return None, f"{program}: {error.strerror or error}"
-    except UnloadableFileError as error:
-        return None, str(error)
-    if read is None:
-        there = Path(files.root.place(path)).exists()
-        return None, f"{program}: {'a program for another machine' if there else 'not found'}"
-    problem = "" if read.file.interpreter else f"{program}: a static program, which has no loader"
-    return LibrarySearchResult(path=path, read=read, reason=PROGRAM), problem
-
-
-def _search(files: RootedFiles, settings: ProcessSettings, interpreter: str) -> GlibcSearch:
-    return GlibcSearch(
+        read, problem = None, f"{settings.program} is begun by musl's loader, and only glibc's is simulated"
+    search = GlibcSearch(
         files=files,
         interpreter=interpreter,
         library_path=settings.library_path,
@@ -193,49 +155,69 @@ def _search(files: RootedFiles, settings: ProcessSettings, interpreter: str) -> 
         platform=settings.platform,
         capabilities=settings.capabilities,
     )
-
-
-def _make_process(search: GlibcSearch, settings: ProcessSettings, problem: str) -> SimulatedProcess:
     level = settings.level or next(iter(settings.hwcaps), None)
-    checks = Checks(level=level if search.refuses_levels else None)
-    return SimulatedProcess(link_map=LinkMap(search=search), checks=checks, problem=problem)
+    process = SimulatedProcess(search=search, problem=problem, is_simulated=is_simulated)
+    process.level = level if search.build.knows_levels else None
+    if read is not None:
+        _map_program(process, path, read)
+        _bring_in(process, (*process.files[:1], *_map_preloaded_files(process, settings.preload)))
+    return process
 
 
-def _map_program(process: SimulatedProcess, program: LibrarySearchResult) -> MappedFile:
+def _find_program(files: RootedFiles, program: Path | None) -> tuple[str, ReadFile | None, str]:
+    """The program by its real path, as the kernel knows it; and why it cannot run."""
+    if program is None:
+        return "", None, "no program is known"
+    try:
+        path = files.root.real(str(program))
+        read = files.read(path)
+    except OSError as error:
+        return "", None, f"{program}: {error.strerror or error}"
+    except UnloadableFileError as error:
+        return "", None, str(error)
+    if read is None:
+        there = Path(files.root.place(path)).exists()
+        return path, None, f"{program}: {'a program for another machine' if there else 'not found'}"
+    return path, read, "" if read.file.interpreter else f"{program}: a static program, which has no loader"
+
+
+def _map_program(process: SimulatedProcess, path: str, program: ReadFile) -> None:
     """The program and its loader, which is there from the start."""
-    link_map = process.link_map
-    search, interpreter = link_map.search, program.read.file.interpreter
-    search.main = link_map.add(program, program.path, None, set())
+    search, interpreter = process.search, program.file.interpreter
+    search.main = search.map(path, program, PROGRAM, name=path, names=set())
+    process.files.append(search.main)
     if interpreter is None:
-        return search.main
+        return
     try:
         read = search.files.read(interpreter)
     except (OSError, UnloadableFileError):
         read = None
     if read is None:
-        process.problem = f"{program.path}: its loader {interpreter} cannot be read"
+        process.problem = f"{path}: its loader {interpreter} cannot be read"
     else:
-        link_map.add(
-            LibrarySearchResult(path=interpreter, read=read, reason=INTERPRETER), interpreter, None, {interpreter}
-        )
-    return search.main
+        process.files.append(search.map(interpreter, read, INTERPRETER, name=interpreter, names={interpreter}))
 
 
-def _map_preloaded_files(process: SimulatedProcess, settings: ProcessSettings) -> Iterator[MappedFile]:
+def _map_preloaded_files(process: SimulatedProcess, preload: str) -> list[MappedFile]:
     """What is preloaded; the loader ignores what it cannot preload."""
-    link_map = process.link_map
-    for names, reason in link_map.search.preloads(settings.preload):
-        for name in names:
-            count = len(link_map.files)
-            file = link_map.load(name, link_map.search.main).file
-            if file is not None and len(link_map.files) > count:
-                file.needed_by, file.reason = None, reason
-                yield file
+    preloaded = []
+    for name, reason in process.search.preloads(preload):
+        count = len(process.files)
+        file = process.load(name, process.main).file
+        if file is not None and len(process.files) > count:
+            file.needed_by, file.reason = None, reason
+            preloaded.append(file)
+    return preloaded
 
 
 def _bring_in(process: SimulatedProcess, roots: tuple[MappedFile, ...]) -> None:
-    link_map = process.link_map
-    for requester, request in link_map.bring_in(roots):
+    """Map what the roots need; the loader takes the place in the list that it has in the global scope."""
+    for requester, request in process.bring_in(roots):
         if request.file is None:
-            process.missing.append(link_map.missing(requester, request))
-    process.scope = link_map.search.settle(roots, link_map.files)
+            process.missing.append(process.describe_missing(requester, request))
+    process.scope = list(breadth_first(roots))
+    place = next((number for number, file in enumerate(process.scope) if file.reason == INTERPRETER), None)
+    if place is not None:
+        interpreter = process.scope[place]
+        process.files.remove(interpreter)
+        process.files.insert(process.files.index(process.scope[place - 1]) + 1, interpreter)
