@@ -10,9 +10,9 @@ import struct
 from pathlib import Path
 
 from fastinstall.core.values import immutable
-from fastinstall.elf.dynamic import STRTAB, SYMTAB, dynamic_entries
+from fastinstall.elf.dynamic import dynamic_entries
 from fastinstall.elf.image import EXECUTABLE, LOAD, ElfImage, open_image
-from fastinstall.elf.lookup import find_all_definitions, symbol_hash
+from fastinstall.elf.lookup import find_all_definitions, find_symbols
 
 
 @immutable
@@ -92,7 +92,6 @@ def read_code(path: Path) -> bytes:
         return b"".join(image.read(segment.offset, segment.size) for segment in code)
 
 
-_SYMBOL = struct.Struct("<IBBHQQ")
 _LONGEST = 256
 
 # endbr64; push %rbp; mov %rsp,%rbp; mov $number,%eax; pop %rbp; ret. All but the third and the last are optional.
@@ -102,20 +101,11 @@ _BTI, _MOVE, _MOVE_HIGH, _RETURN = 0xD503245F, 0x52800000, 0x72A00000, 0xD65F03C
 _IMMEDIATE = 0xFFFF << 5
 
 # movl $number,offset(%register)
-_MAJOR = re.compile(rb"\xc7[\x40-\x47]\x08(.{4})", re.DOTALL)
-_MINOR = re.compile(rb"\xc7[\x40-\x47]\x0c(.{4})", re.DOTALL)
-_PATCH = re.compile(rb"\xc7[\x40-\x47]\x10(.{4})", re.DOTALL)
+_STORES = tuple(
+    re.compile(rb"\xc7[\x40-\x47]" + offset + rb"(.{4})", re.DOTALL) for offset in (b"\x08", b"\x0c", b"\x10")
+)
 # mov distance(%rip),%register
 _FROM_CONSTANT = re.compile(rb"\x48\x8b[\x05\x0d\x15\x1d\x25\x2d\x35\x3d](.{4})", re.DOTALL)
-
-
-@immutable
-class _Function:
-    """The beginning of a function's code."""
-
-    machine: str
-    address: int
-    code: bytes
 
 
 def read_returned_number(path: Path, name: str) -> int | None:
@@ -126,12 +116,10 @@ def read_returned_number(path: Path, name: str) -> int | None:
         OSError: it cannot be opened.
     """
     with open_image(path) as image:
-        function = _find_function(image, name)
-    if function is None:
-        return None
-    if function.machine == "aarch64":
-        return _decode_arm_return(function.code)
-    found = _RETURNS.match(function.code) if function.machine == "x86_64" else None
+        _, code = _find_function(image, name)
+    if image.machine == "aarch64":
+        return _decode_arm_return(code)
+    found = _RETURNS.match(code) if image.machine == "x86_64" else None
     return int.from_bytes(found[1], "little") if found else None
 
 
@@ -146,25 +134,25 @@ def freetype_version(path: Path) -> str:
         OSError: it cannot be opened.
     """
     with open_image(path) as image:
-        function = _find_function(image, "FT_New_Library")
-        if function is None or function.machine != "x86_64":
+        address, code = _find_function(image, "FT_New_Library")
+        if image.machine != "x86_64":
             return ""
-        patch = _PATCH.search(function.code)
-        numbers = _decode_single_stores(function.code) or _decode_joint_store(image, function)
-    if patch is None or len(numbers) != 2 or numbers[0] != 2:  # noqa: PLR2004 (FreeType 2, major and minor)
+        stores = [each.search(code) for each in _STORES]
+        numbers = [int.from_bytes(found[1], "little") for found in stores if found is not None]
+        load = _FROM_CONSTANT.search(code)
+        if not any(stores[:2]) and load is not None:
+            distance = int.from_bytes(load[1], "little", signed=True)
+            numbers = [*struct.unpack("<II", image.read_at(address + load.end() + distance, 8)), *numbers]
+    if len(numbers) != 3 or numbers[0] != 2:  # noqa: PLR2004 (FreeType 2, minor and patch)
         return ""
-    return f"{numbers[0]}.{numbers[1]}.{int.from_bytes(patch[1], 'little')}"
+    return ".".join(map(str, numbers))
 
 
-def _find_function(image: ElfImage, name: str) -> _Function | None:
-    values = dict(dynamic_entries(image))
-    table = symbol_hash(image, values)
-    wanted = name.encode() + b"\0"
-    for index in table.indices(name.encode()) if table is not None else ():
-        start, _, _, _, address, _ = _SYMBOL.unpack(image.read_at(values[SYMTAB] + index * _SYMBOL.size, _SYMBOL.size))
-        if address and image.read_up_to(values[STRTAB] + start, len(wanted)) == wanted:
-            return _Function(machine=image.machine, address=address, code=image.read_up_to(address, _LONGEST))
-    return None
+def _find_function(image: ElfImage, name: str) -> tuple[int, bytes]:
+    """The address of a function and the beginning of its code; none if it is missing."""
+    symbols = find_symbols(image, dict(dynamic_entries(image)), name)
+    address = next((fields[4] for _, fields in symbols if fields[4]), 0)
+    return address, image.read_up_to(address, _LONGEST) if address else b""
 
 
 def _decode_arm_return(code: bytes) -> int | None:
@@ -176,16 +164,3 @@ def _decode_arm_return(code: bytes) -> int | None:
         number |= (words[1] & _IMMEDIATE) << 11
         words.pop(1)
     return number if words[1] == _RETURN else None
-
-
-def _decode_single_stores(code: bytes) -> tuple[int, ...]:
-    found = (_MAJOR.search(code), _MINOR.search(code))
-    return tuple(int.from_bytes(one[1], "little") for one in found if one is not None)
-
-
-def _decode_joint_store(image: ElfImage, function: _Function) -> tuple[int, ...]:
-    load = _FROM_CONSTANT.search(function.code)
-    if load is None:
-        return ()
-    distance = int.from_bytes(load[1], "little", signed=True)
-    return struct.unpack("<II", image.read_at(function.address + load.end() + distance, 8))

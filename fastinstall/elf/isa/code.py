@@ -9,12 +9,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from fastinstall.core.values import immutable
-from fastinstall.elf.dynamic import SYMTAB, dynamic_entries
+from fastinstall.elf.dynamic import dynamic_entries
 from fastinstall.elf.image import EXECUTABLE, LOAD, ElfError, ElfImage
-from fastinstall.elf.lookup import count_symbols
-from fastinstall.elf.symbols import STATIC_SYMBOLS, Section, read_sections
-
-SYMBOL = struct.Struct("<IBBHQQ")
+from fastinstall.elf.lookup import SYMBOL, symbol_entries
+from fastinstall.elf.symbols import STATIC_SYMBOLS, Section, read_sections, static_entries
 
 _PROGRAM_BITS, _EXECUTABLE_SECTION = 1, 4
 _EH_FRAME = 0x6474E550
@@ -92,14 +90,6 @@ def split(piece: Piece, starts: list[int]) -> Iterator[Piece]:
         yield Piece(start=start, end=end, content=content, known=piece.known and start == piece.start)
 
 
-def symbol_entries(image: ElfImage) -> bytes:
-    """The table of dynamic symbols, 24 bytes each; empty if there is none."""
-    values = dict(dynamic_entries(image))
-    if SYMTAB not in values:
-        return b""
-    return image.read_at(values[SYMTAB], count_symbols(image, values) * SYMBOL.size)
-
-
 def _check_extent(image: ElfImage, regions: list[tuple[int, bytes]]) -> None:
     """Sections that overlap could make much work of a small file."""
     if sum(len(content) for _, content in regions) > image.size:
@@ -161,10 +151,8 @@ def _find_function_bounds(image: ElfImage, sections: tuple[Section, ...]) -> dic
 
 def _list_symbol_bounds(image: ElfImage, sections: tuple[Section, ...]) -> Iterator[tuple[int, int]]:
     static = next((section for section in sections if section.kind == STATIC_SYMBOLS), None)
-    tables = [symbol_entries(image)]
-    if static is not None:
-        tables.append(image.read(static.offset, static.size - static.size % SYMBOL.size))
-    for table in tables:
+    dynamic = symbol_entries(image, dict(dynamic_entries(image)))
+    for table in (dynamic, static_entries(image, static) if static is not None else b""):
         for _, information, _, section, address, size in SYMBOL.iter_unpack(table):
             if _UNDEFINED < section < _RESERVED and information & 15 in _FUNCTION_KINDS:
                 yield address, address + size

@@ -18,7 +18,7 @@ from dataclasses import replace
 from fastinstall.core.values import immutable
 from fastinstall.elf.dynamic import dynamic_entries, dynamic_strings
 from fastinstall.elf.image import LOAD, WRITABLE, ElfImage
-from fastinstall.elf.isa.code import SYMBOL, CodeMap, Piece, map_code, piece_at, split, symbol_entries
+from fastinstall.elf.isa.code import CodeMap, Piece, map_code, piece_at, split
 from fastinstall.elf.isa.instructions import (
     References,
     Style,
@@ -28,8 +28,9 @@ from fastinstall.elf.isa.instructions import (
     demand_of,
     trampolines,
 )
+from fastinstall.elf.lookup import JMPREL, PLTRELSZ, RELA, RELASZ, SYMBOL, symbol_entries
 
-_RELA, _RELASZ, _JMPREL, _PLTRELSZ, _RELRSZ, _RELR = 7, 8, 23, 2, 35, 36
+_RELRSZ, _RELR = 35, 36
 _INIT, _FINI = 12, 13
 _WORD64, _COPY, _GLOBAL, _JUMP, _RELATIVE, _INDIRECT = 1, 5, 6, 7, 8, 37
 _RELOCATION = struct.Struct("<QQq")
@@ -67,7 +68,7 @@ def read_links(image: ElfImage) -> Links:
         ElfError: they are malformed.
     """
     values = dict(dynamic_entries(image))
-    symbols = list(SYMBOL.iter_unpack(symbol_entries(image)))
+    symbols = list(SYMBOL.iter_unpack(symbol_entries(image, values)))
     wanted = _find_feature_query_symbols(image, values, symbols)
     pointers = dict(_read_packed_relocations(image, values))
     asking, resolvers = set(), set()
@@ -109,7 +110,7 @@ def _list_callable_addresses(values: dict[int, int], symbols: list[_Symbol]) -> 
 
 def _read_relocations(image: ElfImage, values: dict[int, int]) -> Iterator[tuple[int, int, int, int]]:
     """Place, kind, symbol's index and addend of each."""
-    for table, length in ((_RELA, _RELASZ), (_JMPREL, _PLTRELSZ)):
+    for table, length in ((RELA, RELASZ), (JMPREL, PLTRELSZ)):
         size = values.get(length, 0)
         if table in values and size:
             content = image.read_at(values[table], size - size % _RELOCATION.size)
