@@ -68,19 +68,17 @@ def map_code(image: ElfImage) -> CodeMap:
         ElfError: the file is malformed.
     """
     sections = read_sections(image)
-    parts = [
-        (_map_section(image, section), section)
-        for section in sections
-        if section.kind == _PROGRAM_BITS and section.flags & _EXECUTABLE_SECTION and section.size
-    ]
+    stubs, regions = list[tuple[int, bytes]](), list[tuple[int, bytes]]()
+    for section in sections:
+        if section.kind == _PROGRAM_BITS and section.flags & _EXECUTABLE_SECTION and section.size:
+            part = _map_section(image, section), image.read(section.offset, section.size)
+            (stubs if section.name.startswith(".plt") else regions).append(part)
     bounds = _find_function_bounds(image, sections)
-    stubs = tuple((address, _read_section(image, each)) for address, each in parts if each.name.startswith(".plt"))
-    regions = [(address, _read_section(image, each)) for address, each in parts if not each.name.startswith(".plt")]
-    if not parts:
-        regions = list(_list_segment_regions(image, bounds))
+    has_sections = bool(stubs or regions)
+    regions = regions if has_sections else list(_list_segment_regions(image, bounds))
     _check_extent(image, regions)
     pieces = tuple(piece for address, content in sorted(regions) for piece in _cut(address, content, bounds))
-    return CodeMap(pieces=pieces, trampolines=stubs, bounded=bool(bounds) and bool(parts))
+    return CodeMap(pieces=pieces, trampolines=tuple(stubs), bounded=bool(bounds) and has_sections)
 
 
 def split(piece: Piece, starts: list[int]) -> Iterator[Piece]:
@@ -118,10 +116,6 @@ def _map_section(image: ElfImage, section: Section) -> int:
     raise ElfError(image.path, f"malformed: no segment holds the section {section.name}")
 
 
-def _read_section(image: ElfImage, section: Section) -> bytes:
-    return image.read(section.offset, section.size)
-
-
 def _cut(address: int, content: bytes, bounds: dict[int, int]) -> Iterator[Piece]:
     """Pieces of a region: functions, and gaps of more than padding between them."""
     limit = address + len(content)
@@ -130,15 +124,11 @@ def _cut(address: int, content: bytes, bounds: dict[int, int]) -> Iterator[Piece
     for start, following in pairwise([*starts, limit]):
         end = bounds[start]
         if start < end <= following - _SHORTEST_GAP:
-            cuts[_align_end(end, following)] = False
+            # code begins at multiples of 16; padding before that belongs to what precedes it
+            cuts[min(-(-end // 16) * 16, following - 1)] = False
     places = sorted(cuts)
     for start, end in pairwise([*places, limit]):
         yield Piece(start=start, end=end, content=content[start - address : end - address], known=cuts[start])
-
-
-def _align_end(end: int, following: int) -> int:
-    """Code begins at multiples of 16; padding before that belongs to what precedes it."""
-    return min(-(-end // 16) * 16, following - 1)
 
 
 def _find_function_bounds(image: ElfImage, sections: tuple[Section, ...]) -> dict[int, int]:
@@ -166,15 +156,9 @@ def _list_unwind_bounds(image: ElfImage) -> Iterator[tuple[int, int]]:
         (count,) = struct.unpack_from("<I", content, 8)
         size = min(8 * count, (len(content) - _UNWIND_HEADER) // 8 * 8)
         for start, description in struct.iter_unpack("<ii", content[_UNWIND_HEADER : _UNWIND_HEADER + size]):
-            yield (
-                segment.address + start,
-                segment.address + start + _read_function_length(image, segment.address + description),
-            )
-
-
-def _read_function_length(image: ElfImage, description: int) -> int:
-    """Of a function, by its description's second number; both are 32 bits wide where the table's are."""
-    return int(struct.unpack("<I", image.read_at(description + 12, 4))[0])
+            # the length is a description's second number; both are 32 bits wide where the table's are
+            length = int.from_bytes(image.read_at(segment.address + description + 12, 4), "little")
+            yield segment.address + start, segment.address + start + length
 
 
 def piece_at(starts: list[int], pieces: tuple[Piece, ...], address: int) -> int:

@@ -81,9 +81,10 @@ def read_links(image: ElfImage) -> Links:
             asking.add(place)
         elif kind in _POINTING and symbol < len(symbols) and symbols[symbol][3]:
             pointers[place] = symbols[symbol][4] + addend
+    called = (each[4] for each in symbols if each[3] and each[1] & 15 in _CALLABLE)
     return Links(
         pointers=pointers,
-        exported=frozenset(_list_callable_addresses(values, symbols)),
+        exported=frozenset(called).union(values[tag] for tag in (_INIT, _FINI) if tag in values),
         asking=frozenset(asking),
         resolvers=frozenset(resolvers),
         constant=tuple(
@@ -101,13 +102,6 @@ def _find_feature_query_symbols(image: ElfImage, values: dict[int, int], symbols
     return {index for index, name in imported if names.text(name) in _ASKING}
 
 
-def _list_callable_addresses(values: dict[int, int], symbols: list[_Symbol]) -> Iterator[int]:
-    yield from (values[tag] for tag in (_INIT, _FINI) if tag in values)
-    for _, information, _, section, address, _ in symbols:
-        if section and information & 15 in _CALLABLE:
-            yield address
-
-
 def _read_relocations(image: ElfImage, values: dict[int, int]) -> Iterator[tuple[int, int, int, int]]:
     """Place, kind, symbol's index and addend of each."""
     for table, length in ((RELA, RELASZ), (JMPREL, PLTRELSZ)):
@@ -120,22 +114,16 @@ def _read_relocations(image: ElfImage, values: dict[int, int]) -> Iterator[tuple
 
 def _read_packed_relocations(image: ElfImage, values: dict[int, int]) -> Iterator[tuple[int, int]]:
     """Pointers of DT_RELR: an even word is an address, an odd one says which of the next 63 words follow it."""
-    if _RELR not in values:
-        return
-    size = values.get(_RELRSZ, 0)
+    size = values.get(_RELRSZ, 0) if _RELR in values else 0
+    table = image.read_at(values[_RELR], size - size % 8) if size else b""
     place = 0
-    for (word,) in struct.iter_unpack("<Q", image.read_at(values[_RELR], size - size % 8)):
-        if not word & 1:
-            yield word, _read_word(image, word)
-            place = word + 8
-            continue
-        marked = (place + 8 * bit for bit in range(_WORDS_OF_A_MAP) if word >> bit + 1 & 1)
-        yield from ((each, _read_word(image, each)) for each in marked)
-        place += 8 * _WORDS_OF_A_MAP
-
-
-def _read_word(image: ElfImage, address: int) -> int:
-    return int(struct.unpack("<Q", image.read_at(address, 8))[0])
+    for (word,) in struct.iter_unpack("<Q", table):
+        if word & 1:
+            marked = [place + 8 * bit for bit in range(_WORDS_OF_A_MAP) if word >> bit + 1 & 1]
+            place += 8 * _WORDS_OF_A_MAP
+        else:
+            marked, place = [word], word + 8
+        yield from ((each, int.from_bytes(image.read_at(each, 8), "little")) for each in marked)
 
 
 _CPUID = b"\x0f\xa2"
@@ -214,8 +202,7 @@ def features_of(functions: Iterable[Function]) -> Counter[str]:
     """How many instructions need each feature."""
     found: Counter[str] = Counter()
     for function in functions:
-        if function.features:
-            found.update(function.features)
+        found.update(function.features)
     return found
 
 
@@ -223,19 +210,14 @@ def _select_usage(code: CodeMap, links: Links) -> Usage:
     read = {piece.bounds: count_and_refer(piece.content, piece.start) for piece in code.pieces}
     code = _divide_gaps(code, [refers for _, refers in read.values()], links)
     found = [read.get(piece.bounds) or count_and_refer(piece.content, piece.start) for piece in code.pieces]
-    asking = [index for index, (codes, _) in enumerate(found) if not asking_codes().isdisjoint(codes)]
-    functions = tuple(_weigh_piece(piece, codes) for piece, (codes, _) in zip(code.pieces, found, strict=True))
-    program = DispatchGraph(
-        code=code,
-        references=[refers for _, refers in found],
-        needs=[function.features for function in functions],
-        links=links,
-    )
-    choice = choose(program, asking)
-    asked = set(range(len(functions))) - choice.unasked | choice.reading
+    asking = {index for index, (codes, _) in enumerate(found) if not asking_codes().isdisjoint(codes)}
+    functions = [_weigh_piece(piece, codes) for piece, (codes, _) in zip(code.pieces, found, strict=True)]
+    graph = _Graph(code, [refers for _, refers in found], links)
+    choosing, reading = graph.find_choosing(asking)
+    unasked = graph.find_unasked(choosing, [function.features for function in functions]) - reading
     return Usage(
-        functions=tuple(replace(each, unasked=index not in asked) for index, each in enumerate(functions)),
-        asks=tuple(code.pieces[index].start for index in sorted(choice.choosing)),
+        functions=tuple(replace(each, unasked=index in unasked) for index, each in enumerate(functions)),
+        asks=tuple(code.pieces[index].start for index in sorted(choosing)),
         bounded=code.bounded,
     )
 
@@ -244,176 +226,123 @@ def _divide_gaps(code: CodeMap, references: list[References], links: Links) -> C
     """Cut what lies between known functions, assembler mostly, wherever other code or a pointer leads into it."""
     if all(piece.known for piece in code.pieces):
         return code
-    targets = set(links.pointers.values())
-    for each in references:
-        targets |= each.branches | each.data
-    ordered = sorted(targets)
-    pieces = (part for piece in code.pieces for part in _split_piece(piece, ordered))
+    targets = set(links.pointers.values()).union(*(each.branches | each.data for each in references))
+    ordered, pieces = sorted(targets), list[Piece]()
+    for piece in code.pieces:
+        inside = ordered[bisect_right(ordered, piece.start) : bisect_left(ordered, piece.end)]
+        pieces += [piece] if piece.known else split(piece, inside)
     return replace(code, pieces=tuple(pieces))
 
 
-def _split_piece(piece: Piece, targets: list[int]) -> Iterator[Piece]:
-    if piece.known:
-        yield piece
-        return
-    yield from split(piece, targets[bisect_right(targets, piece.start) : bisect_left(targets, piece.end)])
-
-
 def _weigh_piece(piece: Piece, codes: Mapping[int, int]) -> Function:
-    features: dict[str, int] = {}
-    legacy = wide = wrong = 0
+    features: Counter[str] = Counter()
+    styles: Counter[Style] = Counter()
     for code, number in codes.items():
         demand = demand_of(code)
-        if demand.is_plain:
+        if demand.style is Style.OTHER and not demand.features:
             continue
+        styles[demand.style] += number
         for feature in demand.features:
-            features[feature] = features.get(feature, 0) + number
-        legacy += number if demand.style is Style.LEGACY else 0
-        wide += number if demand.style is Style.WIDE else 0
-        wrong += number if demand.style is Style.NONE else 0
+            features[feature] += number
     return Function(
         address=piece.start,
         instructions=sum(codes.values()),
         features=features,
-        legacy=legacy,
-        wide=wide,
-        wrong=wrong,
+        legacy=styles[Style.LEGACY],
+        wide=styles[Style.WIDE],
+        wrong=styles[Style.NONE],
     )
 
 
-@immutable
-class DispatchChoice:
-    """How a file's functions come to run, by their indices among the pieces of its code.
-
-    Attributes:
-        unasked: those that may run on any CPU.
-        choosing: those that ask the CPU, or act on its answer.
-        reading: those of them that read the answer from a variable, and may act on it on the spot.
-    """
-
-    unasked: frozenset[int]
-    choosing: frozenset[int]
-    reading: frozenset[int]
-
-
-@immutable
-class DispatchGraph:
-    """A file's functions, and what leads from one to another.
-
-    Attributes:
-        code: the functions.
-        references: of each function.
-        needs: the features that each function uses.
-        links: what leads into them from outside.
-    """
-
-    code: CodeMap
-    references: Sequence[References]
-    needs: Sequence[Collection[str]]
-    links: Links
-
-
-def choose(program: DispatchGraph, asking: Iterable[int]) -> DispatchChoice:
-    """Tell what runs unasked.
-
-    Args:
-        program: the functions.
-        asking: indices of those that hold instructions which ask the CPU.
-    """
-    graph = _Graph(program)
-    probes = set(asking) | graph.owners(program.links.resolvers) | graph.reading(program.links.asking)
-    callers = graph.callers(probes)
-    calling = probes | callers | graph.callers(callers)
-    reading = graph.reading(graph.answers(probes, callers)) - calling
-    choosing = calling | reading
-    unasked = graph.unasked(choosing, program.needs)
-    return DispatchChoice(unasked=frozenset(unasked), choosing=frozenset(choosing), reading=frozenset(reading))
-
-
 class _Graph:
-    """Who refers to whom."""
+    """Who refers to whom: functions, by their indices among the pieces of code, and variables, by their addresses."""
 
-    def __init__(self, program: DispatchGraph) -> None:
-        self._code = program.code
-        self._starts = [piece.start for piece in program.code.pieces]
+    def __init__(self, code: CodeMap, references: Sequence[References], links: Links) -> None:
+        self._code = code
+        self._starts = [piece.start for piece in code.pieces]
         self._by_start = {start: index for index, start in enumerate(self._starts)}
-        self._references = program.references
-        self._links = program.links
-        self._stubs: dict[int, int] = {}
-        for address, content in program.code.trampolines:
-            self._stubs |= trampolines(content, address)
-        self._through = frozenset().union(*(each.through for each in program.references))
-        self._named = frozenset().union(*(each.addresses for each in program.references))
-        self._places = [self._list_places(each) for each in program.references]
-        self._targets = [self._list_targets(index) for index in range(len(program.references))]
+        self._references = references
+        self._links = links
+        stubs: dict[int, int] = {}
+        for address, content in code.trampolines:
+            stubs |= trampolines(content, address)
+        self._through = frozenset().union(*(each.through for each in references))
+        self._named = frozenset().union(*(each.addresses for each in references))
+        through = [{stubs[one] for one in each.branches if one in stubs} for each in references]
+        self._places = [each.addresses | more for each, more in zip(references, through, strict=True)]
+        self._targets = [
+            self._find_owners(each.branches | places | {links.pointers.get(place, -1) for place in places})
+            for each, places in zip(references, self._places, strict=True)
+        ]
         self._users: dict[int, set[int]] = defaultdict(set)
         for index, targets in enumerate(self._targets):
             for target in targets - {index}:
                 self._users[target].add(index)
 
-    def owners(self, addresses: Iterable[int]) -> set[int]:
-        """The functions that hold addresses."""
-        found = {self._find_owner(address) for address in addresses}
-        return {index for index in found if index >= 0}
+    def find_choosing(self, asking: set[int]) -> tuple[set[int], set[int]]:
+        """Functions that ask the CPU or act on its answer; those of them that read it from a variable.
 
-    def callers(self, functions: set[int]) -> set[int]:
+        Args:
+            asking: those that hold instructions which ask the CPU.
+        """
+        probes = asking | self._find_owners(self._links.resolvers) | self._find_reading(self._links.asking)
+        callers = self._find_callers(probes)
+        calling = probes | callers | self._find_callers(callers)
+        reading = self._find_reading(self._find_answers(probes, callers)) - calling
+        return calling | reading, reading
+
+    def find_unasked(self, choosing: set[int], needs: Sequence[Collection[str]]) -> set[int]:
+        """Everything that can be reached from outside without a choice.
+
+        A table of pointers may be one to choose from: what needs more than the rest of the file does is not
+        taken for reached by it.
+
+        Args:
+            choosing: functions that choose.
+            needs: the features that each function uses.
+        """
+        tables = self._find_owners(target for place, target in self._links.pointers.items() if place not in self._named)
+        chosen = set().union(*(self._targets[index] for index in choosing)) - choosing
+        entries = (self._find_owners(self._links.exported) - chosen) | self._find_owners(self._links.resolvers)
+        reached = self._find_reached(entries | {index for index in tables if not needs[index]}, choosing)
+        usual = {feature for index in reached for feature in needs[index]}
+        return reached | self._find_reached({index for index in tables if usual.issuperset(needs[index])}, choosing)
+
+    def _find_owners(self, addresses: Iterable[int]) -> set[int]:
+        """The functions that hold addresses."""
+        found = set()
+        for address in addresses:
+            index = self._by_start.get(address)
+            found.add(piece_at(self._starts, self._code.pieces, address) if index is None else index)
+        return found - {-1}
+
+    def _find_callers(self, functions: set[int]) -> set[int]:
         """Who refers to any of them."""
         return set().union(*(self._users[index] for index in functions))
 
-    def reading(self, addresses: frozenset[int]) -> set[int]:
+    def _find_reading(self, addresses: frozenset[int]) -> set[int]:
         """Who refers to any of some variables, or calls through any of some pointers."""
         return {index for index, places in enumerate(self._places) if places & addresses}
 
-    def answers(self, probes: set[int], callers: set[int]) -> frozenset[int]:
+    def _find_answers(self, probes: set[int], callers: set[int]) -> frozenset[int]:
         """Variables that hold what the CPU has, and pointers to what tells it; none that code is called through.
 
         The former are those that the functions refer to which ask, or that get their answers.
         """
         named = (self._references[index] for index in probes | callers)
         plain = {address for each in named for address in each.writes | each.data if self._is_variable(address)}
-        pointers = {place for place, target in self._links.pointers.items() if self._find_owner(target) in probes}
-        found = frozenset(plain | pointers)
-        return found.union(place for place, target in self._links.pointers.items() if target in found)
-
-    def unasked(self, choosing: set[int], needs: Sequence[Collection[str]]) -> set[int]:
-        """Everything that can be reached from outside without a choice.
-
-        A table of pointers may be one to choose from: what needs more than the rest of the file does is not
-        taken for reached by it.
-        """
-        tables = self.owners(target for place, target in self._links.pointers.items() if place not in self._named)
-        plain = {index for index in tables if not needs[index]}
-        reached = self._find_reached(self._find_entries(choosing) | plain, choosing)
-        usual = {feature for index in reached for feature in needs[index]}
-        return reached | self._find_reached({index for index in tables if usual.issuperset(needs[index])}, choosing)
+        pointers = self._links.pointers
+        found = plain.union(place for place, target in pointers.items() if self._find_owners((target,)) & probes)
+        return frozenset(found.union(place for place, target in pointers.items() if target in found))
 
     def _find_reached(self, waiting: set[int], choosing: set[int]) -> set[int]:
         reached: set[int] = set()
         while waiting:
             index = waiting.pop()
-            if index in reached:
-                continue
-            reached.add(index)
-            targets = self._targets[index]
-            waiting |= targets & choosing if index in choosing else targets
+            if index not in reached:
+                reached.add(index)
+                waiting |= self._targets[index] & choosing if index in choosing else self._targets[index]
         return reached
-
-    def _find_entries(self, choosing: set[int]) -> set[int]:
-        chosen = set().union(*(self._targets[index] for index in choosing)) - choosing
-        return (self.owners(self._links.exported) - chosen) | self.owners(self._links.resolvers)
-
-    def _find_owner(self, address: int) -> int:
-        index = self._by_start.get(address)
-        return piece_at(self._starts, self._code.pieces, address) if index is None else index
-
-    def _list_places(self, references: References) -> frozenset[int]:
-        """Variables and pointers that are referred to, those of trampolines included."""
-        stubs = (self._stubs[address] for address in references.branches if address in self._stubs)
-        return references.addresses.union(stubs)
-
-    def _list_targets(self, index: int) -> set[int]:
-        pointers, places = self._links.pointers, self._places[index]
-        return self.owners(self._references[index].branches | places | {pointers.get(place, -1) for place in places})
 
     def _is_variable(self, address: int) -> bool:
         fixed = address in self._links.pointers or any(address in part for part in self._links.constant)
