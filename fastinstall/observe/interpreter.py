@@ -6,6 +6,7 @@ Nothing is imported in the target.
 
 import os
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -184,10 +185,9 @@ def use_pil(session: Session, environment: Environment) -> RunningProbe[Runtime]
     """Import and use the target's PIL in a subprocess, while this process goes on."""
     from fastinstall.observe.runtime import observe_runtime  # noqa: PLC0415 (a quick examination uses nothing)
 
-    python = Path(environment.python)
-    return RunningProbe(lambda: observe_runtime(python, environment=session.variables, quick=True))
+    return RunningProbe(partial(observe_runtime, Path(environment.python), environment=session.variables, quick=True))
 
 
 def ask(environment: Environment) -> RunningProbe[Interpreter]:
     """Ask the target's interpreter what it is, while this process goes on."""
-    return RunningProbe(lambda: observe_interpreter(Path(environment.python)))
+    return RunningProbe(partial(observe_interpreter, Path(environment.python)))

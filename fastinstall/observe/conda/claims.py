@@ -8,9 +8,7 @@ Source of the RECORD format: PyPA "Recording installed projects".
 
 import base64
 import binascii
-import csv
 import hashlib
-import io
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
@@ -24,6 +22,7 @@ from fastinstall.core.values import immutable
 from fastinstall.model.conda import CondaClaim, CondaClash, CondaPackage
 from fastinstall.model.facts import Distribution
 from fastinstall.observe.conda.records import CondaRecords, Fields, UnreadableRecordError, matters, read_whole
+from fastinstall.observe.stack import digest_file, read_rows
 
 _BYTECODE = (".pyc", ".pyo")
 _PLACES = {"site-packages/": "", "python-scripts/": "bin/"}  # where a noarch package means files to be put
@@ -102,7 +101,6 @@ def _digest(each: dict[str, Any], key: str) -> str:
     return found if isinstance(found, str) else ""
 
 
-_SMALL = 1 << 20
 _NOTHING = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"  # of no bytes: of a link to nowhere
 
 
@@ -175,7 +173,7 @@ class EnvironmentFiles:
 
     def _digest(self, path: str) -> str:
         if path not in self.digests:
-            self.digests[path] = _hash_file(f"{self.prefix}/{path}")
+            self.digests[path] = digest_file(f"{self.prefix}/{path}", "sha256").hex()
         return self.digests[path]
 
 
@@ -183,14 +181,6 @@ def _is_older(status: os.stat_result, entry: ClaimedFile, since: int | None) -> 
     if since is None or not stat.S_ISREG(status.st_mode) or entry.link or entry.size not in (None, status.st_size):
         return False
     return max(status.st_mtime_ns, status.st_ctime_ns) <= since
-
-
-def _hash_file(path: str) -> str:
-    """A small file is hashed in one piece, which takes half the time; a large one never lies in memory whole."""
-    with foreign.open_foreign_file(path) as stream:
-        if os.fstat(stream.fileno()).st_size > _SMALL:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
-        return hashlib.sha256(stream.read()).hexdigest()
 
 
 _TELLING = (".dist-info/INSTALLER", ".dist-info/RECORD", ".dist-info/METADATA")
@@ -367,24 +357,15 @@ def read_recorded_files(record: Path, site_packages: str) -> tuple[ClaimedFile, 
         record: the file.
         site_packages: relative to the prefix, which what is returned is relative to.
     """
-    try:
-        text = foreign.read_text(record, errors="surrogateescape")
-    except OSError:
-        return ()
-    try:
-        rows = list(csv.reader(io.StringIO(text, newline="")))
-    except csv.Error:
-        return ()
     return tuple(
-        _parse_pip_entry(row, site_packages) for row in rows if row and row[0] and not row[0].endswith(_BYTECODE)
-    )
-
-
-def _parse_pip_entry(row: list[str], site_packages: str) -> ClaimedFile:
-    path, digest, size = (*row, "", "", "")[:3]
-    place = os.path.normpath(f"{site_packages}/{path}")
-    return ClaimedFile(
-        path=place, wanted=place, size=int(size) if size.isdecimal() else None, sha256=_convert_digest(digest)
+        ClaimedFile(
+            path=place,
+            wanted=place,
+            size=int(size) if size.isdecimal() else None,
+            sha256=_convert_digest(digest),
+        )
+        for path, digest, size in read_rows(foreign.bytes_or_empty(record))
+        for place in (os.path.normpath(f"{site_packages}/{path}"),)
     )
 
 
