@@ -65,7 +65,6 @@ class ObservationRequest:
         binaries: how deep to look into PIL's extension modules.
         process: a process that runs already; what it was started with decides what the loader finds.
         toolchain: also look for compiler, libraries and package manager.
-        include_roots: include directories that the toolchain's libraries may stand in, before the system's.
         interpreter: the target's Python, where it was asked already, or is being asked.
         cpu: the processor, where it was observed already.
         thorough: read the files of PIL; else those count as recorded that have not changed since by size and times.
@@ -77,7 +76,6 @@ class ObservationRequest:
     binaries: Binaries = Binaries.CORE
     process: LiveProcess | None = None
     toolchain: bool = False
-    include_roots: tuple[Path, ...] = ()
     interpreter: Interpreter | RunningProbe[Interpreter] | None = None
     cpu: Cpu | None = None
     thorough: bool = True
@@ -92,8 +90,7 @@ def facts_of(session: Session, environment: Environment, request: ObservationReq
     variables, thorough = session.variables, request.thorough
     runtime = request.started or (use_pil(session, environment) if request.runtime else None)
     answer = request.interpreter or ask(environment)
-    probe = partial(observe_means, request.recipe, variables, request.include_roots)
-    toolchain = RunningProbe(probe) if request.toolchain else None
+    toolchain = RunningProbe(partial(observe_means, request.recipe, variables)) if request.toolchain else None
     hardware = RunningProbe(partial(_find_gpu_hardware, request, variables))
     from fastinstall.observe.active_environment import active_prefixes
     from fastinstall.observe.cpu import observe_cpu, observe_loading
@@ -148,19 +145,11 @@ def facts_of(session: Session, environment: Environment, request: ObservationReq
     )
 
 
-def observe_means(recipe: Recipe, variables: Mapping[str, str], include_roots: tuple[Path, ...] = ()) -> Toolchain:
-    """The means to build a recipe here: compiler, libraries and package manager.
-
-    Args:
-        recipe: which flags and libraries to look for.
-        variables: the shell's environment variables.
-        include_roots: include directories that its libraries may stand in, before the system's.
-    """
+def observe_means(recipe: Recipe, variables: Mapping[str, str]) -> Toolchain:
+    """The means to build a recipe here, by the shell's variables: compiler, libraries and package manager."""
     from fastinstall.observe.toolchain import list_probed_flags, observe_toolchain
 
-    return observe_toolchain(
-        recipe.libraries, list_probed_flags(recipe), include_roots=include_roots, variables=variables
-    )
+    return observe_toolchain(recipe.libraries, list_probed_flags(recipe), variables=variables)
 
 
 def _find_gpu_hardware(request: ObservationRequest, variables: Mapping[str, str]) -> Gpu:

@@ -20,6 +20,7 @@ from fastinstall.core.errors import UndeterminedError
 from fastinstall.elf.description import Binding, LoadedLibrary
 from fastinstall.elf.image import ElfError
 from fastinstall.elf.libraries import JPEG, describe, identify
+from fastinstall.elf.lookup import SYMBOL
 from fastinstall.model.facts import LiveProcess, packages_of
 from fastinstall.observe.runtime import Mapping, read_mappings
 
@@ -205,7 +206,7 @@ def _is_same(one: Path, other: Path) -> bool:
 
 _LOAD, _DYNAMIC = 1, 2
 _NEEDED, _PLT_SIZE, _STRINGS, _SYMBOLS, _RELA, _RELA_SIZE, _STRINGS_SIZE, _PLT = 1, 2, 5, 6, 7, 8, 10, 23
-_SEGMENT, _TAG, _RELOCATION, _SYMBOL = (struct.Struct(form) for form in ("<IIQQQQQQ", "<QQ", "<QQq", "<IBBHQQ"))
+_SEGMENT, _TAG, _RELOCATION = (struct.Struct(form) for form in ("<IIQQQQQQ", "<QQ", "<QQq"))
 _LARGEST, _MOST = 1 << 25, 1000
 """Of the bytes of a table, and of functions; a process may say anything of itself."""
 _PAGE, _END = 4096, 1 << 63
@@ -218,14 +219,15 @@ class _File:
     path: PurePath
     base: int
     tags: tuple[tuple[int, int], ...]
+    descriptor: int
 
     def tag(self, kind: int) -> int:
         return next((value for found, value in self.tags if found == kind), 0)
 
-    def address(self, kind: int) -> int:
-        """Of a table; the loader of glibc has made addresses of what are offsets in the file."""
-        value = self.tag(kind)
-        return value if value >= self.base else self.base + value
+    def read_table(self, kind: int, size: int) -> bytes:
+        """A table; the loader of glibc has made addresses of what are offsets in the file."""
+        address = self.tag(kind)
+        return _read_memory(self.descriptor, address if address >= self.base else self.base + address, size)
 
 
 def read_bindings(memory: Path, mappings: Sequence[Mapping], start: str) -> tuple[Binding, ...]:
@@ -244,7 +246,7 @@ def read_bindings(memory: Path, mappings: Sequence[Mapping], start: str) -> tupl
     descriptor = os.open(memory, os.O_RDONLY | os.O_CLOEXEC)
     try:
         files = [_read_mapped_file(descriptor, mapping) for mapping in reversed(found.values())]
-        return tuple(binding for file in files for binding in _read_bindings(descriptor, file, mappings, start))
+        return tuple(binding for file in files for binding in _read_bindings(file, mappings, start))
     finally:
         os.close(descriptor)
 
@@ -273,16 +275,17 @@ def _read_mapped_file(descriptor: int, mapping: Mapping) -> _File:
     first = next((segment[3] for segment in segments if segment[0] == _LOAD), 0)
     base = mapping.start - first // _PAGE * _PAGE
     dynamic = next((segment for segment in segments if segment[0] == _DYNAMIC), None)
-    size = dynamic[6] // _TAG.size * _TAG.size if dynamic is not None else 0
-    content = _read_memory(descriptor, base + dynamic[3], size) if dynamic is not None else b""
-    return _File(PurePath(mapping.path), base, tuple(_TAG.iter_unpack(content)))
+    content = b""
+    if dynamic is not None:
+        content = _read_memory(descriptor, base + dynamic[3], dynamic[6] // _TAG.size * _TAG.size)
+    return _File(PurePath(mapping.path), base, tuple(_TAG.iter_unpack(content)), descriptor)
 
 
-def _read_bindings(descriptor: int, file: _File, mappings: Sequence[Mapping], start: str) -> Iterator[Binding]:
-    strings = _read_memory(descriptor, file.address(_STRINGS), file.tag(_STRINGS_SIZE)) if file.tag(_STRINGS) else b""
+def _read_bindings(file: _File, mappings: Sequence[Mapping], start: str) -> Iterator[Binding]:
+    strings = file.read_table(_STRINGS, file.tag(_STRINGS_SIZE)) if file.tag(_STRINGS) else b""
     needed = tuple(_decode_string(strings, value) for kind, value in file.tags if kind == _NEEDED)
-    for name, slot in islice(_list_slots(descriptor, file, strings, start), _MOST):
-        (address,) = struct.unpack("<Q", _read_memory(descriptor, slot, 8))
+    for name, slot in islice(_list_slots(file, strings, start), _MOST):
+        (address,) = struct.unpack("<Q", _read_memory(file.descriptor, slot, 8))
         holder = next((each.path for each in mappings if each.start <= address < each.end and each.is_file), "")
         if holder and PurePath(holder) != file.path:  # else it is not bound before its first call
             provider = PurePath(holder)
@@ -290,17 +293,15 @@ def _read_bindings(descriptor: int, file: _File, mappings: Sequence[Mapping], st
             yield Binding(symbol=name, version="", user=file.path, provider=provider, wanted=wanted)
 
 
-def _list_slots(descriptor: int, file: _File, strings: bytes, start: str) -> Iterator[tuple[str, int]]:
+def _list_slots(file: _File, strings: bytes, start: str) -> Iterator[tuple[str, int]]:
     """The functions that the file itself does not define, and where their addresses stand."""
-    tables = ((file.address(_RELA), file.tag(_RELA_SIZE)), (file.address(_PLT), file.tag(_PLT_SIZE)))
-    whole = ((address, size // _RELOCATION.size * _RELOCATION.size) for address, size in tables if size)
-    entries = [entry for table in whole for entry in _RELOCATION.iter_unpack(_read_memory(descriptor, *table))]
-    named = {info >> 32: offset for offset, info, _ in entries if info >> 32}
-    if not named:
-        return
-    symbols = _read_memory(descriptor, file.address(_SYMBOLS), (max(named) + 1) * _SYMBOL.size)
+    named: dict[int, int] = {}
+    for table, size in ((_RELA, file.tag(_RELA_SIZE)), (_PLT, file.tag(_PLT_SIZE))):
+        content = file.read_table(table, size // _RELOCATION.size * _RELOCATION.size) if size else b""
+        named |= {info >> 32: offset for offset, info, _ in _RELOCATION.iter_unpack(content) if info >> 32}
+    symbols = file.read_table(_SYMBOLS, (max(named) + 1) * SYMBOL.size) if named else b""
     for index, offset in named.items():
-        name, _, _, section, _, _ = _SYMBOL.unpack_from(symbols, index * _SYMBOL.size)
+        name, _, _, section, _, _ = SYMBOL.unpack_from(symbols, index * SYMBOL.size)
         text = _decode_string(strings, name)
         if not section and text.startswith(start):
             yield text, file.base + offset
