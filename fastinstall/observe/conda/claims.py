@@ -11,9 +11,10 @@ import binascii
 import hashlib
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -59,18 +60,15 @@ def list_claimed_files(record: Fields, site: str, wanted: Callable[[str], bool])
     """
     paths = record.get("paths_data")
     described = paths.get("paths") if isinstance(paths, dict) else None
-    entries = {entry.path: entry for entry in _list_described_files(described, site, wanted)}
+    entries: dict[str, ClaimedFile] = {}
+    for each in described if isinstance(described, list) else ():
+        path = each.get("_path") if isinstance(each, dict) else None
+        if isinstance(path, str) and wanted(placed := _resolve_noarch_path(path, site)):
+            entries[placed] = _make_claimed_file(each, placed)
     listed = record.get("files")
     names = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else list(entries)
     claimed = (name for name in dict.fromkeys(names) if wanted(name) and not name.endswith(_BYTECODE))
     return tuple(entries.get(name) or ClaimedFile(path=name, wanted=name) for name in claimed)
-
-
-def _list_described_files(listed: object, site: str, wanted: Callable[[str], bool]) -> Iterator[ClaimedFile]:
-    for each in listed if isinstance(listed, list) else ():
-        path = each.get("_path") if isinstance(each, dict) else None
-        if isinstance(path, str) and wanted(placed := _resolve_noarch_path(path, site)):
-            yield _make_claimed_file(each, placed)
 
 
 def _resolve_noarch_path(path: str, site: str) -> str:
@@ -137,28 +135,28 @@ class EnvironmentFiles:
             status = os.lstat(f"{self.prefix}/{entry.path}")
         except (OSError, ValueError):
             return FileState.MISSING
-        try:
-            unchanged = _is_older(status, entry, since) or self._is_as_recorded(entry, entry.path, own)
-        except (OSError, ValueError):
-            return FileState.ALTERED
-        return FileState.UNCHANGED if unchanged else FileState.ALTERED
+        if since is not None and stat.S_ISREG(status.st_mode) and not entry.link:
+            as_large = entry.size in (None, status.st_size)
+            if as_large and max(status.st_mtime_ns, status.st_ctime_ns) <= since:
+                return FileState.UNCHANGED
+        return FileState.UNCHANGED if self._is_as_recorded(entry, entry.path, own) else FileState.ALTERED
 
     def has(self, entry: ClaimedFile, own: frozenset[str]) -> bool:
         """Whether what lies where a package wants its file is that file."""
-        try:
-            return self._is_as_recorded(entry, entry.wanted, own)
-        except (OSError, ValueError):
-            return False
+        return self._is_as_recorded(entry, entry.wanted, own)
 
     def _is_as_recorded(self, entry: ClaimedFile, path: str, own: frozenset[str]) -> bool:
-        """Compare a file, wherever it lies, with what is recorded of it; OSError where it cannot be read."""
+        """Compare a file, wherever it lies, with what is recorded of it; one that cannot be read is not."""
         place = f"{self.prefix}/{path}"
-        if entry.link and os.path.islink(place):  # noqa: PTH114 (a hundred paths are not worth as many objects)
-            return self._is_own_link(entry, path, own)
-        status = os.stat(place)  # noqa: PTH116 (likewise)
-        if not stat.S_ISREG(status.st_mode) or entry.size not in (None, status.st_size):
+        try:
+            if entry.link and os.path.islink(place):  # noqa: PTH114 (a hundred paths are not worth as many objects)
+                return self._is_own_link(entry, path, own)
+            status = os.stat(place)  # noqa: PTH116 (likewise)
+            if not stat.S_ISREG(status.st_mode) or entry.size not in (None, status.st_size):
+                return False
+            return self._digest(path) == entry.sha256 if entry.sha256 else not entry.link
+        except (OSError, ValueError):
             return False
-        return self._digest(path) == entry.sha256 if entry.sha256 else not entry.link
 
     def _is_own_link(self, entry: ClaimedFile, path: str, own: frozenset[str]) -> bool:
         """Whether a symbolic link is the package's: by its text, by where it leads, by what is found there."""
@@ -175,12 +173,6 @@ class EnvironmentFiles:
         if path not in self.digests:
             self.digests[path] = digest_file(f"{self.prefix}/{path}", "sha256").hex()
         return self.digests[path]
-
-
-def _is_older(status: os.stat_result, entry: ClaimedFile, since: int | None) -> bool:
-    if since is None or not stat.S_ISREG(status.st_mode) or entry.link or entry.size not in (None, status.st_size):
-        return False
-    return max(status.st_mtime_ns, status.st_ctime_ns) <= since
 
 
 _TELLING = (".dist-info/INSTALLER", ".dist-info/RECORD", ".dist-info/METADATA")
@@ -201,23 +193,26 @@ class Claims:
     unreadable: dict[str, str]
 
 
-@immutable
+@dataclass(frozen=True, kw_only=True)
 class _Claimant:
     """A package, or a distribution of pip's, and what it claims.
 
     Attributes:
         name: as clashes name it.
         entries: its files, as far as they matter.
-        own: where they are.
         telling: files that tell who installed a distribution, if the package has one.
         since: when its record was written, in nanoseconds since the epoch.
     """
 
     name: str
     entries: tuple[ClaimedFile, ...]
-    own: frozenset[str]
     telling: tuple[ClaimedFile, ...] = ()
     since: int = 0
+
+    @cached_property
+    def own(self) -> frozenset[str]:
+        """Where its files are."""
+        return frozenset(entry.path for entry in self.entries)
 
 
 def observe_claims(  # noqa: PLR0913 (see `observe_conda`)
@@ -242,17 +237,37 @@ def observe_claims(  # noqa: PLR0913 (see `observe_conda`)
     """
     contents = EnvironmentFiles(prefix=str(prefix))
     packages, unreadable = _read_claimants(prefix, records, replaced, site)
-    contested = frozenset(path for path, claimants in _group_by_path(packages).items() if len(claimants) > 1)
-    foreign = [
-        _make_pip_claimant(prefix, site, distribution)
-        for distribution in distributions
-        if not any(_is_owner_of_metadata(package, f"{site}/{distribution.metadata}", contents) for package in packages)
-    ]
-    return Claims(
-        claims=tuple(_make_claim(package, contents, contested, thorough=thorough) for package in packages),
-        clashes=_find_clashes(packages, foreign, contents),
-        unreadable=unreadable,
+    wanted = _group_by_path(packages)
+    pip = []
+    for distribution in distributions:
+        metadata = f"{site}/{distribution.metadata}"
+        if not any(_is_owner_of_metadata(package, metadata, contents) for package in packages):
+            name = f"pip: {distribution.name} {distribution.version}"
+            pip.append(_Claimant(name=name, entries=read_recorded_files(prefix / metadata / "RECORD", site)))
+    claims = []
+    for package in packages:
+        states: dict[FileState, list[str]] = {state: [] for state in FileState}
+        for entry in package.entries:
+            since = None if thorough or len(wanted[entry.wanted]) > 1 else package.since
+            states[contents.state(entry, package.own, since=since)].append(entry.path)
+        claims.append(
+            CondaClaim(
+                dist=package.name,
+                files=tuple(entry.path for entry in package.entries),
+                missing=tuple(states[FileState.MISSING]),
+                altered=tuple(states[FileState.ALTERED]),
+            )
+        )
+    clashes = tuple(
+        CondaClash(
+            path=path,
+            claimants=tuple(claimant.name for claimant, _ in each),
+            holder=next((claimant.name for claimant, entry in each if contents.has(entry, claimant.own)), ""),
+        )
+        for path, each in sorted(_group_by_path([*packages, *pip]).items())
+        if len(each) > 1 and path in wanted
     )
+    return Claims(claims=tuple(claims), clashes=clashes, unreadable=unreadable)
 
 
 def _read_claimants(
@@ -278,11 +293,9 @@ def _read_claimant(conda_meta: Path, package: CondaPackage, site: str, *, everyt
 
     path = conda_meta / package.record
     found = list_claimed_files(read_whole(path), site, lambda path: counts(path) or path.endswith(_TELLING))
-    entries = tuple(entry for entry in found if counts(entry.path))
     return _Claimant(
         name=package.dist,
-        entries=entries,
-        own=frozenset(entry.path for entry in entries),
+        entries=tuple(entry for entry in found if counts(entry.path)),
         telling=tuple(entry for entry in found if entry.path.endswith(_TELLING)),
         since=path.stat().st_mtime_ns,
     )
@@ -297,54 +310,11 @@ def _group_by_path(claimants: Iterable[_Claimant]) -> dict[str, list[tuple[_Clai
     return found
 
 
-def _make_claim(
-    package: _Claimant, contents: EnvironmentFiles, contested: frozenset[str], *, thorough: bool
-) -> CondaClaim:
-    def state(entry: ClaimedFile) -> FileState:
-        since = None if thorough or entry.wanted in contested else package.since
-        return contents.state(entry, package.own, since=since)
-
-    states = [(entry.path, state(entry)) for entry in package.entries]
-    return CondaClaim(
-        dist=package.name,
-        files=tuple(path for path, _ in states),
-        missing=tuple(path for path, found in states if found is FileState.MISSING),
-        altered=tuple(path for path, found in states if found is FileState.ALTERED),
-    )
-
-
 def _is_owner_of_metadata(package: _Claimant, metadata: str, contents: EnvironmentFiles) -> bool:
     """Whether a distribution's metadata is a package's own: claimed by it, and nobody else's by now."""
     telling = [entry for entry in package.telling if entry.path.startswith(f"{metadata}/")]
     states = {contents.state(entry, package.own) for entry in telling}
     return states == {FileState.UNCHANGED}
-
-
-def _make_pip_claimant(prefix: Path, site: str, distribution: Distribution) -> _Claimant:
-    entries = read_recorded_files(prefix / site / distribution.metadata / "RECORD", site)
-    return _Claimant(
-        name=f"pip: {distribution.name} {distribution.version}",
-        entries=entries,
-        own=frozenset(entry.path for entry in entries),
-    )
-
-
-def _find_clashes(
-    packages: list[_Claimant], foreign: list[_Claimant], contents: EnvironmentFiles
-) -> tuple[CondaClash, ...]:
-    """Files that several packages claim, or a package and a distribution of pip's."""
-    condas = _group_by_path(packages)
-    found = (
-        (path, each) for path, each in _group_by_path([*packages, *foreign]).items() if len(each) > 1 and path in condas
-    )
-    return tuple(
-        CondaClash(
-            path=path,
-            claimants=tuple(claimant.name for claimant, _ in each),
-            holder=next((claimant.name for claimant, entry in each if contents.has(entry, claimant.own)), ""),
-        )
-        for path, each in sorted(found)
-    )
 
 
 _SHA256 = "sha256="

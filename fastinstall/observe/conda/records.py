@@ -12,7 +12,6 @@ strings contain. A record in another form is read whole.
 The reading is no check of the record: the paths between its list of files and its end are not looked at.
 """
 
-import errno
 import os
 import re
 from pathlib import Path
@@ -61,7 +60,16 @@ def summarize_record(path: Path | str) -> RecordSummary:
     """
     try:
         with foreign.open_foreign_file(path) as stream:
-            return _summarize_content(stream.fileno())
+            descriptor = stream.fileno()
+            size = os.fstat(descriptor).st_size
+            if size > foreign.LISTING:
+                raise UnreadableRecordError(f"is larger than {foreign.LISTING >> 20} MiB")
+            for length in (max(_HEAD, size // _LISTED_SHARE), size):
+                head = os.pread(descriptor, length, 0)
+                summary = _read_in_pieces(head, descriptor, size)
+                if summary is not None:
+                    return summary
+            return RecordSummary(fields=_parse_fields(head), text=head, listed=(0, len(head)))
     except OSError as error:
         raise UnreadableRecordError(error.strerror or str(error)) from None
 
@@ -76,18 +84,6 @@ def read_whole(path: Path | str) -> Fields:
         return _parse_fields(foreign.read_bytes(Path(path)))
     except OSError as error:
         raise UnreadableRecordError(error.strerror or str(error)) from None
-
-
-def _summarize_content(descriptor: int) -> RecordSummary:
-    size = os.fstat(descriptor).st_size
-    if size > foreign.LISTING:
-        raise OSError(errno.EFBIG, f"is larger than {foreign.LISTING >> 20} MiB")
-    head = os.pread(descriptor, max(_HEAD, size // _LISTED_SHARE), 0)
-    glance = _read_in_pieces(head, descriptor, size)
-    if glance is None and len(head) < size:
-        head = os.pread(descriptor, size, 0)
-        glance = _read_in_pieces(head, descriptor, size)
-    return glance or RecordSummary(fields=_parse_fields(head), text=head, listed=(0, len(head)))
 
 
 def _read_in_pieces(head: bytes, descriptor: int, size: int) -> RecordSummary | None:
@@ -181,11 +177,8 @@ def read_records(conda_meta: Path) -> CondaRecords:
 
 def _list_records(conda_meta: Path) -> list[str]:
     """The records; what macOS keeps beside files of foreign file systems is none, as in conda."""
-    try:
-        names = os.listdir(conda_meta)  # noqa: PTH208 (four hundred paths are not worth as many objects)
-    except OSError:
-        return []
-    return sorted(name for name in names if name.endswith(_SUFFIX) and not name.startswith("._"))
+    names = foreign.list_names(conda_meta)
+    return [name for name in names if name.endswith(_SUFFIX) and not name.startswith("._")]
 
 
 def _read(path: str, name: str, *, clobbered: bool) -> tuple[CondaPackage, bool]:
