@@ -68,10 +68,7 @@ def kind_of_prefix(prefix: Path) -> EnvironmentKind:
 
 def is_made_by_uv(prefix: Path) -> bool:
     """Whether uv made a virtual environment, by its own word in pyvenv.cfg ("uv = 0.9.1")."""
-    try:
-        lines = foreign.read_text(prefix / "pyvenv.cfg", errors="replace").splitlines()
-    except OSError:
-        return False
+    lines = foreign.text_or_empty(prefix / "pyvenv.cfg").splitlines()
     return any(line.partition("=")[0].strip() == "uv" for line in lines)
 
 

@@ -148,19 +148,10 @@ def stage_guard(stage: Path, target: GuardTarget, python: Path) -> tuple[str, ..
     for name in GUARD_SOURCES:
         files.write_bytes(stage / name, foreign.read_bytes(hooks_directory() / name))
     files.write_text(stage / GUARD_STATE, render_state(target))
-    _compile(stage / GUARD_PACKAGE, python)
+    # by size and time of the source, which a rename keeps, whatever SOURCE_DATE_EPOCH says
+    compiling = ("compileall", "-q", "-d", GUARD_PACKAGE, "--invalidation-mode", "timestamp", stage / GUARD_PACKAGE)
+    process.run((python, "-I", "-S", "-m", *compiling), timeout=_COMPILE_SECONDS)
     return GUARD_ENTRIES
-
-
-def _compile(package: Path, python: Path) -> None:
-    """Compile by size and time of the source, which a rename keeps, whatever SOURCE_DATE_EPOCH says."""
-    process.run(
-        (python, "-I", "-S", "-m", "compileall", "-q", "-d", package.name, "--invalidation-mode", "timestamp", package),
-        timeout=_COMPILE_SECONDS,
-    )
-
-
-_HOOK = GUARD_SOURCES[0]
 
 
 def observe_guard(site_packages: Path, core: ImagingCore | None) -> GuardState:
@@ -172,15 +163,22 @@ def observe_guard(site_packages: Path, core: ImagingCore | None) -> GuardState:
     """
     if not entries_present(site_packages):
         return GuardState(installed=False)
-    version = _parse_version(_read(site_packages / _HOOK))
+    said = re.search(rb'^VERSION = "([^"]+)"$', foreign.bytes_or_empty(site_packages / GUARD_SOURCES[0]), re.MULTILINE)
+    version = said[1].decode("ascii", "replace") if said else ""
     if version not in ("", GUARD_VERSION):
         problem = f"the guard is outdated: version {version}, this fastinstall brings {GUARD_VERSION}"
         return GuardState(installed=True, version=version, problems=(problem,))
-    problems = (
-        *_find_source_problems(site_packages),
-        *_find_bytecode_problems(site_packages),
-        *_state_problems(site_packages, core),
-    )
+    missing, altered, compiled = list[str](), list[str](), True
+    for name in GUARD_SOURCES:
+        file = site_packages / name
+        if not file.is_file():
+            missing.append(f"{name} is missing")
+            continue
+        if foreign.bytes_or_empty(file) != foreign.read_bytes(hooks_directory() / name):
+            altered.append(f"{name} is altered")
+        compiled = compiled and (file.suffix != ".py" or _is_compiled(file))
+    bytecode = f"{GUARD_PACKAGE} is not compiled: each start of Python takes about 2 ms longer"
+    problems = (*missing, *altered, *(() if compiled else (bytecode,)), *_find_state_problems(site_packages, core))
     return GuardState(installed=True, version=version, problems=problems)
 
 
@@ -189,21 +187,11 @@ def entries_present(site_packages: Path) -> tuple[str, ...]:
     return tuple(name for name in GUARD_ENTRIES if os.path.lexists(site_packages / name))
 
 
-def _find_source_problems(site_packages: Path) -> tuple[str, ...]:
-    missing = tuple(f"{name} is missing" for name in GUARD_SOURCES if not (site_packages / name).is_file())
-    altered = (name for name in GUARD_SOURCES if (site_packages / name).is_file() and _is_altered(site_packages, name))
-    return (*missing, *(f"{name} is altered" for name in altered))
-
-
-def _is_altered(site_packages: Path, name: str) -> bool:
-    return _read(site_packages / name) != foreign.read_bytes(hooks_directory() / name)
-
-
-def _state_problems(site_packages: Path, core: ImagingCore | None) -> tuple[str, ...]:
+def _find_state_problems(site_packages: Path, core: ImagingCore | None) -> tuple[str, ...]:
     file = site_packages / GUARD_STATE
     if not file.is_file():
         return (f"{GUARD_STATE} is missing",)
-    state = parse_state(_read(file).decode("utf-8", "replace"))
+    state = parse_state(foreign.text_or_empty(file))
     if state is None:
         return (f"{GUARD_STATE} is not readable",)
     if core is None:
@@ -213,27 +201,11 @@ def _state_problems(site_packages: Path, core: ImagingCore | None) -> tuple[str,
     return ()
 
 
-def _find_bytecode_problems(site_packages: Path) -> tuple[str, ...]:
-    modules = (site_packages / name for name in GUARD_SOURCES if name.endswith(".py"))
-    if all(_is_compiled(module) for module in modules if module.is_file()):
-        return ()
-    return (f"{GUARD_PACKAGE} is not compiled: each start of Python takes about 2 ms longer",)
-
-
 def _is_compiled(module: Path) -> bool:
     """Whether some interpreter's bytecode is valid for a module, by the header that PEP 552 describes."""
     status = module.stat()
     valid = struct.pack("<3I", 0, int(status.st_mtime) & 0xFFFFFFFF, status.st_size & 0xFFFFFFFF)
-    return any(_read(file)[4:16] == valid for file in (module.parent / "__pycache__").glob(f"{module.stem}.*.pyc"))
-
-
-def _parse_version(hook: bytes) -> str:
-    found = re.search(rb'^VERSION = "([^"]+)"$', hook, re.MULTILINE)
-    return found[1].decode("ascii", "replace") if found else ""
-
-
-def _read(file: Path) -> bytes:
-    try:
-        return foreign.read_bytes(file)
-    except OSError:
-        return b""
+    return any(
+        foreign.bytes_or_empty(file)[4:16] == valid
+        for file in (module.parent / "__pycache__").glob(f"{module.stem}.*.pyc")
+    )
