@@ -137,7 +137,7 @@ def _observe_jax(installed: "dict[str, Distribution]") -> FrameworkBuild | None:
     if library is None:
         return None
     names = (f"+{library.version.partition('+')[2]}", *installed)
-    found = (re.match(r"(?:\+|jax-)cuda(\d+)(?:$|\D)", name) for name in names)
+    found = (re.match(r"(?:\+cuda(?=\d)|jax-cuda(?=\d+-(?:plugin|pjrt)$))(\d+)", name) for name in names)
     cuda = next((match[1] for match in found if match), None)
     return FrameworkBuild(name="jax", version=library.version, cuda=cuda)
 

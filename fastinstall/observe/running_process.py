@@ -47,10 +47,15 @@ def observe_process(pid: int, root: Path = Path("/")) -> LiveProcess:
     if not maps:
         raise UndeterminedError(f"process {pid} has no memory: it has ended, or belongs to the kernel", hint=_LIST)
     command = tuple(os.fsdecode(word) for word in _read(place / "cmdline", pid).split(b"\0")[:-1])
-    variables = _parse_variables(_read(place / "environ", pid))
+    pairs = (os.fsdecode(entry).partition("=") for entry in _read(place / "environ", pid).split(b"\0"))
+    variables = {name: value for name, found, value in pairs if found}  # what it has set since cannot be seen
     loaded = _list_loaded_files(maps)
     base = _find_process_root(place, root, loaded)
-    bindings, unread = _read_libjpeg_bindings(place, maps)
+    bindings, unread = (), ""
+    try:
+        bindings = read_bindings(place / "mem", tuple(read_mappings(maps)), "jpeg_")
+    except (OSError, ValueError) as error:
+        unread = getattr(error, "strerror", None) or str(error)
     return LiveProcess(
         pid=pid,
         command=command,
@@ -65,16 +70,6 @@ def observe_process(pid: int, root: Path = Path("/")) -> LiveProcess:
         unread=unread,
         root=PurePath("/") if base == root else base,
     )
-
-
-def _read_libjpeg_bindings(place: Path, maps: list[str]) -> tuple[tuple[Binding, ...], str]:
-    """How libjpeg's functions are bound, or why that cannot be told."""
-    try:
-        return read_bindings(place / "mem", tuple(read_mappings(maps)), "jpeg_"), ""
-    except OSError as error:
-        return (), error.strerror or str(error)
-    except ValueError as error:
-        return (), str(error)
 
 
 def _list_libjpegs(bindings: tuple[Binding, ...], base: Path) -> Iterator[LoadedLibrary]:
@@ -104,8 +99,15 @@ def executable_of(place: Path, command: tuple[str, ...], variables: dict[str, st
         running = Path(str((place / "exe").readlink()).removesuffix(_DELETED))
     except OSError as error:
         raise UndeterminedError(f"process {place.name} has ended meanwhile", hint=_LIST) from error
-    names = _list_called_programs(place, command[0], variables) if command else ()
-    return next((name for name in names if _is_same(_join_below(base, name), place / "exe")), running)
+    name = command[0] if command else ""
+    directories = [""] if "/" in name else variables.get("PATH", "").split(":")
+    for directory in directories if command else ():  # where a shell would have found the program
+        with suppress(OSError):
+            path = Path(directory, name)
+            path = path if path.is_absolute() else (place / "cwd").readlink() / path
+            if _join_below(base, path).samefile(place / "exe"):
+                return path
+    return running
 
 
 def _read(path: Path, pid: int) -> bytes:
@@ -118,12 +120,6 @@ def _read(path: Path, pid: int) -> bytes:
             f"process {pid} cannot be looked at: {error.strerror}",
             hint=f"run it as the user of that process, or as root: sudo fastinstall doctor --pid {pid}",
         ) from error
-
-
-def _parse_variables(environ: bytes) -> dict[str, str]:
-    """The variables that it was started with; what it has set since cannot be seen."""
-    pairs = (os.fsdecode(entry).partition("=") for entry in environ.split(b"\0"))
-    return {name: value for name, found, value in pairs if found}
 
 
 def _list_loaded_files(maps: list[str]) -> tuple[Mapping, ...]:
@@ -159,15 +155,6 @@ def _is_same_file(inside: Path, here: Path) -> bool:
         return True
 
 
-def _list_called_programs(place: Path, name: str, variables: dict[str, str]) -> Iterator[Path]:
-    """Where a shell would have found the program that is called by a name."""
-    directories = [""] if "/" in name else variables.get("PATH", "").split(":")
-    for directory in directories:
-        path = Path(directory, name)
-        with suppress(OSError):
-            yield path if path.is_absolute() else (place / "cwd").readlink() / path
-
-
 def _is_replaced(mapping: Mapping, base: Path) -> bool:
     """Whether another file, or none, stands under the name of the one that is mapped.
 
@@ -195,13 +182,6 @@ def _read_mapped_inode(path: Path) -> int:
 
 def _join_below(base: Path, path: Path) -> Path:
     return base / str(path).lstrip("/")
-
-
-def _is_same(one: Path, other: Path) -> bool:
-    try:
-        return one.samefile(other)
-    except OSError:
-        return False
 
 
 _LOAD, _DYNAMIC = 1, 2
