@@ -14,7 +14,6 @@ from pathlib import Path
 
 from fastinstall.core import files, foreign, process
 from fastinstall.core.surroundings import hooks_directory
-from fastinstall.core.values import immutable
 from fastinstall.elf.description import ImagingCore
 from fastinstall.model.facts import GuardState
 from fastinstall.model.receipt import BuiltCore
@@ -30,83 +29,36 @@ _HEADER = """\
 """
 
 
-@immutable
-class GuardTarget:
-    """What the guard watches.
+_STATE = re.compile(
+    rf"{STATE_FORMAT}\ncore (?P<core>\S+) \d+ \d+ (?P<sha256>\S+)\nversion \S+ \d+ \d+\nstack \S+ \S+\nprefix \S+\n"
+)
 
-    Attributes:
-        core: the imaging core, relative to site-packages.
-        core_size: in bytes.
-        core_mtime_ns: nanoseconds since the epoch.
-        core_sha256: hexadecimal.
-        version_size: of `PIL/_version.py`, in bytes.
-        version_mtime_ns: of `PIL/_version.py`.
+
+def render_state(tree: Path, core: BuiltCore, stack_version: str) -> str:
+    """The text of the `state` file for the PIL in `tree` (site-packages, or a stage that will be renamed into it).
+
+    Args:
+        tree: where PIL lies.
+        core: the imaging core; whether it has SIMD kernels decides what the warning calls it.
         stack_version: what `PIL/_version.py` says.
-        simd: whether the core has SIMD kernels; decides what the warning calls it.
-        prefix: of the environment, relative to site-packages.
-    """
-
-    core: str
-    core_size: int
-    core_mtime_ns: int
-    core_sha256: str
-    version_size: int
-    version_mtime_ns: int
-    stack_version: str
-    simd: bool
-    prefix: str = PREFIX
-
-
-def guard_target(tree: Path, core: BuiltCore, stack_version: str) -> GuardTarget:
-    """Describe the PIL in `tree` (site-packages, or a stage that will be renamed into it).
 
     Raises:
         OSError: `PIL/_version.py` is not there.
     """
     version = (tree / VERSION_FILE).stat()
-    return GuardTarget(
-        core=core.path,
-        core_size=core.size,
-        core_mtime_ns=core.mtime_ns,
-        core_sha256=core.sha256,
-        version_size=version.st_size,
-        version_mtime_ns=version.st_mtime_ns,
-        stack_version=stack_version,
-        simd=bool(core.simd_symbols),
-    )
-
-
-def render_state(target: GuardTarget) -> str:
-    """The text of the `state` file."""
-    kind = "simd" if target.simd else "plain"
     return (
         f"{_HEADER}{STATE_FORMAT}\n"
-        f"core {target.core} {target.core_size} {target.core_mtime_ns} {target.core_sha256}\n"
-        f"version {VERSION_FILE} {target.version_size} {target.version_mtime_ns}\n"
-        f"stack {target.stack_version} {kind}\n"
-        f"prefix {target.prefix}\n"
+        f"core {core.path} {core.size} {core.mtime_ns} {core.sha256}\n"
+        f"version {VERSION_FILE} {version.st_size} {version.st_mtime_ns}\n"
+        f"stack {stack_version} {'simd' if core.simd_symbols else 'plain'}\n"
+        f"prefix {PREFIX}\n"
     )
 
 
-def parse_state(text: str) -> GuardTarget | None:
-    """Parse a `state` file, or return None if this version of the guard does not understand it."""
-    lines = [line.split() for line in text.splitlines() if not line.startswith("#")]
-    try:
-        (number,), core, version, stack, prefix = lines
-        target = GuardTarget(
-            core=core[1],
-            core_size=int(core[2]),
-            core_mtime_ns=int(core[3]),
-            core_sha256=core[4],
-            version_size=int(version[2]),
-            version_mtime_ns=int(version[3]),
-            stack_version=stack[1],
-            simd=stack[2] == "simd",
-            prefix=prefix[1],
-        )
-    except (ValueError, IndexError):
-        return None
-    return target if number == STATE_FORMAT else None
+def parse_state(text: str) -> tuple[str, str] | None:
+    """The core of a `state` file and its hash, or None if this version of the guard does not understand the file."""
+    found = _STATE.fullmatch("".join(line for line in text.splitlines(keepends=True) if not line.startswith("#")))
+    return (found["core"], found["sha256"]) if found is not None else None
 
 
 GUARD_VERSION = "2"
@@ -131,12 +83,12 @@ GUARD_STATE = f"{GUARD_PACKAGE}/state"
 _COMPILE_SECONDS = 60.0
 
 
-def stage_guard(stage: Path, target: GuardTarget, python: Path) -> tuple[str, ...]:
+def stage_guard(stage: Path, state: str, python: Path) -> tuple[str, ...]:
     """Put the guard's files below `stage`, with bytecode for the interpreter that will run them.
 
     Args:
         stage: a directory on the target's filesystem.
-        target: what the guard will compare at each start.
+        state: of `render_state`: what the guard will compare at each start.
         python: the target's interpreter.
 
     Returns:
@@ -147,7 +99,7 @@ def stage_guard(stage: Path, target: GuardTarget, python: Path) -> tuple[str, ..
     """
     for name in GUARD_SOURCES:
         files.write_bytes(stage / name, foreign.read_bytes(hooks_directory() / name))
-    files.write_text(stage / GUARD_STATE, render_state(target))
+    files.write_text(stage / GUARD_STATE, state)
     # by size and time of the source, which a rename keeps, whatever SOURCE_DATE_EPOCH says
     compiling = ("compileall", "-q", "-d", GUARD_PACKAGE, "--invalidation-mode", "timestamp", stage / GUARD_PACKAGE)
     process.run((python, "-I", "-S", "-m", *compiling), timeout=_COMPILE_SECONDS)
@@ -194,10 +146,11 @@ def _find_state_problems(site_packages: Path, core: ImagingCore | None) -> tuple
     state = parse_state(foreign.text_or_empty(file))
     if state is None:
         return (f"{GUARD_STATE} is not readable",)
+    described, sha256 = state
     if core is None:
-        return (f"{GUARD_STATE} describes {state.core}, and there is no imaging core",)
-    if state.core_sha256 != core.sha256:
-        return (f"{GUARD_STATE} describes another {state.core} than the one in place",)
+        return (f"{GUARD_STATE} describes {described}, and there is no imaging core",)
+    if sha256 != core.sha256:
+        return (f"{GUARD_STATE} describes another {described} than the one in place",)
     return ()
 
 
