@@ -17,7 +17,6 @@ from fastinstall.elf.image import (
     GNU_PROPERTY,
     INTERP,
     NOTE,
-    AddressedRecords,
     ElfError,
     ElfImage,
     Strings,
@@ -270,10 +269,9 @@ def read_defined_versions(image: ElfImage, values: Mapping[int, int], names: Str
     Raises:
         ElfError: the table is malformed.
     """
-    records = AddressedRecords(image)
     for address, (_, flags, index, _, _, first, _) in _read_entries(image, values.get(VERDEF, 0), _DEFINITION):
         if not flags & _BASE:
-            name, _ = records.unpack(_DEFINED_NAME, address + first)
+            name, _ = image.unpack(_DEFINED_NAME, address + first)
             yield Version(index=index & _INDEX, name=names.text(name))
 
 
@@ -287,9 +285,8 @@ def _read_entries(image: ElfImage, address: int, layout: struct.Struct) -> Itera
 
 def _read_linked_records(image: ElfImage, address: int, layout: struct.Struct) -> Iterator[tuple[int, tuple[int, ...]]]:
     """Addresses and fields of records of which the last field is the step to the next, 0 in the last one."""
-    records = AddressedRecords(image)
     for _ in range(_INDEX):
-        fields = records.unpack(layout, address)
+        fields = image.unpack(layout, address)
         yield address, fields
         if not fields[-1]:
             return

@@ -23,7 +23,7 @@ EXECUTABLE, WRITABLE = 1, 2
 _MACHINES = {3: "i686", 21: "ppc64le", 40: "armv7l", 62: "x86_64", 183: "aarch64", 243: "riscv64"}
 _HEADER = struct.Struct("<16xHHIQQQIHHHHHH")
 _PROGRAM_HEADER = struct.Struct("<IIQQQQQQ")
-_FIRST_PAGE = 4096
+_FIRST_PAGE, _WINDOW = 4096, 512
 _LARGEST_READ = 1 << 28
 _LARGEST_HEADERS = 1 << 16
 _LOADABLE = (2, 3)
@@ -84,7 +84,10 @@ class ElfImage:
         section_headers: offset, size of one, count, and index of their names' section.
     """
 
-    __slots__ = ("_descriptor", "_loaded", "_start", "machine", "path", "section_headers", "segments", "size")
+    __slots__ = (
+        *("_descriptor", "_loaded", "_start", "_window", "_window_address"),
+        *("machine", "path", "section_headers", "segments", "size"),
+    )
 
     def __init__(self, path: Path, descriptor: int) -> None:
         status = os.fstat(descriptor)
@@ -93,6 +96,7 @@ class ElfImage:
         self.path = path
         self.size = status.st_size
         self._descriptor = descriptor
+        self._window, self._window_address = b"", 0
         self._start = os.pread(descriptor, _FIRST_PAGE, 0)
         _check_identity(path, self._start)
         kind, machine, _, _, table, sections, _, _, one, count, section, number, names = _HEADER.unpack_from(
@@ -138,6 +142,19 @@ class ElfImage:
         """The bytes from an address to the end of the segment that holds it, at most `limit` of them."""
         segment = self._find_segment(address)
         return self.read_at(address, min(limit, segment.address + segment.size - address))
+
+    def unpack(self, layout: struct.Struct, address: int) -> tuple[int, ...]:
+        """The fields of the record at an address; neighbours share one read.
+
+        Raises:
+            ElfError: no segment holds the whole record.
+        """
+        start = address - self._window_address
+        if not 0 <= start <= len(self._window) - layout.size:
+            self._window, self._window_address, start = self.read_up_to(address, _WINDOW), address, 0
+            if len(self._window) < layout.size:
+                raise ElfError(self.path, f"malformed: a table is cut off at address {address:#x}")
+        return layout.unpack_from(self._window, start)
 
     def of_kind(self, kind: int) -> tuple[Segment, ...]:
         """The segments of one `p_type`, in order."""
@@ -225,38 +242,8 @@ def _check_identity(path: Path, start: bytes) -> None:
         raise ElfError(path, "malformed: an ELF file of no known class")
 
 
-_WINDOW = 4096
 _SHARED, _MOST_SHARED = 16, 1 << 26
 _LONGEST_STRING = 1 << 20
-
-
-class AddressedRecords:
-    """Records of a few bytes at addresses; neighbours share one read.
-
-    Args:
-        image: the open file.
-    """
-
-    __slots__ = ("_address", "_content", "_image")
-
-    def __init__(self, image: ElfImage) -> None:
-        self._image = image
-        self._address = 0
-        self._content = b""
-
-    def unpack(self, layout: struct.Struct, address: int) -> tuple[int, ...]:
-        """The fields of the record at an address.
-
-        Raises:
-            ElfError: no segment holds the whole record.
-        """
-        start = address - self._address
-        if not 0 <= start <= len(self._content) - layout.size:
-            self._content = self._image.read_up_to(address, _WINDOW)
-            self._address, start = address, 0
-            if len(self._content) < layout.size:
-                raise ElfError(self._image.path, f"malformed: a table is cut off at address {address:#x}")
-        return layout.unpack_from(self._content, start)
 
 
 class Strings:

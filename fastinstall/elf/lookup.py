@@ -25,7 +25,7 @@ from fastinstall.elf.dynamic import (
     read_defined_versions,
     read_needed_versions,
 )
-from fastinstall.elf.image import INTERP, AddressedRecords, ElfError, ElfImage, open_image
+from fastinstall.elf.image import INTERP, ElfError, ElfImage, open_image
 
 SYMBOL = struct.Struct("<IBBHQQ")
 """Name, binding and type, visibility, section, address and size."""
@@ -151,7 +151,7 @@ def find_symbols(image: ElfImage, values: Mapping[int, int], name: str) -> Itera
     if not values.keys() >= {SYMTAB, STRTAB}:
         return
     for index in _find_hashed(image, values, wanted):
-        fields = SYMBOL.unpack(image.read_at(values[SYMTAB] + index * SYMBOL.size, SYMBOL.size))
+        fields = image.unpack(SYMBOL, values[SYMTAB] + index * SYMBOL.size)
         if image.read_up_to(values[STRTAB] + fields[0], len(wanted) + 1) == wanted + b"\0":
             yield index, fields
 
@@ -239,7 +239,7 @@ def count_symbols(image: ElfImage, values: Mapping[int, int]) -> int:
     if GNU_HASH in values:
         return max(_count_by_gnu_hash(image, values[GNU_HASH]), count_unhashed(image, values))
     if HASH in values:
-        return int(_PAIR.unpack(image.read_at(values[HASH], 8))[1])
+        return image.unpack(_PAIR, values[HASH])[1]
     return _count_relocated(image, values)
 
 
@@ -250,12 +250,12 @@ def count_unhashed(image: ElfImage, values: Mapping[int, int]) -> int:
     """
     if GNU_HASH not in values:
         return count_symbols(image, values)
-    first = int(_GNU_HEADER.unpack(image.read_at(values[GNU_HASH], 16))[1])
+    first = image.unpack(_GNU_HEADER, values[GNU_HASH])[1]
     return first if first > 1 else max(first, _count_relocated(image, values))
 
 
 def _find_by_gnu_hash(image: ElfImage, address: int, name: bytes) -> Iterator[int]:
-    buckets, first, filters, shift = _GNU_HEADER.unpack(image.read_at(address, 16))
+    buckets, first, filters, shift = image.unpack(_GNU_HEADER, address)
     if not buckets:
         return
     if not filters:
@@ -263,20 +263,20 @@ def _find_by_gnu_hash(image: ElfImage, address: int, name: bytes) -> Iterator[in
     code = 5381
     for byte in name:
         code = code * 33 + byte & 0xFFFFFFFF
-    (bits,) = _FILTER.unpack(image.read_at(address + 16 + 8 * (code // 64 & filters - 1), 8))
+    (bits,) = image.unpack(_FILTER, address + 16 + 8 * (code // 64 & filters - 1))
     if not bits >> code % 64 & bits >> (code >> shift) % 64 & 1:
         return
     places = address + 16 + 8 * filters
-    (start,) = _HASH_WORD.unpack(image.read_at(places + 4 * (code % buckets), 4))
+    (start,) = image.unpack(_HASH_WORD, places + 4 * (code % buckets))
     if start:
         yield from (index for index, link in _walk_chain(image, places, buckets - first, start) if link | 1 == code | 1)
 
 
 def _walk_chain(image: ElfImage, places: int, shift: int, start: int) -> Iterator[tuple[int, int]]:
     """Indices of the symbols in a bucket of DT_GNU_HASH, and their hashes, in which the last one has its lowest bit."""
-    records, chains = AddressedRecords(image), places + 4 * shift
+    chains = places + 4 * shift
     for index in range(start, start + _LONGEST_CHAIN):
-        (link,) = records.unpack(_HASH_WORD, chains + 4 * index)
+        (link,) = image.unpack(_HASH_WORD, chains + 4 * index)
         yield index, link
         if link & 1:
             return
@@ -284,20 +284,20 @@ def _walk_chain(image: ElfImage, places: int, shift: int, start: int) -> Iterato
 
 
 def _find_by_system_v_hash(image: ElfImage, address: int, name: bytes) -> Iterator[int]:
-    buckets, count = _PAIR.unpack(image.read_at(address, 8))
+    buckets, count = image.unpack(_PAIR, address)
     if not buckets:
         return
     code = 0
     for byte in name:
         code = (code << 4) + byte & 0xFFFFFFFF
         code = (code ^ (code & 0xF0000000) >> 24) & 0x0FFFFFFF
-    records, starts = AddressedRecords(image), address + 8
-    (index,) = records.unpack(_HASH_WORD, starts + 4 * (code % buckets))
+    starts = address + 8
+    (index,) = image.unpack(_HASH_WORD, starts + 4 * (code % buckets))
     for _ in range(min(count, _LONGEST_CHAIN)):
         if not index:
             return
         yield index
-        (index,) = records.unpack(_HASH_WORD, starts + 4 * (buckets + index))
+        (index,) = image.unpack(_HASH_WORD, starts + 4 * (buckets + index))
     if index:
         raise _make_endless_table_error(image)
 
@@ -308,11 +308,11 @@ def _make_endless_table_error(image: ElfImage) -> ElfError:
 
 def _count_by_gnu_hash(image: ElfImage, address: int) -> int:
     """The end of the chain that begins last: DT_GNU_HASH has no count."""
-    buckets, first, filters, _ = _GNU_HEADER.unpack(image.read_at(address, 16))
+    buckets, first, filters, _ = image.unpack(_GNU_HEADER, address)
     places = address + 16 + 8 * filters
     last = max(memoryview(image.read_at(places, 4 * buckets)).cast("I"), default=0)
     if last < first:
-        return int(first)
+        return first
     return 1 + max(index for index, _ in _walk_chain(image, places, buckets - first, last))
 
 
