@@ -31,7 +31,7 @@ class Target:
         """Make a symbolic link."""
         place = self.root / path.lstrip("/")
         place.parent.mkdir(parents=True, exist_ok=True)
-        place.symlink_to(target)
+        place.symlink_to(self.root / target[1:] if target.startswith("/") else target)
         return path
 
     def text(self, path: str, content: str) -> str:

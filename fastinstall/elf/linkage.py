@@ -21,13 +21,8 @@ from fastinstall.elf.lookup import Reference, references
 
 ENTRY_POINTS = {
     "jpeg": (
-        "jpeg_CreateCompress",
-        "jpeg_CreateDecompress",
-        "jpeg_read_header",
-        "jpeg_resync_to_restart",
-        "jpeg_start_compress",
-        "jpeg_start_decompress",
-        "jpeg_std_error",
+        *("jpeg_CreateCompress", "jpeg_CreateDecompress", "jpeg_read_header", "jpeg_resync_to_restart"),
+        *("jpeg_start_compress", "jpeg_start_decompress", "jpeg_std_error"),
     ),
     "zlib": (
         *("compress2", "crc32", "deflate", "deflateInit_", "deflateInit2_"),

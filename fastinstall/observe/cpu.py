@@ -314,18 +314,9 @@ def observe_loading(distributions: Sequence[Distribution], tunables: str) -> Loa
 FRAMEWORKS = frozenset({"torch", "tensorflow", "tensorflow-cpu", "jax", "keras"})
 DECODERS = frozenset(
     {
-        "imagecodecs",
-        "jpeg4py",
-        "kornia-rs",
-        "nvidia-nvimgcodec-cu12",
-        "nvidia-nvimgcodec-cu13",
-        "opencv-contrib-python",
-        "opencv-contrib-python-headless",
-        "opencv-python",
-        "opencv-python-headless",
-        "pyturbojpeg",
-        "pyvips",
-        "simplejpeg",
+        *("imagecodecs", "jpeg4py", "kornia-rs", "nvidia-nvimgcodec-cu12", "nvidia-nvimgcodec-cu13", "pyturbojpeg"),
+        *("opencv-contrib-python", "opencv-contrib-python-headless", "opencv-python", "opencv-python-headless"),
+        *("pyvips", "simplejpeg"),
     }
 )
 

@@ -99,14 +99,8 @@ def _count_cards(root: Path) -> int:
 _NUMBERED = re.compile(r"\.so\.(\d+\.\d+(?:\.\d+)?)$")
 _CUDA, _NVML = "libcuda.so.1", "libnvidia-ml.so.1"
 _DIRECTORIES = (
-    "usr/lib/x86_64-linux-gnu",
-    "usr/lib64",
-    "usr/lib/aarch64-linux-gnu",
-    "usr/lib/aarch64-linux-gnu/tegra",
-    "usr/lib/aarch64-linux-gnu/nvidia",
-    "usr/lib",
-    "usr/local/nvidia/lib64",
-    "run/opengl-driver/lib",
+    *("usr/lib/x86_64-linux-gnu", "usr/lib64", "usr/lib/aarch64-linux-gnu", "usr/lib/aarch64-linux-gnu/tegra"),
+    *("usr/lib/aarch64-linux-gnu/nvidia", "usr/lib", "usr/local/nvidia/lib64", "run/opengl-driver/lib"),
 )
 
 

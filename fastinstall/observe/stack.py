@@ -31,8 +31,7 @@ _PACKAGE = "PIL"
 _VERSION = re.compile(r"""^__version__\s*(?::[^=]*)?=\s*(['"])(.*?)\1""", re.MULTILINE)
 _CORE = re.compile(r"_imaging\.(?:.*\.)?so")
 _PLACEHOLDERS = "-~.=%0123456789"
-
-
+_BYTECODE = (".pyc", ".pyo")
 _NO_SETTINGS = ProcessSettings(program=None)
 
 
@@ -98,7 +97,7 @@ def _list_package_files(site_packages: Path) -> Iterator[str]:
     skipped = len(str(site_packages)) + 1
     for directory, _, names in os.walk(site_packages / _PACKAGE):
         for name in names:
-            if not name.endswith((".pyc", ".pyo")):
+            if not name.endswith(_BYTECODE):
                 yield f"{directory[skipped:]}/{name}"
 
 
@@ -118,7 +117,6 @@ def _find_debris(site_packages: Path, replaces: tuple[str, ...]) -> tuple[str, .
     return tuple(name for name in foreign.list_names(site_packages) if pattern.fullmatch(name))
 
 
-_BYTECODE = (".pyc", ".pyo")
 _CORE_FILE = "PIL/_imaging."
 _SMALL = 1 << 20
 _WRITTEN_LAST = ("RECORD", "INSTALLER", "METADATA", "")

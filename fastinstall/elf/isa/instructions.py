@@ -195,8 +195,6 @@ _WITHOUT_PROOF = {
 _PASSED_OVER = frozenset(name for names in _WITHOUT_PROOF.values() for name in names.split())
 
 _KERNEL = {
-    "AVX512_4FMAPS": "avx512_4fmaps",
-    "AVX512_4VNNIW": "avx512_4vnniw",
     "AVX512_IFMA": "avx512ifma",
     "AVX512_VBMI": "avx512vbmi",
     "CMPXCHG16B": "cx16",

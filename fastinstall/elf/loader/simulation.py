@@ -1,7 +1,6 @@
 """Simulate what the dynamic loader would map for a program and the libraries that it opens; nothing is loaded or run.
 
-It models glibc's loader for a fresh process, from files alone: the filesystem may be a container's, with a loader, a
-cache and links of its own. `start_process` begins with the program, its loader, what is preloaded, and all that they
+It models glibc's loader for a fresh process, from files alone. `start_process` begins with the program, its loader, what is preloaded, and all that they
 need; the process then opens libraries one after the other and tells what is mapped, why, and to what symbols are bound.
 What other packages have loaded before is not known here, and of a program that musl's loader begins nothing but that.
 
