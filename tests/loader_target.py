@@ -8,7 +8,7 @@ from fastinstall.elf.loader.opened_files import MappedFile
 from fastinstall.elf.loader.simulated_process import SimulatedProcess
 from fastinstall.elf.loader.simulation import ProcessSettings, start_process
 
-CURRENT, BEFORE_PLATFORMS_WENT, BEFORE_LEVELS_CAME = "2.41", "2.36", ""
+CURRENT, BEFORE_LEVELS_CAME = "2.41", ""
 LOADER = "/lib64/ld-linux-x86-64.so.2"
 
 

@@ -149,10 +149,8 @@ def _is_same_file(inside: Path, here: Path) -> bool:
     """Whether a name leads to the same file for the process and for us, or for both of us to none."""
     try:
         return inside.samefile(here) if inside.exists() else not here.exists()
-    except FileNotFoundError:
-        return False
-    except OSError:  # not for us to see
-        return True
+    except OSError as error:
+        return not isinstance(error, FileNotFoundError)  # not for us to see
 
 
 def _is_replaced(mapping: Mapping, base: Path) -> bool:
@@ -222,17 +220,17 @@ def read_bindings(memory: Path, mappings: Sequence[Mapping], start: str) -> tupl
         OSError: the memory is not for us to read, or not there any more.
         ValueError: what stands there is no ELF file of 64 bits.
     """
-    found = {each.path: each for each in reversed(mappings) if each.is_file and not each.offset and _is_ours(each.path)}
+    found: dict[str, Mapping] = {}
+    for each in mappings:
+        ours = packages_of(PurePath(each.path)) is not None or PurePath(each.path).name.startswith("libtiff")
+        if ours and each.is_file and not each.offset:
+            found.setdefault(each.path, each)
     descriptor = os.open(memory, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        files = [_read_mapped_file(descriptor, mapping) for mapping in reversed(found.values())]
+        files = [_read_mapped_file(descriptor, mapping) for mapping in found.values()]
         return tuple(binding for file in files for binding in _read_bindings(file, mappings, start))
     finally:
         os.close(descriptor)
-
-
-def _is_ours(path: str) -> bool:
-    return packages_of(PurePath(path)) is not None or PurePath(path).name.startswith("libtiff")
 
 
 def _read_memory(descriptor: int, address: int, size: int) -> bytes:

@@ -133,19 +133,14 @@ def _cut(address: int, content: bytes, bounds: dict[int, int]) -> Iterator[Piece
 
 def _find_function_bounds(image: ElfImage, sections: tuple[Section, ...]) -> dict[int, int]:
     """Ends of functions by their beginnings; an end may be unknown, and is the beginning then."""
-    bounds: dict[int, int] = {}
-    for start, end in (*_list_unwind_bounds(image), *_list_symbol_bounds(image, sections)):
-        bounds[start] = max(end, bounds.get(start, 0))
-    return bounds
-
-
-def _list_symbol_bounds(image: ElfImage, sections: tuple[Section, ...]) -> Iterator[tuple[int, int]]:
+    bounds = dict(_list_unwind_bounds(image))
     static = next((section for section in sections if section.kind == STATIC_SYMBOLS), None)
     dynamic = symbol_entries(image, dict(dynamic_entries(image)))
     for table in (dynamic, static_entries(image, static) if static is not None else b""):
-        for _, information, _, section, address, size in SYMBOL.iter_unpack(table):
+        for _, information, _, section, start, size in SYMBOL.iter_unpack(table):
             if _UNDEFINED < section < _RESERVED and information & 15 in _FUNCTION_KINDS:
-                yield address, address + size
+                bounds[start] = max(start + size, bounds.get(start, 0))
+    return bounds
 
 
 def _list_unwind_bounds(image: ElfImage) -> Iterator[tuple[int, int]]:

@@ -7,7 +7,6 @@ Source of the RECORD format: PyPA "Recording installed projects".
 """
 
 import base64
-import binascii
 import hashlib
 import os
 import stat
@@ -276,15 +275,13 @@ def _read_claimants(
     claimants: list[_Claimant] = []
     unreadable: dict[str, str] = {}
     for package in records.packages:
-        if package.name not in replaced and package.dist not in records.claiming:
-            continue
-        try:
-            claimant = _read_claimant(prefix / "conda-meta", package, site, everything=package.name in replaced)
-        except (UnreadableRecordError, OSError) as error:
-            unreadable[package.record] = str(error)
-        else:
-            claimants.extend([claimant] if claimant.entries else ())
-    return sorted(claimants, key=lambda claimant: claimant.name), unreadable
+        replaces = package.name in replaced
+        if replaces or package.dist in records.claiming:
+            try:
+                claimants.append(_read_claimant(prefix / "conda-meta", package, site, everything=replaces))
+            except (UnreadableRecordError, OSError) as error:
+                unreadable[package.record] = str(error)
+    return sorted((each for each in claimants if each.entries), key=lambda claimant: claimant.name), unreadable
 
 
 def _read_claimant(conda_meta: Path, package: CondaPackage, site: str, *, everything: bool) -> _Claimant:
@@ -317,9 +314,6 @@ def _is_owner_of_metadata(package: _Claimant, metadata: str, contents: Environme
     return states == {FileState.UNCHANGED}
 
 
-_SHA256 = "sha256="
-
-
 def read_recorded_files(record: Path, site_packages: str) -> tuple[ClaimedFile, ...]:
     """List a RECORD's files without bytecode; empty if it cannot be read.
 
@@ -341,9 +335,8 @@ def read_recorded_files(record: Path, site_packages: str) -> tuple[ClaimedFile, 
 
 def _convert_digest(digest: str) -> str:
     """A digest of RECORD ("sha256=..." in base64 without padding) as conda writes it; empty if it is another's."""
-    if not digest.startswith(_SHA256):
-        return ""
+    algorithm, _, encoded = digest.partition("=")
     try:
-        return base64.urlsafe_b64decode(digest.removeprefix(_SHA256) + "=").hex()
-    except (binascii.Error, ValueError):
+        return base64.urlsafe_b64decode(f"{encoded}=").hex() if algorithm == "sha256" else ""
+    except ValueError:
         return ""

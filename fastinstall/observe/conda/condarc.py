@@ -203,7 +203,6 @@ _SHEBANG = re.compile(rb"#![ \t]*(/[^\r\n]*?)[ \t]*\r?\n")
 _SHELLS = ("/bin/sh", "/bin/bash", "/usr/bin/env")
 _SOLVER = ("solver", "experimental_solver")
 _LIBMAMBA_SINCE = (23, 10)
-_HERE = "environment"
 
 
 def find_conda(variables: Mapping[str, str], prefix: Path | None) -> CondaTool | None:
@@ -219,23 +218,28 @@ def find_conda(variables: Mapping[str, str], prefix: Path | None) -> CondaTool |
     for command, found_by in _list_conda_candidates(variables, prefix):
         root = _find_root(command, variables)
         version = _find_conda_version(root)
-        solver = _find_configured_solver(variables, prefix, root) or _choose_default_solver(version)
+        files = (observe_condarc(file, _SOLVER, variables) for file in search_path(variables, prefix or root, root))
+        named = variables.get("CONDA_SOLVER") or variables.get("CONDA_EXPERIMENTAL_SOLVER") or ""
+        solver = choose_highest((file.word(*_SOLVER) for file in files if file is not None), named)
+        if not solver and (parts := re.match(r"(\d+)\.(\d+)", version)) is not None:
+            # what conda takes unasked: `DEFAULT_SOLVER` in its `base/constants.py`, from 4.13 to 26.7
+            solver = "libmamba" if (int(parts[1]), int(parts[2])) >= _LIBMAMBA_SINCE else "classic"
         return CondaTool(command=command, version=version, root=root, solver=solver, found_by=found_by)
     return None
 
 
 def _list_conda_candidates(variables: Mapping[str, str], prefix: Path | None) -> Iterator[tuple[tuple[str, ...], str]]:
     executable, python = variables.get("CONDA_EXE", ""), variables.get("CONDA_PYTHON_EXE", "")
-    on_path = find_program("conda", {**variables, "PATH": variables.get("PATH", "")})
+    on_path = find_program("conda", {**variables, "PATH": variables.get("PATH", "")}) or ""
     if _is_conda(executable):
         yield (str(Path(executable).absolute()),), "CONDA_EXE"
     if python and os.access(python, os.X_OK) and _find_conda_module(Path(python).parent.parent):
         yield (str(Path(python).absolute()), "-I", "-m", "conda"), "CONDA_PYTHON_EXE"
-    if on_path and _is_conda(on_path):
+    if _is_conda(on_path):
         yield (str(Path(on_path).absolute()),), "PATH"
     for path in _list_suggested_commands(prefix) if prefix is not None else ():
         if _is_conda(str(path)):
-            yield (str(path),), _HERE
+            yield (str(path),), "environment"
 
 
 def _list_suggested_commands(prefix: Path) -> Iterator[Path]:
@@ -292,18 +296,3 @@ def _find_conda_version(root: Path) -> str:
         return recorded[-1]
     said = _VERSION.search(foreign.text_or_empty((_find_conda_module(root) or root) / "_version.py"))
     return said[2] if said else ""
-
-
-def _find_configured_solver(variables: Mapping[str, str], prefix: Path | None, root: Path) -> str:
-    """The solver that a variable or a configuration file names; empty if none does."""
-    files = (observe_condarc(file, _SOLVER, variables) for file in search_path(variables, prefix or root, root))
-    named = variables.get("CONDA_SOLVER") or variables.get("CONDA_EXPERIMENTAL_SOLVER") or ""
-    return choose_highest((file.word(*_SOLVER) for file in files if file is not None), named)
-
-
-def _choose_default_solver(version: str) -> str:
-    """What conda takes unasked. Source: `DEFAULT_SOLVER` in its `base/constants.py`, from 4.13 to 26.7."""
-    parts = re.match(r"(\d+)\.(\d+)", version)
-    if parts is None:
-        return ""
-    return "libmamba" if (int(parts[1]), int(parts[2])) >= _LIBMAMBA_SINCE else "classic"
