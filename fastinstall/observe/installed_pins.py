@@ -123,11 +123,6 @@ def remove_pin_line(existing: str) -> str:
     return "".join(line for line in existing.splitlines(keepends=True) if not _OURS.fullmatch(line.strip()))
 
 
-def has_stack_pin(existing: str) -> bool:
-    """Whether our pin is among the lines."""
-    return bool(pin_in(existing))
-
-
 def pin_in(existing: str) -> str:
     """Return our pin from the lines, or "" if it is not there."""
     return next((line.strip() for line in existing.splitlines() if _OURS.fullmatch(line.strip())), "")

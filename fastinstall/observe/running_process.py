@@ -51,7 +51,8 @@ def observe_process(pid: int, root: Path = Path("/")) -> LiveProcess:
     variables = {name: value for name, found, value in pairs if found}  # what it has set since cannot be seen
     loaded = _list_loaded_files(maps)
     base = _find_process_root(place, root, loaded)
-    bindings, unread = (), ""
+    bindings: tuple[Binding, ...] = ()
+    unread = ""
     try:
         bindings = read_bindings(place / "mem", tuple(read_mappings(maps)), "jpeg_")
     except (OSError, ValueError) as error:

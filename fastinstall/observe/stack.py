@@ -60,14 +60,16 @@ def observe_stack(  # noqa: PLR0913 (how thoroughly to look is asked of every pr
     written = _VERSION.search(foreign.text_or_empty(directory / "_version.py"))
     version = written[2] if written else None
     core = _find_core_file(directory, interpreter.extension_suffix)
-    seen = core and read_core(
-        core,
-        symbols,
-        main=settings.program or Path(os.path.realpath(interpreter.executable)),
-        hwcaps=settings.hwcaps,
-        library_path=tuple(Path(entry) for entry in re.split("[:;]", settings.library_path) if entry),
-        expected_version=version,
-    )
+    seen = None
+    if core is not None:
+        seen = read_core(
+            core,
+            symbols,
+            main=settings.program or Path(os.path.realpath(interpreter.executable)),
+            hwcaps=settings.hwcaps,
+            library_path=tuple(Path(entry) for entry in re.split("[:;]", settings.library_path) if entry),
+            expected_version=version,
+        )
     return InstalledStack(
         directory=directory if directory.is_dir() else None,
         has_init=(directory / "__init__.py").is_file(),
