@@ -5,8 +5,7 @@ from pathlib import Path
 from elf_writer import Elf
 
 from fastinstall.elf.loader.opened_files import MappedFile
-from fastinstall.elf.loader.simulated_process import SimulatedProcess
-from fastinstall.elf.loader.simulation import ProcessSettings, start_process
+from fastinstall.elf.loader.simulation import ProcessSettings, SimulatedProcess, start_process
 
 CURRENT, BEFORE_LEVELS_CAME = "2.41", ""
 LOADER = "/lib64/ld-linux-x86-64.so.2"

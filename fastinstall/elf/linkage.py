@@ -15,8 +15,7 @@ from fastinstall.elf.dynamic import STRSZ, STRTAB, dynamic_entries
 from fastinstall.elf.image import ElfError, open_image
 from fastinstall.elf.libraries import describe, identify
 from fastinstall.elf.loader.opened_files import MappedFile
-from fastinstall.elf.loader.simulated_process import SimulatedProcess
-from fastinstall.elf.loader.simulation import ProcessSettings, start_process
+from fastinstall.elf.loader.simulation import ProcessSettings, SimulatedProcess, start_process
 from fastinstall.elf.lookup import Reference, references
 
 ENTRY_POINTS = {

@@ -7,25 +7,42 @@ mapped, why, and to what symbols are bound.
 Not known here: what other packages have loaded before; of a program that musl's loader begins anything but that; and
 the subdirectories of platforms ("tls", "haswell") that loaders before glibc 2.37 search beside those of levels.
 
+- A reference is bound to the first definition that fits, going through the scope file by file. Sources: glibc's
+  elf/dl-lookup.c.
+- When all files are mapped, glibc's loader verifies symbol versions and the CPU's level. Sources: glibc's
+  elf/dl-version.c, sysdeps/x86/dl-prop.h.
+
+Not simulated: what the libraries' own code opens when it runs, DT_AUXILIARY and DT_FILTER, auditing, separate
+namespaces; references without a definition, for which the loader refuses a file; STB_GNU_UNIQUE, of which a process
+takes the first definition ever, and RTLD_DEEPBIND.
+
 Sources: ld.so(8), "LD_PRELOAD"; glibc's elf/rtld.c.
 """
 
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from fastinstall.core.values import immutable
-from fastinstall.elf.dynamic import read_dynamic
+from fastinstall.elf.cpu_levels import rank
+from fastinstall.elf.description import LoadedFile, MissingLibrary
+from fastinstall.elf.dynamic import SymbolVersions, read_dynamic, read_versions
+from fastinstall.elf.image import ElfError, ForeignElfError
 from fastinstall.elf.loader.ld_so_cache import read_loader_cache
 from fastinstall.elf.loader.opened_files import (
     INTERPRETER,
+    OPENED,
     PROGRAM,
+    Identity,
     MappedFile,
     ReadFile,
+    ResolvedDependency,
     Root,
     RootedFiles,
     UnloadableFileError,
 )
 from fastinstall.elf.loader.search import GlibcSearch
-from fastinstall.elf.loader.simulated_process import SimulatedProcess, breadth_first
+from fastinstall.elf.lookup import Definition, Reference, definition_for, find_all_definitions
 
 _MUSL = "ld-musl-"
 
@@ -119,7 +136,7 @@ class ProcessSettings:
     level: str | None = None
 
 
-def start_process(settings: ProcessSettings) -> SimulatedProcess:
+def start_process(settings: ProcessSettings) -> "SimulatedProcess":
     """Begin a process.
 
     Where there is no program that could be begun, the process says so in its `problem`, and opens
@@ -131,7 +148,7 @@ def start_process(settings: ProcessSettings) -> SimulatedProcess:
     return process
 
 
-def begin(settings: ProcessSettings, *, machine: str = "") -> SimulatedProcess:
+def begin(settings: ProcessSettings, *, machine: str = "") -> "SimulatedProcess":
     """The same without the checks that follow when all files are mapped.
 
     Args:
@@ -176,7 +193,7 @@ def _find_program(files: RootedFiles, program: Path | None) -> tuple[str, ReadFi
     return path, read, "" if read.file.interpreter else f"{program}: a static program, which has no loader"
 
 
-def _map_program(process: SimulatedProcess, path: str, program: ReadFile) -> None:
+def _map_program(process: "SimulatedProcess", path: str, program: ReadFile) -> None:
     """The program and its loader, which is there from the start."""
     search, interpreter = process.search, program.file.interpreter
     search.main = search.map(path, program, PROGRAM, name=path, names=set())
@@ -193,7 +210,7 @@ def _map_program(process: SimulatedProcess, path: str, program: ReadFile) -> Non
         process.files.append(search.map(interpreter, read, INTERPRETER, name=interpreter, names={interpreter}))
 
 
-def _map_preloaded_files(process: SimulatedProcess, preload: str) -> list[MappedFile]:
+def _map_preloaded_files(process: "SimulatedProcess", preload: str) -> list[MappedFile]:
     """What is preloaded; the loader ignores what it cannot preload."""
     preloaded = []
     for name, reason in process.search.preloads(preload):
@@ -205,7 +222,7 @@ def _map_preloaded_files(process: SimulatedProcess, preload: str) -> list[Mapped
     return preloaded
 
 
-def _bring_in(process: SimulatedProcess, roots: tuple[MappedFile, ...]) -> None:
+def _bring_in(process: "SimulatedProcess", roots: tuple[MappedFile, ...]) -> None:
     """Map what the roots need; the loader takes the place in the list that it has in the global scope."""
     for requester, request in process.bring_in(roots):
         if request.file is None:
@@ -216,3 +233,251 @@ def _bring_in(process: SimulatedProcess, roots: tuple[MappedFile, ...]) -> None:
         interpreter = process.scope[place]
         process.files.remove(interpreter)
         process.files.insert(process.files.index(process.scope[place - 1]) + 1, interpreter)
+
+
+_ABSENT = "not found"
+
+
+@immutable
+class Opened:
+    """What became of opening a library at run time.
+
+    Attributes:
+        file: the library, or None if the loader refuses it; then nothing of it stays in the process.
+        scope: it and what it needs, breadth-first: where its references are looked up behind the global scope.
+        missing: what the refusal is about, first what the loader would name.
+    """
+
+    file: MappedFile | None
+    scope: tuple[MappedFile, ...] = ()
+    missing: tuple[MissingLibrary, ...] = ()
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class SimulatedProcess:
+    """A process; `simulation.start_process` makes one.
+
+    Attributes:
+        search: how a name is looked for.
+        level: the CPU's, above which the loader refuses files; None: it refuses none, or the level is not known.
+        files: in load order.
+        scope: the global scope: the program, what is preloaded and what they need, breadth-first, and
+            what was opened for everybody.
+        missing: what was not found or was refused, at the start and by every `open` since.
+        problem: why it would not even begin (no program, a script, a static program); empty if it would.
+        is_simulated: whether these are the rules of the program's loader; False if that is musl's.
+    """
+
+    search: GlibcSearch
+    level: str | None = None
+    files: list[MappedFile] = field(default_factory=list)
+    scope: list[MappedFile] = field(default_factory=list)
+    missing: list[MissingLibrary] = field(default_factory=list)
+    problem: str = ""
+    is_simulated: bool = True
+    _definitions: dict[tuple[Identity, str], tuple[Definition, ...]] = field(default_factory=dict)
+    _versions: dict[Identity, SymbolVersions] = field(default_factory=dict)
+
+    @property
+    def main(self) -> MappedFile | None:
+        """The program."""
+        return self.search.main
+
+    def open(self, name: str | Path, *, caller: MappedFile | None = None, everywhere: bool = False) -> Opened:
+        """Open a library by path or by name, as dlopen(3) does; one that is mapped already is used again.
+
+        Names that files got before a failure stay: the loader forgets no name of a file that stays.
+
+        Args:
+            name: the path, or a name without a slash, which is searched for.
+            caller: whose search path serves a name; without one libpython, if it is there, else the program.
+            everywhere: offer its symbols to whatever is opened later (RTLD_GLOBAL).
+        """
+        before, names = len(self.files), dict[MappedFile, set[str]]()
+        caller = caller or self._find_caller()
+        opened = self.load(str(name), caller)
+        file, failures = opened.file, list[MissingLibrary]()
+        if file is None:
+            by = self.tidy(caller) if caller is not None else PurePosixPath(name)
+            failures.append(MissingLibrary(name=opened.name, needed_by=by, problem=opened.problem))
+        elif len(self.files) > before:
+            file.requester, file.needed_by = None, None  # it inherits nobody's search path
+            file.reason = OPENED if "/" in opened.name else file.reason
+        for requester, request in self.bring_in([file] if file is not None else []):
+            if request.file is None:  # the loader stops at the first
+                names = names or {each: set(each.names) for each in self.files[:before]}
+                failures.append(self.describe_missing(requester, request))
+        failures += self.find_failures(self.files[before:])
+        if file is None or failures:
+            del self.files[before:]
+            for each, kept in names.items():
+                each.names = kept
+            self.missing += failures
+            return Opened(file=None, missing=tuple(failures))
+        scope = breadth_first([file])
+        if everywhere:
+            self.scope += [each for each in scope if each not in self.scope]
+        return Opened(file=file, scope=scope)
+
+    def load(self, name: str, requester: MappedFile | None) -> ResolvedDependency:
+        """A file that answers to the name, else one found by a search, which is mapped behind the others.
+
+        What the kernel has mapped, the program and the loader, is not known again by its inode.
+        """
+        file = next((each for each in self.files if each.answers_to(name)), None)
+        if file is None:
+            try:
+                found = self.search.search(name, requester)
+            except UnloadableFileError as error:
+                return ResolvedDependency(name=name, file=None, problem=str(error))
+            if found is None:
+                return ResolvedDependency(name=name, file=None, problem=self._explain_absence(name))
+            if self.main is not None and found.identity == self.main.identity:
+                problem = f"{found.path}: a program cannot be opened as a library"
+                return ResolvedDependency(name=name, file=None, problem=problem)
+            others = (each for each in self.files if each.reason != INTERPRETER)
+            file = next((each for each in others if each.identity == found.identity), found)
+            if file is found:
+                self.files.append(file)
+        file.names.add(name)
+        return ResolvedDependency(name=name, file=file)
+
+    def bring_in(self, roots: Iterable[MappedFile]) -> Iterator[tuple[MappedFile, ResolvedDependency]]:
+        """Bring in what the roots need, breadth-first: each file that asks, and what it is answered."""
+        queue = list(roots)
+        seen = set(queue)
+        for requester in queue:
+            for request in self._load_dependencies(requester):
+                yield requester, request
+                if request.file is not None and request.file not in seen:
+                    seen.add(request.file)
+                    queue.append(request.file)
+
+    def describe_missing(self, requester: MappedFile, request: ResolvedDependency) -> MissingLibrary:
+        """A request that is not met, as a value."""
+        return MissingLibrary(name=request.name, needed_by=self.tidy(requester), problem=request.problem)
+
+    def find_failures(self, added: Sequence[MappedFile]) -> list[MissingLibrary]:
+        """Why the files that were mapped last are refused: undefined versions, then levels; empty if they are not."""
+        failures = [failure for file in added for failure in self._find_undefined_versions(file)]
+        for file in added:
+            if self.level is not None and rank(file.file.isa_needed) > rank(self.level):
+                path = self.tidy(file)
+                needed_by = self.tidy(file.needed_by) if file.needed_by is not None else path
+                problem = f"{path} is for CPUs of level {file.file.isa_needed}, and this one has {self.level}"
+                failures.append(MissingLibrary(name=file.name, needed_by=needed_by, problem=problem))
+        return failures
+
+    def provider(self, user: MappedFile, reference: Reference, scope: Iterable[MappedFile] = ()) -> MappedFile | None:
+        """Return the file whose definition a reference binds to, or None if it stays undefined.
+
+        Args:
+            user: the file with the reference.
+            reference: what it asks for.
+            scope: that of the `Opened` which brought the user in; empty for what the program brought in.
+        """
+        return self.providers(user, (reference,), scope)[reference]
+
+    def providers(
+        self, user: MappedFile, references: Iterable[Reference], scope: Iterable[MappedFile] = ()
+    ) -> dict[Reference, MappedFile | None]:
+        """The same for several references of a file, each of the scope's files being read once."""
+        own = (user,) if user.file.symbolic and user is not self.main else ()
+        return self.bind(references, dict.fromkeys((*own, *self.scope, *scope)))
+
+    def bind(self, references: Iterable[Reference], scope: Iterable[MappedFile]) -> dict[Reference, MappedFile | None]:
+        """Return the first file in a scope that defines each reference, or None if it stays undefined."""
+        bound: dict[Reference, MappedFile | None] = dict.fromkeys(references)
+        for file in scope:
+            left = [reference for reference, found in bound.items() if found is None]
+            if not left:
+                break
+            self._read_definitions(file, {reference.name for reference in left})
+            for reference in left:
+                if definition_for(self._definitions[file.identity, reference.name], reference) is not None:
+                    bound[reference] = file
+        return bound
+
+    def loaded_files(self) -> tuple[LoadedFile, ...]:
+        """The files as values, in load order."""
+        return tuple(
+            LoadedFile(
+                path=self.tidy(file),
+                name=file.name,
+                soname=file.file.soname or "",
+                reason=file.reason,
+                needed_by=self.tidy(file.needed_by) if file.needed_by is not None else None,
+            )
+            for file in self.files
+        )
+
+    def tidy(self, file: MappedFile) -> PurePosixPath:
+        """The path of a file, without needless `..`."""
+        return self.search.files.root.tidy(file.path)
+
+    def _find_caller(self) -> MappedFile | None:
+        """Who opens extension modules: libpython, where the interpreter has one, else the program."""
+        libraries = (file for file in self.files if file.path.rpartition("/")[2].startswith("libpython"))
+        return next(libraries, self.main)
+
+    def _explain_absence(self, name: str) -> str:
+        """Why there is no file: what is asked for by path may be there, and for another machine."""
+        if "/" not in name:
+            return _ABSENT
+        try:
+            machine = read_dynamic(Path(self.search.files.root.place(name))).machine
+        except ForeignElfError as error:
+            return error.problem
+        except (OSError, ElfError):
+            return _ABSENT
+        return f"built for {machine}, not for {self.search.files.machine}"
+
+    def _load_dependencies(self, requester: MappedFile) -> Iterator[ResolvedDependency]:
+        if requester.requests is not None:
+            yield from requester.requests
+            return
+        requests = []
+        for name in requester.file.needed:
+            requests.append(self.load(self.search.expand(name, requester), requester))
+            yield requests[-1]
+        requester.requests = tuple(requests)
+
+    def _find_undefined_versions(self, file: MappedFile) -> Iterator[MissingLibrary]:
+        """Versions that the file needs of a library which defines versions, but not these."""
+        for need in self._read_versions(file).needed:
+            library = next((each for each in self.files if each.answers_to(need.library)), file)
+            defined = self._read_versions(library).defined if library is not file else ()
+            for name in need.names if defined else ():
+                if name not in defined:
+                    problem = f"version `{name}' not found in {self.tidy(library)}"
+                    yield MissingLibrary(name=need.library, needed_by=self.tidy(file), problem=problem)
+
+    def _read_versions(self, file: MappedFile) -> SymbolVersions:
+        if file.identity not in self._versions:
+            try:
+                self._versions[file.identity] = read_versions(file.place)
+            except (OSError, ElfError):
+                self._versions[file.identity] = SymbolVersions()
+        return self._versions[file.identity]
+
+    def _read_definitions(self, file: MappedFile, names: Iterable[str]) -> None:
+        unknown = tuple(name for name in names if (file.identity, name) not in self._definitions)
+        if not unknown:
+            return
+        try:
+            found = find_all_definitions(file.place, unknown)
+        except (OSError, ElfError):
+            found = dict.fromkeys(unknown, ())
+        self._definitions |= {(file.identity, name): definitions for name, definitions in found.items()}
+
+
+def breadth_first(roots: Iterable[MappedFile]) -> tuple[MappedFile, ...]:
+    """The roots and what they need, as it was answered: the order in which symbols are looked up."""
+    order = list(dict.fromkeys(roots))
+    seen = set(order)
+    for file in order:
+        for needed in file.needs:
+            if needed not in seen:
+                seen.add(needed)
+                order.append(needed)
+    return tuple(order)
