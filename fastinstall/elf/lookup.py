@@ -148,9 +148,12 @@ def find_symbols(image: ElfImage, values: Mapping[int, int], name: str) -> Itera
         ElfError: the table is malformed.
     """
     wanted = name.encode("utf-8", "surrogateescape")
-    if not values.keys() >= {SYMTAB, STRTAB}:
-        return
-    for index in _find_hashed(image, values, wanted):
+    indices: Iterator[int] = iter(())
+    if values.keys() >= {SYMTAB, STRTAB, GNU_HASH}:
+        indices = _find_by_gnu_hash(image, values[GNU_HASH], wanted)
+    elif values.keys() >= {SYMTAB, STRTAB, HASH}:
+        indices = _find_by_system_v_hash(image, values[HASH], wanted)
+    for index in indices:
         fields = image.unpack(SYMBOL, values[SYMTAB] + index * SYMBOL.size)
         if image.read_up_to(values[STRTAB] + fields[0], len(wanted) + 1) == wanted + b"\0":
             yield index, fields
@@ -221,13 +224,6 @@ _HASH_WORD = struct.Struct("<I")
 _PAIR = struct.Struct("<II")
 _RELOCATION_WORDS = 3
 _LONGEST_CHAIN = 1 << 16
-
-
-def _find_hashed(image: ElfImage, values: Mapping[int, int], name: bytes) -> Iterator[int]:
-    """Indices of the symbols whose hash is that of a name: nearly always those of that name, or none."""
-    if GNU_HASH in values:
-        return _find_by_gnu_hash(image, values[GNU_HASH], name)
-    return _find_by_system_v_hash(image, values[HASH], name) if HASH in values else iter(())
 
 
 def count_symbols(image: ElfImage, values: Mapping[int, int]) -> int:

@@ -56,7 +56,10 @@ def observe_cpu(*, root: Path = Path("/"), allowed_cores: int, tunables: str = "
 
 def parse_cpuinfo(text: str) -> Cpu:
     """The processor that a /proc/cpuinfo describes first, with the features that all of them share."""
-    blocks = [_parse_fields(block) for block in re.split(r"\n\s*\n", text.strip())]
+    blocks = []
+    for block in re.split(r"\n\s*\n", text.strip()):
+        pairs = (line.partition(":") for line in block.splitlines())
+        blocks.append({key.strip(): value.strip() for key, colon, value in pairs if colon})
     first = blocks[0]
     listed = [fields.get("flags", fields.get("Features", "")).split() for fields in blocks]
     shared = set(listed[0]).intersection(*filter(None, listed))
@@ -110,11 +113,6 @@ def control_groups(root: Path, controller: str) -> list[Path]:
         own = Path(path.lstrip("/"))
         groups += [base / group for base in bases for group in (own, *own.parents)]
     return groups
-
-
-def _parse_fields(block: str) -> dict[str, str]:
-    pairs = (line.partition(":") for line in block.splitlines())
-    return {key.strip(): value.strip() for key, colon, value in pairs if colon}
 
 
 def _ask_package(root: Path) -> Cpu:

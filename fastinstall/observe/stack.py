@@ -59,11 +59,14 @@ def observe_stack(  # noqa: PLR0913 (how thoroughly to look is asked of every pr
     owners = observe_owners(site_packages, replaces, distributions, thorough=thorough)
     written = _VERSION.search(foreign.text_or_empty(directory / "_version.py"))
     version = written[2] if written else None
-    core = _find_core_file(directory, interpreter.extension_suffix)
+    cores = [name for name in foreign.list_names(directory) if _CORE.fullmatch(name)]
+    # the file that `import PIL._imaging` would take, by the order of the import system's suffixes
+    suffixes = (interpreter.extension_suffix, ".abi3.so", ".so")
+    core = next((f"_imaging{suffix}" for suffix in suffixes if f"_imaging{suffix}" in cores), None)
     seen = None
     if core is not None:
         seen = read_core(
-            core,
+            directory / core,
             symbols,
             main=settings.program or Path(os.path.realpath(interpreter.executable)),
             hwcaps=settings.hwcaps,
@@ -75,23 +78,12 @@ def observe_stack(  # noqa: PLR0913 (how thoroughly to look is asked of every pr
         has_init=(directory / "__init__.py").is_file(),
         version=version,
         core=seen,
-        foreign_cores=tuple(f"{_PACKAGE}/{path.name}" for path in _list_core_files(directory) if path != core),
+        foreign_cores=tuple(f"{_PACKAGE}/{name}" for name in cores if name != core),
         owners=owners,
         unclaimed=tuple(sorted(set(_list_package_files(site_packages)) - _list_record_files(site_packages, owners))),
         debris=_find_debris(site_packages, replaces),
         dependants=observe_dependants(interpreter, replaces, distributions),
     )
-
-
-def _list_core_files(directory: Path) -> list[Path]:
-    return [directory / name for name in foreign.list_names(directory) if _CORE.fullmatch(name)]
-
-
-def _find_core_file(directory: Path, extension_suffix: str) -> Path | None:
-    """The file that `import PIL._imaging` would take, by the order of the import system's suffixes."""
-    names = [f"_imaging{suffix}" for suffix in (extension_suffix, ".abi3.so", ".so")]
-    files = {path.name: path for path in _list_core_files(directory)}
-    return next((files[name] for name in names if name in files), None)
 
 
 def _list_package_files(site_packages: Path) -> Iterator[str]:

@@ -212,7 +212,7 @@ def _include(header: str, directories: tuple[Path, ...]) -> Path | None:
 
 def _find_shared_library(link: str, directories: tuple[Path, ...]) -> Path | None:
     """The shared library that `-lLINK` would take; a dangling symlink, as headers alone bring it, is none."""
-    return next((path for path in (directory / f"lib{link}.so" for directory in directories) if path.is_file()), None)
+    return next((path for each in directories if (path := each / f"lib{link}.so").is_file()), None)
 
 
 def _identify_jpeg(include: Path | None, search: SearchPath) -> tuple[str, str]:
@@ -220,12 +220,11 @@ def _identify_jpeg(include: Path | None, search: SearchPath) -> tuple[str, str]:
     if include is None:
         return "", ""
     directories = (include, *search.include)
-    config = next((path for path in (directory / "jconfig.h" for directory in directories) if path.is_file()), None)
-    texts = [foreign.read_text(path, errors="replace") for path in (config, include / "jpeglib.h") if path is not None]
-    turbo = _TURBO.search("\n".join(texts))
+    configs = [path for each in directories if (path := each / "jconfig.h").is_file()]
+    text = "\n".join(foreign.text_or_empty(path) for path in (*configs[:1], include / "jpeglib.h"))
+    turbo, classic = _TURBO.search(text), _IJG.search(text)
     if turbo:
         return turbo[1], "libjpeg-turbo"
-    classic = _IJG.search("\n".join(texts))
     return (str(int(classic[1]) // 10), "IJG libjpeg") if classic else ("", "")
 
 

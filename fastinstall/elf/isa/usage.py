@@ -187,7 +187,6 @@ _INIT, _FINI = 12, 13
 _WORD64, _COPY, _GLOBAL, _JUMP, _RELATIVE, _INDIRECT = 1, 5, 6, 7, 8, 37
 _RELOCATION = struct.Struct("<QQq")
 _NAMED, _POINTING = frozenset({_WORD64, _COPY, _GLOBAL, _JUMP}), frozenset({_WORD64, _GLOBAL, _JUMP})
-_CALLABLE = (0, 2, 10)  # NOTYPE, FUNC, GNU_IFUNC
 _WORDS_OF_A_MAP = 63
 _ASKING = frozenset({"getauxval", "__cpu_model", "__cpu_indicator_init", "__x86_get_cpuid_feature_leaf"})
 
@@ -233,7 +232,7 @@ def read_links(image: ElfImage) -> Links:
             asking.add(place)
         elif kind in _POINTING and symbol < len(symbols) and symbols[symbol][3]:
             pointers[place] = symbols[symbol][4] + addend
-    called = (each[4] for each in symbols if each[3] and each[1] & 15 in _CALLABLE)
+    called = (each[4] for each in symbols if each[3] and each[1] & 15 in _FUNCTION_KINDS)
     return Links(
         pointers=pointers,
         exported=frozenset(called).union(values[tag] for tag in (_INIT, _FINI) if tag in values),
