@@ -37,23 +37,14 @@ def observe_concurrent_installers(prefix: Path, processes: Path = PROCESSES) -> 
         prefix: of the environment.
         processes: where the kernel lists them.
     """
-    found = (
-        _read_concurrent_installer(number, words, prefix, processes)
-        for number, words in commands(processes)
-        if could_change(words)
-    )
-    return tuple(sorted((each for each in found if each is not None), key=lambda each: each.process))
-
-
-def _read_concurrent_installer(
-    number: int, words: tuple[str, ...], prefix: Path, processes: Path
-) -> ConcurrentInstaller | None:
-    change = change_of(_read_program(number, words, processes))
-    if change is None or not _is_about_prefix(change, prefix):
-        return None
-    if (change.until_child and has_children(number, processes)) or _is_kin(number, processes):
-        return None
-    return ConcurrentInstaller(process=number, tool=change.tool, action=change.action)
+    found = []
+    for number, words in commands(processes):
+        change = change_of(_read_program(number, words, processes)) if could_change(words) else None
+        if change is None or not _is_about_prefix(change, prefix):
+            continue
+        if not (change.until_child and has_children(number, processes)) and not _is_kin(number, processes):
+            found.append(ConcurrentInstaller(process=number, tool=change.tool, action=change.action))
+    return tuple(sorted(found, key=lambda each: each.process))
 
 
 def _is_kin(number: int, processes: Path) -> bool:

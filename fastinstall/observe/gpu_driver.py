@@ -90,10 +90,12 @@ def _count_cards(root: Path) -> int:
     """GPUs of NVIDIA's on the PCI bus (vendor 10de, display class 03), less those that virtual machines are given."""
     if "\t10de" not in foreign.text_or_empty(root / "proc/bus/pci/devices"):
         return 0
-    places = (root / "sys/bus/pci/devices").glob("*")
-    own = (place for place in places if foreign.text_or_empty(place / "vendor").strip() == "0x10de")
-    shown = (place for place in own if foreign.text_or_empty(place / "class").startswith("0x03"))
-    return sum((place / "driver").resolve().name != "vfio-pci" for place in shown)
+    count = 0
+    for place in (root / "sys/bus/pci/devices").glob("*"):
+        own = foreign.text_or_empty(place / "vendor").strip() == "0x10de"
+        shown = own and foreign.text_or_empty(place / "class").startswith("0x03")
+        count += shown and (place / "driver").resolve().name != "vfio-pci"
+    return count
 
 
 _NUMBERED = re.compile(r"\.so\.(\d+\.\d+(?:\.\d+)?)$")

@@ -111,11 +111,11 @@ def observe_pins(conda_meta: Path) -> tuple[str, ...]:
 def _parse_revision(number: int, block: list[str], names: frozenset[str]) -> CondaRevision:
     heading, *lines = block
     found = _HEADING.match(heading)
-    commands = (_COMMAND.match(line) for line in lines)
+    commands = (command[1] for command in map(_COMMAND.match, lines) if command)
     return CondaRevision(
         number=number,
         at=found[1] if found else "",
-        command=public_text(next((command[1] for command in commands if command), "")),
+        command=public_text(next(commands, "")),
         linked=_parse_dists((line.removeprefix("+") for line in lines if not line.startswith(("-", "#"))), names),
         unlinked=_parse_dists((line[1:] for line in lines if line.startswith("-")), names),
     )
