@@ -4,8 +4,8 @@ The order: DT_RPATH of the requester and of those that asked for it, only if the
 program's DT_RPATH; LD_LIBRARY_PATH; the requester's own DT_RUNPATH; the loader's cache; the default directories.
 Sources: ld.so(8); glibc's elf/dl-load.c.
 
-Before each directory it looks into the subdirectories for the CPU that it runs on. Sources: glibc's elf/dl-hwcaps.c,
-sysdeps/x86/cpu-features.c; ld.so(8), "Hardware capabilities".
+Before each directory it looks into the subdirectories of glibc-hwcaps for the CPU's levels. Sources: glibc's
+elf/dl-hwcaps.c; ld.so(8), "Hardware capabilities".
 """
 
 import re
