@@ -31,6 +31,13 @@ _FAMILIES: tuple[tuple[str, re.Pattern[str]], ...] = (
 
 LOADER_WITH_LEVELS = (2, 33)  # of glibc
 
+_INTEL = "GenuineIntel"
+_HASWELL = frozenset({"avx2", "fma", "bmi1", "bmi2", "abm", "movbe", "popcnt"})
+_XEON_PHI = frozenset({"avx512cd", "avx512er", "avx512pf"})
+_AVX512_1 = frozenset({"avx512cd", "avx512bw", "avx512dq", "avx512vl"})
+_SAVED = frozenset({"avx2", "fma"}) | _XEON_PHI | _AVX512_1
+_BITS = {"x86_64": 2, "avx512_1": 4}
+_TUNABLE = {"abm": "LZCNT"}
 _FIRST_OF_THE_NEXT = {"x86-64-v2": "AVX2", "x86-64-v3": "AVX512F"}
 
 
@@ -58,6 +65,43 @@ def tunable_for(level: str) -> str:
     """
     feature = _FIRST_OF_THE_NEXT.get(level, "")
     return f"glibc.cpu.hwcaps=-{feature}" if feature else ""
+
+
+def platform_of(cpu: Cpu, tunables: str = "") -> tuple[str, tuple[str, ...]]:
+    """What glibc's loader calls an x86-64 CPU: $PLATFORM, and the capabilities that it searches by before glibc 2.37.
+
+    "haswell", "xeon_phi" and "avx512_1" are for Intel's CPUs alone, whatever another maker's can do.
+
+    Args:
+        cpu: its maker and features count.
+        tunables: the variable GLIBC_TUNABLES; its features are named as since glibc 2.32.
+
+    Source: glibc's sysdeps/x86/cpu-features.c, cpu-tunables.c and elf/dl-hwcaps.c.
+    """
+    settings = {name: value for name, _, value in (setting.partition("=") for setting in tunables.split(":"))}
+    usable = _select_usable(cpu.flags, settings.get("glibc.cpu.hwcaps", "")) if cpu.vendor == _INTEL else frozenset()
+    capabilities = ("avx512_1", "x86_64") if usable >= _AVX512_1 and "avx512er" not in usable else ("x86_64",)
+    mask = _parse_number(settings.get("glibc.cpu.hwcap_mask", ""))
+    kept = tuple(name for name in capabilities if mask is None or mask & _BITS[name])
+    if usable >= _XEON_PHI:
+        return "xeon_phi", kept
+    return "haswell" if usable >= _HASWELL else "x86_64", kept
+
+
+def _select_usable(flags: Collection[str], setting: str) -> frozenset[str]:
+    """The features that the setting leaves; some are usable only while registers can be saved."""
+    words = setting.split(",")
+    usable = frozenset(flag for flag in flags if f"-{_TUNABLE.get(flag, flag.upper())}" not in words)
+    if "-OSXSAVE" in words or usable.isdisjoint({"xsave", "xsavec"}):
+        return usable - _SAVED
+    return usable
+
+
+def _parse_number(text: str) -> int | None:
+    try:
+        return int(text, 0)
+    except ValueError:
+        return None
 
 
 def list_level_features(level: str) -> tuple[str, ...]:

@@ -3,6 +3,8 @@
 A core may be a stub, with copies of the code behind it, one per CPU level. The stub asks for a library by name; the
 loader finds it below the level directories of glibc-hwcaps or, for every other CPU and every loader before glibc 2.33,
 beside them. Which one it takes is decided by the simulated loader.
+
+Package notes are read with pyelftools, which trusts what it reads: every read it makes is bounded here.
 """
 
 import hashlib
@@ -12,12 +14,13 @@ import re
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import IO, TYPE_CHECKING, cast
 
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable
 from fastinstall.elf.description import BuildTraces, CoreLevel, ImagingCore
-from fastinstall.elf.dynamic import DynamicFile, SymbolVersions, read_dynamic, read_notes, read_versions
-from fastinstall.elf.image import ElfError, open_image, read_whole
+from fastinstall.elf.dynamic import DynamicFile, SymbolVersions, read_dynamic, read_versions
+from fastinstall.elf.image import NOTE, ElfError, ElfImage, open_image, read_whole
 from fastinstall.elf.libraries import describe_jpeg
 from fastinstall.elf.loader.simulation import ResolvedLibrary, resolve_libraries
 from fastinstall.elf.symbols import (
@@ -28,6 +31,9 @@ from fastinstall.elf.symbols import (
     read_lines,
     read_sections,
 )
+
+if TYPE_CHECKING:
+    from elftools.elf.elffile import ELFFile
 
 CODE_PREFIX = "lib_imaging_core-"
 """How the soname of the code behind a stub begins; the rest tells one wheel's from another's."""
@@ -231,9 +237,11 @@ def _rank(version: str) -> tuple[bool, tuple[int, ...]]:
     return ".post" in version, tuple(int(part) for part in release.split("."))
 
 
-_PACKAGE_NOTE = (b"FDO\0", 0xCAFE1A7E)
+_PACKAGE_NOTE: tuple[str, object] = ("FDO", 0xCAFE1A7E)
 _GLIBC = re.compile(r"GLIBC_(\d+)\.(\d+)(?:\.\d+)?")
 _RELATIVE_RELOCATIONS = "GLIBC_ABI_DT_RELR"
+_MOST_READS = 1 << 16
+_MOST_BYTES = 1 << 26
 
 
 def read_details(path: Path) -> BuildTraces:
@@ -242,25 +250,68 @@ def read_details(path: Path) -> BuildTraces:
     The package metadata follow the UAPI group's "Package Metadata for Executable Files".
 
     Raises:
-        ElfError: the file, its sections or the metadata are malformed; `ForeignElfError` where it is for a 32-bit or
-            big-endian machine.
+        ElfError: the file, its sections, a note or the metadata are malformed; `ForeignElfError` where
+            it is for a 32-bit or big-endian machine.
         OSError: it cannot be opened.
     """
+    from elftools.elf.elffile import ELFFile  # noqa: PLC0415 (it costs ten times what doctor may spend on a file)
+
     versions = read_versions(path)
     with open_image(path) as image:
-        package = next((note.content for note in read_notes(image) if (note.name, note.kind) == _PACKAGE_NOTE), b"{}")
         try:
-            described = json_data(package.rstrip(b"\0"))
-        except ValueError as error:
-            raise ElfError(path, f"malformed: package metadata: {error}") from None
-        if not isinstance(described, dict):
-            raise ElfError(path, "malformed: package metadata are no object")
-        return BuildTraces(
-            compilers=read_lines(image, ".comment"),
-            package={key: value if isinstance(value, str) else json.dumps(value) for key, value in described.items()},
-            glibc=_find_required_glibc(versions),
-            stripped=all(section.kind != STATIC_SYMBOLS for section in read_sections(image)),
-        )
+            elf = ELFFile(cast("IO[bytes]", _Stream(image)))
+            return BuildTraces(
+                compilers=read_lines(image, ".comment"),
+                package=_read_package_note(elf, image),
+                glibc=_find_required_glibc(versions),
+                stripped=all(section.kind != STATIC_SYMBOLS for section in read_sections(image)),
+            )
+        except ElfError:
+            raise
+        except Exception as error:  # pyelftools lets whatever a file provokes through
+            raise ElfError(path, f"malformed: {type(error).__name__}: {error}") from error
+
+
+class _Stream:
+    """An image as the stream that pyelftools reads; it ends after as many reads as no honest file takes."""
+
+    def __init__(self, image: ElfImage) -> None:
+        self._image = image
+        self._position = 0
+        self._reads_left = _MOST_READS
+        self._bytes_left = _MOST_BYTES
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        """As of a file."""
+        self._position = offset + (0, self._position, self._image.size)[whence]
+        return self._position
+
+    def tell(self) -> int:
+        """As of a file."""
+        return self._position
+
+    def read(self, size: int = -1) -> bytes:
+        """As of a file; what is behind the end is left out."""
+        rest = max(0, self._image.size - self._position)
+        size = min(size, rest) if size >= 0 else rest
+        self._reads_left -= 1
+        self._bytes_left -= size
+        if self._reads_left < 0 or self._bytes_left < 0 or self._position < 0:
+            raise ElfError(self._image.path, "malformed: its tables lead round and round, or outside of it")
+        content = self._image.read(self._position, size) if size else b""
+        self._position += size
+        return content
+
+
+def _read_package_note(elf: "ELFFile", image: ElfImage) -> dict[str, str]:
+    from elftools.elf.notes import iter_notes  # noqa: PLC0415 (as above)
+
+    for segment in image.of_kind(NOTE):
+        for note in iter_notes(elf, segment.offset, segment.size):
+            if (note["n_name"], note["n_type"]) == _PACKAGE_NOTE:
+                values = json_data(bytes(note["n_descdata"]).rstrip(b"\0"))
+                return {key: value if isinstance(value, str) else json.dumps(value) for key, value in values.items()}
+    return {}
 
 
 def _find_required_glibc(versions: SymbolVersions) -> str:

@@ -214,15 +214,18 @@ def _find_loader_variables(process: LiveProcess | None, variables: Mapping[str, 
 
 
 def _make_process_settings(cpu: Cpu, interpreter: Interpreter, told: Mapping[str, str]) -> "ProcessSettings":
-    from fastinstall.elf.cpu_levels import find_offered_level
+    from fastinstall.elf.cpu_levels import find_offered_level, platform_of
     from fastinstall.elf.loader.simulation import ProcessSettings
 
+    platform, capabilities = platform_of(cpu, told["GLIBC_TUNABLES"])
     return ProcessSettings(
         program=Path(os.path.realpath(interpreter.executable)),
         library_path=told["LD_LIBRARY_PATH"],
         preload=told["LD_PRELOAD"],
         hwcaps=list_searched_levels(cpu, interpreter),
         level=find_offered_level(cpu),
+        platform=platform,
+        capabilities=capabilities,
     )
 
 

@@ -11,6 +11,10 @@ from forest_parts import NAMES, SYMBOLS, VERSIONED, VERSIONS, Parts, link
 
 DIRECTORIES = ("d0", "d1", "d2", "d3")
 LEVELS = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
+PLATFORMS = (
+    *("haswell", "haswell", "haswell/x86_64", "tls/haswell/avx512_1", "x86_64/avx512_1/x86_64", "avx512_1"),
+    *("tls", "x86_64", "tls/x86_64"),
+)
 FOREIGN = ("machine", "class", "order")
 RUBBISH = ("empty", "short", "text", "directory", "dangling", "circle")
 
@@ -60,6 +64,8 @@ def _make_directories(forest: Forest) -> None:
     for level in LEVELS:
         if forest.happens(0.25):
             (forest.base / "d0" / "glibc-hwcaps" / level).mkdir(parents=True)
+    for platform in forest.chance.sample(PLATFORMS, 4):
+        (forest.base / forest.chance.choice(("d0", "d1")) / platform).mkdir(parents=True, exist_ok=True)
     forest.places = list(DIRECTORIES)
     if forest.happens(0.4):
         (forest.base / "link1").symlink_to("d1")
@@ -146,7 +152,7 @@ def search_entry(forest: Forest) -> str:
     plain = (str(forest.base / place), f"$ORIGIN/../{place}", f"${{ORIGIN}}/../{place}", "$ORIGIN")
     odd = (
         *(place, f"./{place}//", f"{forest.base}/{place}/", "", "/nowhere/at/all", "$ORIGINAL", f"{place}/../d3"),
-        *("$ORIGIN/../$LIB", "${ORIGIN}/../${LIB}", "$LIB", f"{place}/$LIB", "$NOTHING/x"),
+        *("$ORIGIN/../$LIB", "${ORIGIN}/../${PLATFORM}", "$PLATFORM", f"{place}/$PLATFORM", "$NOTHING/x"),
         f"{forest.base}/{place}/libza.so",
     )
     return forest.chance.choice(plain if forest.happens(0.85) else odd)

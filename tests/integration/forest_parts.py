@@ -92,8 +92,8 @@ class Parts:
         return path
 
 
-def make_parts(directory: Path) -> Parts:
-    """Compile everything that forests are linked from."""
+def make_parts(directory: Path, loader: str = "") -> Parts:
+    """Compile everything that forests are linked from; for another loader than this machine's, if one is given."""
     sources = {"empty": "", "host": HOST, "opener": OPENER}
     sources["versions"] = "#include <unistd.h>\nstatic int (*volatile get)(void) __attribute__((used)) = getpid;\n"
     sources |= {f"define-{symbol}": f"int {symbol}(void) {{ return 1; }}\n" for symbol in SYMBOLS}
@@ -106,7 +106,7 @@ def make_parts(directory: Path) -> Parts:
     for name, source in sources.items():
         (directory / f"{name}.c").write_text(source)
     subprocess.run(["gcc", "-c", "-fPIC", "-O1", *(f"{name}.c" for name in sources)], cwd=directory, check=True)
-    return Parts(directory=directory, loader=interpreter(), libc=_libc())
+    return Parts(directory=directory, loader=loader or interpreter(), libc=_libc())
 
 
 def link(*arguments: str | Path) -> None:

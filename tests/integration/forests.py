@@ -23,7 +23,7 @@ from pathlib import Path
 from forest import Forest, fell, grow, search_entry
 from forest_parts import SYMBOLS, Parts, interpreter, make_parts
 
-from fastinstall.elf.cpu_levels import level_of, list_level_features
+from fastinstall.elf.cpu_levels import level_of, list_level_features, platform_of
 from fastinstall.elf.description import Cpu, MissingLibrary
 from fastinstall.elf.loader.opened_files import MappedFile
 from fastinstall.elf.loader.search import usable_hwcaps
@@ -80,7 +80,7 @@ def this_machine() -> Processor:
 
 
 def emulated() -> tuple[Processor, ...]:
-    """CPUs that differ in maker, level, and features, none with AVX-512; none at all without qemu."""
+    """CPUs that differ in maker, level, and what decides the platform, none with AVX-512; none at all without qemu."""
     intel, amd = "GenuineIntel", "AuthenticAMD"
     models = (
         *(("Haswell", intel, "x86-64-v3", ""), ("Skylake-Server", intel, "x86-64-v3", "")),
@@ -248,6 +248,7 @@ def really(case: Case) -> Outcome:
 def simulated(case: Case) -> Outcome:
     """Predict it."""
     tunables = case.variables.get("GLIBC_TUNABLES", "")
+    platform, capabilities = platform_of(case.processor.cpu, tunables)
     process = start_process(
         ProcessSettings(
             program=case.host,
@@ -256,6 +257,8 @@ def simulated(case: Case) -> Outcome:
             hwcaps=usable_hwcaps(case.processor.level(tunables)),
             level=case.processor.level(""),
             working_directory=str(case.forest.base),
+            platform=platform,
+            capabilities=capabilities,
         )
     )
     if process.problem or process.missing:

@@ -101,7 +101,7 @@ _PRELOAD = re.compile(rb"\0(/[^\0]*/ld\.so\.preload)\0")
 _CACHE_FILE, _PRELOAD_FILE = "/etc/ld.so.cache", "/etc/ld.so.preload"
 _GENERAL_DIRECTORIES = ("/lib64/", "/usr/lib64/", "/lib/", "/usr/lib/")
 _BEFORE_LEVELS, _CURRENT = (2, 32), (2, 37)
-_LEVELS_SINCE = (2, 33)
+_LEVELS_SINCE, _PLATFORMS_UNTIL = (2, 33), (2, 37)
 STANDARD_LOADERS = {"x86_64": "/lib64/ld-linux-x86-64.so.2", "aarch64": "/lib/ld-linux-aarch64.so.1"}
 """Where the loader of a machine stands by its ABI, for programs that do not say."""
 
@@ -128,6 +128,11 @@ class LoaderBuild:
     def knows_levels(self) -> bool:
         """Whether it searches glibc-hwcaps and refuses files above the CPU's level (glibc 2.33)."""
         return self.version >= _LEVELS_SINCE
+
+    @property
+    def knows_platforms(self) -> bool:
+        """Whether it searches the older subdirectories "tls", "haswell", "x86_64" too (before glibc 2.37)."""
+        return self.version < _PLATFORMS_UNTIL
 
 
 def read_build(root: Root, interpreter: str, machine: str) -> LoaderBuild:

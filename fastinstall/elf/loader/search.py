@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import compress, product
 from pathlib import Path
 
 from fastinstall.core import foreign
@@ -38,6 +39,8 @@ class GlibcSearch:
         interpreter: the loader's path; empty: the usual one of the machine.
         library_path: the variable LD_LIBRARY_PATH.
         hwcaps: subdirectories of glibc-hwcaps that the CPU can use, best first.
+        platform: what $PLATFORM stands for; empty: the machine.
+        capabilities: see `ProcessSettings`.
         main: the program.
     """
 
@@ -45,6 +48,8 @@ class GlibcSearch:
     interpreter: str = ""
     library_path: str = ""
     hwcaps: tuple[str, ...] = ()
+    platform: str = ""
+    capabilities: tuple[str, ...] | None = None
     main: MappedFile | None = None
 
     @cached_property
@@ -72,7 +77,7 @@ class GlibcSearch:
         """Replace $ORIGIN, $LIB and $PLATFORM, with or without braces."""
         if "$" not in text or user is None:
             return text
-        values = {"ORIGIN": user.origin, "LIB": self.build.library, "PLATFORM": user.file.machine}
+        values = {"ORIGIN": user.origin, "LIB": self.build.library, "PLATFORM": self.platform or user.file.machine}
         return _TOKEN.sub(lambda match: values[match[1] or match[2]], text)
 
     def search(self, name: str, requester: MappedFile | None) -> MappedFile | None:
@@ -152,11 +157,23 @@ class GlibcSearch:
     def _list_places(self, directory: str) -> Iterator[str]:
         if directory.startswith("/") and not self.files.has_directory(directory):
             return
-        for level in self.hwcaps if self.build.knows_levels else ():
-            subdirectory = f"{directory}glibc-hwcaps/{level}/"
-            if self.files.has_directory(subdirectory):
-                yield subdirectory
-        yield directory
+        for subdirectory in self._subdirectories:
+            if not subdirectory or self.files.has_directory(directory + subdirectory):
+                yield directory + subdirectory
+
+    @cached_property
+    def _subdirectories(self) -> Directories:
+        """What is put behind a directory, in order, each with a slash at its end; the last is "".
+
+        Loaders before glibc 2.37 also search for every selection of "tls", $PLATFORM and the capabilities.
+        """
+        machine = self.files.machine
+        capabilities = self.capabilities if self.capabilities is not None else (machine,)
+        older = ("tls", self.platform or machine, *capabilities) if self.build.knows_platforms else ()
+        levels = [f"glibc-hwcaps/{level}/" for level in self.hwcaps if self.build.knows_levels]
+        selections = (compress(older, chosen) for chosen in product((True, False), repeat=len(older)))
+        paths = ["".join(f"{part}/" for part in parts) for parts in selections]
+        return tuple(dict.fromkeys((*levels, *paths)))
 
     def _list_paths_before_cache(
         self, requester: MappedFile | None

@@ -4,8 +4,7 @@ It models glibc's loader for a fresh process, from files alone. `start_process` 
 what is preloaded, and all that they need; the process then opens libraries one after the other and tells what is
 mapped, why, and to what symbols are bound.
 
-Not known here: what other packages have loaded before; of a program that musl's loader begins anything but that; and
-the subdirectories of platforms ("tls", "haswell") that loaders before glibc 2.37 search beside those of levels.
+Not known here: what other packages have loaded before, and of a program that musl's loader begins anything but that.
 
 - A reference is bound to the first definition that fits, going through the scope file by file. Sources: glibc's
   elf/dl-lookup.c.
@@ -125,6 +124,9 @@ class ProcessSettings:
         working_directory: from which relative paths go.
         level: the CPU's feature level, above which glibc refuses files; None: the best of `hwcaps`, and
             without those nothing is refused.
+        platform: what $PLATFORM stands for, "haswell" on Intel's CPUs from AVX2 on; empty: the machine.
+        capabilities: for what else loaders before glibc 2.37 search, in their order ("avx512_1", "x86_64");
+            None: the machine.
     """
 
     program: Path | None
@@ -134,6 +136,8 @@ class ProcessSettings:
     root: Path = Path("/")
     working_directory: str = "/"
     level: str | None = None
+    platform: str = ""
+    capabilities: tuple[str, ...] | None = None
 
 
 def start_process(settings: ProcessSettings) -> "SimulatedProcess":
@@ -166,6 +170,8 @@ def begin(settings: ProcessSettings, *, machine: str = "") -> "SimulatedProcess"
         interpreter=interpreter,
         library_path=settings.library_path,
         hwcaps=settings.hwcaps,
+        platform=settings.platform,
+        capabilities=settings.capabilities,
     )
     level = settings.level or next(iter(settings.hwcaps), None)
     process = SimulatedProcess(search=search, problem=problem, is_simulated=is_simulated)

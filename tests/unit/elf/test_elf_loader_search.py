@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from elf_writer import CacheEntry, Elf, loader_cache
-from loader_target import BEFORE_LEVELS_CAME, CURRENT, LOADER, Target, program
+from loader_target import BEFORE_LEVELS_CAME, BEFORE_PLATFORMS_WENT, CURRENT, LOADER, Target, program
 
 from fastinstall.elf.loader.ld_so_cache import read_build
 from fastinstall.elf.loader.opened_files import Root
@@ -44,6 +44,13 @@ def test_tokens(target: Target, text: str, directory: str) -> None:
     core(target, text)
     target.write(f"{directory}/liba.so")
     assert found(target) == f"{directory if text.startswith(('/', '$ORIGIN/', '${')) else text}/liba.so"
+
+
+def test_the_platform_may_be_another(target: Target) -> None:
+    core(target, "/opt/$PLATFORM")
+    target.write("/opt/haswell/liba.so")
+    assert found(target) is None
+    assert found(target, platform="haswell") == "/opt/haswell/liba.so"
 
 
 @pytest.mark.parametrize(
@@ -90,6 +97,9 @@ def test_a_need_may_be_a_path_with_tokens(target: Target) -> None:
         (CURRENT, "glibc-hwcaps/x86-64-v4", False),
         (BEFORE_LEVELS_CAME, "glibc-hwcaps/x86-64-v3", False),
         (CURRENT, "tls/x86_64", False),
+        (BEFORE_PLATFORMS_WENT, "tls/x86_64", True),
+        (BEFORE_PLATFORMS_WENT, "tls", True),
+        (BEFORE_LEVELS_CAME, "x86_64", True),
     ],
 )
 def test_subdirectories_depend_on_the_loaders_version(
@@ -100,6 +110,19 @@ def test_subdirectories_depend_on_the_loaders_version(
     target.write("/opt/libs/liba.so")
     special = target.write(f"/opt/libs/{subdirectory}/liba.so")
     assert (found(target, hwcaps=usable_hwcaps("x86-64-v3")) == special) is is_searched
+
+
+def test_subdirectories_of_platforms_go_from_long_to_short(tmp_path: Path) -> None:
+    target = Target(tmp_path, version=BEFORE_PLATFORMS_WENT)
+    core(target, "/opt")
+    order = ("glibc-hwcaps/x86-64-v4", "tls/haswell/avx512_1/x86_64", "tls/haswell", "tls", "haswell/x86_64", "haswell")
+    for subdirectory in (*order, "avx512_1", "x86_64", ""):
+        target.write(f"/opt/{subdirectory}/liba.so".replace("//", "/"))
+    for subdirectory in (*order, "avx512_1", "x86_64", ""):
+        path = f"/opt/{subdirectory}/liba.so".replace("//", "/")
+        hwcaps, capabilities = usable_hwcaps("x86-64-v4"), ("avx512_1", "x86_64")
+        assert found(target, hwcaps=hwcaps, platform="haswell", capabilities=capabilities) == path
+        (tmp_path / path.lstrip("/")).unlink()
 
 
 def test_the_levels_of_a_loader_before_they_came_are_not_refused_either(tmp_path: Path) -> None:
@@ -187,4 +210,4 @@ def test_what_a_loader_was_compiled_with_is_read_from_its_strings(
 def test_a_loader_that_is_not_there_counts_as_a_current_one(tmp_path: Path) -> None:
     build = read_build(Root(tmp_path), "/ld.so", "aarch64")
     assert build.directories[0] == "/lib/aarch64-linux-gnu/"
-    assert build.knows_levels
+    assert (build.knows_levels, build.knows_platforms) == (True, False)

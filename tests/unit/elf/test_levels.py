@@ -10,8 +10,10 @@ from fastinstall.elf.cpu_levels import (
     level_of,
     list_level_features,
     list_missing_features,
+    platform_of,
     rank,
 )
+from fastinstall.elf.description import Cpu
 
 
 def test_each_level_is_reached_with_exactly_its_features() -> None:
@@ -90,6 +92,33 @@ def test_levels_have_a_rank_and_other_names_none() -> None:
 )
 def test_only_later_loaders_of_glibc_choose_by_level(libc: str, version: str, knows: str) -> None:
     assert knows_levels(libc, version) == (knows == "yes")
+
+
+@pytest.mark.parametrize(
+    ("vendor", "level", "more", "tunables", "expected"),
+    [
+        ("GenuineIntel", "x86-64-v2", (), "", ("x86_64", ("x86_64",))),
+        ("GenuineIntel", "x86-64-v3", (), "", ("haswell", ("x86_64",))),
+        ("GenuineIntel", "x86-64-v4", (), "", ("haswell", ("avx512_1", "x86_64"))),
+        ("AuthenticAMD", "x86-64-v4", (), "", ("x86_64", ("x86_64",))),
+        ("GenuineIntel", "x86-64-v4", (), "glibc.cpu.hwcaps=-AVX2", ("x86_64", ("avx512_1", "x86_64"))),
+        ("GenuineIntel", "x86-64-v4", (), "glibc.cpu.hwcaps=-AVX512VL", ("haswell", ("x86_64",))),
+        ("GenuineIntel", "x86-64-v4", (), "glibc.cpu.hwcaps=-LZCNT", ("x86_64", ("avx512_1", "x86_64"))),
+        ("GenuineIntel", "x86-64-v4", (), "glibc.cpu.hwcaps=-OSXSAVE", ("x86_64", ("x86_64",))),
+        ("GenuineIntel", "x86-64-v4", (), "glibc.cpu.hwcaps=-XSAVE", ("x86_64", ("x86_64",))),
+        ("GenuineIntel", "x86-64-v4", ("xsavec",), "glibc.cpu.hwcaps=-XSAVE", ("haswell", ("avx512_1", "x86_64"))),
+        ("GenuineIntel", "x86-64-v3", (), "glibc.cpu.hwcaps=-AVX2:glibc.cpu.hwcaps=-FMA4", ("haswell", ("x86_64",))),
+        ("GenuineIntel", "x86-64-v3", (), "glibc.cpu.hwcaps=-avx2,AVX2,-AVX2_Usable", ("haswell", ("x86_64",))),
+        ("GenuineIntel", "x86-64-v4", (), "glibc.cpu.hwcap_mask=0x4", ("haswell", ("avx512_1",))),
+        ("GenuineIntel", "x86-64-v4", (), "glibc.cpu.hwcap_mask=0", ("haswell", ())),
+        ("GenuineIntel", "x86-64-v3", ("avx512cd", "avx512er", "avx512pf"), "", ("xeon_phi", ("x86_64",))),
+    ],
+)
+def test_what_the_loader_calls_a_cpu(
+    vendor: str, level: str, more: tuple[str, ...], tunables: str, expected: tuple[str, tuple[str, ...]]
+) -> None:
+    cpu = Cpu(architecture="x86_64", vendor=vendor, flags=(*list_level_features(level), *more))
+    assert platform_of(cpu, tunables) == expected
 
 
 @pytest.mark.parametrize("level", ["x86-64-v2", "x86-64-v3", "x86-64-v4"])
