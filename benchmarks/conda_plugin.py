@@ -22,7 +22,7 @@ from pathlib import Path
 
 from fastinstall.core.surroundings import hooks_directory
 from fastinstall.model.receipt import BuiltCore
-from fastinstall.observe.guard_files import GUARD_STATE, guard_target, render_state
+from fastinstall.observe.guard_files import GUARD_STATE, render_state
 
 CORE = "PIL/_imaging.so"
 SHELLS = {"bash": ("--norc",), "dash": (), "zsh": ("-f",), "fish": ("--no-config",)}
@@ -90,7 +90,7 @@ def make_stack(site: Path) -> None:
     digest = hashlib.sha256(b"core").hexdigest()
     core = BuiltCore(path=CORE, size=status.st_size, mtime_ns=status.st_mtime_ns, sha256=digest, simd_symbols=())
     (site / GUARD_STATE).parent.mkdir()
-    (site / GUARD_STATE).write_text(render_state(guard_target(site, core, "1.0")))
+    (site / GUARD_STATE).write_text(render_state(site, core, "1.0"))
 
 
 def measure(kinds: Mapping[str, Command], runs: int) -> dict[str, list[tuple[float, float]]]:

@@ -5,8 +5,7 @@ from pathlib import Path
 from elf_writer import Elf
 
 from fastinstall.elf.loader.opened_files import MappedFile
-from fastinstall.elf.loader.simulated_process import SimulatedProcess
-from fastinstall.elf.loader.simulation import ProcessSettings, start_process
+from fastinstall.elf.loader.simulation import ProcessSettings, SimulatedProcess, start_process
 
 CURRENT, BEFORE_PLATFORMS_WENT, BEFORE_LEVELS_CAME = "2.41", "2.36", ""
 LOADER = "/lib64/ld-linux-x86-64.so.2"
@@ -31,7 +30,7 @@ class Target:
         """Make a symbolic link."""
         place = self.root / path.lstrip("/")
         place.parent.mkdir(parents=True, exist_ok=True)
-        place.symlink_to(target)
+        place.symlink_to(self.root / target[1:] if target.startswith("/") else target)
         return path
 
     def text(self, path: str, content: str) -> str:

@@ -75,6 +75,30 @@ def read_text(path: Path | str, encoding: str = "utf-8", errors: str = "strict",
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
+def bytes_or_empty(path: Path | str) -> bytes:
+    """The content of a file; empty if it cannot be read, for whatever reason."""
+    try:
+        return read_bytes(path)
+    except OSError:
+        return b""
+
+
+def text_or_empty(path: Path | str, errors: str = "replace") -> str:
+    """The content of a file as text, likewise."""
+    try:
+        return read_text(path, errors=errors)
+    except OSError:
+        return ""
+
+
+def list_names(directory: Path | str) -> list[str]:
+    """The names in a directory, sorted; none if it cannot be read, for whatever reason."""
+    try:
+        return sorted(os.listdir(directory))  # noqa: PTH208 (thousands of paths are not worth as many objects)
+    except OSError:
+        return []
+
+
 def bytes_if_there(path: Path, *, limit: int = LISTING) -> bytes | None:
     """Read a file's content, or return None if it does not exist.
 

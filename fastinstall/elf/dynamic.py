@@ -17,12 +17,10 @@ from fastinstall.elf.image import (
     GNU_PROPERTY,
     INTERP,
     NOTE,
-    AddressedRecords,
     ElfError,
     ElfImage,
     Strings,
     open_image,
-    strings_at,
 )
 
 NEEDED, HASH, STRTAB, SYMTAB, STRSZ, SONAME, RPATH, SYMBOLIC = 1, 4, 5, 6, 10, 14, 15, 16
@@ -31,13 +29,25 @@ RUNPATH, FLAGS, GNU_HASH, FLAGS_1 = 29, 30, 0x6FFFFEF5, 0x6FFFFFFB
 _SYMBOLIC_FLAG = 2
 _NO_DEFAULT_DIRECTORIES = 0x800
 _BUILD_ID, _PROPERTIES = 3, 5
-_ISA_NEEDED = 0xC0008002
-_LEVELS = ("x86-64-v1", "x86-64-v2", "x86-64-v3", "x86-64-v4")
-_LARGEST_NOTE, _MOST_NOTES = 1 << 16, 32
+_ISA_NEEDED, _ALL_LEVELS = 0xC0008002, 0b1111
+_LARGEST_NOTE, _MOST_NOTES = 1 << 20, 32
 _LONGEST_PATH = 4096
 _LARGEST_DYNAMIC = 1 << 20
 
-Note = tuple[int, bytes]
+
+@immutable
+class Note:
+    """A note in a file.
+
+    Attributes:
+        name: of whom it is, with a NUL at its end.
+        kind: what it says, by that one's numbers.
+        content: as it is.
+    """
+
+    name: bytes
+    kind: int
+    content: bytes
 
 
 @immutable
@@ -81,7 +91,7 @@ def read_dynamic(path: Path) -> DynamicFile:
         entries = dynamic_entries(image)
         values = dict(entries)
         names = dynamic_strings(image, values)
-        notes = tuple(_read_notes(image))
+        notes = [note for note in read_notes(image) if note.name == b"GNU\0"]
         flags, flags_1 = values.get(FLAGS, 0), values.get(FLAGS_1, 0)
         return DynamicFile(
             machine=image.machine,
@@ -93,7 +103,7 @@ def read_dynamic(path: Path) -> DynamicFile:
             default_directories=not flags_1 & _NO_DEFAULT_DIRECTORIES,
             symbolic=SYMBOLIC in values or bool(flags & _SYMBOLIC_FLAG),
             isa_needed=_find_isa_needed(notes),
-            build_id=next((content.hex() for kind, content in notes if kind == _BUILD_ID), None),
+            build_id=next((note.content.hex() for note in notes if note.kind == _BUILD_ID), None),
         )
 
 
@@ -115,13 +125,6 @@ def dynamic_strings(image: ElfImage, values: Mapping[int, int]) -> Strings:
     """The strings that the dynamic section refers to, by the values of its tags; none if it has no table."""
     if STRTAB not in values:
         return Strings(image, b"")
-    return strings_at(image, values[STRTAB], values.get(STRSZ, 0))
-
-
-def all_dynamic_strings(image: ElfImage, values: Mapping[int, int]) -> Strings:
-    """The same, read as a whole: where most of them are wanted."""
-    if STRTAB not in values:
-        return Strings(image, b"")
     return Strings(image, image.read_at(values[STRTAB], values.get(STRSZ, 0)))
 
 
@@ -138,40 +141,33 @@ def _read_interpreter(image: ElfImage) -> str | None:
     return None
 
 
-def _read_notes(image: ElfImage) -> Iterator[Note]:
-    """Types and contents of the GNU notes; a malformed one ends its segment, as it does for the loader."""
+def read_notes(image: ElfImage) -> Iterator[Note]:
+    """The notes of an open file; a malformed one ends its segment, as it does for the loader."""
     for segment in (*image.of_kind(NOTE)[:_MOST_NOTES], *image.of_kind(GNU_PROPERTY)[:1]):
         content = image.read(segment.offset, min(segment.size, _LARGEST_NOTE))
-        yield from _split_notes(content, 8 if segment.alignment == 8 else 4)  # noqa: PLR2004 (p_align of ELF-64 notes)
-
-
-def _split_notes(content: bytes, alignment: int) -> Iterator[Note]:
-    offset = 0
-    while offset + 12 <= len(content):
-        name_size, size, kind = struct.unpack_from("<III", content, offset)
-        start = offset + _round_up(12 + name_size, alignment)
-        if start + size > len(content):
-            return
-        if content[offset + 12 : offset + 12 + name_size] == b"GNU\0":
-            yield kind, content[start : start + size]
-        offset = start + _round_up(size, alignment)
-
-
-def _find_isa_needed(notes: tuple[Note, ...]) -> str | None:
-    """The highest level of GNU_PROPERTY_X86_ISA_1_NEEDED (x86-64 psABI, "Program Property")."""
-    for kind, content in notes:
+        alignment = 8 if segment.alignment == 8 else 4  # noqa: PLR2004 (p_align of ELF-64 notes)
         offset = 0
-        while kind == _PROPERTIES and offset + 8 <= len(content):
+        while offset + 12 <= len(content):
+            name_size, size, kind = struct.unpack_from("<III", content, offset)
+            start = offset + _round_up(12 + name_size, alignment)
+            if start + size > len(content):
+                break
+            name = content[offset + 12 : offset + 12 + name_size]
+            yield Note(name=name, kind=kind, content=content[start : start + size])
+            offset = start + _round_up(size, alignment)
+
+
+def _find_isa_needed(notes: list[Note]) -> str | None:
+    """The highest level of GNU_PROPERTY_X86_ISA_1_NEEDED (x86-64 psABI, "Program Property")."""
+    for content in (note.content for note in notes if note.kind == _PROPERTIES):
+        offset = 0
+        while offset + 8 <= len(content):
             name, size = struct.unpack_from("<II", content, offset)
             if name == _ISA_NEEDED and size == 4 and offset + 12 <= len(content):  # noqa: PLR2004 (a 32-bit word)
-                return _find_highest_level(content[offset + 8])
+                highest = (content[offset + 8] & _ALL_LEVELS).bit_length()
+                return f"x86-64-v{highest}" if highest else None
             offset += 8 + _round_up(size, 8)
     return None
-
-
-def _find_highest_level(bits: int) -> str | None:
-    levels = [level for number, level in enumerate(_LEVELS) if bits & 1 << number]
-    return levels[-1] if levels else None
 
 
 def _round_up(size: int, alignment: int) -> int:
@@ -273,10 +269,9 @@ def read_defined_versions(image: ElfImage, values: Mapping[int, int], names: Str
     Raises:
         ElfError: the table is malformed.
     """
-    records = AddressedRecords(image)
     for address, (_, flags, index, _, _, first, _) in _read_entries(image, values.get(VERDEF, 0), _DEFINITION):
         if not flags & _BASE:
-            name, _ = records.unpack(_DEFINED_NAME, address + first)
+            name, _ = image.unpack(_DEFINED_NAME, address + first)
             yield Version(index=index & _INDEX, name=names.text(name))
 
 
@@ -290,9 +285,8 @@ def _read_entries(image: ElfImage, address: int, layout: struct.Struct) -> Itera
 
 def _read_linked_records(image: ElfImage, address: int, layout: struct.Struct) -> Iterator[tuple[int, tuple[int, ...]]]:
     """Addresses and fields of records of which the last field is the step to the next, 0 in the last one."""
-    records = AddressedRecords(image)
     for _ in range(_INDEX):
-        fields = records.unpack(layout, address)
+        fields = image.unpack(layout, address)
         yield address, fields
         if not fields[-1]:
             return

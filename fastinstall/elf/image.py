@@ -3,14 +3,14 @@
 A mapped file that another process truncates would kill its reader with SIGBUS. Only what the loader goes by is read
 here, the file header and the program headers. Source: elf(5) and the System V ABI, chapters 4 and 5.
 
-Tables whose size nothing tells, records at addresses and strings, are read piece by piece too: one name is asked of a
-file that has a hundred thousand, and what is read grows with the question, not with the file.
+Tables whose size nothing tells, records at addresses, are read piece by piece too: one name is asked of a file that has
+a hundred thousand, and what is read grows with the question, not with the file.
 """
 
 import os
 import stat
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,7 +23,7 @@ EXECUTABLE, WRITABLE = 1, 2
 _MACHINES = {3: "i686", 21: "ppc64le", 40: "armv7l", 62: "x86_64", 183: "aarch64", 243: "riscv64"}
 _HEADER = struct.Struct("<16xHHIQQQIHHHHHH")
 _PROGRAM_HEADER = struct.Struct("<IIQQQQQQ")
-_FIRST_PAGE = 4096
+_FIRST_PAGE, _WINDOW = 4096, 512
 _LARGEST_READ = 1 << 28
 _LARGEST_HEADERS = 1 << 16
 _LOADABLE = (2, 3)
@@ -84,7 +84,10 @@ class ElfImage:
         section_headers: offset, size of one, count, and index of their names' section.
     """
 
-    __slots__ = ("_descriptor", "_loaded", "_start", "machine", "path", "section_headers", "segments", "size")
+    __slots__ = (
+        *("_descriptor", "_loaded", "_start", "_window", "_window_address"),
+        *("machine", "path", "section_headers", "segments", "size"),
+    )
 
     def __init__(self, path: Path, descriptor: int) -> None:
         status = os.fstat(descriptor)
@@ -93,6 +96,7 @@ class ElfImage:
         self.path = path
         self.size = status.st_size
         self._descriptor = descriptor
+        self._window, self._window_address = b"", 0
         self._start = os.pread(descriptor, _FIRST_PAGE, 0)
         _check_identity(path, self._start)
         kind, machine, _, _, table, sections, _, _, one, count, section, number, names = _HEADER.unpack_from(
@@ -139,6 +143,19 @@ class ElfImage:
         segment = self._find_segment(address)
         return self.read_at(address, min(limit, segment.address + segment.size - address))
 
+    def unpack(self, layout: struct.Struct, address: int) -> tuple[int, ...]:
+        """The fields of the record at an address; neighbours share one read.
+
+        Raises:
+            ElfError: no segment holds the whole record.
+        """
+        start = address - self._window_address
+        if not 0 <= start <= len(self._window) - layout.size:
+            self._window, self._window_address, start = self.read_up_to(address, _WINDOW), address, 0
+            if len(self._window) < layout.size:
+                raise ElfError(self.path, f"malformed: a table is cut off at address {address:#x}")
+        return layout.unpack_from(self._window, start)
+
     def of_kind(self, kind: int) -> tuple[Segment, ...]:
         """The segments of one `p_type`, in order."""
         return tuple(segment for segment in self.segments if segment.kind == kind)
@@ -153,18 +170,10 @@ class ElfImage:
         apart = [segment for segment in fixed if not segment.flags & EXECUTABLE]
         first_code = min((segment.address for segment in fixed if segment.flags & EXECUTABLE), default=0)
         chosen = apart if any(segment.address > first_code for segment in apart) else fixed
-        return self.read_segments(chosen)
-
-    def read_segments(self, segments: Sequence[Segment]) -> bytes:
-        """The bytes of several segments, with a NUL between one and the next.
-
-        Raises:
-            ElfError: the file does not hold them, or they are implausibly many.
-        """
-        size = sum(segment.size for segment in segments)
+        size = sum(segment.size for segment in chosen)
         if size > _LARGEST_READ:
             raise ElfError(self.path, f"implausibly large: segments of {size} bytes")
-        return b"\0".join(self.read(segment.offset, segment.size) for segment in segments)
+        return b"\0".join(self.read(segment.offset, segment.size) for segment in chosen)
 
     def _find_segment(self, address: int) -> Segment:
         for segment in self._loaded:
@@ -233,39 +242,8 @@ def _check_identity(path: Path, start: bytes) -> None:
         raise ElfError(path, "malformed: an ELF file of no known class")
 
 
-_WINDOW = 4096
-_HEAD = 1 << 14
 _SHARED, _MOST_SHARED = 16, 1 << 26
 _LONGEST_STRING = 1 << 20
-
-
-class AddressedRecords:
-    """Records of a few bytes at addresses; neighbours share one read.
-
-    Args:
-        image: the open file.
-    """
-
-    __slots__ = ("_address", "_content", "_image")
-
-    def __init__(self, image: ElfImage) -> None:
-        self._image = image
-        self._address = 0
-        self._content = b""
-
-    def unpack(self, layout: struct.Struct, address: int) -> tuple[int, ...]:
-        """The fields of the record at an address.
-
-        Raises:
-            ElfError: no segment holds the whole record.
-        """
-        start = address - self._address
-        if not 0 <= start <= len(self._content) - layout.size:
-            self._content = self._image.read_up_to(address, _WINDOW)
-            self._address, start = address, 0
-            if len(self._content) < layout.size:
-                raise ElfError(self._image.path, f"malformed: a table is cut off at address {address:#x}")
-        return layout.unpack_from(self._content, start)
 
 
 class Strings:
@@ -273,19 +251,16 @@ class Strings:
 
     Args:
         image: the open file.
-        content: the table, or its beginning.
-        address: of a table in a segment, of which only the beginning was read.
-        size: of that table, in bytes.
+        content: the table.
     """
 
-    __slots__ = ("_address", "_content", "_image", "_left", "_size")
+    __slots__ = ("_content", "_image", "_left")
 
-    def __init__(self, image: ElfImage, content: bytes, *, address: int = 0, size: int = 0) -> None:
+    def __init__(self, image: ElfImage, content: bytes) -> None:
         self._image = image
         self._content = content
-        self._address = address
-        self._size = max(size, len(content))
-        self._left = min(_SHARED * self._size, self._size + _MOST_SHARED) + _LONGEST_STRING
+        size = len(content)
+        self._left = min(_SHARED * size, size + _MOST_SHARED) + _LONGEST_STRING
 
     def text(self, offset: int) -> str:
         """The string at an offset.
@@ -295,14 +270,17 @@ class Strings:
                 much that their sum is many times the table.
         """
         end = self._content.find(b"\0", offset, offset + _LONGEST_STRING)
-        text = self._content[offset:end] if end >= 0 else self._read(offset)
-        self._left -= len(text)
+        if end < 0:
+            problem = f"malformed: no string at offset {offset} of a table of {len(self._content)} bytes"
+            raise ElfError(self._image.path, problem)
+        self._left -= end - offset
         if self._left < 0:
-            raise ElfError(self._image.path, f"malformed: too many strings in a table of {self._size} bytes")
-        return os.fsdecode(text)
+            problem = f"malformed: too many strings in a table of {len(self._content)} bytes"
+            raise ElfError(self._image.path, problem)
+        return os.fsdecode(self._content[offset:end])
 
     def offsets(self, texts: Iterable[str]) -> dict[int, str]:
-        """Where in what was read of the table a string begins that is one of `texts`; it may be the end of another."""
+        """Where in the table a string begins that is one of `texts`; it may be the end of another."""
         found = {}
         for text in texts:
             wanted = os.fsencode(text) + b"\0"
@@ -311,22 +289,3 @@ class Strings:
                 found[offset] = text
                 offset = self._content.find(wanted, offset + 1)
         return found
-
-    def _read(self, offset: int) -> bytes:
-        length = 256
-        while len(self._content) < self._size and length <= _LONGEST_STRING and offset < self._size:
-            piece = self._image.read_at(self._address + offset, min(length, self._size - offset))
-            text, end, _ = piece.partition(b"\0")
-            if end:
-                return text
-            length *= 4
-        raise ElfError(self._image.path, f"malformed: no string at offset {offset} of a table of {self._size} bytes")
-
-
-def strings_at(image: ElfImage, address: int, size: int) -> Strings:
-    """The string table at an address, for the few strings that are wanted of it.
-
-    Raises:
-        ElfError: no segment holds it.
-    """
-    return Strings(image, image.read_at(address, min(size, _HEAD)), address=address, size=size)

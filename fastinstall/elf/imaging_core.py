@@ -4,18 +4,15 @@ A core may be a stub, with copies of the code behind it, one per CPU level. The 
 loader finds it below the level directories of glibc-hwcaps or, for every other CPU and every loader before glibc 2.33,
 beside them. Which one it takes is decided by the simulated loader.
 
-How the file was made (compilers, package, required glibc) is read with pyelftools, which trusts what it reads: every
-read goes through `image`, so that a hostile file ends in an `ElfError`. That is slower than the other readers, and the
-loader does not need it.
+Package notes are read with pyelftools, which trusts what it reads: every read it makes is bounded here.
 """
 
 import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
@@ -27,13 +24,11 @@ from fastinstall.elf.image import NOTE, ElfError, ElfImage, open_image, read_who
 from fastinstall.elf.libraries import describe_jpeg
 from fastinstall.elf.loader.simulation import ResolvedLibrary, resolve_libraries
 from fastinstall.elf.symbols import (
-    COMPRESSED,
-    LARGEST_TEXT,
     STATIC_SYMBOLS,
-    Section,
     compiler_switches,
     find_defined_names,
     measure_unoptimised_share,
+    read_lines,
     read_sections,
 )
 
@@ -84,8 +79,12 @@ def read_levels(stub: Stub, loaded: Path | None, symbols: tuple[str, ...]) -> tu
         symbols: which to look for.
     """
     home = _find_baseline_directory(stub, loaded)
-    places = (home / stub.code, *_list_level_copies(home, stub.code))
-    return tuple(_copy(stub, path, symbols, loaded=path == loaded) for path in places)
+    try:
+        directories = sorted((home / LEVEL_DIRECTORIES).iterdir())
+    except OSError:
+        directories = []
+    places = (home / stub.code, *(each / stub.code for each in directories if os.path.lexists(each / stub.code)))
+    return tuple(_describe_copy(stub, path, symbols, loaded=path == loaded) for path in places)
 
 
 def _find_baseline_directory(stub: Stub, loaded: Path | None) -> Path:
@@ -93,46 +92,31 @@ def _find_baseline_directory(stub: Stub, loaded: Path | None) -> Path:
     if loaded is not None:
         above = loaded.parent.parent
         return above.parent if above.name == LEVEL_DIRECTORIES else loaded.parent
-    search = stub.file.runpath or stub.file.rpath or "$ORIGIN"
-    first = (
-        search.partition(":")[0].replace("${ORIGIN}", "$ORIGIN").replace("$ORIGIN", str(stub.path.parent.absolute()))
-    )
-    return Path(os.path.normpath(first))
+    first = (stub.file.runpath or stub.file.rpath or "$ORIGIN").partition(":")[0]
+    origin = str(stub.path.parent.absolute())
+    return Path(os.path.normpath(first.replace("${ORIGIN}", origin).replace("$ORIGIN", origin)))
 
 
-def _list_level_copies(home: Path, code: str) -> Iterator[Path]:
-    try:
-        directories = sorted((home / LEVEL_DIRECTORIES).iterdir())
-    except OSError:
-        return
-    yield from (directory / code for directory in directories if os.path.lexists(directory / code))
-
-
-def _copy(stub: Stub, path: Path, symbols: tuple[str, ...], *, loaded: bool) -> CoreLevel:
-    level = path.parent.name if path.parent.parent.name == LEVEL_DIRECTORIES else BASELINE
-    copy = CoreLevel(level=level, path=path, sha256="", loaded=loaded)
+def _describe_copy(stub: Stub, path: Path, symbols: tuple[str, ...], *, loaded: bool) -> CoreLevel:
+    level = path.parent.name if path.parent.parent.name == LEVEL_DIRECTORIES else ""
+    copy = CoreLevel(level=level or BASELINE, path=path, sha256="", loaded=loaded)
     try:
         copy = replace(copy, sha256=hashlib.sha256(read_whole(path)).hexdigest())
-        return _describe_copy(copy, stub, symbols)
+        file, defined = read_dynamic(path), find_defined_names(path, (*symbols, ENTRY))
+        return replace(
+            copy,
+            level=level or file.isa_needed or BASELINE,
+            simd_symbols=tuple(symbol for symbol in symbols if symbol in defined),
+            unoptimised_share=measure_unoptimised_share(path),
+            isa_note=file.isa_needed,
+            problem=_explain_problem(file, stub, defined),
+        )
     except FileNotFoundError:
         return replace(copy, problem="it is missing")
     except OSError as error:
         return replace(copy, problem=f"it cannot be read: {error.strerror or error}")
     except ElfError as error:
         return replace(copy, problem=error.problem)
-
-
-def _describe_copy(copy: CoreLevel, stub: Stub, symbols: tuple[str, ...]) -> CoreLevel:
-    path = Path(copy.path)
-    file, defined = read_dynamic(path), find_defined_names(path, (*symbols, ENTRY))
-    return replace(
-        copy,
-        level=(file.isa_needed or BASELINE) if copy.level == BASELINE else copy.level,
-        simd_symbols=tuple(symbol for symbol in symbols if symbol in defined),
-        unoptimised_share=measure_unoptimised_share(path),
-        isa_note=file.isa_needed,
-        problem=_explain_problem(file, stub, defined),
-    )
 
 
 def _explain_problem(file: DynamicFile, stub: Stub, defined: frozenset[str]) -> str:
@@ -166,24 +150,35 @@ def read_core(  # noqa: PLR0913 (what to look for in a file, and the three thing
         expected_version: what `PIL/_version.py` says, to be told from the versions of libraries.
     """
     seen = ImagingCore(path=path, size=0, mtime_ns=0, sha256="", readable=False)
-    resolve = partial(resolve_libraries, path, main=main, library_path=library_path, hwcaps=hwcaps)
     try:
-        seen = _measure_core(seen, path)
-        _check_machine(path, _read_machine(main))
-        stub, resolved = read_stub(path), resolve()
+        modified, content = path.stat().st_mtime_ns, read_whole(path)
+        digest = hashlib.sha256(content).hexdigest()
+        seen = replace(seen, size=len(content), mtime_ns=modified, sha256=digest)
+        file = _read_own_machine(path, main)
+        stub = read_stub(path)
+        resolved = resolve_libraries(path, main=main, library_path=library_path, hwcaps=hwcaps)
+        code, code_path = "", path
         if stub is None:
-            described = _describe_core(seen, path, symbols)
+            defined = find_defined_names(path, symbols)
+            simd_symbols = tuple(symbol for symbol in symbols if symbol in defined)
+            share, isa_note = measure_unoptimised_share(path), file.isa_needed
         else:
-            seen = replace(seen, levels=read_levels(stub, _find_loaded_copy(stub, resolved), symbols))
-            described = _describe_by_copy(seen, stub, resolved)
+            code, found = stub.code, next((each for each in resolved if each.soname == stub.code), None)
+            seen = replace(seen, levels=read_levels(stub, found.path if found else None, symbols))
+            copy = _choose_copy(seen, stub, found)
+            simd_symbols, share, isa_note = copy.simd_symbols, copy.unoptimised_share, copy.isa_note
+            code_path = Path(copy.path)
+        with open_image(code_path) as image:
+            constants = image.constants()
         return replace(
-            described,
+            seen,
             readable=True,
-            version=_choose_version(_read_constants(_get_code_path(described)), expected_version),
-            switches=compiler_switches(_get_code_path(described)),
-            libraries=tuple(
-                describe_jpeg(each.soname, each.path) for each in resolved if stub is None or each.soname != stub.code
-            ),
+            simd_symbols=simd_symbols,
+            unoptimised_share=share,
+            isa_note=isa_note,
+            version=_choose_version(constants, expected_version),
+            switches=compiler_switches(code_path),
+            libraries=tuple(describe_jpeg(each.soname, each.path) for each in resolved if each.soname != code),
         )
     except OSError as error:
         return replace(seen, problem=f"cannot be read: {error.strerror or error}")
@@ -192,76 +187,37 @@ def read_core(  # noqa: PLR0913 (what to look for in a file, and the three thing
 
 
 def describe_making(core: ImagingCore) -> ImagingCore:
-    """Add what the code tells about its making; slow (20 ms), and nothing that a verdict needs."""
+    """Add what the code tells about its making, which no verdict needs."""
+    code = next((copy.path for copy in core.levels if copy.loaded), core.path)
     try:
-        return replace(core, making=read_details(_get_code_path(core)))
+        return replace(core, making=read_details(Path(code)))
     except (OSError, ElfError):
         return core
 
 
-def _find_loaded_copy(stub: Stub, resolved: tuple[ResolvedLibrary, ...]) -> Path | None:
-    return next((library.path for library in resolved if library.soname == stub.code), None)
-
-
-def _describe_by_copy(core: ImagingCore, stub: Stub, resolved: tuple[ResolvedLibrary, ...]) -> ImagingCore:
-    """Describe a stub by the copy that the loader would take.
+def _choose_copy(core: ImagingCore, stub: Stub, found: ResolvedLibrary | None) -> CoreLevel:
+    """The copy that the loader would take, by which a stub is described.
 
     Raises:
         ElfError: it would find none, or none that can take the core's place.
     """
     copy = next((copy for copy in core.levels if copy.loaded), None)
     if copy is None:
-        searched = next((library.problem for library in resolved if library.soname == stub.code), "not found")
+        searched = found.problem if found is not None else "not found"
         raise ElfError(stub.path, f"a stub without its code, {stub.code}: {searched}")
     if copy.problem:
         raise ElfError(stub.path, f"a stub whose code is not usable, {copy.path}: {copy.problem}")
-    return replace(
-        core,
-        simd_symbols=copy.simd_symbols,
-        unoptimised_share=copy.unoptimised_share,
-        isa_note=copy.isa_note,
-    )
+    return copy
 
 
-def _get_code_path(core: ImagingCore) -> Path:
-    """The file that holds the code."""
-    return Path(next((copy.path for copy in core.levels if copy.loaded), core.path))
-
-
-def _measure_core(core: ImagingCore, path: Path) -> ImagingCore:
-    modified = path.stat().st_mtime_ns
-    content = read_whole(path)
-    digest = hashlib.sha256(content).hexdigest()
-    return replace(core, size=len(content), mtime_ns=modified, sha256=digest)
-
-
-def _check_machine(path: Path, machine: str) -> None:
-    built_for = read_dynamic(path).machine
-    if built_for != machine:
-        raise ElfError(path, f"built for {built_for}, not for {machine}")
-
-
-def _describe_core(core: ImagingCore, path: Path, symbols: tuple[str, ...]) -> ImagingCore:
-    defined = find_defined_names(path, symbols)
-    return replace(
-        core,
-        simd_symbols=tuple(symbol for symbol in symbols if symbol in defined),
-        unoptimised_share=measure_unoptimised_share(path),
-        isa_note=read_dynamic(path).isa_needed,
-    )
-
-
-def _read_machine(main: Path | None) -> str:
-    """What the interpreter runs on; this machine's architecture where it does not say."""
-    try:
-        return read_dynamic(main).machine if main is not None else os.uname().machine
-    except (OSError, ElfError):
-        return os.uname().machine
-
-
-def _read_constants(path: Path) -> bytes:
-    with open_image(path) as image:
-        return image.constants()
+def _read_own_machine(path: Path, main: Path | None) -> DynamicFile:
+    """Read a file, which has to be for what the interpreter is for; for this machine where that does not say."""
+    file, machine = read_dynamic(path), os.uname().machine
+    with suppress(OSError, ElfError):
+        machine = read_dynamic(main).machine if main is not None else machine
+    if file.machine != machine:
+        raise ElfError(path, f"built for {file.machine}, not for {machine}")
+    return file
 
 
 def _choose_version(content: bytes, expected: str | None) -> str:
@@ -281,7 +237,6 @@ def _rank(version: str) -> tuple[bool, tuple[int, ...]]:
     return ".post" in version, tuple(int(part) for part in release.split("."))
 
 
-_COMPILERS = ".comment"
 _PACKAGE_NOTE: tuple[str, object] = ("FDO", 0xCAFE1A7E)
 _GLIBC = re.compile(r"GLIBC_(\d+)\.(\d+)(?:\.\d+)?")
 _RELATIVE_RELOCATIONS = "GLIBC_ABI_DT_RELR"
@@ -303,14 +258,13 @@ def read_details(path: Path) -> BuildTraces:
 
     versions = read_versions(path)
     with open_image(path) as image:
-        sections = read_sections(image)
         try:
             elf = ELFFile(cast("IO[bytes]", _Stream(image)))
             return BuildTraces(
-                compilers=_read_compilers(elf, sections),
+                compilers=read_lines(image, ".comment"),
                 package=_read_package_note(elf, image),
                 glibc=_find_required_glibc(versions),
-                stripped=all(section.kind != STATIC_SYMBOLS for section in sections),
+                stripped=all(section.kind != STATIC_SYMBOLS for section in read_sections(image)),
             )
         except ElfError:
             raise
@@ -347,15 +301,6 @@ class _Stream:
         content = self._image.read(self._position, size) if size else b""
         self._position += size
         return content
-
-
-def _read_compilers(elf: "ELFFile", sections: tuple[Section, ...]) -> tuple[str, ...]:
-    """By number: to find a section by its name, pyelftools would take all their tables apart."""
-    for number, section in enumerate(sections):
-        if section.name == _COMPILERS and 0 < section.size <= LARGEST_TEXT and not section.flags & COMPRESSED:
-            lines = elf.get_section(number).data().split(b"\0")
-            return tuple(dict.fromkeys(line.decode("utf-8", "replace") for line in lines if line))
-    return ()
 
 
 def _read_package_note(elf: "ELFFile", image: ElfImage) -> dict[str, str]:

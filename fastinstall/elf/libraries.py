@@ -2,6 +2,8 @@
 
 A shared library is recognised by the functions that it exports, not by its name; one linked into another file by the
 messages of its code, which a file that only uses the library does not have. A fingerprint shows when the file changes.
+Some libraries tell their version only when asked; that is read from the code that would answer, without running it: a
+function that returns a constant, or stores three of them. If its code is of no known form, the version is unknown.
 
 - zlib: zlib itself, zlib-ng under names of its own, or zlib-ng in zlib's place. A file compiled against zlib-ng's
   headers has zlib-ng's version among its strings, and may be bound to the host's zlib all the same, so that string
@@ -14,28 +16,159 @@ messages of its code, which a file that only uses the library does not have. A f
 """
 
 import re
+import struct
 from collections.abc import Callable, Mapping
 from pathlib import Path, PurePath
 
 from fastinstall.core.files import sha256
 from fastinstall.core.values import immutable
 from fastinstall.elf.description import LoadedLibrary
-from fastinstall.elf.dynamic import read_dynamic
-from fastinstall.elf.embedded import (
-    Identity,
-    SearchedFile,
-    freetype_version,
-    read_code,
-    read_contents,
-    read_returned_number,
-)
-from fastinstall.elf.image import ElfError
-from fastinstall.elf.lookup import find_definitions
+from fastinstall.elf.dynamic import dynamic_entries, read_dynamic
+from fastinstall.elf.image import EXECUTABLE, LOAD, ElfError, ElfImage, open_image
+from fastinstall.elf.lookup import find_all_definitions, find_definitions, find_symbols
 
-ZLIB_KIND = "zlib"
-_ENTRY, _ENTRY_OF_NG = "inflate", "zng_inflate"
-ZLIB_FUNCTIONS = (_ENTRY, _ENTRY_OF_NG)
-"""Which functions of a file to ask about."""
+
+@immutable
+class SearchedFile:
+    """A file as it is searched for libraries.
+
+    Attributes:
+        path: the file.
+        machine: what it is for, as the kernel names it: "x86_64", "aarch64".
+        constants: what is mapped for reading alone, its strings among it.
+        offered: which of the functions that were asked about it defines for others.
+    """
+
+    path: Path
+    machine: str
+    constants: bytes
+    offered: frozenset[str]
+
+    def text(self, pattern: re.Pattern[bytes]) -> str:
+        """Return the first group of a pattern's first match, or "" if nothing matches.
+
+        A pattern that begins with a literal is searched for by that, at a speed of gigabytes a second.
+        """
+        match = pattern.search(self.constants)
+        return match[1].decode("ascii", "replace") if match else ""
+
+
+@immutable
+class Identity:
+    """A library that was found in a file. What cannot be told is empty or None.
+
+    Attributes:
+        kind: "jpeg", "zlib", "tiff", "openjpeg", "webp", "freetype", "lcms2".
+        implementation: "libjpeg-turbo", "mozjpeg", "IJG libjpeg"; "zlib", "zlib-ng", "zlib-ng compat";
+            "libtiff" and so on; empty if none of the marks is there.
+        version: of the implementation, as far as its marks tell: "3.1.3", "9e", but "1.3" of a libjpeg-turbo
+            that says no more than that.
+        simd: of a libjpeg, whether it contains SIMD code.
+        abi: of a libjpeg, the interface that it offers: "62", "70", "80", "90".
+        inside: it is linked into the file, and its functions are offered to nobody.
+    """
+
+    kind: str
+    implementation: str
+    version: str = ""
+    simd: bool | None = None
+    abi: str = ""
+    inside: bool = False
+
+
+def read_contents(path: Path, functions: tuple[str, ...]) -> SearchedFile:
+    """Read the constants of a file; of the code nothing, where the linker kept it apart.
+
+    Args:
+        path: the file.
+        functions: which to look for among those that it defines for others.
+
+    Raises:
+        ElfError: the file cannot be read as an ELF file.
+        OSError: it cannot be opened.
+    """
+    with open_image(path) as image:
+        machine, constants = image.machine, image.constants()
+    offered = (name for name, definitions in find_all_definitions(path, functions).items() if definitions)
+    return SearchedFile(path=path, machine=machine, constants=constants, offered=frozenset(offered))
+
+
+_LONGEST = 256
+
+# endbr64; push %rbp; mov %rsp,%rbp; mov $number,%eax; pop %rbp; ret. All but the third and the last are optional.
+_RETURNS = re.compile(rb"(?:\xf3\x0f\x1e\xfa)?(?:\x55\x48\x89\xe5)?\xb8(.{4})\x5d?\xc3", re.DOTALL)
+# bti c; mov w0,#low; movk w0,#high,lsl #16; ret
+_BTI, _MOVE, _MOVE_HIGH, _RETURN = 0xD503245F, 0x52800000, 0x72A00000, 0xD65F03C0
+_IMMEDIATE = 0xFFFF << 5
+
+# movl $number,offset(%register)
+_STORES = tuple(
+    re.compile(rb"\xc7[\x40-\x47]" + offset + rb"(.{4})", re.DOTALL) for offset in (b"\x08", b"\x0c", b"\x10")
+)
+# mov distance(%rip),%register
+_FROM_CONSTANT = re.compile(rb"\x48\x8b[\x05\x0d\x15\x1d\x25\x2d\x35\x3d](.{4})", re.DOTALL)
+
+
+def read_returned_number(path: Path, name: str) -> int | None:
+    """Return the constant that a function returns, or None if it is missing or does anything else.
+
+    Raises:
+        ElfError: the file cannot be read as one.
+        OSError: it cannot be opened.
+    """
+    with open_image(path) as image:
+        _, code = _find_function(image, name)
+    if image.machine == "aarch64":
+        return _decode_arm_return(code)
+    found = _RETURNS.match(code) if image.machine == "x86_64" else None
+    return int.from_bytes(found[1], "little") if found else None
+
+
+def freetype_version(path: Path) -> str:
+    """The version of a FreeType, "2.13.3", which its `FT_New_Library` stores in what it makes; empty if unknown.
+
+    The numbers stand behind a pointer, at 8, 12 and 16 (`FT_LibraryRec_` in ftobjs.h). Compilers store the first
+    two of them one by one, or both at once.
+
+    Raises:
+        ElfError: the file cannot be read as one.
+        OSError: it cannot be opened.
+    """
+    with open_image(path) as image:
+        address, code = _find_function(image, "FT_New_Library")
+        if image.machine != "x86_64":
+            return ""
+        stores = [each.search(code) for each in _STORES]
+        numbers = [int.from_bytes(found[1], "little") for found in stores if found is not None]
+        load = _FROM_CONSTANT.search(code)
+        if not any(stores[:2]) and load is not None:
+            distance = int.from_bytes(load[1], "little", signed=True)
+            numbers = [*struct.unpack("<II", image.read_at(address + load.end() + distance, 8)), *numbers]
+    if len(numbers) != 3 or numbers[0] != 2:  # noqa: PLR2004 (FreeType 2, minor and patch)
+        return ""
+    return ".".join(map(str, numbers))
+
+
+def _find_function(image: ElfImage, name: str) -> tuple[int, bytes]:
+    """The address of a function and the beginning of its code; none if it is missing."""
+    symbols = find_symbols(image, dict(dynamic_entries(image)), name)
+    address = next((fields[4] for _, fields in symbols if fields[4]), 0)
+    return address, image.read_up_to(address, _LONGEST) if address else b""
+
+
+def _decode_arm_return(code: bytes) -> int | None:
+    words = [word for (word,) in struct.iter_unpack("<I", code[:16]) if word != _BTI]
+    if len(words) < 3 or words[0] & ~_IMMEDIATE != _MOVE:  # noqa: PLR2004 (of up to four instructions)
+        return None
+    number = (words[0] & _IMMEDIATE) >> 5
+    if words[1] & ~_IMMEDIATE == _MOVE_HIGH:
+        number |= (words[1] & _IMMEDIATE) << 11
+        words.pop(1)
+    return number if words[1] == _RETURN else None
+
+
+JPEG, ZLIB = "jpeg", "zlib"
+_INFLATE, _INFLATE_OF_NG = "inflate", "zng_inflate"
 
 _MESSAGES = (b"invalid distance too far back\0", b"incorrect header check\0")
 _NG_VERSION = re.compile(rb" zlib-ng (\d+\.\d+\.\d+[\w.]*)")
@@ -46,24 +179,20 @@ _VERSIONS = (
 )
 
 
-def find_zlib(contents: SearchedFile) -> Identity | None:
-    """Identify the zlib that a file is or contains; None for one that has none."""
-    shared = bool(contents.offered.intersection(ZLIB_FUNCTIONS))
+def _find_zlib(contents: SearchedFile) -> Identity | None:
+    shared = bool(contents.offered.intersection((_INFLATE, _INFLATE_OF_NG)))
     if not shared and not all(message in contents.constants for message in _MESSAGES):
         return None
-    implementation, version = _identify_zlib(contents)
-    return Identity(kind=ZLIB_KIND, implementation=implementation, version=version, inside=not shared)
-
-
-def _identify_zlib(contents: SearchedFile) -> tuple[str, str]:
-    compatible = _ENTRY in contents.offered or _NG_AS_ZLIB in contents.constants
+    compatible = _INFLATE in contents.offered or _NG_AS_ZLIB in contents.constants
     version = contents.text(_NG_VERSION)
-    if _ENTRY_OF_NG in contents.offered or (version and not compatible):
-        return "zlib-ng", version
-    if version or _NG_AS_ZLIB in contents.constants:
-        return "zlib-ng compat", version
-    version = next(filter(None, map(contents.text, _VERSIONS)), "")
-    return ("zlib", version) if version else ("", "")
+    if _INFLATE_OF_NG in contents.offered or (version and not compatible):
+        implementation = "zlib-ng"
+    elif version or _NG_AS_ZLIB in contents.constants:
+        implementation = "zlib-ng compat"
+    else:
+        version = next(filter(None, map(contents.text, _VERSIONS)), "")
+        implementation = "zlib" if version else ""
+    return Identity(kind=ZLIB, implementation=implementation, version=version, inside=not shared)
 
 
 def describe(identity: Identity, path: PurePath, *, place: Path, soname: str = "") -> LoadedLibrary:
@@ -111,12 +240,9 @@ def describe_jpeg(soname: str, path: Path | None) -> LoadedLibrary:
         return plain
 
 
-JPEG_KIND = "jpeg"
 ENTRY = "jpeg_read_header"
 _MOZJPEG_ENTRY = "jpeg_c_set_bool_param"
 _SIMD_ENTRY = "jsimd_can_rgb_ycc"
-JPEG_FUNCTIONS = (ENTRY, _MOZJPEG_ENTRY, _SIMD_ENTRY)
-"""Which functions of a file to ask about."""
 
 _MESSAGE = b"JPEG parameter struct mismatch: library"
 _RELEASE_DATE = re.compile(rb"  \d{1,2}-[A-Z][a-z]{2}-\d{4}\0")
@@ -156,8 +282,7 @@ _SIMD_CONSTANTS = (bytes.fromhex("8b4c4656") * 4, bytes.fromhex("e6a72e49") * 4)
 _SIMD_SWITCH = b"JSIMD_FORCE"
 
 
-def find_jpeg(contents: SearchedFile) -> Identity | None:
-    """Identify the libjpeg that a file is or contains; None for one that has none."""
+def _find_jpeg(contents: SearchedFile) -> Identity | None:
     shared = ENTRY in contents.offered
     if not shared and _MESSAGE not in contents.constants:
         return None
@@ -165,41 +290,37 @@ def find_jpeg(contents: SearchedFile) -> Identity | None:
     if not shared and not releases:
         return None
     release = releases.pop() if len(releases) == 1 else ""
-    implementation, version = _identify_jpeg(contents, release)
-    return Identity(
-        kind=JPEG_KIND,
-        implementation=implementation,
-        version=version,
-        simd=_has_simd(implementation, contents),
-        abi=_compute_abi(release),
-        inside=not shared,
-    )
+    number = release.rstrip("abcdefghijklmnopqrstuvwxyz")
+    abi = "62" if number == "6" else number and f"{number}0"
+    implementation, version = _identify_jpeg(contents, release, abi)
+    simd = _has_simd(implementation, contents)
+    return Identity(kind=JPEG, implementation=implementation, version=version, simd=simd, abi=abi, inside=not shared)
 
 
-def _identify_jpeg(contents: SearchedFile, release: str) -> tuple[str, str]:
-    year = contents.text(_PROJECTS_YEAR)
-    commanders_year = contents.text(_COMMANDERS_YEAR)
-    if _is_mozjpeg(contents):
-        told = contents.text(_MOZJPEG_VERSION) or _MOZJPEG_OF_YEAR.get(year, "")
-        return "mozjpeg", told or ("2" if _MOZILLA in contents.constants else "")
-    if commanders_year == _EARLY_MOZJPEG_YEAR and _is_early_mozjpeg(contents, _compute_abi(release)):
+def _identify_jpeg(contents: SearchedFile, release: str, abi: str) -> tuple[str, str]:
+    """Implementation and version.
+
+    Args:
+        contents: of the file.
+        release: of the IJG's that it is or stands for.
+        abi: the interface, which is named after that: 6b is 62, 7 is 70, 8d is 80, 9e is 90.
+    """
+    year, commanders_year = contents.text(_PROJECTS_YEAR), contents.text(_COMMANDERS_YEAR)
+    moz_version, of_mozilla = contents.text(_MOZJPEG_VERSION), _MOZILLA in contents.constants
+    has_moz_marks = _MOZJPEG_ENTRY in contents.offered or _MOZJPEG_MESSAGE in contents.constants
+    if has_moz_marks or of_mozilla or moz_version:
+        return "mozjpeg", moz_version or _MOZJPEG_OF_YEAR.get(year, "2" if of_mozilla else "")
+    if commanders_year == _EARLY_MOZJPEG_YEAR and _is_early_mozjpeg(contents, abi):
         return "mozjpeg", "1.0"
-    if year or commanders_year or _is_turbo(contents):
-        told = contents.text(_TURBO_VERSION) or contents.text(_TURBO_VERSION_OF_PROJECT)
+    turbo_version = contents.text(_TURBO_VERSION)
+    marks = (*_TURBO_MARKS, *_SIMD_CONSTANTS)  # of one without the copyright that it has from 1.2 on
+    has_turbo_marks = _SIMD_ENTRY in contents.offered or any(mark in contents.constants for mark in marks)
+    if year or commanders_year or turbo_version or has_turbo_marks:
         by_year = _TURBO_OF_YEAR.get(year) or _TURBO_OF_COMMANDERS_YEAR.get(commanders_year, "")
-        return "libjpeg-turbo", told or by_year
+        return "libjpeg-turbo", turbo_version or contents.text(_TURBO_VERSION_OF_PROJECT) or by_year
     if release and _IJG_COPYRIGHT.search(contents.constants):
         return "IJG libjpeg", release
     return "", ""
-
-
-def _is_mozjpeg(contents: SearchedFile) -> bool:
-    return (
-        _MOZJPEG_ENTRY in contents.offered
-        or _MOZJPEG_MESSAGE in contents.constants
-        or _MOZILLA in contents.constants
-        or bool(contents.text(_MOZJPEG_VERSION))
-    )
 
 
 def _is_early_mozjpeg(contents: SearchedFile, abi: str) -> bool:
@@ -208,16 +329,9 @@ def _is_early_mozjpeg(contents: SearchedFile, abi: str) -> bool:
         return False
     size = re.escape(_EARLY_MOZJPEG_SIZES[abi].to_bytes(4, "little"))
     comparison = rb"[\x48\x49](?:\x3d|\x81[\xf8-\xff])" + size  # cmp $size,%r64
-    return re.search(comparison, read_code(contents.path)) is not None
-
-
-def _is_turbo(contents: SearchedFile) -> bool:
-    """Whether it is a libjpeg-turbo without the copyright that it has from 1.2 on."""
-    return (
-        _SIMD_ENTRY in contents.offered
-        or any(mark in contents.constants for mark in (*_TURBO_MARKS, *_SIMD_CONSTANTS))
-        or bool(contents.text(_TURBO_VERSION))
-    )
+    with open_image(contents.path) as image:
+        code = [image.read(each.offset, each.size) for each in image.of_kind(LOAD) if each.flags & EXECUTABLE]
+    return re.search(comparison, b"".join(code)) is not None
 
 
 def _has_simd(implementation: str, contents: SearchedFile) -> bool | None:
@@ -238,22 +352,7 @@ def _find_releases(constants: bytes) -> set[str]:
     return {found[1].decode("ascii") for found in map(_RELEASE_BEFORE_DATE.search, before) if found}
 
 
-def _compute_abi(release: str) -> str:
-    """The interface by the release that it stands for: 6b is 62, 7 is 70, 8d is 80, 9e is 90."""
-    number = release.rstrip("abcdefghijklmnopqrstuvwxyz")
-    if not number:
-        return ""
-    return "62" if number == "6" else f"{number}0"
-
-
-JPEG, ZLIB = JPEG_KIND, ZLIB_KIND
-
-
 _Tell = Callable[[SearchedFile], str]
-
-
-def _return_empty(_contents: SearchedFile) -> str:
-    return ""
 
 
 @immutable
@@ -265,23 +364,23 @@ class _Marks:
         implementation: its name.
         entry: a function that it offers, and no other library.
         message: a string of its code, and of no user's.
-        version: finds its version wherever it is.
-        own_version: finds its version in a library of its own alone.
+        version: finds its version.
+        in_own_file: whether that can be told in a library of its own alone.
     """
 
     kind: str
     implementation: str
     entry: str
     message: bytes
-    version: _Tell = _return_empty
-    own_version: _Tell = _return_empty
+    version: _Tell
+    in_own_file: bool = True
 
     def find(self, contents: SearchedFile) -> Identity | None:
         """Identify the library that a file is or contains; None for one that has none."""
         shared = self.entry in contents.offered
         if not shared and self.message not in contents.constants:
             return None
-        version = self.version(contents) or (self.own_version(contents) if shared else "")
+        version = self.version(contents) if shared or not self.in_own_file else ""
         return Identity(kind=self.kind, implementation=self.implementation, version=version, inside=not shared)
 
 
@@ -307,43 +406,44 @@ _OTHERS = (
         entry="TIFFClientOpen",
         message=b"Failed to read directory at offset %",
         version=_make_text_reader(rb"LIBTIFF, Version (\d+(?:\.\d+)+)"),
+        in_own_file=False,
     ),
     _Marks(
         kind="openjpeg",
         implementation="OpenJPEG",
         entry="opj_create_decompress",
         message=b"Invalid value for numresolutions : %d, max value is set in openjpeg.h",
-        own_version=_make_text_reader(rb"\0(2\.\d+\.\d+)\0"),
+        version=_make_text_reader(rb"\0(2\.\d+\.\d+)\0"),
     ),
     _Marks(
         kind="webp",
         implementation="libwebp",
         entry="WebPGetDecoderVersion",
         message=b"Premature end-of-partition0 encountered.",
-        own_version=_read_webp_version,
+        version=_read_webp_version,
     ),
     _Marks(
         kind="freetype",
         implementation="FreeType",
         entry="FT_Init_FreeType",
         message=b"truetype-engine\0",
-        own_version=lambda contents: freetype_version(contents.path),
+        version=lambda contents: freetype_version(contents.path),
     ),
     _Marks(
         kind="lcms2",
         implementation="Little CMS",
         entry="cmsOpenProfileFromMem",
         message=b"tone curve with zero segments and no table",
-        own_version=_read_lcms2_version,
+        version=_read_lcms2_version,
     ),
 )
 
-_Find = Callable[[SearchedFile], Identity | None]
-_FINDERS: Mapping[str, tuple[tuple[str, ...], _Find]] = {
-    JPEG: (JPEG_FUNCTIONS, find_jpeg),
-    ZLIB: (ZLIB_FUNCTIONS, find_zlib),
+_FINDERS: Mapping[str, tuple[tuple[str, ...], Callable[[SearchedFile], Identity | None]]] = {
+    JPEG: ((ENTRY, _MOZJPEG_ENTRY, _SIMD_ENTRY), _find_jpeg),
+    ZLIB: ((_INFLATE, _INFLATE_OF_NG), _find_zlib),
     **{marks.kind: ((marks.entry,), marks.find) for marks in _OTHERS},
 }
+"""By kind of library: which functions of a file to ask about, and who finds it."""
 
 KINDS = tuple(_FINDERS)
 """Every kind of library that can be told."""

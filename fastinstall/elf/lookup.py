@@ -11,7 +11,6 @@ import struct
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import repeat
 from pathlib import Path
-from typing import Protocol
 
 from fastinstall.core.values import immutable
 from fastinstall.elf.dynamic import (
@@ -21,16 +20,18 @@ from fastinstall.elf.dynamic import (
     SYMTAB,
     VERSYM,
     Version,
-    all_dynamic_strings,
     dynamic_entries,
     dynamic_strings,
     read_defined_versions,
     read_needed_versions,
 )
-from fastinstall.elf.image import INTERP, AddressedRecords, ElfError, ElfImage, open_image
+from fastinstall.elf.image import INTERP, ElfError, ElfImage, open_image
 
-_SYMBOL = struct.Struct("<IBBHQQ")
-_WORD = struct.Struct("<H")
+SYMBOL = struct.Struct("<IBBHQQ")
+"""Name, binding and type, visibility, section, address and size."""
+
+RELA, RELASZ, JMPREL, PLTRELSZ = 7, 8, 23, 2
+
 _ABSOLUTE = 0xFFF1
 _WEAK, _THREAD_LOCAL = 2, 6
 _BINDINGS = frozenset({1, _WEAK, 10})  # global, weak, GNU_UNIQUE
@@ -95,8 +96,16 @@ def find_all_definitions(path: Path, names: tuple[str, ...]) -> dict[str, tuple[
         OSError: it cannot be opened.
     """
     with open_image(path) as image:
-        symbols = _Definitions(image)
-        return {name: tuple(symbols.find(name)) for name in names}
+        values = dict(dynamic_entries(image))
+        found = {name: tuple(_find_indices(image, values, name)) for name in names}
+        words = {index: _read_version_word(image, values, index) for each in found.values() for index in each}
+        versions: dict[int, str] = {}
+        if any(word & _INDEX > _BASE for word in words.values()):
+            versions = {version.index: version.name for version in _read_versions(image, values)}
+    return {
+        name: tuple(_make_definition(name, words[index], versions) for index in indices)
+        for name, indices in found.items()
+    }
 
 
 def definition_for(definitions: tuple[Definition, ...], reference: Reference) -> Definition | None:
@@ -130,36 +139,44 @@ def _has_version(definition: Definition, version: str) -> bool:
     return definition.version == version or not (definition.version or definition.hidden)
 
 
-class _Definitions:
-    """The definitions of an open file; its versions are read where one is wanted, and once."""
+def find_symbols(image: ElfImage, values: Mapping[int, int], name: str) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Indices and fields (`SYMBOL`) of the dynamic symbols of a name, by DT_GNU_HASH, or else DT_HASH.
 
-    def __init__(self, image: ElfImage) -> None:
-        self._image = image
-        self._values = dict(dynamic_entries(image))
-        self._hash = symbol_hash(image, self._values) if self._values.keys() >= {SYMTAB, STRTAB} else None
-        self._versions: dict[int, str] | None = None
+    Without either the loader finds nothing in a file, whatever its symbols are.
 
-    def find(self, name: str) -> Iterator[Definition]:
-        """Those of a name."""
-        wanted = name.encode("utf-8", "surrogateescape")
-        for index in self._hash.indices(wanted) if self._hash else ():
-            place = self._values[SYMTAB] + index * _SYMBOL.size
-            fields = _SYMBOL.unpack(self._image.read_at(place, _SYMBOL.size))
-            if _is_definition(*fields[1:5]) and self._is_named(fields[0], wanted):
-                yield self._make_definition(name, index)
+    Raises:
+        ElfError: the table is malformed.
+    """
+    wanted = name.encode("utf-8", "surrogateescape")
+    indices: Iterator[int] = iter(())
+    if values.keys() >= {SYMTAB, STRTAB, GNU_HASH}:
+        indices = _find_by_gnu_hash(image, values[GNU_HASH], wanted)
+    elif values.keys() >= {SYMTAB, STRTAB, HASH}:
+        indices = _find_by_system_v_hash(image, values[HASH], wanted)
+    for index in indices:
+        fields = image.unpack(SYMBOL, values[SYMTAB] + index * SYMBOL.size)
+        if image.read_up_to(values[STRTAB] + fields[0], len(wanted) + 1) == wanted + b"\0":
+            yield index, fields
 
-    def _is_named(self, offset: int, wanted: bytes) -> bool:
-        return self._image.read_up_to(self._values[STRTAB] + offset, len(wanted) + 1) == wanted + b"\0"
 
-    def _make_definition(self, name: str, symbol: int) -> Definition:
-        if VERSYM not in self._values:
-            return Definition(name=name)
-        (word,) = _WORD.unpack(self._image.read_at(self._values[VERSYM] + 2 * symbol, 2))
-        index = word & _INDEX
-        if self._versions is None and index > _BASE:
-            self._versions = {one.index: one.name for one in _read_versions(self._image, self._values)}
-        version = (self._versions or {}).get(index, "")
-        return Definition(name=name, version=version, hidden=bool(word & _HIDDEN), oldest=index <= _OLDEST)
+def symbol_entries(image: ElfImage, values: Mapping[int, int]) -> bytes:
+    """The table of dynamic symbols; empty if there is none."""
+    if SYMTAB not in values:
+        return b""
+    return image.read_at(values[SYMTAB], count_symbols(image, values) * SYMBOL.size)
+
+
+def _find_indices(image: ElfImage, values: Mapping[int, int], name: str) -> Iterator[int]:
+    return (index for index, fields in find_symbols(image, values, name) if _is_definition(*fields[1:5]))
+
+
+def _read_version_word(image: ElfImage, values: Mapping[int, int], index: int) -> int:
+    return int.from_bytes(image.read_at(values[VERSYM] + 2 * index, 2), "little") if VERSYM in values else 0
+
+
+def _make_definition(name: str, word: int, versions: Mapping[int, str]) -> Definition:
+    index, hidden = word & _INDEX, bool(word & _HIDDEN)
+    return Definition(name=name, version=versions.get(index, ""), hidden=hidden, oldest=index <= _OLDEST)
 
 
 def _is_definition(information: int, other: int, section: int, value: int) -> bool:
@@ -184,10 +201,12 @@ def _read_references(image: ElfImage, values: Mapping[int, int]) -> Iterator[Ref
     if SYMTAB not in values:
         return
     count = count_symbols(image, values) if image.of_kind(INTERP) else count_unhashed(image, values)
-    names = all_dynamic_strings(image, values)
+    names = dynamic_strings(image, values)
     versions = {version.index: version for version in _read_versions(image, values)}
-    indices = _read_version_indices(image, values, count)
-    symbols = _SYMBOL.iter_unpack(image.read_at(values[SYMTAB], count * _SYMBOL.size))
+    indices: Iterable[int] = repeat(0, count)
+    if VERSYM in values:
+        indices = memoryview(image.read_at(values[VERSYM], 2 * count)).cast("H")
+    symbols = SYMBOL.iter_unpack(image.read_at(values[SYMTAB], count * SYMBOL.size))
     for (name, information, other, section, _, _), index in zip(symbols, indices, strict=True):
         if not section and name and information >> 4 in _BINDINGS and other & 3 in _SEEN_BY_OTHERS:
             version = versions.get(index & _INDEX)
@@ -199,44 +218,12 @@ def _read_references(image: ElfImage, values: Mapping[int, int]) -> Iterator[Ref
             )
 
 
-def _read_version_indices(image: ElfImage, values: Mapping[int, int], count: int) -> Iterable[int]:
-    if VERSYM not in values:
-        return repeat(0, count)
-    return memoryview(image.read_at(values[VERSYM], 2 * count)).cast("H")
-
-
-RELA, RELASZ, JMPREL, PLTRELSZ = 7, 8, 23, 2
-
 _GNU_HEADER = struct.Struct("<IIII")
 _FILTER = struct.Struct("<Q")
 _HASH_WORD = struct.Struct("<I")
 _PAIR = struct.Struct("<II")
 _RELOCATION_WORDS = 3
 _LONGEST_CHAIN = 1 << 16
-
-
-class SymbolHash(Protocol):
-    """A hash table of symbols."""
-
-    def indices(self, name: bytes) -> Iterator[int]:
-        """Indices of the symbols whose hash is that of a name: nearly always those of that name, or none.
-
-        Raises:
-            ElfError: the table is malformed.
-        """
-
-
-def symbol_hash(image: ElfImage, values: Mapping[int, int]) -> SymbolHash | None:
-    """The hash table of an open file, by the values of its dynamic section; DT_GNU_HASH where there are two.
-
-    Without one the loader finds nothing in a file, whatever its symbols are.
-
-    Raises:
-        ElfError: the table is malformed.
-    """
-    if GNU_HASH in values:
-        return _GnuHash(image, values[GNU_HASH])
-    return _SystemVHash(image, values[HASH]) if HASH in values else None
 
 
 def count_symbols(image: ElfImage, values: Mapping[int, int]) -> int:
@@ -248,7 +235,7 @@ def count_symbols(image: ElfImage, values: Mapping[int, int]) -> int:
     if GNU_HASH in values:
         return max(_count_by_gnu_hash(image, values[GNU_HASH]), count_unhashed(image, values))
     if HASH in values:
-        return _PAIR.unpack(image.read_at(values[HASH], 8))[1]  # type: ignore[no-any-return]
+        return image.unpack(_PAIR, values[HASH])[1]
     return _count_relocated(image, values)
 
 
@@ -259,63 +246,56 @@ def count_unhashed(image: ElfImage, values: Mapping[int, int]) -> int:
     """
     if GNU_HASH not in values:
         return count_symbols(image, values)
-    first = int(_GNU_HEADER.unpack(image.read_at(values[GNU_HASH], 16))[1])
+    first = image.unpack(_GNU_HEADER, values[GNU_HASH])[1]
     return first if first > 1 else max(first, _count_relocated(image, values))
 
 
-class _GnuHash:
-    __slots__ = ("_buckets", "_filter", "_filters", "_first", "_image", "_places", "_shift")
+def _find_by_gnu_hash(image: ElfImage, address: int, name: bytes) -> Iterator[int]:
+    buckets, first, filters, shift = image.unpack(_GNU_HEADER, address)
+    if not buckets:
+        return
+    if not filters:
+        raise ElfError(image.path, "malformed: a symbol hash table without a filter")
+    code = 5381
+    for byte in name:
+        code = code * 33 + byte & 0xFFFFFFFF
+    (bits,) = image.unpack(_FILTER, address + 16 + 8 * (code // 64 & filters - 1))
+    if not bits >> code % 64 & bits >> (code >> shift) % 64 & 1:
+        return
+    places = address + 16 + 8 * filters
+    (start,) = image.unpack(_HASH_WORD, places + 4 * (code % buckets))
+    if start:
+        yield from (index for index, link in _walk_chain(image, places, buckets - first, start) if link | 1 == code | 1)
 
-    def __init__(self, image: ElfImage, address: int) -> None:
-        self._image = image
-        self._buckets, self._first, self._filters, self._shift = _GNU_HEADER.unpack(image.read_at(address, 16))
-        self._filter = address + 16
-        self._places = self._filter + 8 * self._filters
-        if self._buckets and not self._filters:
-            raise ElfError(image.path, "malformed: a symbol hash table without a filter")
 
-    def indices(self, name: bytes) -> Iterator[int]:
-        code = _compute_gnu_hash(name)
-        if not self._buckets or not self._is_in_filter(code):
+def _walk_chain(image: ElfImage, places: int, shift: int, start: int) -> Iterator[tuple[int, int]]:
+    """Indices of the symbols in a bucket of DT_GNU_HASH, and their hashes, in which the last one has its lowest bit."""
+    chains = places + 4 * shift
+    for index in range(start, start + _LONGEST_CHAIN):
+        (link,) = image.unpack(_HASH_WORD, chains + 4 * index)
+        yield index, link
+        if link & 1:
             return
-        (index,) = _HASH_WORD.unpack(self._image.read_at(self._places + 4 * (code % self._buckets), 4))
-        records, chains = AddressedRecords(self._image), self._places + 4 * (self._buckets - self._first)
-        for symbol in range(index, index + _LONGEST_CHAIN) if index else ():
-            (link,) = records.unpack(_HASH_WORD, chains + 4 * symbol)
-            if link | 1 == code | 1:
-                yield symbol
-            if link & 1:
-                return
-        if index:
-            raise _make_endless_table_error(self._image)
-
-    def _is_in_filter(self, code: int) -> bool:
-        place = self._filter + 8 * (code // 64 & self._filters - 1)
-        (bits,) = _FILTER.unpack(self._image.read_at(place, 8))
-        return bool(bits >> code % 64 & bits >> (code >> self._shift) % 64 & 1)
+    raise _make_endless_table_error(image)
 
 
-class _SystemVHash:
-    __slots__ = ("_address", "_buckets", "_count", "_image")
-
-    def __init__(self, image: ElfImage, address: int) -> None:
-        self._image = image
-        self._address = address
-        self._buckets, self._count = _PAIR.unpack(image.read_at(address, 8))
-
-    def indices(self, name: bytes) -> Iterator[int]:
-        if not self._buckets:
+def _find_by_system_v_hash(image: ElfImage, address: int, name: bytes) -> Iterator[int]:
+    buckets, count = image.unpack(_PAIR, address)
+    if not buckets:
+        return
+    code = 0
+    for byte in name:
+        code = (code << 4) + byte & 0xFFFFFFFF
+        code = (code ^ (code & 0xF0000000) >> 24) & 0x0FFFFFFF
+    starts = address + 8
+    (index,) = image.unpack(_HASH_WORD, starts + 4 * (code % buckets))
+    for _ in range(min(count, _LONGEST_CHAIN)):
+        if not index:
             return
-        records = AddressedRecords(self._image)
-        starts, chains = self._address + 8, self._address + 8 + 4 * self._buckets
-        (index,) = records.unpack(_HASH_WORD, starts + 4 * (_compute_system_v_hash(name) % self._buckets))
-        for _ in range(min(self._count, _LONGEST_CHAIN)):
-            if not index:
-                return
-            yield index
-            (index,) = records.unpack(_HASH_WORD, chains + 4 * index)
-        if index:
-            raise _make_endless_table_error(self._image)
+        yield index
+        (index,) = image.unpack(_HASH_WORD, starts + 4 * (buckets + index))
+    if index:
+        raise _make_endless_table_error(image)
 
 
 def _make_endless_table_error(image: ElfImage) -> ElfError:
@@ -324,39 +304,20 @@ def _make_endless_table_error(image: ElfImage) -> ElfError:
 
 def _count_by_gnu_hash(image: ElfImage, address: int) -> int:
     """The end of the chain that begins last: DT_GNU_HASH has no count."""
-    buckets, first, filters, _ = _GNU_HEADER.unpack(image.read_at(address, 16))
-    table = address + 16 + 8 * filters
-    last = max(memoryview(image.read_at(table, 4 * buckets)).cast("I"), default=0)
+    buckets, first, filters, _ = image.unpack(_GNU_HEADER, address)
+    places = address + 16 + 8 * filters
+    last = max(memoryview(image.read_at(places, 4 * buckets)).cast("I"), default=0)
     if last < first:
-        return int(first)
-    records, chains = AddressedRecords(image), table + 4 * buckets - 4 * first
-    for index in range(last, last + _LONGEST_CHAIN):
-        if records.unpack(_HASH_WORD, chains + 4 * index)[0] & 1:
-            return int(index + 1)
-    raise _make_endless_table_error(image)
+        return first
+    return 1 + max(index for index, _ in _walk_chain(image, places, buckets - first, last))
 
 
 def _count_relocated(image: ElfImage, values: Mapping[int, int]) -> int:
     """One more than the highest index of a symbol in the relocations; 0 where they name none."""
-    highest = [0]
+    highest = 0
     for table, size in ((RELA, RELASZ), (JMPREL, PLTRELSZ)):
         words = values.get(size, 0) // (8 * _RELOCATION_WORDS) * _RELOCATION_WORDS
         if table in values and words:
             content = memoryview(image.read_at(values[table], 8 * words)).cast("Q")
-            highest.append(max(content[1::_RELOCATION_WORDS]) >> 32)
-    return max(highest) + 1 if any(highest) else 0
-
-
-def _compute_gnu_hash(name: bytes) -> int:
-    code = 5381
-    for byte in name:
-        code = code * 33 + byte & 0xFFFFFFFF
-    return code
-
-
-def _compute_system_v_hash(name: bytes) -> int:
-    code = 0
-    for byte in name:
-        code = (code << 4) + byte & 0xFFFFFFFF
-        code = (code ^ (code & 0xF0000000) >> 24) & 0x0FFFFFFF
-    return code
+            highest = max(highest, max(content[1::_RELOCATION_WORDS]) >> 32)
+    return highest + 1 if highest else 0

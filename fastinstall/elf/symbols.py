@@ -10,11 +10,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from fastinstall.core.values import immutable
-from fastinstall.elf.dynamic import SYMTAB, all_dynamic_strings, dynamic_entries
+from fastinstall.elf.dynamic import dynamic_entries, dynamic_strings
 from fastinstall.elf.image import ElfError, ElfImage, Strings, open_image
-from fastinstall.elf.lookup import count_symbols
+from fastinstall.elf.lookup import SYMBOL, symbol_entries
 
-_SYMBOL = struct.Struct("<IBBHQQ")
 _FUNCTION = 2
 _FEWEST_FUNCTIONS, _MOST_FUNCTIONS = 10, 8192
 _LONGEST_SET_UP = 32
@@ -38,7 +37,7 @@ def read_exported_symbols(path: Path) -> frozenset[str]:
         OSError: it cannot be opened.
     """
     with open_image(path) as image:
-        return frozenset(_list_names(_read_dynamic_table(image)))
+        return _list_names(_read_dynamic_table(image))
 
 
 def read_defined_symbols(path: Path) -> frozenset[str]:
@@ -49,7 +48,7 @@ def read_defined_symbols(path: Path) -> frozenset[str]:
         OSError: it cannot be opened.
     """
     with open_image(path) as image:
-        return frozenset(_list_names(_read_dynamic_table(image))).union(_list_names(_read_static_table(image)))
+        return _list_names(_read_dynamic_table(image), _read_static_table(image))
 
 
 def find_defined_names(path: Path, names: Iterable[str]) -> frozenset[str]:
@@ -60,9 +59,12 @@ def find_defined_names(path: Path, names: Iterable[str]) -> frozenset[str]:
         OSError: it cannot be opened.
     """
     wanted = tuple(names)
+    found: set[str] = set()
     with open_image(path) as image:
-        tables = (_read_dynamic_table(image), _read_static_table(image))
-        return frozenset(name for table in tables for name in _select_offsets(table, wanted))
+        for table in (_read_dynamic_table(image), _read_static_table(image)):
+            offsets = table.names.offsets(wanted)
+            found.update(offsets[name] for name, _, _, _ in table.defined() if name in offsets)
+    return frozenset(found)
 
 
 def measure_unoptimised_share(path: Path) -> float | None:
@@ -106,25 +108,20 @@ def compiler_switches(path: Path) -> tuple[str, ...]:
 
 @immutable
 class _Table:
-    """A symbol table: entries of 24 bytes, and the strings that they name."""
+    """A symbol table, and the strings that it names."""
 
-    entries: bytes = b""
+    entries: bytes
     names: Strings
 
     def defined(self) -> Iterator[tuple[int, int, int, int]]:
         """Name's offset, type, address and size of each symbol with a section of its own."""
-        for name, information, _, section, address, size in _SYMBOL.iter_unpack(self.entries):
+        for name, information, _, section, address, size in SYMBOL.iter_unpack(self.entries):
             if section:
                 yield name, information & 15, address, size
 
 
-def _list_names(table: _Table) -> Iterator[str]:
-    return map(table.names.text, {name for name, _, _, _ in table.defined() if name})
-
-
-def _select_offsets(table: _Table, names: tuple[str, ...]) -> Iterator[str]:
-    offsets = table.names.offsets(names)
-    return (offsets[name] for name, _, _, _ in table.defined() if name in offsets)
+def _list_names(*tables: _Table) -> frozenset[str]:
+    return frozenset(each.names.text(name) for each in tables for name in {one[0] for one in each.defined()} if name)
 
 
 def _list_function_sizes(table: _Table) -> dict[int, int]:
@@ -134,29 +131,28 @@ def _list_function_sizes(table: _Table) -> dict[int, int]:
 
 def _read_dynamic_table(image: ElfImage) -> _Table:
     values = dict(dynamic_entries(image))
-    if SYMTAB not in values:
-        return _Table(names=Strings(image, b""))
-    entries = image.read_at(values[SYMTAB], count_symbols(image, values) * _SYMBOL.size)
-    return _Table(entries=entries, names=all_dynamic_strings(image, values))
+    return _Table(entries=symbol_entries(image, values), names=dynamic_strings(image, values))
 
 
 def _read_static_table(image: ElfImage) -> _Table:
     sections = read_sections(image)
-    for section in sections:
-        if section.kind == STATIC_SYMBOLS:
-            if section.link >= len(sections):
-                raise ElfError(image.path, f"malformed: no section {section.link} for the symbols' names")
-            strings = sections[section.link]
-            size = section.size - section.size % _SYMBOL.size
-            names = Strings(image, image.read(strings.offset, strings.size))
-            return _Table(entries=image.read(section.offset, size), names=names)
-    return _Table(names=Strings(image, b""))
+    section = next((section for section in sections if section.kind == STATIC_SYMBOLS), None)
+    if section is None:
+        return _Table(entries=b"", names=Strings(image, b""))
+    if section.link >= len(sections):
+        raise ElfError(image.path, f"malformed: no section {section.link} for the symbols' names")
+    names = Strings(image, image.read(sections[section.link].offset, sections[section.link].size))
+    return _Table(entries=static_entries(image, section), names=names)
+
+
+def static_entries(image: ElfImage, section: "Section") -> bytes:
+    """The symbols of a table that is a section."""
+    return image.read(section.offset, section.size - section.size % SYMBOL.size)
 
 
 STATIC_SYMBOLS = 2
-COMPRESSED = 0x800
-LARGEST_TEXT = 1 << 22
 
+_COMPRESSED, _LARGEST_TEXT = 0x800, 1 << 22
 _NO_BITS = 8
 _SECTION_HEADER = struct.Struct("<IIQQQQIIQQ")
 
@@ -221,8 +217,8 @@ def read_lines(image: ElfImage, name: str) -> tuple[str, ...]:
         ElfError: the sections are malformed, or this one is implausibly large.
     """
     for section in read_sections(image):
-        if section.name == name and not section.flags & COMPRESSED:
-            if section.size > LARGEST_TEXT:
+        if section.name == name and not section.flags & _COMPRESSED:
+            if section.size > _LARGEST_TEXT:
                 raise ElfError(image.path, f"implausibly large: {section.size} bytes in {name}")
             lines = image.read(section.offset, section.size).split(b"\0")
             return tuple(dict.fromkeys(line.decode("utf-8", "replace") for line in lines if line))

@@ -19,7 +19,7 @@ from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.facts import Facts, GuardCost, GuardEvent, PinState
 from fastinstall.model.receipt import Move, MoveKind, Receipt
-from fastinstall.observe.guard_files import GUARD_ENTRIES, GUARD_PACKAGE, entries_present, guard_target, stage_guard
+from fastinstall.observe.guard_files import GUARD_ENTRIES, GUARD_PACKAGE, entries_present, render_state, stage_guard
 
 
 @immutable
@@ -101,8 +101,8 @@ def renew_guard_files(store: JournalStore, facts: Facts, receipt: Receipt, trans
         CommandError: the target's interpreter could not compile them; the caller undoes.
     """
     site_packages = Path(facts.interpreter.site_packages)
-    target = guard_target(site_packages, receipt.core, receipt.stack_version)
-    stage_guard(transaction.stage, target, Path(facts.interpreter.executable))
+    state = render_state(site_packages, receipt.core, receipt.stack_version)
+    stage_guard(transaction.stage, state, Path(facts.interpreter.executable))
     transaction.perform(_list_guard_arrival_moves(store, site_packages))
 
 

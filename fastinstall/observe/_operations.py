@@ -35,14 +35,8 @@ CONVERSIONS = (("RGB", "L"), ("RGBA", "L"), ("L", "RGB"), ("RGB", "YCbCr"), ("RG
 EXTENSIONS = ("_webp", "_avif", "_imagingft", "_imagingcms", "_imagingmath", "_imagingmorph")
 QUICK = frozenset(
     {
-        "resize-lanczos-RGB",
-        "resize-bicubic-RGBA",
-        "filter-3x3-RGB",
-        "gaussian-blur-RGB",
-        "alpha-composite",
-        "convert-RGB-L",
-        "jpeg-round-trip",
-        "png-round-trip",
+        *("resize-lanczos-RGB", "resize-bicubic-RGBA", "filter-3x3-RGB", "gaussian-blur-RGB", "alpha-composite"),
+        *("convert-RGB-L", "jpeg-round-trip", "png-round-trip"),
     }
 )
 
@@ -105,19 +99,10 @@ def import_extensions() -> None:
     """Import each extension module that lies beside the core: an operation each, for what it needs may be missing."""
     directory = os.path.dirname(importlib.import_module("PIL").__file__ or "")
     suffixes = importlib.machinery.EXTENSION_SUFFIXES
-    for name in EXTENSIONS:
-        if any(os.path.isfile(os.path.join(directory, name + suffix)) for suffix in suffixes):
-            report(event="begin", name="import-" + name)
-            report(event="end", name="import-" + name, error=_describe_failure(_import_pil_module, name))
-
-
-def _describe_failure(function: Callable[..., object], *arguments: object) -> str:
-    """What a function raises, described; empty if nothing."""
-    try:
-        function(*arguments)
-    except Exception as error:  # noqa: BLE001 (whatever it is, it is the result)
-        return _describe(error)
-    return ""
+    there = [
+        name for name in EXTENSIONS if any(os.path.isfile(os.path.join(directory, name + end)) for end in suffixes)
+    ]
+    perform(("import-" + name, _call(_import_pil_module, name)) for name in there)
 
 
 def report_features() -> None:
@@ -222,7 +207,7 @@ def _list_codec_operations(pictures: dict[str, Image]) -> Iterator[tuple[str, Ca
     if _has("jpg"):
         yield "jpeg-round-trip", lambda: _reopen(source, "JPEG", quality=90)
         yield "jpeg-progressive", lambda: _reopen(source, "JPEG", quality=80, progressive=True)
-        yield "jpeg-draft", lambda: _reopen_draft(source)
+        yield "jpeg-draft", lambda: _reopen(source, "JPEG", draft=True, quality=90)
     if _has("zlib"):
         yield "png-round-trip", lambda: _reopen(pictures["RGBA"], "PNG")
     yield "tiff-round-trip", lambda: _reopen(source, "TIFF")
@@ -244,22 +229,13 @@ def _call(function: Callable[..., Image], *arguments: object) -> Callable[[], Im
     return lambda: function(*arguments)
 
 
-def _encode_and_open(source: Image, kind: str, **options: object) -> Image:
+def _reopen(source: Image, kind: str, *, draft: bool = False, **options: object) -> Image:
     stream = io.BytesIO()
     source.save(stream, kind, **options)
     stream.seek(0)
-    return _import_pil_module("Image").open(stream)
-
-
-def _reopen(source: Image, kind: str, **options: object) -> Image:
-    opened = _encode_and_open(source, kind, **options)
-    opened.load()
-    return opened
-
-
-def _reopen_draft(source: Image) -> Image:
-    opened = _encode_and_open(source, "JPEG", quality=90)
-    opened.draft("RGB", (WIDTH // 2, HEIGHT // 2))
+    opened = _import_pil_module("Image").open(stream)
+    if draft:
+        opened.draft("RGB", (WIDTH // 2, HEIGHT // 2))
     opened.load()
     return opened
 

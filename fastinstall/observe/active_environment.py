@@ -41,7 +41,11 @@ def locate(prefix: Path | None, python: Path | None, variables: Mapping[str, str
     """
     if python is not None:
         found = _observe_interpreter_environment(python.absolute())
-        _check_agreement(found, prefix, python)
+        if prefix is not None and not _is_same_path(Path(found.prefix), prefix):
+            raise UsageError(
+                f"--prefix {prefix} and --python {python} disagree: that interpreter belongs to {found.prefix}",
+                hint="give one of the two",
+            )
     else:
         found = _observe_prefix(prefix.absolute() if prefix is not None else _find_active_prefix(variables))
     if _is_same_path(Path(found.prefix), tool_prefix):
@@ -68,10 +72,7 @@ def kind_of_prefix(prefix: Path) -> EnvironmentKind:
 
 def is_made_by_uv(prefix: Path) -> bool:
     """Whether uv made a virtual environment, by its own word in pyvenv.cfg ("uv = 0.9.1")."""
-    try:
-        lines = foreign.read_text(prefix / "pyvenv.cfg", errors="replace").splitlines()
-    except OSError:
-        return False
+    lines = foreign.text_or_empty(prefix / "pyvenv.cfg").splitlines()
     return any(line.partition("=")[0].strip() == "uv" for line in lines)
 
 
@@ -97,14 +98,6 @@ def _observe_interpreter_environment(python: Path) -> Environment:
         return Environment(prefix=prefix, kind=kind_of_prefix(prefix), python=python)
     answer = observe_interpreter(python)
     return Environment(prefix=answer.prefix, kind=kind_of_prefix(Path(answer.prefix)), python=answer.executable)
-
-
-def _check_agreement(found: Environment, prefix: Path | None, python: Path) -> None:
-    if prefix is not None and not _is_same_path(Path(found.prefix), prefix):
-        raise UsageError(
-            f"--prefix {prefix} and --python {python} disagree: that interpreter belongs to {found.prefix}",
-            hint="give one of the two",
-        )
 
 
 def _find_active_prefix(variables: Mapping[str, str]) -> Path:

@@ -3,7 +3,6 @@
 What PIL's extension modules ask of a CPU; what was decoded once is kept under the file's hash.
 """
 
-import os
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -17,63 +16,39 @@ from fastinstall.elf.image import ElfError
 from fastinstall.elf.linkage import read_linkage
 from fastinstall.elf.loader.simulation import ProcessSettings
 from fastinstall.model.facts import InstalledStack, Interpreter
-from fastinstall.observe.stack import Loader
 
-_CORE = "_imaging"
+_CORE, _DOCUMENT = "_imaging", "isa"
 
 
-def observe_linkage(interpreter: Interpreter, stack: InstalledStack, loader: Loader) -> Linkage:
+def observe_linkage(interpreter: Interpreter, stack: InstalledStack, settings: ProcessSettings) -> Linkage:
     """Simulate a process of the interpreter that opens PIL's extension modules, the core first.
 
     Args:
         interpreter: the target's Python.
         stack: PIL as it lies there.
-        loader: what the dynamic loader goes by, beside the files.
+        settings: the program behind the interpreter, and what else its dynamic loader goes by.
 
     Returns:
         A linkage with nothing but a `problem` where the interpreter is none that the loader begins (a script, a
         static program), or cannot be read; one without modules where there is no PIL.
     """
-    modules = (
-        tuple(_list_extension_modules(stack.directory, interpreter.extension_suffix))
-        if stack.directory is not None
-        else ()
-    )
-    settings = ProcessSettings(
-        program=Path(os.path.realpath(interpreter.executable)),
-        library_path=loader.library_path,
-        preload=loader.preload,
-        hwcaps=loader.hwcaps,
-        level=loader.level,
-        platform=loader.platform,
-        capabilities=loader.capabilities,
-    )
+    modules = _list_extension_modules(stack.directory, interpreter.extension_suffix) if stack.directory else ()
     try:
         return read_linkage(modules, settings)
     except (OSError, ElfError) as error:
         return Linkage(problem=str(error))
 
 
-def _list_extension_modules(directory: PurePath, extension_suffix: str) -> Iterator[Path]:
+def _list_extension_modules(directory: PurePath, extension_suffix: str) -> tuple[Path, ...]:
     """The files that `import PIL.NAME` would take, by the order of the import system's suffixes."""
     found: dict[str, Path] = {}
-    names = _list_names(directory)
+    names = foreign.list_names(Path(directory))
     for suffix in (extension_suffix, ".abi3.so", ".so"):
         for name in names:
             module = name.removesuffix(suffix)
             if module != name and "." not in module:
                 found.setdefault(module, Path(directory, name))
-    yield from (found[module] for module in sorted(found, key=lambda module: (module != _CORE, module)))
-
-
-def _list_names(directory: PurePath) -> tuple[str, ...]:
-    try:
-        return tuple(sorted(path.name for path in Path(directory).iterdir()))
-    except OSError:
-        return ()
-
-
-_DOCUMENT = "isa"
+    return tuple(found[module] for module in sorted(found, key=lambda module: (module != _CORE, module)))
 
 
 def observe_isa(stack: InstalledStack, *, cache: Path | None, scan: bool) -> tuple[IsaScan, ...]:
@@ -95,55 +70,27 @@ def _list_scanned_modules(stack: InstalledStack) -> Iterator[tuple[Path, str]]:
         yield from copies or [(Path(core.path), core.sha256)]
     if stack.directory is None or core is None:
         return
-    suffix = core.path.name.removeprefix(_CORE)
-    for path in sorted(_list_shared_objects(Path(stack.directory))):
-        if path.name.endswith((suffix, ".abi3.so")) and path.name != core.path.name:
-            yield path, ""
-
-
-def _list_shared_objects(directory: Path) -> list[Path]:
-    try:
-        return [Path(entry.path) for entry in os.scandir(directory) if entry.name.endswith(".so")]
-    except OSError:
-        return []
+    suffixes = (core.path.name.removeprefix(_CORE), ".abi3.so")
+    for name in foreign.list_names(Path(stack.directory)):
+        if name.endswith(".so") and name.endswith(suffixes) and name != core.path.name:
+            yield Path(stack.directory, name), ""
 
 
 def _scan(path: Path, digest: str, cache: Path | None, *, scan: bool) -> IsaScan:
-    from fastinstall.elf.isa.verdict import scan_isa  # noqa: PLC0415 (at the side of subprocesses that are under way)
+    """A scan that was kept of a file of this content, or a new one; a damaged entry is none, and is written again."""
+    from fastinstall.core.values import document, dump, open_document  # noqa: PLC0415 (beside subprocesses under way)
+    from fastinstall.elf.isa.verdict import ALGORITHM, scan_isa  # noqa: PLC0415 (likewise)
 
     with suppress(OSError):
         digest = digest or files.sha256(path)
-    kept = _read_kept_scan(path, digest, cache)
-    if kept is not None:
-        return kept
+    place = cache / f"{digest}-{ALGORITHM}.json" if cache is not None and digest else None
+    if place is not None:
+        with suppress(OSError, ValueError, DocumentError):
+            kept = open_document(IsaScan, _DOCUMENT, json_data(foreign.read_text(place)), file=place)
+            if kept.sha256 == digest:
+                return replace(kept, path=path)
     found = scan_isa(path, sha256=digest, decode=scan)
-    if cache is not None and not found.problem and found.confidence is not Confidence.UNVERIFIED:
-        _keep(found, cache)
+    if place is not None and not found.problem and found.confidence is not Confidence.UNVERIFIED:
+        with suppress(OSError):
+            files.write_text(place, dump(document(_DOCUMENT, found)), durable=False)
     return found
-
-
-def _place(cache: Path, digest: str) -> Path:
-    from fastinstall.elf.isa.verdict import ALGORITHM  # noqa: PLC0415 (likewise)
-
-    return cache / f"{digest}-{ALGORITHM}.json"
-
-
-def _read_kept_scan(path: Path, digest: str, cache: Path | None) -> IsaScan | None:
-    """The scan of a file of this content; a damaged entry is none, and will be written again."""
-    if cache is None or not digest:
-        return None
-
-    from fastinstall.core.values import open_document  # noqa: PLC0415 (likewise)
-
-    place = _place(cache, digest)
-    with suppress(OSError, ValueError, DocumentError):
-        found = open_document(IsaScan, _DOCUMENT, json_data(foreign.read_text(place)), file=place)
-        return replace(found, path=path) if found.sha256 == digest else None
-    return None
-
-
-def _keep(scan: IsaScan, cache: Path) -> None:
-    from fastinstall.core.values import document, dump  # noqa: PLC0415 (likewise)
-
-    with suppress(OSError):
-        files.write_text(_place(cache, scan.sha256), dump(document(_DOCUMENT, scan)), durable=False)

@@ -12,8 +12,9 @@ import os
 import re
 import stat
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from fnmatch import fnmatchcase
-from itertools import chain
+from itertools import chain, takewhile
 from pathlib import Path, PurePath
 
 from fastinstall.core import foreign
@@ -36,25 +37,14 @@ def observe_concurrent_installers(prefix: Path, processes: Path = PROCESSES) -> 
         prefix: of the environment.
         processes: where the kernel lists them.
     """
-    found = (
-        _read_concurrent_installer(number, words, prefix, processes)
-        for number, words in commands(processes)
-        if could_change(words)
-    )
-    return tuple(sorted((each for each in found if each is not None), key=lambda each: each.process))
-
-
-def _read_concurrent_installer(
-    number: int, words: tuple[str, ...], prefix: Path, processes: Path
-) -> ConcurrentInstaller | None:
-    change = change_of(_read_program(number, words, processes))
-    if change is None or not _is_about_prefix(change, prefix):
-        return None
-    if change.until_child and has_children(number, processes):
-        return None
-    if _is_kin(number, processes):
-        return None
-    return ConcurrentInstaller(process=number, tool=change.tool, action=change.action)
+    found = []
+    for number, words in commands(processes):
+        change = change_of(_read_program(number, words, processes)) if could_change(words) else None
+        if change is None or not _is_about_prefix(change, prefix):
+            continue
+        if not (change.until_child and has_children(number, processes)) and not _is_kin(number, processes):
+            found.append(ConcurrentInstaller(process=number, tool=change.tool, action=change.action))
+    return tuple(sorted(found, key=lambda each: each.process))
 
 
 def _is_kin(number: int, processes: Path) -> bool:
@@ -66,27 +56,12 @@ def _read_program(number: int, words: tuple[str, ...], processes: Path) -> Runni
     place = processes / str(number)
     pairs = (entry.partition("=") for entry in words_of(f"{place}/environ"))
     variables = {name: value for name, found, value in pairs if found}
-    return RunningProgram(
-        number=number,
-        words=words,
-        variables=variables,
-        directory=_read_directory(place),
-        interpreter=_find_interpreter(place, words, variables),
-    )
-
-
-def _read_directory(place: Path) -> PurePath:
-    try:
-        return (place / "cwd").readlink()
-    except OSError:  # not for us to see
-        return PurePath("/")
-
-
-def _find_interpreter(place: Path, words: tuple[str, ...], variables: dict[str, str]) -> PurePath:
-    try:
-        return executable_of(place, words, variables, Path("/"))
-    except UndeterminedError:
-        return PurePath(words[0])
+    directory, interpreter = PurePath("/"), PurePath(words[0])
+    with suppress(OSError):  # not for us to see
+        directory = (place / "cwd").readlink()
+    with suppress(UndeterminedError):
+        interpreter = executable_of(place, words, variables, Path("/"))
+    return RunningProgram(number=number, words=words, variables=variables, directory=directory, interpreter=interpreter)
 
 
 def _is_about_prefix(change: Change, prefix: Path) -> bool:
@@ -112,18 +87,8 @@ def _is_in_prefix(path: Path, prefix: Path) -> bool:
     """Whether a path is the environment or lies in it, and not in another one that lies in there."""
     if path != prefix and prefix not in path.parents:
         return False
-    return not any(_is_environment(directory) for directory in _list_ancestors_below(path, prefix))
-
-
-def _list_ancestors_below(path: Path, prefix: Path) -> Iterator[Path]:
-    for directory in chain((path,), path.parents):
-        if directory == prefix:
-            return
-        yield directory
-
-
-def _is_environment(directory: Path) -> bool:
-    return any(_has(directory, mark) for mark in _MARKS)
+    inside = takewhile(lambda directory: directory != prefix, chain((path,), path.parents))
+    return not any(_has(directory, mark) for directory in inside for mark in _MARKS)
 
 
 def _has(directory: Path, name: str) -> bool:
@@ -149,9 +114,10 @@ def observe_pil_snapshot(prefix: Path, site_packages: Path, names: Collection[st
         site_packages: of the environment.
         names: top-level names there that matter too; those that are not there are left out.
     """
-    found = (name for name in _list_names(site_packages) if name in names or _STACK.fullmatch(name))
+    found = (name for name in foreign.list_names(site_packages) if name in names or _STACK.fullmatch(name))
     entries = [site_packages / name for name in found]
-    records = [prefix / "conda-meta" / name for name in _list_names(prefix / "conda-meta") if _RECORD.fullmatch(name)]
+    meta = prefix / "conda-meta"
+    records = [meta / name for name in foreign.list_names(meta) if _RECORD.fullmatch(name)]
     return {
         os.path.relpath(path, prefix): look
         for entry in (*entries, *records)
@@ -162,14 +128,7 @@ def observe_pil_snapshot(prefix: Path, site_packages: Path, names: Collection[st
 def installers(prefix: Path, paths: Collection[str]) -> tuple[str, ...]:
     """Who wrote the metadata directories among paths, by their own word (INSTALLER, PEP 376): "pip", "uv"."""
     files = {f"{path.partition('.dist-info')[0]}.dist-info/{_INSTALLER}" for path in paths if ".dist-info" in path}
-    return tuple(sorted({word for word in (_read_word(prefix / file) for file in files) if word}))
-
-
-def _list_names(directory: Path) -> list[str]:
-    try:
-        return sorted(os.listdir(directory))  # noqa: PTH208 (a path object each is dear)
-    except OSError:
-        return []
+    return tuple(sorted({foreign.text_or_empty(prefix / file).strip() for file in files} - {""}))
 
 
 def _list_file_states(path: str) -> Iterator[tuple[str, str]]:
@@ -185,10 +144,3 @@ def _list_file_states(path: str) -> Iterator[tuple[str, str]]:
     for each in inside:
         if not each.endswith(_BYTECODE):
             yield from _list_file_states(each)
-
-
-def _read_word(file: Path) -> str:
-    try:
-        return foreign.read_text(file, "utf-8", "replace").strip()
-    except OSError:
-        return ""

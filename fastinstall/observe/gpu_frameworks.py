@@ -12,6 +12,7 @@ import ast
 import re
 import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -70,8 +71,8 @@ def _observe_torch(
 
 
 def _observe_torch_by_metadata(metadata: Path, version: str, packages: "Sequence[CondaPackage]") -> FrameworkBuild:
-    label, runtime = _LABEL.search(version), _RUNTIME.search(read_head(metadata))
-    cuda = _insert_dot(label[1]) if label else runtime[1].decode() if runtime else None
+    runtime = _RUNTIME.search(read_head(metadata))
+    cuda = _read_label(version) or (runtime[1].decode() if runtime else None)
     if cuda is None and "+" not in version and (of_conda := _observe_torch_of_conda(packages)) is not None:
         return of_conda
     known = cuda is not None or "+cpu" in version
@@ -93,12 +94,12 @@ def _observe_torchvision(site_packages: Path, distribution: "Distribution | None
     if distribution is None:
         return None
     metadata = site_packages / distribution.metadata
-    wanted, label = _TORCH.search(read_head(metadata)), _LABEL.search(distribution.version)
+    wanted, cuda = _TORCH.search(read_head(metadata)), _read_label(distribution.version)
     return FrameworkBuild(
         name="torchvision",
         version=distribution.version,
-        cuda=_insert_dot(label[1]) if label else None,
-        known=bool(label) or "+cpu" in distribution.version,
+        cuda=cuda,
+        known=cuda is not None or "+cpu" in distribution.version,
         wants_torch=wanted[1].decode().rstrip(".") if wanted else "",
         source=metadata / "METADATA",
     )
@@ -135,26 +136,32 @@ def _observe_jax(installed: "dict[str, Distribution]") -> FrameworkBuild | None:
     library = installed.get("jaxlib")
     if library is None:
         return None
-    label = re.search(r"\+cuda(\d+)", library.version)
-    plugins = (name for name in installed if re.fullmatch(r"jax-cuda\d+-(?:plugin|pjrt)", name))
-    plugin = next(plugins, "")
-    cuda = label[1] if label else plugin.removeprefix("jax-cuda").partition("-")[0] or None
+    names = (f"+{library.version.partition('+')[2]}", *installed)
+    found = (re.match(r"(?:\+cuda(?=\d)|jax-cuda(?=\d+-(?:plugin|pjrt)$))(\d+)", name) for name in names)
+    cuda = next((match[1] for match in found if match), None)
     return FrameworkBuild(name="jax", version=library.version, cuda=cuda)
 
 
 def _read_assigned_constants(path: Path) -> dict[str, object]:
-    """Names that a module assigns constants to, at its top level; empty if it cannot be read or parsed."""
-    try:
-        with foreign.open_foreign_file(path) as stream:
-            content = stream.read(_LARGEST)
-    except OSError:
-        return {}
+    """Names that a module assigns literals to, at its top level; empty if it cannot be read or parsed.
 
-    return parse_assigned_constants(content)
+    A call with one literal, as `OrderedDict([...])`, counts as that literal; a list of pairs is given as a dictionary.
+    """
+    try:
+        with foreign.open_foreign_file(path) as stream, warnings.catch_warnings(action="ignore"):
+            statements = ast.parse(stream.read(_LARGEST)).body
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return {}
+    return dict(pair for statement in statements for pair in _list_assignments(statement))
 
 
 def _get_word(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
+
+
+def _read_label(version: str) -> str | None:
+    label = _LABEL.search(version)
+    return _insert_dot(label[1]) if label else None
 
 
 def _insert_dot(digits: str) -> str:
@@ -162,26 +169,10 @@ def _insert_dot(digits: str) -> str:
     return f"{digits[:-1]}.{digits[-1]}"
 
 
-def parse_assigned_constants(content: bytes) -> dict[str, object]:
-    """Names that are assigned literals at the top level; empty if it is no Python.
-
-    A call with one literal, as `OrderedDict([...])`, counts as that literal; a list of pairs is given as a dictionary.
-    """
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            statements = ast.parse(content).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return {}
-    return dict(pair for statement in statements for pair in _list_assignments(statement))
-
-
 def _list_assignments(statement: ast.stmt) -> Iterator[tuple[str, object]]:
-    if isinstance(statement, ast.Assign):
-        targets: list[ast.expr] = statement.targets
-    elif isinstance(statement, ast.AnnAssign):
-        targets = [statement.target]
-    else:
+    if not isinstance(statement, ast.Assign | ast.AnnAssign):
         return
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
     value = statement.value
     if isinstance(value, ast.Call) and len(value.args) == 1:
         value = value.args[0]
@@ -189,15 +180,7 @@ def _list_assignments(statement: ast.stmt) -> Iterator[tuple[str, object]]:
         literal = ast.literal_eval(value) if value is not None else None
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         return
-    yield from ((target.id, _convert_pairs(literal)) for target in targets if isinstance(target, ast.Name))
-
-
-def _convert_pairs(literal: object) -> object:
-    """Pairs as a dictionary; anything else as it is."""
-    if isinstance(literal, list) and literal and all(_is_pair(item) for item in literal):
-        return dict(literal)
-    return literal
-
-
-def _is_pair(item: object) -> bool:
-    return isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str)  # noqa: PLR2004 (a pair)
+    if isinstance(literal, list) and literal:
+        with suppress(TypeError, ValueError):  # these are no pairs
+            literal = dict(literal)
+    yield from ((target.id, literal) for target in targets if isinstance(target, ast.Name))

@@ -14,7 +14,6 @@ from pathlib import Path
 
 from fastinstall.core import files, foreign, process
 from fastinstall.core.surroundings import hooks_directory
-from fastinstall.core.values import immutable
 from fastinstall.elf.description import ImagingCore
 from fastinstall.model.facts import GuardState
 from fastinstall.model.receipt import BuiltCore
@@ -30,83 +29,36 @@ _HEADER = """\
 """
 
 
-@immutable
-class GuardTarget:
-    """What the guard watches.
+_STATE = re.compile(
+    rf"{STATE_FORMAT}\ncore (?P<core>\S+) \d+ \d+ (?P<sha256>\S+)\nversion \S+ \d+ \d+\nstack \S+ \S+\nprefix \S+\n"
+)
 
-    Attributes:
-        core: the imaging core, relative to site-packages.
-        core_size: in bytes.
-        core_mtime_ns: nanoseconds since the epoch.
-        core_sha256: hexadecimal.
-        version_size: of `PIL/_version.py`, in bytes.
-        version_mtime_ns: of `PIL/_version.py`.
+
+def render_state(tree: Path, core: BuiltCore, stack_version: str) -> str:
+    """The text of the `state` file for the PIL in `tree` (site-packages, or a stage that will be renamed into it).
+
+    Args:
+        tree: where PIL lies.
+        core: the imaging core; whether it has SIMD kernels decides what the warning calls it.
         stack_version: what `PIL/_version.py` says.
-        simd: whether the core has SIMD kernels; decides what the warning calls it.
-        prefix: of the environment, relative to site-packages.
-    """
-
-    core: str
-    core_size: int
-    core_mtime_ns: int
-    core_sha256: str
-    version_size: int
-    version_mtime_ns: int
-    stack_version: str
-    simd: bool
-    prefix: str = PREFIX
-
-
-def guard_target(tree: Path, core: BuiltCore, stack_version: str) -> GuardTarget:
-    """Describe the PIL in `tree` (site-packages, or a stage that will be renamed into it).
 
     Raises:
         OSError: `PIL/_version.py` is not there.
     """
     version = (tree / VERSION_FILE).stat()
-    return GuardTarget(
-        core=core.path,
-        core_size=core.size,
-        core_mtime_ns=core.mtime_ns,
-        core_sha256=core.sha256,
-        version_size=version.st_size,
-        version_mtime_ns=version.st_mtime_ns,
-        stack_version=stack_version,
-        simd=bool(core.simd_symbols),
-    )
-
-
-def render_state(target: GuardTarget) -> str:
-    """The text of the `state` file."""
-    kind = "simd" if target.simd else "plain"
     return (
         f"{_HEADER}{STATE_FORMAT}\n"
-        f"core {target.core} {target.core_size} {target.core_mtime_ns} {target.core_sha256}\n"
-        f"version {VERSION_FILE} {target.version_size} {target.version_mtime_ns}\n"
-        f"stack {target.stack_version} {kind}\n"
-        f"prefix {target.prefix}\n"
+        f"core {core.path} {core.size} {core.mtime_ns} {core.sha256}\n"
+        f"version {VERSION_FILE} {version.st_size} {version.st_mtime_ns}\n"
+        f"stack {stack_version} {'simd' if core.simd_symbols else 'plain'}\n"
+        f"prefix {PREFIX}\n"
     )
 
 
-def parse_state(text: str) -> GuardTarget | None:
-    """Parse a `state` file, or return None if this version of the guard does not understand it."""
-    lines = [line.split() for line in text.splitlines() if not line.startswith("#")]
-    try:
-        (number,), core, version, stack, prefix = lines
-        target = GuardTarget(
-            core=core[1],
-            core_size=int(core[2]),
-            core_mtime_ns=int(core[3]),
-            core_sha256=core[4],
-            version_size=int(version[2]),
-            version_mtime_ns=int(version[3]),
-            stack_version=stack[1],
-            simd=stack[2] == "simd",
-            prefix=prefix[1],
-        )
-    except (ValueError, IndexError):
-        return None
-    return target if number == STATE_FORMAT else None
+def parse_state(text: str) -> tuple[str, str] | None:
+    """The core of a `state` file and its hash, or None if this version of the guard does not understand the file."""
+    found = _STATE.fullmatch("".join(line for line in text.splitlines(keepends=True) if not line.startswith("#")))
+    return (found["core"], found["sha256"]) if found is not None else None
 
 
 GUARD_VERSION = "2"
@@ -131,12 +83,12 @@ GUARD_STATE = f"{GUARD_PACKAGE}/state"
 _COMPILE_SECONDS = 60.0
 
 
-def stage_guard(stage: Path, target: GuardTarget, python: Path) -> tuple[str, ...]:
+def stage_guard(stage: Path, state: str, python: Path) -> tuple[str, ...]:
     """Put the guard's files below `stage`, with bytecode for the interpreter that will run them.
 
     Args:
         stage: a directory on the target's filesystem.
-        target: what the guard will compare at each start.
+        state: of `render_state`: what the guard will compare at each start.
         python: the target's interpreter.
 
     Returns:
@@ -147,20 +99,11 @@ def stage_guard(stage: Path, target: GuardTarget, python: Path) -> tuple[str, ..
     """
     for name in GUARD_SOURCES:
         files.write_bytes(stage / name, foreign.read_bytes(hooks_directory() / name))
-    files.write_text(stage / GUARD_STATE, render_state(target))
-    _compile(stage / GUARD_PACKAGE, python)
+    files.write_text(stage / GUARD_STATE, state)
+    # by size and time of the source, which a rename keeps, whatever SOURCE_DATE_EPOCH says
+    compiling = ("compileall", "-q", "-d", GUARD_PACKAGE, "--invalidation-mode", "timestamp", stage / GUARD_PACKAGE)
+    process.run((python, "-I", "-S", "-m", *compiling), timeout=_COMPILE_SECONDS)
     return GUARD_ENTRIES
-
-
-def _compile(package: Path, python: Path) -> None:
-    """Compile by size and time of the source, which a rename keeps, whatever SOURCE_DATE_EPOCH says."""
-    process.run(
-        (python, "-I", "-S", "-m", "compileall", "-q", "-d", package.name, "--invalidation-mode", "timestamp", package),
-        timeout=_COMPILE_SECONDS,
-    )
-
-
-_HOOK = GUARD_SOURCES[0]
 
 
 def observe_guard(site_packages: Path, core: ImagingCore | None) -> GuardState:
@@ -172,15 +115,22 @@ def observe_guard(site_packages: Path, core: ImagingCore | None) -> GuardState:
     """
     if not entries_present(site_packages):
         return GuardState(installed=False)
-    version = _parse_version(_read(site_packages / _HOOK))
+    said = re.search(rb'^VERSION = "([^"]+)"$', foreign.bytes_or_empty(site_packages / GUARD_SOURCES[0]), re.MULTILINE)
+    version = said[1].decode("ascii", "replace") if said else ""
     if version not in ("", GUARD_VERSION):
         problem = f"the guard is outdated: version {version}, this fastinstall brings {GUARD_VERSION}"
         return GuardState(installed=True, version=version, problems=(problem,))
-    problems = (
-        *_find_source_problems(site_packages),
-        *_find_bytecode_problems(site_packages),
-        *_state_problems(site_packages, core),
-    )
+    missing, altered, compiled = list[str](), list[str](), True
+    for name in GUARD_SOURCES:
+        file = site_packages / name
+        if not file.is_file():
+            missing.append(f"{name} is missing")
+            continue
+        if foreign.bytes_or_empty(file) != foreign.read_bytes(hooks_directory() / name):
+            altered.append(f"{name} is altered")
+        compiled = compiled and (file.suffix != ".py" or _is_compiled(file))
+    bytecode = f"{GUARD_PACKAGE} is not compiled: each start of Python takes about 2 ms longer"
+    problems = (*missing, *altered, *(() if compiled else (bytecode,)), *_find_state_problems(site_packages, core))
     return GuardState(installed=True, version=version, problems=problems)
 
 
@@ -189,51 +139,26 @@ def entries_present(site_packages: Path) -> tuple[str, ...]:
     return tuple(name for name in GUARD_ENTRIES if os.path.lexists(site_packages / name))
 
 
-def _find_source_problems(site_packages: Path) -> tuple[str, ...]:
-    missing = tuple(f"{name} is missing" for name in GUARD_SOURCES if not (site_packages / name).is_file())
-    altered = (name for name in GUARD_SOURCES if (site_packages / name).is_file() and _is_altered(site_packages, name))
-    return (*missing, *(f"{name} is altered" for name in altered))
-
-
-def _is_altered(site_packages: Path, name: str) -> bool:
-    return _read(site_packages / name) != foreign.read_bytes(hooks_directory() / name)
-
-
-def _state_problems(site_packages: Path, core: ImagingCore | None) -> tuple[str, ...]:
+def _find_state_problems(site_packages: Path, core: ImagingCore | None) -> tuple[str, ...]:
     file = site_packages / GUARD_STATE
     if not file.is_file():
         return (f"{GUARD_STATE} is missing",)
-    state = parse_state(_read(file).decode("utf-8", "replace"))
+    state = parse_state(foreign.text_or_empty(file))
     if state is None:
         return (f"{GUARD_STATE} is not readable",)
+    described, sha256 = state
     if core is None:
-        return (f"{GUARD_STATE} describes {state.core}, and there is no imaging core",)
-    if state.core_sha256 != core.sha256:
-        return (f"{GUARD_STATE} describes another {state.core} than the one in place",)
+        return (f"{GUARD_STATE} describes {described}, and there is no imaging core",)
+    if sha256 != core.sha256:
+        return (f"{GUARD_STATE} describes another {described} than the one in place",)
     return ()
-
-
-def _find_bytecode_problems(site_packages: Path) -> tuple[str, ...]:
-    modules = (site_packages / name for name in GUARD_SOURCES if name.endswith(".py"))
-    if all(_is_compiled(module) for module in modules if module.is_file()):
-        return ()
-    return (f"{GUARD_PACKAGE} is not compiled: each start of Python takes about 2 ms longer",)
 
 
 def _is_compiled(module: Path) -> bool:
     """Whether some interpreter's bytecode is valid for a module, by the header that PEP 552 describes."""
     status = module.stat()
     valid = struct.pack("<3I", 0, int(status.st_mtime) & 0xFFFFFFFF, status.st_size & 0xFFFFFFFF)
-    return any(_read(file)[4:16] == valid for file in (module.parent / "__pycache__").glob(f"{module.stem}.*.pyc"))
-
-
-def _parse_version(hook: bytes) -> str:
-    found = re.search(rb'^VERSION = "([^"]+)"$', hook, re.MULTILINE)
-    return found[1].decode("ascii", "replace") if found else ""
-
-
-def _read(file: Path) -> bytes:
-    try:
-        return foreign.read_bytes(file)
-    except OSError:
-        return b""
+    return any(
+        foreign.bytes_or_empty(file)[4:16] == valid
+        for file in (module.parent / "__pycache__").glob(f"{module.stem}.*.pyc")
+    )

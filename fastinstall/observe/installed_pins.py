@@ -8,9 +8,9 @@ A pin is made only on request, because it holds back whatever would replace the 
 vulnerability. Which solver obeys it, and when, stands in docs/how-to/pin.md.
 """
 
-import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path, PurePath
 
 from fastinstall.core import foreign
@@ -18,7 +18,7 @@ from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.parsing import json_data
 from fastinstall.journal.layout import PROJECT, RECEIPT
-from fastinstall.model.conda import Conda, CondaPackage
+from fastinstall.model.conda import Conda
 from fastinstall.model.conda_packages import is_ours, name_of, pin_line
 from fastinstall.model.facts import Facts, PinKind, PinState
 from fastinstall.model.history import Interruption
@@ -47,82 +47,46 @@ def observe_pins(prefix: Path, conda: Conda | None = None) -> tuple[PinState, ..
         prefix: of the environment.
         conda: what conda knows of it, or None if it is not a conda environment.
     """
-    return (*_read_pip_pin(prefix), *_read_conda_pin(prefix, conda), *observe_project_pin(prefix))
-
-
-def _read_conda_pin(prefix: Path, conda: Conda | None) -> Iterator[PinState]:
-    if conda is None:
-        return
-
-    line = pin_in("\n".join(conda.pins))
-    if line:
-        yield PinState(kind=PinKind.CONDA, file=prefix / PINNED, requirement=line)
+    line = pin_in("\n".join(conda.pins)) if conda is not None else ""
+    of_conda = (PinState(kind=PinKind.CONDA, file=prefix / PINNED, requirement=line),) if line else ()
+    return (*_read_pip_pin(prefix), *of_conda, *observe_project_pin(prefix))
 
 
 def _read_pip_pin(prefix: Path) -> Iterator[PinState]:
-    said = read_pinned_settings(_read(prefix / CONFIGURATION))
+    said = read_pinned_settings(foreign.bytes_or_empty(prefix / CONFIGURATION))
     if not said and not (prefix / DIRECTORY).is_dir():
         return
-    requirement = _read_requirement(prefix)
-    problems = (
-        *_find_wrong_lines(prefix, said),
-        *_find_wrong_files(prefix, requirement),
-        *_find_other_build(prefix, requirement),
-    )
+    requirement = constraint_in(foreign.text_or_empty(prefix / CONSTRAINTS))
+    problems = tuple(filter(None, (_find_wrong_lines(prefix, said), *_find_wrong_files(prefix, requirement))))
     yield PinState(kind=PinKind.PIP, file=prefix / CONFIGURATION, requirement=requirement, problems=problems)
 
 
-def _read_requirement(prefix: Path) -> str:
-    return constraint_in(_read(prefix / CONSTRAINTS).decode("utf-8", "replace"))
-
-
-def _find_wrong_lines(prefix: Path, said: dict[str, str]) -> Iterator[str]:
-    if not said:
-        yield f"{prefix / CONFIGURATION} does not have its lines any more, so pip does not obey it"
-        return
-    ours = settings(prefix)
-    links = said.get(LINKS, "").split()
-    if said.get(CONSTRAINT) == ours[CONSTRAINT] and ours[LINKS] in links:
-        return
+def _find_wrong_lines(prefix: Path, said: dict[str, str]) -> str:
+    file, ours = prefix / CONFIGURATION, settings(prefix)
     elsewhere = said.get(CONSTRAINT, "")
+    if not said:
+        return f"{file} does not have its lines any more, so pip does not obey it"
+    if elsewhere == ours[CONSTRAINT] and ours[LINKS] in said.get(LINKS, "").split():
+        return ""
     if elsewhere.endswith(f"/{CONSTRAINTS}"):
-        yield f"{prefix / CONFIGURATION} names {elsewhere}: the environment was moved or copied, and pip looks there"
-    else:
-        yield f"its lines in {prefix / CONFIGURATION} were altered"
+        return f"{file} names {elsewhere}: the environment was moved or copied, and pip looks there"
+    return f"its lines in {file} were altered"
 
 
 def _find_wrong_files(prefix: Path, requirement: str) -> Iterator[str]:
+    """What is wrong with constraints and wheel; a file may say anything, so what it says makes no pattern."""
     name, _, version = requirement.partition("==")
+    wheel = f"{name.replace('-', '_')}-{version}-"
+    wheels = foreign.list_names(prefix / WHEELS)
     if not version:
         yield f"{prefix / CONSTRAINTS} is gone or altered"
-    elif not _has_wheel(prefix / WHEELS, f"{name.replace('-', '_')}-{version}-"):
+    elif not any(each.startswith(wheel) and each.endswith(".whl") for each in wheels):
         yield f"the wheel of {requirement} is gone from {prefix / WHEELS}"
-
-
-def _has_wheel(directory: Path, beginning: str) -> bool:
-    """Whether a wheel of that name and version lies there; a file may say anything, so it makes no pattern."""
-    try:
-        names = os.listdir(directory)  # noqa: PTH208 (names are what is compared)
-    except OSError:
-        return False
-    return any(name.startswith(beginning) and name.endswith(".whl") for name in names)
-
-
-def _find_other_build(prefix: Path, requirement: str) -> Iterator[str]:
-    try:
-        receipt = json_data(_read(prefix / RECEIPT))
+    with suppress(ValueError, KeyError, TypeError):  # whoever reads the receipt whole says what is wrong with it
+        receipt = json_data(foreign.bytes_or_empty(prefix / RECEIPT))
         installed = requirement_of(receipt["distribution"], receipt["version"])
-    except (ValueError, KeyError, TypeError):
-        return  # whoever reads the receipt whole says what is wrong with it
-    if requirement and requirement != installed:
-        yield f"it holds to {requirement}, and {installed} was installed"
-
-
-def _read(file: Path) -> bytes:
-    try:
-        return foreign.read_bytes(file)
-    except OSError:
-        return b""
+        if requirement and requirement != installed:
+            yield f"it holds to {requirement}, and {installed} was installed"
 
 
 PINNED = "conda-meta/pinned"
@@ -148,7 +112,7 @@ def add_pin_line(existing: str, line: str = PIN) -> str:
         existing: what the file says; empty if there is none.
         line: of `conda_pins.pin_line`.
     """
-    if has_stack_pin(existing):
+    if pin_in(existing):
         return existing
     kept = existing if existing.endswith("\n") or not existing else f"{existing}\n"
     return f"{kept}{line}\n"
@@ -157,11 +121,6 @@ def add_pin_line(existing: str, line: str = PIN) -> str:
 def remove_pin_line(existing: str) -> str:
     """What the file says without our pin; every other byte of it stays."""
     return "".join(line for line in existing.splitlines(keepends=True) if not _OURS.fullmatch(line.strip()))
-
-
-def has_stack_pin(existing: str) -> bool:
-    """Whether our pin is among the lines."""
-    return bool(pin_in(existing))
 
 
 def pin_in(existing: str) -> str:
@@ -182,7 +141,14 @@ def refuse_unpinnable(facts: Facts) -> None:
     """
     prefix, conda = facts.environment.prefix, facts.conda
     if facts.environment.kind is EnvironmentKind.VENV:
-        _refuse_other_owners(facts)
+        # a constraint on pillow holds a distribution of that name, and the wheel has to be ours, or pip finds none
+        owners = [owner.distribution for owner in facts.stack.owners]
+        if len(owners) != 1 or owners[0].name != NAME or "+" not in owners[0].version:
+            told = listing(f"{owner.name} {owner.version}" for owner in owners) or "nothing"
+            raise RefusedError(
+                f"{prefix}: PIL belongs to {told}: only a build of ours that is named pillow can be pinned",
+                hint=f"fastinstall setup --pin --dist-name {NAME} --prefix {quote(prefix)}",
+            )
         return
     if facts.environment.kind is not EnvironmentKind.CONDA or conda is None:
         raise RefusedError(
@@ -225,7 +191,8 @@ def environment_lines(channel: str, line: str = PIN) -> tuple[str, ...]:
 
 
 def _refuse_unsatisfiable(prefix: PurePath, conda: Conda) -> None:
-    stack = next((package for package in conda.packages if _is_stack(package)), None)
+    ours = (package for package in conda.packages if is_ours(package))
+    stack = next((package for package in ours if _OURS.fullmatch(pin_line(package))), None)
     if stack is None:
         pillow = conda.named("pillow")
         there = f"{pillow.version} {pillow.build}" if pillow is not None else "none"
@@ -234,29 +201,12 @@ def _refuse_unsatisfiable(prefix: PurePath, conda: Conda) -> None:
             "only a stack that is a conda package can be pinned",
             hint=f"fastinstall setup --pin --prefix {quote(prefix)}",
         )
-    others = [line for line in conda.pins if name_of(line) == stack.name and not has_stack_pin(line)]
+    others = [line for line in conda.pins if name_of(line) == stack.name and not pin_in(line)]
     if others:
         raise RefusedError(
             f"{prefix}/{PINNED} pins {stack.name} already: {others[0]!r}, and two pins may exclude each other",
             hint=f"take that line out of {quote(f'{prefix}/{PINNED}')}, or go without --pin",
         )
-
-
-def _is_stack(package: CondaPackage) -> bool:
-    return is_ours(package) and _OURS.fullmatch(pin_line(package)) is not None
-
-
-def _refuse_other_owners(facts: Facts) -> None:
-    """A constraint on pillow holds a distribution of that name, and the wheel has to be ours, or pip finds none."""
-    prefix = facts.environment.prefix
-    owners = [owner.distribution for owner in facts.stack.owners]
-    if len(owners) == 1 and owners[0].name == NAME and "+" in owners[0].version:
-        return
-    told = listing(f"{owner.name} {owner.version}" for owner in owners) or "nothing"
-    raise RefusedError(
-        f"{prefix}: PIL belongs to {told}: only a build of ours that is named pillow can be pinned",
-        hint=f"fastinstall setup --pin --dist-name {NAME} --prefix {quote(prefix)}",
-    )
 
 
 _HOME = ".fastinstall"

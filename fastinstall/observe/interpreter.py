@@ -5,9 +5,11 @@ Nothing is imported in the target.
 """
 
 import os
+import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import partial
 from pathlib import Path, PurePath
-from typing import Any
 
 from fastinstall.core import foreign
 from fastinstall.core.errors import UndeterminedError
@@ -38,12 +40,17 @@ def observe_interpreter(python: Path) -> Interpreter:
         UndeterminedError: it is not there, cannot be executed, is no Python (or too old to answer),
             crashes, or does not answer within 20 seconds.
     """
-    _check_file(python)
+    absent = explain_absence(python)
+    if absent:
+        raise _make_error(python, f"{absent}, so no interpreter to observe")
+    _check_settings(python)
     completed = _ask(python, "-I", "-S", "-B", str(_INSIDE))
-    answer = _parse(completed.stdout)
-    if answer is None:
-        raise _make_no_answer_error(python, completed)
-    return decode(Interpreter, answer, file=PurePath(python))
+    with suppress(ValueError):  # then it was no Python that could give an answer
+        document = json_data(completed.stdout.strip().rpartition("\n")[2])
+        answer = document.get("interpreter") if isinstance(document, dict) else None
+        if isinstance(answer, dict) and document.get("schema") == _SCHEMA:
+            return decode(Interpreter, answer, file=PurePath(python))
+    raise _make_no_answer_error(python, completed)
 
 
 def explain_absence(python: Path) -> str:
@@ -55,13 +62,6 @@ def explain_absence(python: Path) -> str:
     if not python.is_file():
         return "no such file"
     return "" if os.access(python, os.X_OK) else "not executable"
-
-
-def _check_file(python: Path) -> None:
-    absent = explain_absence(python)
-    if absent:
-        raise UndeterminedError(f"{python}: {absent}, so no interpreter to observe", hint=_format_hint(python))
-    _check_settings(python)
 
 
 def _check_settings(python: Path) -> None:
@@ -91,17 +91,8 @@ def _ask(python: Path, *arguments: str) -> Completed:
         raise UndeterminedError(error.message, hint=_format_hint(python), details=error.details) from error
 
 
-def _parse(stdout: str) -> Mapping[str, Any] | None:
-    """Parse the script's answer, or return None if the program was not a Python that could give one."""
-    last = stdout.strip().rpartition("\n")[2]
-    try:
-        document = json_data(last)
-    except ValueError:
-        return None
-    if not isinstance(document, dict) or document.get("schema") != _SCHEMA:
-        return None
-    answer = document.get("interpreter")
-    return answer if isinstance(answer, dict) else None
+def _make_error(python: Path, problem: str, details: tuple[str, ...] = ()) -> UndeterminedError:
+    return UndeterminedError(f"{python}: {problem}", hint=_format_hint(python), details=details)
 
 
 def _make_no_answer_error(python: Path, completed: Completed) -> UndeterminedError:
@@ -110,23 +101,11 @@ def _make_no_answer_error(python: Path, completed: Completed) -> UndeterminedErr
     if os.path.lexists(settings):
         details = (f"which Python it stands for is read from {settings}", *details)
     if completed.signal_name:
-        return UndeterminedError(
-            f"{python}: killed by {completed.signal_name} when asked", hint=_format_hint(python), details=details
-        )
-    version = _ask_old_version(python)
-    if version:
-        message = f"{python}: Python {version} is too old to be observed; 3.7 is the oldest that can answer"
-        return UndeterminedError(message, hint=_format_hint(python))
-    return UndeterminedError(
-        f"{python}: does not answer like a Python interpreter", hint=_format_hint(python), details=details
-    )
-
-
-def _ask_old_version(python: Path) -> str:
-    """The version of a Python too old for our script; empty if this is none."""
-    answer = _ask(python, "-c", _OLD).stdout.strip()
-    parts = answer.split(".")
-    return answer if len(parts) == 3 and all(part.isdigit() for part in parts) else ""  # noqa: PLR2004 (X.Y.Z)
+        return _make_error(python, f"killed by {completed.signal_name} when asked", details)
+    version = _ask(python, "-c", _OLD).stdout.strip()
+    if re.fullmatch(r"\d+\.\d+\.\d+", version):
+        return _make_error(python, f"Python {version} is too old to be observed; 3.7 is the oldest that can answer")
+    return _make_error(python, "does not answer like a Python interpreter", details)
 
 
 _ELF = b"\x7fELF"
@@ -160,34 +139,26 @@ def interpreter_with(
 
 
 def _list_interpreters(name: str, variables: Mapping[str, str]) -> Iterator[Path]:
-    for directory in filter(None, variables.get("PATH", "").split(os.pathsep)):
-        yield from _select_executable(Path(directory, name))
+    """Programs, and no scripts that stand for one and may refuse to run: pyenv's shims do."""
     home = Path(variables.get("HOME", "/"))
+    candidates = [Path(place, name) for place in variables.get("PATH", "").split(os.pathsep) if place]
     versions = Path(variables.get("PYENV_ROOT") or home / ".pyenv", "versions")
     kept_by_uv = Path(variables.get("XDG_DATA_HOME") or home / ".local/share", "uv", "python")
     for root in (versions, kept_by_uv):
-        for found in sorted(root.glob(f"*/bin/{name}")):
-            yield from _select_executable(found)
-
-
-def _select_executable(file: Path) -> Iterator[Path]:
-    """A program, and no script that stands for one and may refuse to run: pyenv's shims do."""
-    try:
-        with foreign.open_foreign_file(file) as stream:
+        candidates += sorted(root.glob(f"*/bin/{name}"))
+    for file in candidates:
+        with suppress(OSError), foreign.open_foreign_file(file) as stream:
             if stream.read(len(_ELF)) == _ELF and os.access(file, os.X_OK):
                 yield file
-    except OSError:
-        return
 
 
 def use_pil(session: Session, environment: Environment) -> RunningProbe[Runtime]:
     """Import and use the target's PIL in a subprocess, while this process goes on."""
     from fastinstall.observe.runtime import observe_runtime  # noqa: PLC0415 (a quick examination uses nothing)
 
-    python = Path(environment.python)
-    return RunningProbe(lambda: observe_runtime(python, environment=session.variables, quick=True))
+    return RunningProbe(partial(observe_runtime, Path(environment.python), environment=session.variables, quick=True))
 
 
 def ask(environment: Environment) -> RunningProbe[Interpreter]:
     """Ask the target's interpreter what it is, while this process goes on."""
-    return RunningProbe(lambda: observe_interpreter(Path(environment.python)))
+    return RunningProbe(partial(observe_interpreter, Path(environment.python)))

@@ -20,9 +20,9 @@ checked against the content of files.
 import contextlib
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path, PurePath
+from pathlib import Path
 
 from fastinstall.core import foreign
 from fastinstall.core.errors import DocumentError
@@ -36,6 +36,7 @@ from fastinstall.observe.active_environment import kind_of_prefix
 from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.observe.session import Session
 
+_ACTIVE = ("VIRTUAL_ENV", "CONDA_PREFIX")
 LIST = "environments.txt"
 """Our own list, in the state directory: one absolute prefix a line."""
 
@@ -47,18 +48,18 @@ def list_known_environments(variables: Mapping[str, str], state: Path) -> tuple[
         variables: environment variables; HOME, and those by which the tools move their directories.
         state: our state directory.
     """
-    listed = (*read_list(state / LIST), *_list_recorded_prefixes(variables), *_list_placed_prefixes(variables))
-    prefixes = {os.path.realpath(prefix): prefix for prefix in sorted(listed, reverse=True) if _is_environment(prefix)}
+    listed = [*read_list(state / LIST), *read_list(_get_home(variables) / ".conda" / LIST)]
+    listed += [Path(variables[name]) for name in _ACTIVE if variables.get(name, "").startswith("/")]
+    for place in _list_known_places(variables):
+        listed += [place / name for name in foreign.list_names(place)]
+    prefixes = {os.path.realpath(prefix): prefix for prefix in sorted(listed, reverse=True) if is_environment(prefix)}
     return tuple(sorted(prefixes.values()))
 
 
 def read_list(file: Path) -> tuple[Path, ...]:
     """The absolute paths that a file lists, one a line; none if it cannot be read."""
-    try:
-        text = foreign.read_text(file, errors="surrogateescape")
-    except OSError:
-        return ()
-    return tuple(Path(line) for line in text.splitlines() if line.startswith("/"))
+    lines = foreign.text_or_empty(file, errors="surrogateescape").splitlines()
+    return tuple(Path(line) for line in lines if line.startswith("/"))
 
 
 def has_pillow(prefix: Path) -> bool:
@@ -66,37 +67,19 @@ def has_pillow(prefix: Path) -> bool:
     return any(True for lib in ("lib", "lib64") for _ in prefix.glob(f"{lib}/p*/site-packages/PIL"))
 
 
-def _is_environment(prefix: Path) -> bool:
-    return (prefix / "pyvenv.cfg").is_file() or (prefix / "conda-meta").is_dir()
-
-
-def _list_recorded_prefixes(variables: Mapping[str, str]) -> Iterator[Path]:
-    active = (variables.get(name, "") for name in ("VIRTUAL_ENV", "CONDA_PREFIX"))
-    yield from (Path(prefix) for prefix in active if prefix.startswith("/"))
-    yield from read_list(_get_home(variables) / ".conda" / LIST)
-
-
-def _list_placed_prefixes(variables: Mapping[str, str]) -> Iterator[Path]:
-    for place in _list_known_places(variables):
-        yield from _list_directory(place)
-    pyenv = _find_directory(variables, "PYENV_ROOT", ".pyenv")
-    for version in _list_directory(pyenv / "versions"):
-        yield from _list_directory(version / "envs")
-
-
-def _list_known_places(variables: Mapping[str, str]) -> Iterable[Path]:
+def _list_known_places(variables: Mapping[str, str]) -> Iterator[Path]:
     """Directories that hold nothing but environments. Sources: the manuals of the tools named."""
     data = _find_directory(variables, "XDG_DATA_HOME", ".local/share")
     cache = _find_directory(variables, "XDG_CACHE_HOME", ".cache")
     pipx = variables.get("PIPX_HOME")
-    return (
-        Path(pipx) / "venvs" if pipx else data / "pipx/venvs",
-        _get_home(variables) / ".local/pipx/venvs",
-        _find_directory(variables, "UV_TOOL_DIR", data / "uv/tools"),
-        _find_directory(variables, "POETRY_VIRTUALENVS_PATH", cache / "pypoetry/virtualenvs"),
-        _find_directory(variables, "WORKON_HOME", ".virtualenvs"),
-        data / "virtualenvs",
-    )
+    yield Path(pipx) / "venvs" if pipx else data / "pipx/venvs"
+    yield _get_home(variables) / ".local/pipx/venvs"
+    yield _find_directory(variables, "UV_TOOL_DIR", data / "uv/tools")
+    yield _find_directory(variables, "POETRY_VIRTUALENVS_PATH", cache / "pypoetry/virtualenvs")
+    yield _find_directory(variables, "WORKON_HOME", ".virtualenvs")
+    yield data / "virtualenvs"
+    versions = _find_directory(variables, "PYENV_ROOT", ".pyenv") / "versions"
+    yield from (versions / name / "envs" for name in foreign.list_names(versions))
 
 
 def _find_directory(variables: Mapping[str, str], name: str, usual: str | Path) -> Path:
@@ -107,13 +90,6 @@ def _find_directory(variables: Mapping[str, str], name: str, usual: str | Path) 
 
 def _get_home(variables: Mapping[str, str]) -> Path:
     return Path(variables.get("HOME") or Path.home())
-
-
-def _list_directory(directory: Path) -> list[Path]:
-    try:
-        return list(directory.iterdir())
-    except OSError:
-        return []
 
 
 class Siblings:
@@ -139,31 +115,22 @@ class Siblings:
 
 def derive_interpreter(sibling: Interpreter, environment: Environment) -> Interpreter:
     """What the interpreter of an environment would say, from the answer of another one of the same base."""
-    prefix = environment.prefix
-    site_packages = _has_moved_sibling(sibling.site_packages, sibling.prefix, prefix)
+    old, prefix = sibling.prefix, environment.prefix
+    site_packages, include = (
+        prefix / path.relative_to(old) if path.is_relative_to(old) else path
+        for path in (sibling.site_packages, sibling.include)
+    )
+    found = (name.removeprefix("pip-") for name in foreign.list_names(Path(site_packages)) if name.startswith("pip-"))
+    pip = next((rest.rpartition(".")[0] for rest in found if rest.endswith((".dist-info", ".egg-info"))), None)
     return replace(
         sibling,
         executable=environment.python,
         prefix=prefix,
         site_packages=site_packages,
-        include=_has_moved_sibling(sibling.include, sibling.prefix, prefix),
-        has_headers=Path(_has_moved_sibling(sibling.include, sibling.prefix, prefix) / "Python.h").is_file(),
-        pip_version=_find_pip_version(Path(site_packages)),
+        include=include,
+        has_headers=Path(include / "Python.h").is_file(),
+        pip_version=pip,
     )
-
-
-def _has_moved_sibling(path: PurePath, old: PurePath, prefix: PurePath) -> PurePath:
-    return prefix / path.relative_to(old) if path.is_relative_to(old) else path
-
-
-def _find_pip_version(site_packages: Path) -> str | None:
-    """The pip in site-packages, by the name of its metadata, as `_inside` finds it."""
-    try:
-        names = sorted(path.name for path in site_packages.iterdir())
-    except OSError:
-        return None
-    found = (name.removeprefix("pip-") for name in names if name.startswith("pip-"))
-    return next((rest.rpartition(".")[0] for rest in found if rest.endswith((".dist-info", ".egg-info"))), None)
 
 
 _PROJECT_FILES = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "Pipfile", "pixi.toml", ".git")
@@ -179,8 +146,10 @@ def nearby_environments(directory: Path, variables: Mapping[str, str]) -> tuple[
         variables: UV_PROJECT_ENVIRONMENT moves the environment of a uv project. Source: uv's reference of variables.
     """
     found: dict[str, Path] = {}
-    for place in _list_nearby_places(directory.absolute(), Path(variables.get("HOME") or Path.home())):
-        for prefix in _list_project_environments(place, variables):
+    moved = variables.get("UV_PROJECT_ENVIRONMENT")
+    for place in _list_nearby_places(directory.absolute(), _get_home(variables)):
+        named = [place / moved] if moved else []
+        for prefix in (*named, *_list_entries(place), *_list_entries(place / ".pixi" / "envs")):
             if is_environment(prefix):
                 found.setdefault(os.path.realpath(prefix), prefix)
     return tuple(found.values())
@@ -201,14 +170,6 @@ def _list_nearby_places(directory: Path, home: Path) -> Iterator[Path]:
     root = next((each for each in above if any((each / name).exists() for name in _PROJECT_FILES)), None)
     if root is not None:
         yield root
-
-
-def _list_project_environments(place: Path, variables: Mapping[str, str]) -> Iterator[Path]:
-    moved = variables.get("UV_PROJECT_ENVIRONMENT")
-    if moved:
-        yield place / moved
-    yield from _list_entries(place)
-    yield from _list_entries(place / ".pixi" / "envs")
 
 
 def _list_entries(place: Path) -> list[Path]:
@@ -255,41 +216,25 @@ def scan_environment(prefix: Path) -> EnvironmentSummary:
     return EnvironmentSummary(
         prefix=prefix,
         kind=kind_of_prefix(prefix),
-        python=_read_venv_python(prefix) or _read_conda_python(prefix),
+        python=_read_python_version(prefix),
         pillow=tuple(sorted(set(_list_owners(prefix)))),
         ours=_describe_own_stack(prefix),
     )
 
 
-def _read_venv_python(prefix: Path) -> str:
-    """Sources: `venv` writes "version", virtualenv and uv "version_info"."""
-    try:
-        lines = foreign.read_text(prefix / "pyvenv.cfg", errors="replace").splitlines()
-    except OSError:
-        return ""
+def _read_python_version(prefix: Path) -> str:
+    """From a virtual environment's settings, in which `venv` writes "version", virtualenv and uv "version_info"."""
+    lines = foreign.text_or_empty(prefix / "pyvenv.cfg").splitlines()
     pairs = {key.strip(): value.strip() for key, _, value in (line.partition("=") for line in lines)}
     told = pairs.get("version") or pairs.get("version_info", "")
-    return ".".join(told.split(".")[:3])
-
-
-def _read_conda_python(prefix: Path) -> str:
-    found = (_CONDA_PYTHON.fullmatch(path.name) for path in prefix.glob("conda-meta/python-*.json"))
-    return next((match["version"] for match in found if match), "")
+    records = filter(None, map(_CONDA_PYTHON.fullmatch, foreign.list_names(prefix / "conda-meta")))
+    return ".".join(told.split(".")[:3]) or next((match["version"] for match in records), "")
 
 
 def _list_owners(prefix: Path) -> Iterator[str]:
-    for pattern in _SITE:
-        for site in prefix.glob(pattern):
-            for match in map(_OWNER.fullmatch, _list_names(site)):
-                if match:
-                    yield f"{match['name'].lower().replace('_', '-')} {match['version']}"
-
-
-def _list_names(directory: Path) -> list[str]:
-    try:
-        return [path.name for path in directory.iterdir()]
-    except OSError:
-        return []
+    for site in (site for pattern in _SITE for site in prefix.glob(pattern)):
+        for match in filter(None, map(_OWNER.fullmatch, foreign.list_names(site))):
+            yield f"{match['name'].lower().replace('_', '-')} {match['version']}"
 
 
 def _describe_own_stack(prefix: Path) -> str:

@@ -8,10 +8,11 @@ that other distributions name by the entry points `fastinstall.recipes` come las
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,34 +22,25 @@ from fastinstall.core.messages import quote
 from fastinstall.core.process import RunningProbe
 from fastinstall.core.surroundings import recipes_directory, refuse_planted
 from fastinstall.core.values import immutable
-from fastinstall.elf.description import Cpu, ImagingCore, IsaScan, Linkage
+from fastinstall.elf.description import Cpu, IsaScan
 from fastinstall.journal.layout import RECEIPT, read_receipt
 from fastinstall.journal.snapshot import find_unfinished_transaction, read_environment_history
 from fastinstall.model.conda import Conda
-from fastinstall.model.facts import (
-    Distribution,
-    Facts,
-    GuardState,
-    InstalledStack,
-    Interpreter,
-    LiveProcess,
-    LoadingFacts,
-    Runtime,
-)
+from fastinstall.model.facts import Distribution, Facts, InstalledStack, Interpreter, LiveProcess, Runtime
 from fastinstall.model.history import EnvironmentHistory
 from fastinstall.model.machine import Gpu, Toolchain
 from fastinstall.model.receipt import Receipt
-from fastinstall.model.recipe import Advisory, Recipe
+from fastinstall.model.recipe import Recipe
 from fastinstall.model.recipe_documents import parse_advisories, parse_recipe
 from fastinstall.model.request import Environment, EnvironmentKind, Request
 from fastinstall.observe.guard_files import observe_guard
 from fastinstall.observe.installed_pins import observe_pins, pin_interruptions
-from fastinstall.observe.interpreter import observe_interpreter
+from fastinstall.observe.interpreter import ask, use_pil
 from fastinstall.observe.session import Session
 
 if TYPE_CHECKING:
     from fastinstall.core.extensions import Extension
-    from fastinstall.observe.stack import Loader
+    from fastinstall.elf.loader.simulation import ProcessSettings
 
 # ruff: noqa: PLC0415 (for that reason)
 
@@ -71,10 +63,8 @@ class ObservationRequest:
         runtime: also import and use PIL, in a subprocess of the target.
         started: the same, where it is under way already.
         binaries: how deep to look into PIL's extension modules.
-        scans: the directory that keeps what was decoded of them; None keeps nothing.
         process: a process that runs already; what it was started with decides what the loader finds.
         toolchain: also look for compiler, libraries and package manager.
-        include_roots: include directories that the toolchain's libraries may stand in, before the system's.
         interpreter: the target's Python, where it was asked already, or is being asked.
         cpu: the processor, where it was observed already.
         thorough: read the files of PIL; else those count as recorded that have not changed since by size and times.
@@ -84,116 +74,82 @@ class ObservationRequest:
     runtime: bool = False
     started: RunningProbe[Runtime] | None = None
     binaries: Binaries = Binaries.CORE
-    scans: Path | None = None
     process: LiveProcess | None = None
     toolchain: bool = False
-    include_roots: tuple[Path, ...] = ()
     interpreter: Interpreter | RunningProbe[Interpreter] | None = None
     cpu: Cpu | None = None
     thorough: bool = True
 
 
-def observe(  # noqa: PLR0913 (two of them are rooms above this one, handed in)
-    environment: Environment,
-    request: ObservationRequest,
-    variables: Mapping[str, str],
-    tool_prefix: Path,
-    *,
-    guard: Callable[[Interpreter, ImagingCore | None], GuardState],
-    interrupted: Callable[[Path], str | None],
-) -> Facts:
-    """Everything that a decision or a check may look at.
-
-    Args:
-        environment: the target.
-        request: what to look at.
-        variables: the shell's environment variables.
-        tool_prefix: `sys.prefix` of fastinstall itself.
-        guard: looks at the start-up guard.
-        interrupted: tells the unfinished transaction of a prefix.
+def facts_of(session: Session, environment: Environment, request: ObservationRequest) -> Facts:
+    """Everything that a decision or a check may look at; what is decoded of the code is kept in our cache.
 
     Raises:
         UndeterminedError: the target's interpreter does not answer.
     """
-    runtime = request.started or (
-        RunningProbe(lambda: observe_use(environment, variables)) if request.runtime else None
-    )
-    answer = request.interpreter or RunningProbe(lambda: observe_interpreter(Path(environment.python)))
-    toolchain = (
-        RunningProbe(lambda: observe_means(request.recipe, variables, request.include_roots))
-        if request.toolchain
-        else None
-    )
-    hardware = RunningProbe(lambda: _find_gpu_hardware(request, variables))
-    from fastinstall.elf.cpu_levels import find_offered_level, platform_of
+    variables, thorough = session.variables, request.thorough
+    runtime = request.started or (use_pil(session, environment) if request.runtime else None)
+    answer = request.interpreter or ask(environment)
+    toolchain = RunningProbe(partial(observe_means, request.recipe, variables)) if request.toolchain else None
+    hardware = RunningProbe(partial(_find_gpu_hardware, request, variables))
     from fastinstall.observe.active_environment import active_prefixes
-    from fastinstall.observe.stack import Loader, observe_distributions, observe_stack
+    from fastinstall.observe.cpu import observe_cpu, observe_loading
+    from fastinstall.observe.stack import observe_distributions, observe_stack
 
-    settings = _find_loader_variables(request.process, variables)
-    cpu = request.cpu or _find_cpu(settings["GLIBC_TUNABLES"])
+    told = _find_loader_variables(request.process, variables)
+    tunables = told["GLIBC_TUNABLES"]
+    cpu = request.cpu or observe_cpu(allowed_cores=len(os.sched_getaffinity(0)), tunables=tunables)
     interpreter = answer.result() if isinstance(answer, RunningProbe) else answer
-    platform, capabilities = platform_of(cpu, settings["GLIBC_TUNABLES"])
-    loader = Loader(
-        hwcaps=list_searched_levels(cpu, interpreter),
-        library_path=settings["LD_LIBRARY_PATH"],
-        preload=settings["LD_PRELOAD"],
-        level=find_offered_level(cpu),
-        platform=platform,
-        capabilities=capabilities,
-    )
-    site_packages = Path(interpreter.site_packages)
+    settings = _make_process_settings(cpu, interpreter, told)
+    prefix, site_packages = Path(environment.prefix), Path(interpreter.site_packages)
     distributions = observe_distributions(site_packages)
-    symbols = request.recipe.expect.symbols
-    replaced = _list_replaced_names(request.recipe)
-    stack = observe_stack(interpreter, replaced, symbols, distributions, loader=loader, thorough=request.thorough)
-    if request.binaries is Binaries.DESCRIBED:
-        stack = _add_making(stack)
-    prefix = Path(environment.prefix)
+    names, symbols = _list_replaced_names(request.recipe), request.recipe.expect.symbols
+    stack = observe_stack(interpreter, names, symbols, distributions, settings=settings, thorough=thorough)
+    linkage, isa = None, tuple[IsaScan, ...]()
+    if request.binaries is not Binaries.CORE:
+        from fastinstall.observe.binaries import observe_isa, observe_linkage
+
+        linkage = observe_linkage(interpreter, stack, settings) if stack.directory is not None else None
+        decode = request.binaries is not Binaries.LINKED
+        isa = observe_isa(stack, cache=session.directories.cache / SCANS, scan=decode)
+    if request.binaries is Binaries.DESCRIBED and stack.core is not None:
+        from fastinstall.elf.imaging_core import describe_making
+
+        stack = replace(stack, core=describe_making(stack.core))
     conda = _find_conda_facts(environment, request, interpreter, stack, variables)
+    past = _read_past(session, prefix, sized=thorough)
+    written = (site_packages, prefix / "conda-meta") if environment.kind is EnvironmentKind.CONDA else (site_packages,)
+    frozen = prefix / "conda-meta" / "frozen"
     return Facts(
         environment=environment,
         active=active_prefixes(variables),
-        tool_prefix=tool_prefix,
-        writable=all(map(_is_writable, _list_written_directories(environment, site_packages))),
-        frozen=_get_existing_path(prefix / "conda-meta" / "frozen"),
+        tool_prefix=session.tool_prefix,
+        writable=all(map(_is_writable, written)),
+        frozen=frozen if frozen.exists() else None,
         conda=conda,
         cpu=cpu,
         interpreter=interpreter,
         distributions=distributions,
         stack=stack,
-        guard=guard(interpreter, stack.core),
+        guard=observe_guard(site_packages, stack.core),
         pins=observe_pins(prefix, conda),
-        interrupted=interrupted(prefix),
-        linkage=_find_linkage(request, interpreter, stack, loader),
-        isa=_find_isa_scans(request, stack),
+        interrupted=find_unfinished_transaction(past),
+        past=past,
+        linkage=linkage,
+        isa=isa,
         process=request.process,
         runtime=runtime.result() if runtime is not None else None,
         toolchain=toolchain.result() if toolchain is not None else None,
         gpu=_find_gpu(hardware.result(), site_packages, distributions, conda),
-        loading=_find_loading_facts(distributions, settings["GLIBC_TUNABLES"]),
+        loading=observe_loading(distributions, tunables),
     )
 
 
-def observe_use(environment: Environment, variables: Mapping[str, str]) -> Runtime:
-    """What happens when PIL is imported and used there, quickly and in a subprocess."""
-    from fastinstall.observe.runtime import observe_runtime
-
-    return observe_runtime(Path(environment.python), environment=variables, quick=True)
-
-
-def observe_means(recipe: Recipe, variables: Mapping[str, str], include_roots: tuple[Path, ...] = ()) -> Toolchain:
-    """The means to build a recipe here: compiler, libraries and package manager.
-
-    Args:
-        recipe: which flags and libraries to look for.
-        variables: the shell's environment variables.
-        include_roots: include directories that its libraries may stand in, before the system's.
-    """
+def observe_means(recipe: Recipe, variables: Mapping[str, str]) -> Toolchain:
+    """The means to build a recipe here, by the shell's variables: compiler, libraries and package manager."""
     from fastinstall.observe.toolchain import list_probed_flags, observe_toolchain
 
-    return observe_toolchain(
-        recipe.libraries, list_probed_flags(recipe), include_roots=include_roots, variables=variables
-    )
+    return observe_toolchain(recipe.libraries, list_probed_flags(recipe), variables=variables)
 
 
 def _find_gpu_hardware(request: ObservationRequest, variables: Mapping[str, str]) -> Gpu:
@@ -212,12 +168,6 @@ def _find_gpu(
 
     packages = conda.packages if conda is not None else ()
     return join_gpu_facts(hardware, observe_frameworks(site_packages, distributions, packages))
-
-
-def _find_loading_facts(distributions: tuple[Distribution, ...], tunables: str) -> LoadingFacts | None:
-    from fastinstall.observe.cpu import observe_loading
-
-    return observe_loading(distributions, tunables)
 
 
 def _find_conda_facts(
@@ -244,12 +194,6 @@ def _find_conda_facts(
     )
 
 
-def _find_cpu(tunables: str) -> Cpu:
-    from fastinstall.observe.cpu import observe_cpu
-
-    return observe_cpu(allowed_cores=len(os.sched_getaffinity(0)), tunables=tunables)
-
-
 def _list_replaced_names(recipe: Recipe) -> tuple[str, ...]:
     """Names of the distributions that provide what the recipe provides, its own included."""
     from fastinstall.observe.stack import normalise_distribution_name
@@ -269,28 +213,20 @@ def _find_loader_variables(process: LiveProcess | None, variables: Mapping[str, 
     }
 
 
-def _find_linkage(
-    request: ObservationRequest, interpreter: Interpreter, stack: InstalledStack, loader: "Loader"
-) -> Linkage | None:
-    if request.binaries is Binaries.CORE or stack.directory is None:
-        return None
-    from fastinstall.observe.binaries import observe_linkage
+def _make_process_settings(cpu: Cpu, interpreter: Interpreter, told: Mapping[str, str]) -> "ProcessSettings":
+    from fastinstall.elf.cpu_levels import find_offered_level, platform_of
+    from fastinstall.elf.loader.simulation import ProcessSettings
 
-    return observe_linkage(interpreter, stack, loader)
-
-
-def _add_making(stack: InstalledStack) -> InstalledStack:
-    from fastinstall.elf.imaging_core import describe_making
-
-    return stack if stack.core is None else replace(stack, core=describe_making(stack.core))
-
-
-def _find_isa_scans(request: ObservationRequest, stack: InstalledStack) -> tuple[IsaScan, ...]:
-    if request.binaries is Binaries.CORE:
-        return ()
-    from fastinstall.observe.binaries import observe_isa
-
-    return observe_isa(stack, cache=request.scans, scan=request.binaries is not Binaries.LINKED)
+    platform, capabilities = platform_of(cpu, told["GLIBC_TUNABLES"])
+    return ProcessSettings(
+        program=Path(os.path.realpath(interpreter.executable)),
+        library_path=told["LD_LIBRARY_PATH"],
+        preload=told["LD_PRELOAD"],
+        hwcaps=list_searched_levels(cpu, interpreter),
+        level=find_offered_level(cpu),
+        platform=platform,
+        capabilities=capabilities,
+    )
 
 
 def list_searched_levels(cpu: Cpu, interpreter: Interpreter) -> tuple[str, ...]:
@@ -301,21 +237,10 @@ def list_searched_levels(cpu: Cpu, interpreter: Interpreter) -> tuple[str, ...]:
     return usable_hwcaps(cpu.level) if knows_levels(interpreter.libc, interpreter.libc_version) else ()
 
 
-def _list_written_directories(environment: Environment, site_packages: Path) -> Iterator[Path]:
-    """The directories that a setup writes to."""
-    yield site_packages
-    if environment.kind is EnvironmentKind.CONDA:
-        yield Path(environment.prefix) / "conda-meta"
-
-
 def _is_writable(directory: Path) -> bool:
     """Whether this user may write there, or to the nearest ancestor that exists."""
     existing = next(path for path in (directory, *directory.parents) if path.exists())
     return os.access(existing, os.W_OK | os.X_OK)
-
-
-def _get_existing_path(path: Path) -> Path | None:
-    return path if path.exists() else None
 
 
 SCANS = "isa"
@@ -359,26 +284,6 @@ def receipt_if_readable(environment: Environment) -> Receipt | None:
         return None
 
 
-def facts_of(session: Session, environment: Environment, request: ObservationRequest) -> Facts:
-    """Observe a target; what is decoded of its code is kept in our cache."""
-    kept = None if request.binaries is Binaries.CORE else session.directories.cache / SCANS
-    past: list[EnvironmentHistory] = []
-
-    def interrupted(prefix: Path) -> str | None:
-        past.append(_read_past(session, prefix, sized=request.thorough))
-        return find_unfinished_transaction(past[-1])
-
-    facts = observe(
-        environment,
-        replace(request, scans=kept),
-        variables=session.variables,
-        tool_prefix=session.tool_prefix,
-        guard=_guard,
-        interrupted=interrupted,
-    )
-    return replace(facts, past=past[-1])
-
-
 def observe_committed(session: Session, seen: Facts) -> Facts:
     """Facts that were observed in an open transaction, as they are once it is closed; only files are read for it."""
     prefix = Path(seen.environment.prefix)
@@ -393,10 +298,6 @@ def _read_past(session: Session, prefix: Path, *, sized: bool) -> EnvironmentHis
     return replace(past, interruptions=(*past.interruptions, *pin_interruptions(session, prefix)))
 
 
-def _guard(interpreter: Interpreter, core: ImagingCore | None) -> GuardState:
-    return observe_guard(Path(interpreter.site_packages), core)
-
-
 def load_recipes(directories: tuple[Path, ...]) -> dict[str, Recipe]:
     """Every recipe of the directories, by name.
 
@@ -408,8 +309,8 @@ def load_recipes(directories: tuple[Path, ...]) -> dict[str, Recipe]:
         UsageError: a directory or a file that cannot be read.
     """
     theirs = _list_foreign_directories()
-    files, everywhere = _list_recipe_files(directories, theirs), (*directories, *theirs)
-    return {name: _read(file, everywhere) for name, file in sorted(files.items())}
+    files = _list_recipe_files(directories, theirs)
+    return {name: _read(file, (*directories, *theirs)) for name, file in sorted(files.items())}
 
 
 def load_recipe(name: str, directories: tuple[Path, ...]) -> Recipe:
@@ -450,22 +351,20 @@ def recipe_problems(directories: tuple[Path, ...]) -> tuple[str, ...]:
     Args:
         directories: those that go before theirs.
     """
-    return tuple(
-        _find_extension_problems({name: file.parent for name, file in _list_recipe_files(directories).items()})
-    )
-
-
-def _find_extension_problems(holders: dict[str, Path]) -> Iterator[str]:
+    problems = []
+    holders = {name: file.parent for name, file in _list_recipe_files(directories).items()}
     for extension in _find_recipe_extensions():
         try:
             directory = extension.directory()
         except ImportError as error:
-            yield f"the recipes of {extension.distribution} are left out: {error}"
+            problems.append(f"the recipes of {extension.distribution} are left out: {error}")
             continue
         for file in sorted(directory.glob("*.toml")):
             holder = holders.setdefault(file.stem, directory)
             if holder != directory:
-                yield f"the recipe {file.stem!r} of {extension.distribution} is ignored: {holder} has one of that name"
+                told = f"the recipe {file.stem!r} of {extension.distribution} is ignored"
+                problems.append(f"{told}: {holder} has one of that name")
+    return tuple(problems)
 
 
 def _list_foreign_directories() -> tuple[Path, ...]:
@@ -499,20 +398,14 @@ def _read(file: Path, directories: tuple[Path, ...]) -> Recipe:
         recipe = parse_recipe(_read_recipe_text(file), file)
     except DocumentError as error:
         raise error.hinting(f"correct it, then: fastinstall recipes check {quote(file)}") from None
-    shared = tuple(
-        advisory
-        for index, name in enumerate(recipe.advisories_from)
-        for advisory in _read_shared_advisories(name, file, index, directories)
-    )
-    return replace(recipe, advisories=(*recipe.advisories, *shared))
-
-
-def _read_shared_advisories(name: str, recipe: Path, index: int, directories: tuple[Path, ...]) -> tuple[Advisory, ...]:
-    for directory in directories:
-        file = directory / "advisories" / f"{name}.toml"
-        if file.is_file():
-            return parse_advisories(_read_recipe_text(file), file)
-    raise DocumentError(recipe, f"advisories_from[{index}]", f"no recipe directory has advisories/{name}.toml")
+    advisories = list(recipe.advisories)
+    for index, name in enumerate(recipe.advisories_from):
+        files = (directory / "advisories" / f"{name}.toml" for directory in directories)
+        shared = next((each for each in files if each.is_file()), None)
+        if shared is None:
+            raise DocumentError(file, f"advisories_from[{index}]", f"no recipe directory has advisories/{name}.toml")
+        advisories += parse_advisories(_read_recipe_text(shared), shared)
+    return replace(recipe, advisories=tuple(advisories))
 
 
 def _read_recipe_text(file: Path) -> str:

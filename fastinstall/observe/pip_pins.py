@@ -124,12 +124,11 @@ def insertion(content: bytes, prefix: PurePath, links: Sequence[str] = ()) -> In
     """
     lines = [f"{key} = {value}" for key, value in settings(prefix, links).items()]
     header = re.search(rb"(?m)^\[install\][^\n]*(\n|\Z)", content)
-    if header is None:
-        made = Insertion(text=_block([f"[{SECTION}]", *lines]), place=0)
-    elif header[1]:
-        made = Insertion(text=_block(lines), place=header.end())
-    else:  # its last line has no end, so ours takes over that it has none
-        made = Insertion(text="\n" + _block(lines).removesuffix("\n"), place=header.end())
+    lines = [_OPENING, _TELLING, *([f"[{SECTION}]"] if header is None else []), *lines, _CLOSING]
+    text, place = "\n".join((*lines, "")), header.end() if header is not None else 0
+    if header is not None and not header[1]:  # its last line has no end, so ours takes over that it has none
+        text = "\n" + text.removesuffix("\n")
+    made = Insertion(text=text, place=place)
     _refuse_misread(content, made, prefix)
     return made
 
@@ -149,8 +148,9 @@ def read_pinned_settings(content: bytes) -> dict[str, str]:
 def remove_pin_block(content: bytes) -> bytes:
     """The file less our lines; a header of ours stays where somebody's settings have come to stand below it."""
     start, end = _find_span(content)
-    header = f"[{SECTION}]"
-    kept = f"{header}\n" if header in block_in(content) and _has_leading_setting(content[end:]) else ""
+    header, following = f"[{SECTION}]", (line.strip() for line in content[end:].split(b"\n"))
+    first = next((line for line in following if line and not line.startswith((b"#", b";"))), b"[")
+    kept = f"{header}\n" if header in block_in(content) and not first.startswith(b"[") else ""
     return content[:start] + kept.encode() + content[end:]
 
 
@@ -172,27 +172,13 @@ def parse_pip_config(content: bytes, file: PurePath) -> dict[str, dict[str, str]
     return {section: dict(parser.items(section)) for section in parser.sections()}
 
 
-def _has_leading_setting(content: bytes) -> bool:
-    """Whether the first line that is neither empty nor a comment is a setting, rather than a header."""
-    lines = (line.strip() for line in content.split(b"\n"))
-    first = next((line for line in lines if line and not line.startswith((b"#", b";"))), b"[")
-    return not first.startswith(b"[")
-
-
 def _find_span(content: bytes) -> tuple[int, int]:
     """Where our lines start and end."""
     opening = re.search(rb"(?m)^# >>> fastinstall pin", content)
-    if opening is None:
+    closing = opening and re.compile(rb"(?m)^# <<< fastinstall pin[^\n]*(\n|\Z)").search(content, opening.end())
+    if opening is None or closing is None:
         return 0, 0
-    closing = re.compile(rb"(?m)^# <<< fastinstall pin[^\n]*(\n|\Z)").search(content, opening.end())
-    if closing is None:
-        return 0, 0
-    start = opening.start() if closing[1] else max(opening.start() - 1, 0)
-    return start, closing.end()
-
-
-def _block(lines: Sequence[str]) -> str:
-    return "".join(f"{line}\n" for line in (_OPENING, _TELLING, *lines, _CLOSING))
+    return opening.start() if closing[1] else max(opening.start() - 1, 0), closing.end()
 
 
 def _export(name: str, value: str, separator: str) -> str:

@@ -104,42 +104,29 @@ def find_unheeded_pins(prefix: PurePath, found: Sequence[PipSetting]) -> tuple[s
 
 
 def _is_in_the_way(setting: PipSetting, prefix: PurePath) -> bool:
-    match setting.key:
-        case "no-index":
-            return setting.value.lower() in _TRUE
-        case "constraint":
-            return not _has_ours(setting, prefix)
-        case "find-links":
-            own = setting.section == SECTION and setting.later
-            return own or (setting.section == _VARIABLES and not _has_ours(setting, prefix))
-        case _:
-            return True
-
-
-def _has_ours(setting: PipSetting, prefix: PurePath) -> bool:
-    """Whether the variable says what environment.sh exports."""
-    ours = {LINKS: WHEELS, CONSTRAINT: CONSTRAINTS}[setting.key]
-    return setting.section == _VARIABLES and location(prefix / ours) in setting.value.split()
+    ours = {LINKS: WHEELS, CONSTRAINT: CONSTRAINTS}.get(setting.key)
+    is_variable = setting.section == _VARIABLES
+    if ours is not None and is_variable:  # which is what environment.sh exports
+        return location(prefix / ours) not in setting.value.split()
+    if setting.key == LINKS:
+        return setting.section == SECTION and setting.later
+    return setting.key != "no-index" or setting.value.lower() in _TRUE
 
 
 def _make_conflict_error(setting: PipSetting, prefix: PurePath, lines: tuple[str, ...]) -> RefusedError:
     ours = settings(prefix).get(setting.key, "")
     pin = f"{prefix / CONFIGURATION}: [{SECTION}] {setting.key} = {ours}" if ours else "it needs an index beside it"
     named = f" (which says {', '.join(map(repr, lines))})" if lines else ""
-    return RefusedError(
-        f"{setting.told}{named} is in the way of the pin ({pin}): pip takes one of the two",
-        hint=_format_hint(setting, prefix),
-    )
-
-
-def _format_hint(setting: PipSetting, prefix: PurePath) -> str:
     again = f"fastinstall guard install --pin --prefix {quote(prefix)}"
     if setting.section != _VARIABLES:
-        return f"take that line out of {quote(setting.origin)}, then: {again}"
-    if setting.key == LINKS:
+        hint = f"take that line out of {quote(setting.origin)}, then: {again}"
+    elif setting.key == LINKS:
         both = f"$PIP_FIND_LINKS {location(prefix / WHEELS)}"
-        return f'let it name the place of the pin too: export PIP_FIND_LINKS="{both}"; {again}'
-    return f"unset {setting.origin}; {again}"
+        hint = f'let it name the place of the pin too: export PIP_FIND_LINKS="{both}"; {again}'
+    else:
+        hint = f"unset {setting.origin}; {again}"
+    message = f"{setting.told}{named} is in the way of the pin ({pin}): pip takes one of the two"
+    return RefusedError(message, hint=hint)
 
 
 _SECTIONS = ("global", "install")
@@ -158,7 +145,7 @@ def observe_pip_settings(prefix: Path, variables: Mapping[str, str]) -> tuple[Pi
     named = variables.get("PIP_CONFIG_FILE", "")
     if named == os.devnull:
         return (
-            PipSetting(origin="PIP_CONFIG_FILE", section=":env:", key="config-file", value=named),
+            PipSetting(origin="PIP_CONFIG_FILE", section=_VARIABLES, key="config-file", value=named),
             *_read_variable_settings(variables),
         )
     own = (prefix / _NAME, Path(named))
@@ -184,7 +171,7 @@ def links_of(prefix: Path, variables: Mapping[str, str], *, used_by_pip: bool = 
 def _find_pillow_lines(setting: PipSetting) -> tuple[str, ...]:
     """The lines of local constraint files, named by a setting, that are about Pillow."""
     files = (Path(word.removeprefix("file://")).expanduser() for word in setting.value.split())
-    return tuple(line for file in files for line in _read_lines(file) if _ON_PILLOW.match(line))
+    return tuple(line for file in files for line in foreign.text_or_empty(file).splitlines() if _ON_PILLOW.match(line))
 
 
 def _list_configuration_files(prefix: Path, named: str, variables: Mapping[str, str]) -> Iterator[Path]:
@@ -201,10 +188,7 @@ def _list_configuration_files(prefix: Path, named: str, variables: Mapping[str, 
 
 
 def _read_file_settings(file: Path, *, later: bool) -> Iterator[PipSetting]:
-    try:
-        content = foreign.read_bytes(file)
-    except OSError:
-        return
+    content = foreign.bytes_or_empty(file)
     for section, values in parse_pip_config(remove_pin_block(content), file).items():
         for key, value in values.items():
             plain = key.lower().replace("_", "-").removeprefix("--")
@@ -217,11 +201,4 @@ def _read_variable_settings(variables: Mapping[str, str]) -> Iterator[PipSetting
     for name, value in variables.items():
         key = name.removeprefix("PIP_").lower().replace("_", "-")
         if name.startswith("PIP_") and key in _KEYS and value.strip():
-            yield PipSetting(origin=name, section=":env:", key=key, value=value.strip())
-
-
-def _read_lines(file: Path) -> list[str]:
-    try:
-        return foreign.read_text(file, errors="replace").splitlines()
-    except OSError:
-        return []
+            yield PipSetting(origin=name, section=_VARIABLES, key=key, value=value.strip())

@@ -20,6 +20,7 @@ from fastinstall.core.errors import UndeterminedError
 from fastinstall.elf.description import Binding, LoadedLibrary
 from fastinstall.elf.image import ElfError
 from fastinstall.elf.libraries import JPEG, describe, identify
+from fastinstall.elf.lookup import SYMBOL
 from fastinstall.model.facts import LiveProcess, packages_of
 from fastinstall.observe.runtime import Mapping, read_mappings
 
@@ -46,10 +47,16 @@ def observe_process(pid: int, root: Path = Path("/")) -> LiveProcess:
     if not maps:
         raise UndeterminedError(f"process {pid} has no memory: it has ended, or belongs to the kernel", hint=_LIST)
     command = tuple(os.fsdecode(word) for word in _read(place / "cmdline", pid).split(b"\0")[:-1])
-    variables = _parse_variables(_read(place / "environ", pid))
+    pairs = (os.fsdecode(entry).partition("=") for entry in _read(place / "environ", pid).split(b"\0"))
+    variables = {name: value for name, found, value in pairs if found}  # what it has set since cannot be seen
     loaded = _list_loaded_files(maps)
     base = _find_process_root(place, root, loaded)
-    bindings, unread = _read_libjpeg_bindings(place, maps)
+    bindings: tuple[Binding, ...] = ()
+    unread = ""
+    try:
+        bindings = read_bindings(place / "mem", tuple(read_mappings(maps)), "jpeg_")
+    except (OSError, ValueError) as error:
+        unread = getattr(error, "strerror", None) or str(error)
     return LiveProcess(
         pid=pid,
         command=command,
@@ -64,16 +71,6 @@ def observe_process(pid: int, root: Path = Path("/")) -> LiveProcess:
         unread=unread,
         root=PurePath("/") if base == root else base,
     )
-
-
-def _read_libjpeg_bindings(place: Path, maps: list[str]) -> tuple[tuple[Binding, ...], str]:
-    """How libjpeg's functions are bound, or why that cannot be told."""
-    try:
-        return read_bindings(place / "mem", tuple(read_mappings(maps)), "jpeg_"), ""
-    except OSError as error:
-        return (), error.strerror or str(error)
-    except ValueError as error:
-        return (), str(error)
 
 
 def _list_libjpegs(bindings: tuple[Binding, ...], base: Path) -> Iterator[LoadedLibrary]:
@@ -103,8 +100,15 @@ def executable_of(place: Path, command: tuple[str, ...], variables: dict[str, st
         running = Path(str((place / "exe").readlink()).removesuffix(_DELETED))
     except OSError as error:
         raise UndeterminedError(f"process {place.name} has ended meanwhile", hint=_LIST) from error
-    names = _list_called_programs(place, command[0], variables) if command else ()
-    return next((name for name in names if _is_same(_join_below(base, name), place / "exe")), running)
+    name = command[0] if command else ""
+    directories = [""] if "/" in name else variables.get("PATH", "").split(":")
+    for directory in directories if command else ():  # where a shell would have found the program
+        with suppress(OSError):
+            path = Path(directory, name)
+            path = path if path.is_absolute() else (place / "cwd").readlink() / path
+            if _join_below(base, path).samefile(place / "exe"):
+                return path
+    return running
 
 
 def _read(path: Path, pid: int) -> bytes:
@@ -117,12 +121,6 @@ def _read(path: Path, pid: int) -> bytes:
             f"process {pid} cannot be looked at: {error.strerror}",
             hint=f"run it as the user of that process, or as root: sudo fastinstall doctor --pid {pid}",
         ) from error
-
-
-def _parse_variables(environ: bytes) -> dict[str, str]:
-    """The variables that it was started with; what it has set since cannot be seen."""
-    pairs = (os.fsdecode(entry).partition("=") for entry in environ.split(b"\0"))
-    return {name: value for name, found, value in pairs if found}
 
 
 def _list_loaded_files(maps: list[str]) -> tuple[Mapping, ...]:
@@ -152,19 +150,8 @@ def _is_same_file(inside: Path, here: Path) -> bool:
     """Whether a name leads to the same file for the process and for us, or for both of us to none."""
     try:
         return inside.samefile(here) if inside.exists() else not here.exists()
-    except FileNotFoundError:
-        return False
-    except OSError:  # not for us to see
-        return True
-
-
-def _list_called_programs(place: Path, name: str, variables: dict[str, str]) -> Iterator[Path]:
-    """Where a shell would have found the program that is called by a name."""
-    directories = [""] if "/" in name else variables.get("PATH", "").split(":")
-    for directory in directories:
-        path = Path(directory, name)
-        with suppress(OSError):
-            yield path if path.is_absolute() else (place / "cwd").readlink() / path
+    except OSError as error:
+        return not isinstance(error, FileNotFoundError)  # not for us to see
 
 
 def _is_replaced(mapping: Mapping, base: Path) -> bool:
@@ -196,16 +183,9 @@ def _join_below(base: Path, path: Path) -> Path:
     return base / str(path).lstrip("/")
 
 
-def _is_same(one: Path, other: Path) -> bool:
-    try:
-        return one.samefile(other)
-    except OSError:
-        return False
-
-
 _LOAD, _DYNAMIC = 1, 2
 _NEEDED, _PLT_SIZE, _STRINGS, _SYMBOLS, _RELA, _RELA_SIZE, _STRINGS_SIZE, _PLT = 1, 2, 5, 6, 7, 8, 10, 23
-_SEGMENT, _TAG, _RELOCATION, _SYMBOL = (struct.Struct(form) for form in ("<IIQQQQQQ", "<QQ", "<QQq", "<IBBHQQ"))
+_SEGMENT, _TAG, _RELOCATION = (struct.Struct(form) for form in ("<IIQQQQQQ", "<QQ", "<QQq"))
 _LARGEST, _MOST = 1 << 25, 1000
 """Of the bytes of a table, and of functions; a process may say anything of itself."""
 _PAGE, _END = 4096, 1 << 63
@@ -218,14 +198,15 @@ class _File:
     path: PurePath
     base: int
     tags: tuple[tuple[int, int], ...]
+    descriptor: int
 
     def tag(self, kind: int) -> int:
         return next((value for found, value in self.tags if found == kind), 0)
 
-    def address(self, kind: int) -> int:
-        """Of a table; the loader of glibc has made addresses of what are offsets in the file."""
-        value = self.tag(kind)
-        return value if value >= self.base else self.base + value
+    def read_table(self, kind: int, size: int) -> bytes:
+        """A table; the loader of glibc has made addresses of what are offsets in the file."""
+        address = self.tag(kind)
+        return _read_memory(self.descriptor, address if address >= self.base else self.base + address, size)
 
 
 def read_bindings(memory: Path, mappings: Sequence[Mapping], start: str) -> tuple[Binding, ...]:
@@ -240,17 +221,17 @@ def read_bindings(memory: Path, mappings: Sequence[Mapping], start: str) -> tupl
         OSError: the memory is not for us to read, or not there any more.
         ValueError: what stands there is no ELF file of 64 bits.
     """
-    found = {each.path: each for each in reversed(mappings) if each.is_file and not each.offset and _is_ours(each.path)}
+    found: dict[str, Mapping] = {}
+    for each in mappings:
+        ours = packages_of(PurePath(each.path)) is not None or PurePath(each.path).name.startswith("libtiff")
+        if ours and each.is_file and not each.offset:
+            found.setdefault(each.path, each)
     descriptor = os.open(memory, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        files = [_read_mapped_file(descriptor, mapping) for mapping in reversed(found.values())]
-        return tuple(binding for file in files for binding in _read_bindings(descriptor, file, mappings, start))
+        files = [_read_mapped_file(descriptor, mapping) for mapping in found.values()]
+        return tuple(binding for file in files for binding in _read_bindings(file, mappings, start))
     finally:
         os.close(descriptor)
-
-
-def _is_ours(path: str) -> bool:
-    return packages_of(PurePath(path)) is not None or PurePath(path).name.startswith("libtiff")
 
 
 def _read_memory(descriptor: int, address: int, size: int) -> bytes:
@@ -273,16 +254,17 @@ def _read_mapped_file(descriptor: int, mapping: Mapping) -> _File:
     first = next((segment[3] for segment in segments if segment[0] == _LOAD), 0)
     base = mapping.start - first // _PAGE * _PAGE
     dynamic = next((segment for segment in segments if segment[0] == _DYNAMIC), None)
-    size = dynamic[6] // _TAG.size * _TAG.size if dynamic is not None else 0
-    content = _read_memory(descriptor, base + dynamic[3], size) if dynamic is not None else b""
-    return _File(PurePath(mapping.path), base, tuple(_TAG.iter_unpack(content)))
+    content = b""
+    if dynamic is not None:
+        content = _read_memory(descriptor, base + dynamic[3], dynamic[6] // _TAG.size * _TAG.size)
+    return _File(PurePath(mapping.path), base, tuple(_TAG.iter_unpack(content)), descriptor)
 
 
-def _read_bindings(descriptor: int, file: _File, mappings: Sequence[Mapping], start: str) -> Iterator[Binding]:
-    strings = _read_memory(descriptor, file.address(_STRINGS), file.tag(_STRINGS_SIZE)) if file.tag(_STRINGS) else b""
+def _read_bindings(file: _File, mappings: Sequence[Mapping], start: str) -> Iterator[Binding]:
+    strings = file.read_table(_STRINGS, file.tag(_STRINGS_SIZE)) if file.tag(_STRINGS) else b""
     needed = tuple(_decode_string(strings, value) for kind, value in file.tags if kind == _NEEDED)
-    for name, slot in islice(_list_slots(descriptor, file, strings, start), _MOST):
-        (address,) = struct.unpack("<Q", _read_memory(descriptor, slot, 8))
+    for name, slot in islice(_list_slots(file, strings, start), _MOST):
+        (address,) = struct.unpack("<Q", _read_memory(file.descriptor, slot, 8))
         holder = next((each.path for each in mappings if each.start <= address < each.end and each.is_file), "")
         if holder and PurePath(holder) != file.path:  # else it is not bound before its first call
             provider = PurePath(holder)
@@ -290,17 +272,15 @@ def _read_bindings(descriptor: int, file: _File, mappings: Sequence[Mapping], st
             yield Binding(symbol=name, version="", user=file.path, provider=provider, wanted=wanted)
 
 
-def _list_slots(descriptor: int, file: _File, strings: bytes, start: str) -> Iterator[tuple[str, int]]:
+def _list_slots(file: _File, strings: bytes, start: str) -> Iterator[tuple[str, int]]:
     """The functions that the file itself does not define, and where their addresses stand."""
-    tables = ((file.address(_RELA), file.tag(_RELA_SIZE)), (file.address(_PLT), file.tag(_PLT_SIZE)))
-    whole = ((address, size // _RELOCATION.size * _RELOCATION.size) for address, size in tables if size)
-    entries = [entry for table in whole for entry in _RELOCATION.iter_unpack(_read_memory(descriptor, *table))]
-    named = {info >> 32: offset for offset, info, _ in entries if info >> 32}
-    if not named:
-        return
-    symbols = _read_memory(descriptor, file.address(_SYMBOLS), (max(named) + 1) * _SYMBOL.size)
+    named: dict[int, int] = {}
+    for table, size in ((_RELA, file.tag(_RELA_SIZE)), (_PLT, file.tag(_PLT_SIZE))):
+        content = file.read_table(table, size // _RELOCATION.size * _RELOCATION.size) if size else b""
+        named |= {info >> 32: offset for offset, info, _ in _RELOCATION.iter_unpack(content) if info >> 32}
+    symbols = file.read_table(_SYMBOLS, (max(named) + 1) * SYMBOL.size) if named else b""
     for index, offset in named.items():
-        name, _, _, section, _, _ = _SYMBOL.unpack_from(symbols, index * _SYMBOL.size)
+        name, _, _, section, _, _ = SYMBOL.unpack_from(symbols, index * SYMBOL.size)
         text = _decode_string(strings, name)
         if not section and text.startswith(start):
             yield text, file.base + offset

@@ -7,6 +7,7 @@ memory map of the process. Source: proc_pid_maps(5).
 import re
 from collections.abc import Iterable, Iterator
 from collections.abc import Mapping as AbcMapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import Any
@@ -51,37 +52,32 @@ def observe_runtime(
     try:
         completed = run(argv, environment={**environment, **_SILENCED_GUARD}, timeout=timeout, check=False)
     except CommandError as error:
-        return _make_runtime(error.completed, _Ending(error=error.message))
-    return _make_runtime(completed, _describe_exit(completed))
+        return _make_runtime(error.completed, error.message)
+    return _make_runtime(completed, _describe_exit(completed), completed.signal_name)
 
 
-@dataclass(frozen=True, slots=True)
-class _Ending:
-    """Explain why the subprocess did not finish, or return "" if it did."""
-
-    error: str = ""
-    signal: str = ""
-
-
-def _describe_exit(completed: Completed) -> _Ending:
+def _describe_exit(completed: Completed) -> str:
+    """Why the subprocess did not finish; empty if it did."""
     if completed.signal_name:
-        return _Ending(f"killed by {completed.signal_name}", completed.signal_name)
-    if completed.exit_code != 0:
-        last_line = completed.stderr.strip().rpartition("\n")[2]
-        return _Ending(last_line or f"exit code {completed.exit_code}")
-    return _Ending()
+        return f"killed by {completed.signal_name}"
+    last_line = completed.stderr.strip().rpartition("\n")[2]
+    return (last_line or f"exit code {completed.exit_code}") if completed.exit_code else ""
 
 
-def _make_runtime(completed: Completed, ending: _Ending) -> Runtime:
+def _make_runtime(completed: Completed, error: str, signal: str = "") -> Runtime:
     events = tuple(_parse_events(completed.stdout))
     imported = _find_event(events, "imported")
-    operations = tuple(_parse_results(events))
-    running = _find_running_operation(events) if ending.error else ""
+    ended = (event for event in events if event["event"] == "end")
+    operations = tuple(OperationResult(name=each["name"], ok=not each["error"], error=each["error"]) for each in ended)
+    own = [event for event in events if event["event"] != "fault"]
+    during = next((result.name for result in operations if not result.ok), "")
+    if error and own and own[-1]["event"] == "begin":
+        during = str(own[-1]["name"])
     return Runtime(
         imported=bool(imported),
-        error=ending.error or _find_event(events, "failed").get("error", ""),
-        signal=ending.signal,
-        during=running or next((result.name for result in operations if not result.ok), ""),
+        error=error or _find_event(events, "failed").get("error", ""),
+        signal=signal,
+        during=during,
         version=imported.get("version", ""),
         location=imported.get("location", ""),
         core=_find_event(events, "core").get("path", ""),
@@ -89,7 +85,7 @@ def _make_runtime(completed: Completed, ending: _Ending) -> Runtime:
         operations=operations,
         mapped_by_import=_list_mapped_files(events, "import"),
         mapped=_list_mapped_files(events, "end"),
-        fault=_locate_fault(completed, events, ending.signal),
+        fault=_locate_fault(completed, events, signal),
     )
 
 
@@ -120,21 +116,9 @@ def _locate_fault(completed: Completed, events: tuple[dict[str, Any], ...], sign
     if not signal or not address:
         return None
 
-    lines = completed.stdout.splitlines()
-    return read_fault(int(address, 16), lines, decode=signal == "SIGILL", truncated=signal == "SIGBUS")
-
-
-def _parse_results(events: tuple[dict[str, Any], ...]) -> Iterator[OperationResult]:
-    for event in events:
-        if event["event"] == "end":
-            yield OperationResult(name=event["name"], ok=not event["error"], error=event["error"])
-
-
-def _find_running_operation(events: tuple[dict[str, Any], ...]) -> str:
-    """What had begun and not ended when the process went away."""
-    own = [event for event in events if event["event"] != "fault"]
-    last = own[-1] if own else {}
-    return str(last["name"]) if last.get("event") == "begin" else ""
+    return read_fault(
+        int(address, 16), completed.stdout.splitlines(), decode=signal == "SIGILL", truncated=signal == "SIGBUS"
+    )
 
 
 _LINE = re.compile(r"([0-9a-f]+)-([0-9a-f]+) ..([x-]). ([0-9a-f]+) \S+ (\d+) *(.*)")
@@ -175,7 +159,7 @@ def read_mappings(lines: Iterable[str]) -> Iterator[Mapping]:
     for found in map(_LINE.fullmatch, lines):
         if found is not None:
             start, end, offset = (int(found[group], 16) for group in (1, 2, 4))
-            path = _unescape_name(found[6])
+            path = found[6].replace("\\012", "\n")  # the kernel's escape of a line break
             yield Mapping(
                 start=start,
                 end=end,
@@ -185,11 +169,6 @@ def read_mappings(lines: Iterable[str]) -> Iterator[Mapping]:
                 path=path.removesuffix(_DELETED),
                 is_deleted=path.endswith(_DELETED),
             )
-
-
-def _unescape_name(name: str) -> str:
-    """The kernel writes a line break in a name as an octal escape."""
-    return name.replace("\\012", "\n")
 
 
 _LONGEST = 15
@@ -214,42 +193,28 @@ def read_fault(address: int, maps: Iterable[str], *, decode: bool, truncated: bo
     short = _list_truncated_files(mappings) if truncated else ()
     if mapping is None or not mapping.is_file:
         return Fault(file=None, offset=0, code="", truncated=short)
-    fault = replace(_read_fault(Path(mapping.path), address - mapping.start + mapping.offset), truncated=short)
-    return _decode_instruction(fault) if decode and fault.code else fault
+    path, offset, code = Path(mapping.path), address - mapping.start + mapping.offset, b""
+    with suppress(OSError), foreign.open_foreign_file(path) as stream:  # it may be gone, or truncated
+        stream.seek(offset)
+        code = stream.read(_LONGEST)
+    fault = Fault(file=path, offset=offset, code=code.hex(), truncated=short)
+    if not decode or not code:
+        return fault
+    from fastinstall.elf.isa.instructions import describe, is_available  # noqa: PLC0415 (rarely needed)
+
+    instruction, features = describe(code, offset) if is_available() else ("", ())
+    return replace(fault, instruction=instruction, features=features)
 
 
 def _list_truncated_files(mappings: tuple[Mapping, ...]) -> tuple[Path, ...]:
-    """The files of PIL's first, then those of others."""
-    files = dict.fromkeys(Path(each.path) for each in mappings if each.is_file and not each.is_deleted)
-    return tuple(sorted(filter(_is_truncated, files), key=lambda path: packages_of(path) is None))
-
-
-def _is_truncated(path: Path) -> bool:
-    """Whether a file is empty, or ends before the segments that its headers speak of."""
-    try:
-        with open_image(path):
-            return False
-    except ElfError as error:
-        return error.is_short
-    except OSError:
-        return False
-
-
-def _read_fault(path: Path, offset: int) -> Fault:
-    """The code as the file has it; nothing where the file is gone or ends before, as a truncated one does."""
-    try:
-        with foreign.open_foreign_file(path) as stream:
-            stream.seek(offset)
-            code = stream.read(_LONGEST)
-    except OSError:
-        code = b""
-    return Fault(file=path, offset=offset, code=code.hex())
-
-
-def _decode_instruction(fault: Fault) -> Fault:
-    from fastinstall.elf.isa.instructions import describe, is_available  # noqa: PLC0415 (rarely needed)
-
-    if not is_available():
-        return fault
-    instruction, features = describe(bytes.fromhex(fault.code), fault.offset)
-    return replace(fault, instruction=instruction, features=features)
+    """The files that are empty, or end before the segments that their headers speak of; PIL's first."""
+    found = []
+    for path in dict.fromkeys(Path(each.path) for each in mappings if each.is_file and not each.is_deleted):
+        try:
+            with open_image(path):
+                pass
+        except ElfError as error:
+            found += [path] if error.is_short else []
+        except OSError:
+            pass
+    return tuple(sorted(found, key=lambda path: packages_of(path) is None))

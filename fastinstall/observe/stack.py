@@ -16,46 +16,23 @@ import io
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 
 from fastinstall.core import foreign
-from fastinstall.core.values import immutable
-from fastinstall.elf.description import ImagingCore
 from fastinstall.elf.imaging_core import read_core
+from fastinstall.elf.loader.simulation import ProcessSettings
 from fastinstall.model.facts import Dependant, Distribution, InstalledStack, Interpreter, Owner
 
 _PACKAGE = "PIL"
 _VERSION = re.compile(r"""^__version__\s*(?::[^=]*)?=\s*(['"])(.*?)\1""", re.MULTILINE)
 _CORE = re.compile(r"_imaging\.(?:.*\.)?so")
 _PLACEHOLDERS = "-~.=%0123456789"
-
-
-@immutable
-class Loader:
-    """What the dynamic loader's search depends on, beside the files themselves.
-
-    Attributes:
-        hwcaps: levels whose subdirectories it searches, the best first ("x86-64-v3").
-        library_path: the variable LD_LIBRARY_PATH, as written.
-        preload: the variable LD_PRELOAD, as written.
-        level: of the CPU, above which the loader refuses a file, whatever its tunables say; None: as `hwcaps`.
-        platform: what it takes $PLATFORM for; empty: the machine.
-        capabilities: what else it searches for before glibc 2.37; None: the machine.
-    """
-
-    hwcaps: tuple[str, ...] = ()
-    library_path: str = ""
-    preload: str = ""
-    level: str | None = None
-    platform: str = ""
-    capabilities: tuple[str, ...] | None = None
-
-
-_PLAIN = Loader()
+_BYTECODE = (".pyc", ".pyo")
+_NO_SETTINGS = ProcessSettings(program=None)
 
 
 def observe_stack(  # noqa: PLR0913 (how thoroughly to look is asked of every probe of files)
@@ -64,7 +41,7 @@ def observe_stack(  # noqa: PLR0913 (how thoroughly to look is asked of every pr
     symbols: tuple[str, ...],
     distributions: tuple[Distribution, ...],
     *,
-    loader: Loader = _PLAIN,
+    settings: ProcessSettings = _NO_SETTINGS,
     thorough: bool = True,
 ) -> InstalledStack:
     """Everything that files tell about PIL in the target's site-packages.
@@ -74,60 +51,39 @@ def observe_stack(  # noqa: PLR0913 (how thoroughly to look is asked of every pr
         replaces: names of distributions that provide PIL, normalised.
         symbols: symbols that tell SIMD kernels, looked for in the core.
         distributions: everything installed there.
-        loader: what the dynamic loader's search depends on.
+        settings: what the dynamic loader's search depends on, its program the interpreter.
         thorough: see `observe_owners`.
     """
     site_packages = Path(interpreter.site_packages)
     directory = site_packages / _PACKAGE
     owners = observe_owners(site_packages, replaces, distributions, thorough=thorough)
-    version = _read_version(directory / "_version.py")
-    core = _find_core_file(directory, interpreter.extension_suffix)
+    written = _VERSION.search(foreign.text_or_empty(directory / "_version.py"))
+    version = written[2] if written else None
+    cores = [name for name in foreign.list_names(directory) if _CORE.fullmatch(name)]
+    # the file that `import PIL._imaging` would take, by the order of the import system's suffixes
+    suffixes = (interpreter.extension_suffix, ".abi3.so", ".so")
+    core = next((f"_imaging{suffix}" for suffix in suffixes if f"_imaging{suffix}" in cores), None)
+    seen = None
+    if core is not None:
+        seen = read_core(
+            directory / core,
+            symbols,
+            main=settings.program or Path(os.path.realpath(interpreter.executable)),
+            hwcaps=settings.hwcaps,
+            library_path=tuple(Path(entry) for entry in re.split("[:;]", settings.library_path) if entry),
+            expected_version=version,
+        )
     return InstalledStack(
         directory=directory if directory.is_dir() else None,
         has_init=(directory / "__init__.py").is_file(),
         version=version,
-        core=_read(core, symbols, interpreter, loader, version) if core is not None else None,
-        foreign_cores=tuple(f"{_PACKAGE}/{path.name}" for path in _list_core_files(directory) if path != core),
+        core=seen,
+        foreign_cores=tuple(f"{_PACKAGE}/{name}" for name in cores if name != core),
         owners=owners,
-        unclaimed=tuple(sorted(set(_list_package_files(site_packages)) - list_record_files(site_packages, owners))),
+        unclaimed=tuple(sorted(set(_list_package_files(site_packages)) - _list_record_files(site_packages, owners))),
         debris=_find_debris(site_packages, replaces),
         dependants=observe_dependants(interpreter, replaces, distributions),
     )
-
-
-def _read(
-    core: Path, symbols: tuple[str, ...], interpreter: Interpreter, loader: Loader, version: str | None
-) -> ImagingCore:
-    return read_core(
-        core,
-        symbols,
-        main=Path(os.path.realpath(interpreter.executable)),
-        hwcaps=loader.hwcaps,
-        library_path=tuple(Path(entry) for entry in re.split("[:;]", loader.library_path) if entry),
-        expected_version=version,
-    )
-
-
-def _read_version(path: Path) -> str | None:
-    try:
-        found = _VERSION.search(foreign.read_text(path, errors="replace"))
-    except OSError:
-        return None
-    return found[2] if found else None
-
-
-def _list_core_files(directory: Path) -> list[Path]:
-    try:
-        return sorted(path for path in directory.iterdir() if _CORE.fullmatch(path.name))
-    except OSError:
-        return []
-
-
-def _find_core_file(directory: Path, extension_suffix: str) -> Path | None:
-    """The file that `import PIL._imaging` would take, by the order of the import system's suffixes."""
-    suffixes = (extension_suffix, ".abi3.so", ".so")
-    names = {path.name: path for path in _list_core_files(directory)}
-    return next((names["_imaging" + suffix] for suffix in suffixes if "_imaging" + suffix in names), None)
 
 
 def _list_package_files(site_packages: Path) -> Iterator[str]:
@@ -135,7 +91,7 @@ def _list_package_files(site_packages: Path) -> Iterator[str]:
     skipped = len(str(site_packages)) + 1
     for directory, _, names in os.walk(site_packages / _PACKAGE):
         for name in names:
-            if not name.endswith((".pyc", ".pyo")):
+            if not name.endswith(_BYTECODE):
                 yield f"{directory[skipped:]}/{name}"
 
 
@@ -145,26 +101,16 @@ def _find_debris(site_packages: Path, replaces: tuple[str, ...]) -> tuple[str, .
     It moves a directory aside under its own name with the first letters replaced: "~IL", "~-llow.libs".
     Source: pip's AdjacentTempDirectory.
     """
-    try:
-        names = [path.name for path in site_packages.iterdir() if path.name.startswith("~")]
-    except OSError:
-        return ()
-    pattern = _make_debris_pattern(replaces)
-    return tuple(sorted(name for name in names if pattern.fullmatch(name)))
-
-
-def _make_debris_pattern(replaces: tuple[str, ...]) -> re.Pattern[str]:
-    distributions = {re.sub("[-_.]+", "_", name) for name in replaces}
-    spellings = [(_PACKAGE, r"(?:-.*)?"), *((name, r"(?:-.*|\.libs)?") for name in distributions)]
+    spellings = [(_PACKAGE, r"(?:-.*)?"), *((re.sub("[-_.]+", "_", name), r"(?:-.*|\.libs)?") for name in replaces)]
     alternatives = (
         rf"[{re.escape(_PLACEHOLDERS)}]{{{start - 1}}}{re.escape(name[start:])}{tail}"
         for name, tail in spellings
         for start in range(1, len(name))
     )
-    return re.compile(rf"~(?:{'|'.join(alternatives)})", re.IGNORECASE)
+    pattern = re.compile(rf"~(?:{'|'.join(alternatives)})", re.IGNORECASE)
+    return tuple(name for name in foreign.list_names(site_packages) if pattern.fullmatch(name))
 
 
-_PIL_DIRECTORY = "PIL/"
 _CORE_FILE = "PIL/_imaging."
 _SMALL = 1 << 20
 _WRITTEN_LAST = ("RECORD", "INSTALLER", "METADATA", "")
@@ -186,121 +132,101 @@ def observe_owners(
         thorough: read every file. Else a file of the recorded size that has not changed since its RECORD was written,
             by its times of modification and of change of status, counts as it was recorded.
     """
-    digests = _Digests(str(site_packages), thorough=thorough)
-    claims = ((distribution, _record(site_packages, distribution)) for distribution in distributions)
+    digests: dict[tuple[str, str], str] = {}
     return tuple(
-        _make_owner(site_packages, distribution, record, digests)
-        for distribution, record in claims
-        if distribution.name in replaces or (record is not None and _is_claiming_package(record))
+        _make_owner(site_packages, distribution, record, digests, thorough=thorough)
+        for distribution in distributions
+        for record in (_read_record(site_packages, distribution),)
+        if distribution.name in replaces or (record or b"").startswith(b"PIL/") or b"\nPIL/" in (record or b"")
     )
 
 
-def list_record_files(site_packages: Path, owners: tuple[Owner, ...]) -> frozenset[str]:
+def _list_record_files(site_packages: Path, owners: tuple[Owner, ...]) -> frozenset[str]:
     """Every file that the RECORDs of `owners` list, relative to site-packages."""
-    records = (_record(site_packages, owner.distribution) for owner in owners)
-    return frozenset(row.path for record in records if record is not None for row in _parse_rows(record))
+    records = (_read_record(site_packages, owner.distribution) for owner in owners)
+    return frozenset(path for record in records if record is not None for path, _, _ in read_rows(record))
 
 
-@dataclass(frozen=True, slots=True)
-class _RecordRow:
-    """A line of a RECORD."""
-
-    path: str
-    digest: str
-    size: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Digests:
-    """Digests of files below site-packages, each file read once however many RECORDs list it."""
-
-    root: str
-    thorough: bool
-    known: dict[tuple[str, str], str] = field(default_factory=dict)
-
-    def of(self, path: str, algorithm: str) -> str:
-        key = (path, algorithm)
-        if key not in self.known:
-            self.known[key] = base64.urlsafe_b64encode(_digest(f"{self.root}/{path}", algorithm)).rstrip(b"=").decode()
-        return self.known[key]
-
-
-def _digest(path: str, algorithm: str) -> bytes:
-    """A small file is hashed in one piece, which takes half the time; a large one never lies in memory whole."""
+def digest_file(path: str, algorithm: str) -> bytes:
+    """Hash a file: a small one in one piece, which takes half the time; a large one never lies in memory whole."""
     with foreign.open_foreign_file(path) as stream:
         if os.fstat(stream.fileno()).st_size > _SMALL:
             return hashlib.file_digest(stream, algorithm).digest()
         return hashlib.new(algorithm, stream.read()).digest()
 
 
-def _record(site_packages: Path, distribution: Distribution) -> bytes | None:
+def _read_record(site_packages: Path, distribution: Distribution) -> bytes | None:
     try:
         return foreign.read_bytes(site_packages / distribution.metadata / "RECORD")
     except OSError:
         return None
 
 
-def _is_claiming_package(record: bytes) -> bool:
-    return record.startswith(_PIL_DIRECTORY.encode()) or b"\n" + _PIL_DIRECTORY.encode() in record
-
-
 @lru_cache(maxsize=2)
-def _parse_rows(record: bytes) -> tuple[_RecordRow, ...]:
-    """The files of a RECORD, without bytecode: it is made anew whenever it is needed."""
+def read_rows(record: bytes) -> tuple[tuple[str, str, str], ...]:
+    """Path, digest and size of the files of a RECORD, without bytecode, which is made anew whenever it is needed."""
     text = record.decode("utf-8", "surrogateescape")
     try:
-        return tuple(_read_rows(csv.reader(io.StringIO(text, newline=""))))
+        lines = list(csv.reader(io.StringIO(text, newline="")))
     except csv.Error:  # a field without end
         return ()
-
-
-def _read_rows(lines: Iterable[list[str]]) -> Iterator[_RecordRow]:
-    for cells in lines:
-        path, digest, size = (*cells, "", "", "")[:3]
-        if path and not path.endswith((".pyc", ".pyo")):
-            yield _RecordRow(os.path.normpath(path), digest, size)
-
-
-def _make_owner(site_packages: Path, distribution: Distribution, record: bytes | None, digests: _Digests) -> Owner:
-    rows = _parse_rows(record) if record is not None else ()
-    inside = [row for row in rows if not _is_outside(row.path)]
-    missing = [row.path for row in rows if not os.path.exists(f"{digests.root}/{row.path}")]  # noqa: PTH110 (likewise)
-    absent, written = frozenset(missing), _read_record_time(site_packages / distribution.metadata / "RECORD")
-    return Owner(
-        distribution=distribution,
-        installed_at=_read_installation_time(site_packages / distribution.metadata),
-        has_record=record is not None,
-        recorded_core=next((row.digest for row in rows if row.path.startswith(_CORE_FILE) and row.digest), None),
-        entries=tuple(sorted({distribution.metadata, *(row.path.partition("/")[0] for row in inside)})),
-        outside=tuple(row.path for row in rows if _is_outside(row.path)),
-        files=len(rows),
-        mismatched=tuple(row.path for row in rows if row.path not in absent and _is_altered(row, written, digests)),
-        missing=tuple(missing),
+    rows = ((*cells, "", "", "")[:3] for cells in lines)
+    return tuple(
+        (os.path.normpath(path), digest, size) for path, digest, size in rows if path and not path.endswith(_BYTECODE)
     )
 
 
-def _read_record_time(record: Path) -> int:
-    """When a RECORD was written, in nanoseconds since the epoch; 0 where there is none."""
+def _make_owner(
+    site_packages: Path,
+    distribution: Distribution,
+    record: bytes | None,
+    digests: dict[tuple[str, str], str],
+    *,
+    thorough: bool,
+) -> Owner:
+    rows = read_rows(record) if record is not None else ()
+    metadata, root = site_packages / distribution.metadata, str(site_packages)
+    outside = tuple(path for path, _, _ in rows if path.startswith("/") or path.partition("/")[0] == "..")
+    missing = tuple(path for path, _, _ in rows if not os.path.exists(f"{root}/{path}"))  # noqa: PTH110 (likewise)
+    elsewhere, absent, since = frozenset(outside), frozenset(missing), -1
+    with suppress(OSError):
+        since = -1 if thorough else (metadata / "RECORD").stat().st_mtime_ns
+    return Owner(
+        distribution=distribution,
+        installed_at=_read_installation_time(metadata),
+        has_record=record is not None,
+        recorded_core=next((digest for path, digest, _ in rows if path.startswith(_CORE_FILE) and digest), None),
+        entries=tuple(
+            sorted({distribution.metadata, *(row[0].partition("/")[0] for row in rows if row[0] not in elsewhere)})
+        ),
+        outside=outside,
+        files=len(rows),
+        mismatched=tuple(row[0] for row in rows if row[0] not in absent and _is_altered(root, row, since, digests)),
+        missing=missing,
+    )
+
+
+def _is_altered(root: str, row: tuple[str, str, str], since: int, digests: dict[tuple[str, str], str]) -> bool:
+    """Whether a file on disk is not what RECORD says; one that cannot be read is not.
+
+    Args:
+        root: site-packages.
+        row: of the RECORD.
+        since: what has not changed since then, by its times in nanoseconds, counts as it was recorded.
+        digests: what was read already, each file once however many RECORDs list it.
+    """
+    path, told, size = row
+    algorithm, _, digest = told.partition("=")
     try:
-        return record.stat().st_mtime_ns
-    except OSError:
-        return 0
-
-
-def _is_outside(path: str) -> bool:
-    return path.startswith("/") or path.partition("/")[0] == ".."
-
-
-def _is_altered(row: _RecordRow, written: int, digests: _Digests) -> bool:
-    """Whether a file on disk is not what RECORD says; one that cannot be read is not."""
-    try:
-        status = os.stat(f"{digests.root}/{row.path}")  # noqa: PTH116 (like `_digest`)
-        if not stat.S_ISREG(status.st_mode) or (row.size.isdigit() and int(row.size) != status.st_size):
+        status = os.stat(f"{root}/{path}")  # noqa: PTH116 (a thousand paths are not worth as many objects)
+        if not stat.S_ISREG(status.st_mode) or (size.isdigit() and int(size) != status.st_size):
             return True
-        if not digests.thorough and max(status.st_mtime_ns, status.st_ctime_ns) <= written:
+        if not digest or max(status.st_mtime_ns, status.st_ctime_ns) <= since:
             return False
-        algorithm, _, digest = row.digest.partition("=")
-        return bool(digest) and digests.of(row.path, algorithm) != digest
+        if (path, algorithm) not in digests:
+            found = digest_file(f"{root}/{path}", algorithm)
+            digests[path, algorithm] = base64.urlsafe_b64encode(found).rstrip(b"=").decode()
+        return digests[path, algorithm] != digest
     except (OSError, ValueError, TypeError):  # what its hash is named after makes none of a fixed length
         return True
 
@@ -319,11 +245,8 @@ _HEADER = re.compile(rb"^(Name|Version):[ \t]*(.*?)[ \t\r]*$", re.MULTILINE)
 
 def observe_distributions(site_packages: Path) -> tuple[Distribution, ...]:
     """Everything installed there, sorted by name (about 22 us each)."""
-    try:
-        metadata = [path for path in site_packages.iterdir() if path.name.endswith(".dist-info")]
-    except OSError:
-        return ()
-    found = (_parse_distribution(path) for path in metadata if not path.name.startswith("~"))
+    names = (name for name in foreign.list_names(site_packages) if name.endswith(".dist-info"))
+    found = (_parse_distribution(site_packages / name) for name in names if not name.startswith("~"))
     return tuple(sorted(found, key=lambda distribution: (distribution.name, distribution.version)))
 
 
@@ -334,10 +257,7 @@ def normalise_distribution_name(name: str) -> str:
 
 def read_head(metadata: Path) -> bytes:
     """The headers of a METADATA file, without the description; empty if it cannot be read."""
-    try:
-        content = foreign.read_bytes(metadata / "METADATA")
-    except OSError:
-        return b""
+    content = foreign.bytes_or_empty(metadata / "METADATA")
     if b"\r" in content:
         content = content.replace(b"\r\n", b"\n")
     return content.partition(b"\n\n")[0]
@@ -351,7 +271,7 @@ def _parse_distribution(metadata: Path) -> Distribution:
         name=normalise_distribution_name(name),
         version=version,
         metadata=metadata.name,
-        installer=_read_installer(metadata / "INSTALLER"),
+        installer=foreign.text_or_empty(metadata / "INSTALLER").strip(),
         requested=(metadata / "REQUESTED").exists(),
     )
 
@@ -360,13 +280,6 @@ def _from_metadata(metadata: Path) -> tuple[str, str]:
     headers = {key: value.decode("utf-8", "replace") for key, value in _HEADER.findall(read_head(metadata))}
     name, _, version = metadata.name.removesuffix(".dist-info").rpartition("-")
     return headers.get(b"Name", name or version), headers.get(b"Version", version if name else "")
-
-
-def _read_installer(path: Path) -> str:
-    try:
-        return foreign.read_text(path, errors="replace").strip()
-    except OSError:
-        return ""
 
 
 _EXTRA_ONLY = re.compile(r"""\(?\s*extra\s*==\s*(['"])[^'"]*\1\s*\)?""")
@@ -387,8 +300,8 @@ def observe_dependants(
     return tuple(
         Dependant(name=distribution.name, requirement=applicable, version=distribution.version)
         for distribution in others
-        for requirement in _read_requirements(Path(interpreter.site_packages) / distribution.metadata, pattern)
-        if (applicable := _apply_marker(requirement, interpreter))
+        for line in pattern.findall(read_head(Path(interpreter.site_packages) / distribution.metadata))
+        if (applicable := _apply_marker(line.decode("utf-8", "replace"), interpreter))
     )
 
 
@@ -398,19 +311,11 @@ def _make_requirement_pattern(names: tuple[str, ...]) -> re.Pattern[bytes]:
     return re.compile(text.encode(), re.IGNORECASE | re.MULTILINE)
 
 
-def _read_requirements(metadata: Path, pattern: re.Pattern[bytes]) -> Iterator[str]:
-    for line in pattern.findall(read_head(metadata)):
-        yield line.decode("utf-8", "replace")
-
-
 def _apply_marker(requirement: str, interpreter: Interpreter) -> str:
     """Return the requirement without its marker, or "" if the marker excludes this interpreter."""
     bare, semicolon, marker = (part.strip() for part in requirement.partition(";"))
-    if not semicolon:
-        return bare
-    if _EXTRA_ONLY.fullmatch(marker) or not _is_marker_true(marker, interpreter):
-        return ""
-    return bare
+    excluded = semicolon and (_EXTRA_ONLY.fullmatch(marker) or not _is_marker_true(marker, interpreter))
+    return "" if excluded else bare
 
 
 def _is_marker_true(marker: str, interpreter: Interpreter) -> bool:
@@ -418,11 +323,15 @@ def _is_marker_true(marker: str, interpreter: Interpreter) -> bool:
     from packaging.markers import InvalidMarker, Marker  # noqa: PLC0415 (slow, and rarely needed)
 
     full = interpreter.version
-    short = ".".join(full.split(".")[:2])
-    target = {"python_version": short, "python_full_version": full, "implementation_version": full, "extra": ""}
     names = {"cpython": "CPython", "pypy": "PyPy"}
-    target["implementation_name"] = interpreter.implementation
-    target["platform_python_implementation"] = names.get(interpreter.implementation, interpreter.implementation)
+    target = {
+        "python_version": ".".join(full.split(".")[:2]),
+        "python_full_version": full,
+        "implementation_version": full,
+        "implementation_name": interpreter.implementation,
+        "platform_python_implementation": names.get(interpreter.implementation, interpreter.implementation),
+        "extra": "",
+    }
     try:
         return Marker(marker).evaluate(target)
     except InvalidMarker:

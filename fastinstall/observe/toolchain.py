@@ -10,7 +10,6 @@ import re
 import shlex
 import shutil
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
@@ -32,7 +31,6 @@ def observe_toolchain(
     recipe_libraries: Mapping[str, NativeRequirement],
     flags: Iterable[str],
     *,
-    include_roots: tuple[Path, ...] = (),
     variables: Mapping[str, str],
 ) -> Toolchain:
     """Look for everything that a build needs (about 100 ms).
@@ -40,10 +38,9 @@ def observe_toolchain(
     Args:
         recipe_libraries: the native libraries that the recipe names.
         flags: flags of compiler and linker that a build might use, to be tried.
-        include_roots: include directories that come before the system's.
         variables: environment variables: CC, PATH, PKG_CONFIG_PATH.
     """
-    search = SearchPath.of_system(include_roots)
+    search = SearchPath.of_system()
     manager = next((name for tool, name in _MANAGERS.items() if shutil.which(tool, path=variables.get("PATH"))), None)
     return Toolchain(
         compiler=observe_compiler(tuple(flags), variables),
@@ -84,11 +81,15 @@ def observe_compiler(flags: tuple[str, ...], variables: Mapping[str, str]) -> Co
     Raises:
         UsageError: CC cannot be split into words.
     """
-    command = _find_compiler_command(variables)
-    if command is None:
-        return None
-    version = _run((*command, "--version"), variables)
-    if version is None or version.exit_code != 0:
+    try:
+        named = shlex.split(variables.get("CC", ""))
+    except ValueError as error:
+        problem = f"CC={variables['CC']}: {error}"
+        raise UsageError(problem, hint="name a compiler and its first words: export CC=gcc") from None
+    candidates = [tuple(named)] if named else [(name,) for name in _USUAL]
+    command = next((words for words in candidates if find_program(words[0], variables)), None)
+    version = _run((*command, "--version"), variables) if command is not None else None
+    if command is None or version is None or version.exit_code != 0:
         return None
     return Compiler(
         command=command,
@@ -97,51 +98,29 @@ def observe_compiler(flags: tuple[str, ...], variables: Mapping[str, str]) -> Co
     )
 
 
-def _find_compiler_command(variables: Mapping[str, str]) -> tuple[str, ...] | None:
-    named = _split_words(variables.get("CC", ""))
-    candidates = [named] if named else [[name] for name in _USUAL]
-    found = (words for words in candidates if find_program(words[0], variables))
-    return next((tuple(words) for words in found), None)
-
-
-def _split_words(text: str) -> list[str]:
-    try:
-        return shlex.split(text)
-    except ValueError as error:
-        raise UsageError(f"CC={text}: {error}", hint="name a compiler and its first words: export CC=gcc") from None
-
-
 def _select_accepted_flags(
     command: tuple[str, ...], flags: tuple[str, ...], variables: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """The flags that are accepted: all at once where that works, else one by one."""
+    """The flags that are accepted, by preprocessing and by linking: all at once where that works, else one by one.
+
+    The linker only warns about a `-z` that it does not know.
+    """
+
+    def accepts(front: tuple[str, ...], some: tuple[str, ...], back: tuple[str, ...]) -> bool:
+        completed = _run((*command, *front, *some, *back), variables)
+        return completed is not None and completed.exit_code == 0 and "warning:" not in completed.stderr
+
+    accepted: set[str] = set()
     with temporary_directory("probe") as scratch:
-        compiling = tuple(flag for flag in flags if not flag.startswith("-Wl,"))
-        linking = tuple(flag for flag in flags if flag.startswith("-Wl,"))
-        front = (*command, "-Werror")
-        accepted = {
-            *_try_flags(
-                compiling, lambda some: _is_successful((*front, *some, "-E", "-x", "c", "/dev/null"), variables)
-            ),
-            *_try_flags(linking, lambda some: _is_successful(_link(command, some, scratch), variables)),
-        }
+        compiling = ("-Werror",), ("-E", "-x", "c", "/dev/null")
+        linking = ("-shared", "-nostdlib"), ("-x", "c", "/dev/null", "-o", str(scratch / "probe.so"))
+        for linked, (front, back) in ((False, compiling), (True, linking)):
+            tried = tuple(flag for flag in flags if flag.startswith("-Wl,") is linked)
+            if tried and accepts(front, tried, back):
+                accepted.update(tried)
+            else:
+                accepted.update(flag for flag in tried if accepts(front, (flag,), back))
     return tuple(flag for flag in flags if flag in accepted)
-
-
-def _try_flags(flags: tuple[str, ...], accepts: Callable[[tuple[str, ...]], bool]) -> tuple[str, ...]:
-    if not flags or accepts(flags):
-        return flags
-    return tuple(flag for flag in flags if accepts((flag,)))
-
-
-def _link(command: tuple[str, ...], flags: tuple[str, ...], scratch: Path) -> tuple[str, ...]:
-    """Link an empty shared object; the linker only warns about a `-z` that it does not know."""
-    return (*command, "-shared", "-nostdlib", *flags, "-x", "c", "/dev/null", "-o", str(scratch / "probe.so"))
-
-
-def _is_successful(argv: tuple[str, ...], variables: Mapping[str, str]) -> bool:
-    completed = _run(argv, variables)
-    return completed is not None and completed.exit_code == 0 and "warning:" not in completed.stderr
 
 
 def _run(argv: tuple[str, ...], variables: Mapping[str, str]) -> Completed | None:
@@ -171,14 +150,12 @@ class SearchPath:
     library: tuple[Path, ...]
 
     @classmethod
-    def of_system(cls, include_roots: tuple[Path, ...] = ()) -> "SearchPath":
-        """The system's directories behind those of `include_roots` and the libraries beside them."""
+    def of_system(cls) -> "SearchPath":
+        """The system's directories."""
         triplet = f"{os.uname().machine}-linux-gnu"
-        private = [root.parent / name for root in include_roots for name in (f"lib/{triplet}", "lib64", "lib")]
+        include = ("/usr/local/include", f"/usr/include/{triplet}", "/usr/include")
         usual = ("/usr/local/lib", f"/usr/lib/{triplet}", f"/lib/{triplet}", "/usr/lib64", "/lib64", "/usr/lib", "/lib")
-        nested = [root / triplet for root in include_roots]
-        system = (Path("/usr/local/include"), Path("/usr/include") / triplet, Path("/usr/include"))
-        return cls(include=(*include_roots, *nested, *system), library=(*private, *map(Path, usual)))
+        return cls(include=tuple(map(Path, include)), library=tuple(map(Path, usual)))
 
 
 def observe_library(
@@ -192,43 +169,34 @@ def observe_library(
         search: where to look.
         variables: environment variables: PATH, PKG_CONFIG_PATH.
     """
-    package = _PkgConfigPackage(requirement.pkgconfig, variables)
-    include = _include(requirement.header, search.include) or _include(requirement.header, package.path("includedir"))
-    library = _find_shared_library(requirement.link, search.library) or _find_shared_library(
-        requirement.link, package.path("libdir")
-    )
+
+    def ask(question: str) -> str:
+        """The answer of pkg-config, which is asked only where files alone do not answer."""
+        program = find_program("pkg-config", variables) if requirement.pkgconfig else None
+        if program is None:
+            return ""
+        try:
+            argv = (program, question, requirement.pkgconfig)
+            return run(argv, environment=variables, timeout=_LIBRARY_TIMEOUT).stdout.strip()
+        except CommandError:
+            return ""
+
+    def find(
+        look: Callable[[str, tuple[Path, ...]], Path | None], name: str, places: tuple[Path, ...], more: str
+    ) -> Path | None:
+        return look(name, places) or look(name, tuple(map(Path, filter(None, (ask(f"--variable={more}"),)))))
+
+    include = find(_include, requirement.header, search.include, "includedir")
+    library = find(_find_shared_library, requirement.link, search.library, "libdir")
     version, implementation = _identify_jpeg(include, search) if requirement.header == "jpeglib.h" else ("", "")
     found = include is not None or library is not None
     return NativeLibrary(
         name=name,
         include=include,
         library=library,
-        version=version or (package.ask("--modversion") if found else ""),
+        version=version or (ask("--modversion") if found else ""),
         implementation=implementation,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _PkgConfigPackage:
-    """A package of pkg-config, asked only when files alone do not answer."""
-
-    name: str
-    variables: Mapping[str, str]
-
-    def path(self, variable: str) -> tuple[Path, ...]:
-        answer = self.ask(f"--variable={variable}")
-        return (Path(answer),) if answer else ()
-
-    def ask(self, question: str) -> str:
-        program = find_program("pkg-config", self.variables) if self.name else None
-        if program is None:
-            return ""
-        try:
-            return run(
-                (program, question, self.name), environment=self.variables, timeout=_LIBRARY_TIMEOUT
-            ).stdout.strip()
-        except CommandError:
-            return ""
 
 
 def _include(header: str, directories: tuple[Path, ...]) -> Path | None:
@@ -244,7 +212,7 @@ def _include(header: str, directories: tuple[Path, ...]) -> Path | None:
 
 def _find_shared_library(link: str, directories: tuple[Path, ...]) -> Path | None:
     """The shared library that `-lLINK` would take; a dangling symlink, as headers alone bring it, is none."""
-    return next((path for path in (directory / f"lib{link}.so" for directory in directories) if path.is_file()), None)
+    return next((path for each in directories if (path := each / f"lib{link}.so").is_file()), None)
 
 
 def _identify_jpeg(include: Path | None, search: SearchPath) -> tuple[str, str]:
@@ -252,12 +220,11 @@ def _identify_jpeg(include: Path | None, search: SearchPath) -> tuple[str, str]:
     if include is None:
         return "", ""
     directories = (include, *search.include)
-    config = next((path for path in (directory / "jconfig.h" for directory in directories) if path.is_file()), None)
-    texts = [foreign.read_text(path, errors="replace") for path in (config, include / "jpeglib.h") if path is not None]
-    turbo = _TURBO.search("\n".join(texts))
+    configs = [path for each in directories if (path := each / "jconfig.h").is_file()]
+    text = "\n".join(foreign.text_or_empty(path) for path in (*configs[:1], include / "jpeglib.h"))
+    turbo, classic = _TURBO.search(text), _IJG.search(text)
     if turbo:
         return turbo[1], "libjpeg-turbo"
-    classic = _IJG.search("\n".join(texts))
     return (str(int(classic[1]) // 10), "IJG libjpeg") if classic else ("", "")
 
 
@@ -307,8 +274,8 @@ def compile_flags(
 
 def parse_compiled_file(line: str) -> str | None:
     """Return the C file that a build log line compiles, or None if it compiles none."""
-    words = _split_flags(line)
-    return _find_source(words) if words else None
+    following = dict(pairwise(_split_flags(line))).get("-c", "")
+    return following if following.endswith(".c") else None
 
 
 def audit_compile_lines(lines: Iterable[str], cflags: Sequence[str]) -> tuple[str, ...]:
@@ -318,14 +285,26 @@ def audit_compile_lines(lines: Iterable[str], cflags: Sequence[str]) -> tuple[st
         lines: of the log; others than compile lines are passed over.
         cflags: the full CFLAGS that were given.
     """
-    compiled = [(source, words) for words in map(_split_flags, lines) if words and (source := _find_source(words))]
+    compiled = [(source, _split_flags(line)) for line in lines if (source := parse_compiled_file(line))]
     if not compiled:
         return ("the log has no compile line, so the flags cannot be audited",)
     kernels = [words for source, words in compiled if PurePosixPath(source).name == KERNEL_FILE]
-    problems = [_find_unoptimised(compiled), *(_explain_missing_flag(flag, compiled) for flag in cflags)]
+    problems = []
+    levels = [(source, _find_last_word(words, "-O")) for source, words in compiled]
+    slow = [(source, level) for source, level in levels if level not in _OPTIMISED]
+    if slow:
+        files = _list_some_files([source for source, _ in slow])
+        problems.append(f"compiled without optimisation ({slow[0][1] or 'no -O flag'}): {files}")
+    for flag in cflags:
+        files = _list_some_files([source for source, words in compiled if flag not in words])
+        problems += [f"{flag} did not reach the compiler: {files}"] if files else []
     problems += [f"{KERNEL_FILE} was not compiled"] if not kernels else []
-    problems += [_explain_overridden_flag(words, cflags) for words in kernels]
-    return tuple(problem for problem in problems if problem)
+    wanted = _find_last_word(cflags, "-march=")
+    for words in kernels:
+        got = _find_last_word(words, "-march=")
+        if wanted and got and wanted != got:
+            problems.append(f"{KERNEL_FILE}: {wanted} is overridden by {got}")
+    return tuple(problems)
 
 
 def parse_setup_summary(output: str) -> dict[str, str | None]:
@@ -345,33 +324,6 @@ def _split_flags(line: str) -> list[str]:
         return shlex.split(line)
     except ValueError:  # a stray quote: no compile line, or one that only white space can split
         return line.split()
-
-
-def _find_source(words: list[str]) -> str | None:
-    following = dict(pairwise(words)).get("-c", "")
-    return following if following.endswith(".c") else None
-
-
-def _find_unoptimised(compiled: list[tuple[str, list[str]]]) -> str:
-    slow = [
-        (source, _find_last_word(words, "-O"))
-        for source, words in compiled
-        if _find_last_word(words, "-O") not in _OPTIMISED
-    ]
-    if not slow:
-        return ""
-    files = _list_some_files([source for source, _ in slow])
-    return f"compiled without optimisation ({slow[0][1] or 'no -O flag'}): {files}"
-
-
-def _explain_missing_flag(flag: str, compiled: list[tuple[str, list[str]]]) -> str:
-    files = [source for source, words in compiled if flag not in words]
-    return f"{flag} did not reach the compiler: {_list_some_files(files)}" if files else ""
-
-
-def _explain_overridden_flag(words: list[str], cflags: Sequence[str]) -> str:
-    wanted, got = _find_last_word(cflags, "-march="), _find_last_word(words, "-march=")
-    return f"{KERNEL_FILE}: {wanted} is overridden by {got}" if wanted and got and wanted != got else ""
 
 
 def _find_last_word(words: Sequence[str], prefix: str) -> str:

@@ -31,12 +31,11 @@ from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Environment, EnvironmentKind, Request, Risk
 from fastinstall.observe.active_environment import NamedTarget, base_python, find, is_active_elsewhere
-from fastinstall.observe.interpreter import observe_interpreter
+from fastinstall.observe.interpreter import observe_interpreter, use_pil
 from fastinstall.observe.observation import (
     ObservationRequest,
     facts_of,
     observe_means,
-    observe_use,
     read_recorded_recipe,
     receipt_of,
     recipe_named,
@@ -272,7 +271,7 @@ def _plan_existing(
         facts = facts_of(session, environment, ObservationRequest(recipe=recipe, runtime=True, toolchain=True))
     else:
         toolchain = _start_observing_toolchain(session, recipe, request)
-        facts = replace(seen, runtime=observe_use(environment, session.variables))
+        facts = replace(seen, runtime=use_pil(session, environment).result())
     releases = _select_named_releases(basis.saved, index.releases(recipe, facts.interpreter))
     situation = Situation(facts=facts, recipe=recipe, wish=request, releases=releases, receipt=receipt)
     ready = _add_project(session, _equip_situation(session, situation, toolchain, basis))

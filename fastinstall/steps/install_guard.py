@@ -6,7 +6,7 @@ from pathlib import Path
 from fastinstall.core.values import immutable, tagged
 from fastinstall.model.receipt import BuiltCore
 from fastinstall.model.recipe_documents import Problem
-from fastinstall.observe.guard_files import guard_target, stage_guard
+from fastinstall.observe.guard_files import render_state, stage_guard
 from fastinstall.steps.kind import SavedPlanContext, StepDefaults
 
 
@@ -34,4 +34,4 @@ class InstallGuard(StepDefaults):
             stack_version: what `PIL/_version.py` says there.
             python: the target's, which compiles it.
         """
-        stage_guard(site_packages, guard_target(site_packages, core, stack_version), python)
+        stage_guard(site_packages, render_state(site_packages, core, stack_version), python)

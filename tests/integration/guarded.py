@@ -18,7 +18,7 @@ from with_pip import add_pip
 from fastinstall.core import files
 from fastinstall.journal.layout import EVENTS
 from fastinstall.model.receipt import BuiltCore
-from fastinstall.observe.guard_files import guard_target, stage_guard
+from fastinstall.observe.guard_files import render_state, stage_guard
 
 STACK = "12.1.1.post0"
 CORE = "PIL/_imaging.cpython-core.so"
@@ -92,7 +92,7 @@ class Guarded:
             simd_symbols=("ImagingFilter3x3f_4u8",),
         )
         stage = self.prefix / "stage"
-        for name in stage_guard(stage, guard_target(self.site, built, stack), self.python):
+        for name in stage_guard(stage, render_state(self.site, built, stack), self.python):
             files.rename(stage / name, self.site / name)
         (self.prefix / EVENTS).parent.mkdir(parents=True, exist_ok=True)
 

@@ -12,7 +12,7 @@ import pytest
 
 from fastinstall.core.surroundings import hooks_directory
 from fastinstall.model.receipt import BuiltCore
-from fastinstall.observe.guard_files import GUARD_STATE, guard_target, render_state
+from fastinstall.observe.guard_files import GUARD_STATE, render_state
 
 CORE = "PIL/_imaging.cpython-311-x86_64-linux-gnu.so"
 STACK = "12.1.1.post0"
@@ -62,7 +62,7 @@ class Prefix:
             path=CORE, size=status.st_size, mtime_ns=status.st_mtime_ns, sha256=digest, simd_symbols=("one",)
         )
         (self.site / GUARD_STATE).parent.mkdir()
-        (self.site / GUARD_STATE).write_text(render_state(guard_target(self.site, core, STACK)))
+        (self.site / GUARD_STATE).write_text(render_state(self.site, core, STACK))
 
     def activate(self, shell: str, script: str = "", **variables: str) -> "subprocess.CompletedProcess[str]":
         """Source the script in a strict shell, as an activation does, then print everything that is set."""

@@ -29,13 +29,14 @@ from fastinstall.doctor.registry import run_checks
 from fastinstall.elf.description import ImagingCore
 from fastinstall.elf.imaging_core import read_core
 from fastinstall.elf.loader.search import usable_hwcaps
-from fastinstall.model.facts import Facts, GuardState, Interpreter, Runtime
+from fastinstall.model.facts import Facts, Runtime
 from fastinstall.model.finding import Finding, Status
 from fastinstall.observe.active_environment import locate
 from fastinstall.observe.cpu import level_from_help, observe_cpu
 from fastinstall.observe.interpreter import observe_interpreter
-from fastinstall.observe.observation import ObservationRequest, observe
+from fastinstall.observe.observation import ObservationRequest, facts_of
 from fastinstall.observe.runtime import observe_runtime
+from fastinstall.observe.session import open_session
 from fastinstall.wheelbuild.wheel_files import describe_core
 
 HIDING = "glibc.cpu.hwcaps=-AVX2"
@@ -181,14 +182,10 @@ def real(tmp_path: Path) -> tuple[Path, Tree]:
     return tmp_path / "env", split_core(site_packages(python), f"pillow-{PILLOW}.dist-info")
 
 
-def _guard(_interpreter: Interpreter, _core: ImagingCore | None) -> GuardState:
-    return GuardState(installed=False)
-
-
 def _observed(prefix: Path) -> Facts:
     request = ObservationRequest(recipe=recipe(), runtime=True)
     environment = locate(prefix, None, {}, Path("/opt/fastinstall"))
-    return observe(environment, request, os.environ, prefix, guard=_guard, interrupted=lambda _: None)
+    return facts_of(open_session(os.environ), environment, request)
 
 
 def _findings(facts: Facts, *checks: str) -> dict[str, Finding]:

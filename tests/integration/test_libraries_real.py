@@ -20,8 +20,7 @@ from sandbox import NewSandbox, Venv
 
 from fastinstall.core.files import sha256
 from fastinstall.elf.description import Linkage
-from fastinstall.elf.embedded import Identity
-from fastinstall.elf.libraries import identify
+from fastinstall.elf.libraries import Identity, identify
 from fastinstall.elf.linkage import ENTRY_POINTS, read_linkage
 from fastinstall.elf.loader.simulation import ProcessSettings
 

@@ -13,9 +13,10 @@ from targets import PILLOW, install_wheel, make_environment, site_packages
 
 from fastinstall.doctor.loader_agreement import disagreements
 from fastinstall.elf.description import Linkage
-from fastinstall.model.facts import Facts, GuardState, Runtime
+from fastinstall.model.facts import Facts, Runtime
 from fastinstall.observe.active_environment import locate
-from fastinstall.observe.observation import Binaries, ObservationRequest, observe
+from fastinstall.observe.observation import Binaries, ObservationRequest, facts_of
+from fastinstall.observe.session import open_session
 
 REQUEST = ObservationRequest(recipe=recipe(), runtime=True, binaries=Binaries.LINKED)
 
@@ -89,10 +90,8 @@ def test_a_library_that_a_process_got_from_elsewhere_is_named(stock: Path, zlib:
 
 
 def _observe(python: Path, variables: dict[str, str]) -> Facts:
-    tool = Path("/nonexistent")
-    environment = locate(None, python, variables, tool)
-    guard = GuardState(installed=False)
-    return observe(environment, REQUEST, variables, tool, guard=lambda *_: guard, interrupted=lambda _: None)
+    environment = locate(None, python, variables, Path("/nonexistent"))
+    return facts_of(open_session(variables), environment, REQUEST)
 
 
 def _simulated(linkage: Linkage) -> tuple[PurePath, ...]:

@@ -11,11 +11,11 @@ from guarded import python_at_hand
 from targets import PILLOW, install_wheel, make_environment, site_packages
 
 from fastinstall.core.errors import UndeterminedError
-from fastinstall.elf.description import ImagingCore
-from fastinstall.model.facts import Facts, GuardState, Interpreter
+from fastinstall.model.facts import Facts, GuardState
 from fastinstall.model.request import EnvironmentKind
 from fastinstall.observe.active_environment import locate
-from fastinstall.observe.observation import ObservationRequest, observe
+from fastinstall.observe.observation import ObservationRequest, facts_of
+from fastinstall.observe.session import open_session
 from fastinstall.plan.plan import compute_facts_digest
 
 TOOL = Path("/opt/fastinstall")
@@ -43,15 +43,11 @@ def stock(tmp_path: Path, base: Path) -> Path:
     return prefix
 
 
-def _guard(interpreter: Interpreter, core: ImagingCore | None) -> GuardState:
-    return GuardState(installed=core is not None, version=interpreter.version)
-
-
 def _observe(prefix: Path, *, runtime: bool = False, toolchain: bool = False) -> Facts:
     environment = locate(prefix, None, {}, TOOL)
     request = ObservationRequest(recipe=recipe(), runtime=runtime, toolchain=toolchain)
     variables = {**os.environ, "VIRTUAL_ENV": "/some/env", "CONDA_PREFIX": ""}
-    return observe(environment, request, variables, TOOL, guard=_guard, interrupted=lambda _: "tx-1")
+    return facts_of(open_session(variables), environment, request)
 
 
 def _core(prefix: Path) -> Path:
@@ -63,12 +59,12 @@ def test_everything_of_a_stock_environment_is_seen(stock: Path) -> None:
     core = facts.stack.core
     assert (facts.environment.kind, Path(facts.environment.prefix)) == (EnvironmentKind.VENV, stock)
     assert {name: str(path) for name, path in facts.active.items()} == {"VIRTUAL_ENV": "/some/env"}
-    assert (facts.writable, facts.frozen, facts.interrupted) == (True, None, "tx-1")
+    assert (facts.writable, facts.frozen, facts.interrupted) == (True, None, None)
     assert [distribution.name for distribution in facts.distributions] == ["imageio", "pillow"]
     assert [dependant.requirement for dependant in facts.stack.dependants] == ["pillow>=8.3.2"]
     assert core is not None
     assert (core.readable, core.version, core.simd_symbols) == (True, PILLOW, ())
-    assert facts.guard == GuardState(installed=True, version=facts.interpreter.version)
+    assert facts.guard == GuardState(installed=False)
     assert facts.runtime is not None
     assert facts.runtime.version == PILLOW
     assert facts.toolchain is None
@@ -135,4 +131,4 @@ def test_an_interpreter_that_does_not_answer_ends_the_observation(stock: Path) -
     environment = replace(locate(stock, None, {}, TOOL), python=Path("/bin/true"))
     request = ObservationRequest(recipe=recipe(), runtime=True)
     with pytest.raises(UndeterminedError, match="does not answer like a Python"):
-        observe(environment, request, os.environ, TOOL, guard=_guard, interrupted=lambda _: None)
+        facts_of(open_session(os.environ), environment, request)

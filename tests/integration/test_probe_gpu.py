@@ -13,11 +13,11 @@ import pytest
 from builders import recipe
 from targets import make_environment, site_packages
 
-from fastinstall.model.facts import GuardState
 from fastinstall.model.machine import Gpu, GpuDevice, GpuSource, Nvml
 from fastinstall.observe.active_environment import locate
 from fastinstall.observe.gpu_driver import ask_nvml
-from fastinstall.observe.observation import ObservationRequest, observe
+from fastinstall.observe.observation import ObservationRequest, facts_of
+from fastinstall.observe.session import open_session
 from fastinstall.plan.plan import compute_facts_digest
 
 SEEN = Gpu(found_by=GpuSource.PROC, driver="550.54.15", nodes=True, devices=(GpuDevice(name="NVIDIA A40"),))
@@ -121,8 +121,7 @@ def test_a_framework_is_among_the_facts_and_a_plan_does_not_depend_on_it(tmp_pat
     (packages / "torch/version.py").write_text("__version__ = '2.9.1+cu126'\ncuda = '12.6'\n")
     request = ObservationRequest(recipe=recipe())
     environment = locate(tmp_path / "env", None, {}, tmp_path / "tool")
-    guard = GuardState(installed=False)
-    facts = observe(environment, request, {}, tmp_path / "tool", guard=lambda *_: guard, interrupted=lambda _: None)
+    facts = facts_of(open_session({"HOME": str(tmp_path)}), environment, request)
     assert facts.gpu is not None
     assert [(build.name, build.cuda) for build in facts.gpu.frameworks] == [("torch", "12.6")]
     assert compute_facts_digest(replace(facts, gpu=None)) == compute_facts_digest(facts)

@@ -18,8 +18,7 @@ from functools import cache
 from pathlib import Path
 
 from fastinstall.elf.loader.search import usable_hwcaps
-from fastinstall.elf.loader.simulated_process import SimulatedProcess
-from fastinstall.elf.loader.simulation import ProcessSettings, start_process
+from fastinstall.elf.loader.simulation import ProcessSettings, SimulatedProcess, start_process
 from fastinstall.observe.cpu import observe_cpu
 
 PACKAGES = (

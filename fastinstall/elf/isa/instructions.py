@@ -39,12 +39,10 @@ class InstructionRequirement:
     Attributes:
         features: beyond x86-64-v1, in the kernel's spelling; empty if it proves nothing.
         style: its encoding.
-        is_plain: whether there is nothing to say of it.
     """
 
     features: frozenset[str]
     style: Style
-    is_plain: bool
 
 
 @immutable
@@ -113,7 +111,7 @@ def demand_of(code: int) -> InstructionRequirement:
     counts_zeros = description.instruction_string.startswith("TZCNT")  # runs as BSF, and compilers rely on that
     asked: frozenset[str] = frozenset() if counts_zeros else features
     style = _choose_style(description, features) if code != Code.INVALID else Style.NONE
-    return InstructionRequirement(features=asked, style=style, is_plain=not asked and style is Style.OTHER)
+    return InstructionRequirement(features=asked, style=style)
 
 
 @cache
@@ -182,83 +180,21 @@ def _choose_style(description: object, features: frozenset[str]) -> Style:
 SILENT = frozenset({"abm"})
 """Features whose instructions older CPUs take for others: LZCNT runs as BSR there, and the result is another number."""
 
-_BASELINE = frozenset(
-    [
-        "INTEL8086",
-        "INTEL8086_ONLY",
-        "INTEL186",
-        "INTEL286",
-        "INTEL286_ONLY",
-        "INTEL386",
-        "INTEL386_ONLY",
-        "INTEL486",
-        "X64",
-        "FPU",
-        "FPU287",
-        "FPU387",
-        "CMOV",
-        "CX8",
-        "MMX",
-        "FXSR",
-        "SSE",
-        "SSE2",
-        "SYSCALL",
-        "TSC",
-        "CLFSH",
-        "SEP",
-        "CPUID",
-    ]
-)
-"""Every x86-64 CPU has these (x86-64 psABI, "Micro-architecture levels")."""
+_WITHOUT_PROOF = {
+    # every x86-64 CPU has these (x86-64 psABI, "Micro-architecture levels")
+    "baseline": "INTEL8086 INTEL8086_ONLY INTEL186 INTEL286 INTEL286_ONLY INTEL386 INTEL386_ONLY INTEL486 X64 FPU "
+    "FPU287 FPU387 CMOV CX8 MMX FXSR SSE SSE2 SYSCALL TSC CLFSH SEP CPUID",
+    # in the space of hints and no-operations: CPUs without the feature pass over these instructions
+    "harmless": "CET_IBT CET_SS MULTIBYTENOP PAUSE PREFETCHW PREFETCHWT1 PREFETCHITI CLDEMOTE MPX HLE UDBG",
+    # of operating systems, or of code that asks the CPU first: XGETBV and XTEST are themselves questions
+    "system": "MSR SMM SMX SVM VMX SKINIT SKINIT_OR_SVM INVEPT INVPCID INVVPID MONITOR RDPMC SMAP PKU RTM WBNOINVD "
+    "XSAVE XSAVES RDTSCP HLE_OR_RTM",
+}
+"""Features whose instructions prove nothing, as iced-x86 names them."""
 
-_HARMLESS = frozenset(
-    [
-        "CET_IBT",
-        "CET_SS",
-        "MULTIBYTENOP",
-        "PAUSE",
-        "PREFETCHW",
-        "PREFETCHWT1",
-        "PREFETCHITI",
-        "CLDEMOTE",
-        "MPX",
-        "HLE",
-        "UDBG",
-    ]
-)
-"""In the space of hints and no-operations: CPUs without the feature pass over these instructions."""
-
-_SYSTEM = frozenset(
-    [
-        "MSR",
-        "SMM",
-        "SMX",
-        "SVM",
-        "VMX",
-        "SKINIT",
-        "SKINIT_OR_SVM",
-        "INVEPT",
-        "INVPCID",
-        "INVVPID",
-        "MONITOR",
-        "RDPMC",
-        "SMAP",
-        "PKU",
-        "RTM",
-        "WBNOINVD",
-        "XSAVE",
-        "XSAVES",
-        "RDTSCP",
-        "HLE_OR_RTM",
-    ]
-)
-"""Of operating systems, or of code that asks the CPU first: XGETBV and XTEST are themselves questions."""
-
-_PASSED_OVER = _BASELINE | _HARMLESS | _SYSTEM
+_PASSED_OVER = frozenset(name for names in _WITHOUT_PROOF.values() for name in names.split())
 
 _KERNEL = {
-    "AVX512_4FMAPS": "avx512_4fmaps",
-    "AVX512_4VNNIW": "avx512_4vnniw",
     "AVX512_IFMA": "avx512ifma",
     "AVX512_VBMI": "avx512vbmi",
     "CMPXCHG16B": "cx16",
@@ -287,23 +223,7 @@ _PROCESSORS = {
     "x86-64-v3": "haswell broadwell skylake alderlake core-avx2 bdver4 znver1 znver2 znver3",
     "x86-64-v4": "skylake-avx512 cascadelake icelake-client icelake-server sapphirerapids znver4 znver5",
 }
-_FLAGS = frozenset(
-    [
-        "ssse3",
-        "popcnt",
-        "avx",
-        "avx2",
-        "bmi2",
-        "f16c",
-        "fma",
-        "movbe",
-        "avx512f",
-        "avx512bw",
-        "avx512cd",
-        "avx512dq",
-        "avx512vl",
-    ]
-)
+_FLAGS = frozenset({"popcnt", "bmi2", "movbe", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}).union(_IMPLIES)
 
 
 def kernel_names(features: Iterable[str]) -> frozenset[str]:
@@ -342,31 +262,28 @@ def features_of_switches(lines: Iterable[str]) -> frozenset[str] | None:
 
 
 def _parse_switch_line(line: str) -> frozenset[str] | None:
-    switches = [word for word in line.split() if word.startswith("-m")]
-    named = [
-        _list_march_features(word[7:]) if word.startswith("-march=") else _list_flag_features(word[2:])
-        for word in switches
-    ]
-    known = [features for features in named if features is not None]
-    if not known or any(word.startswith("-march=") and _list_march_features(word[7:]) is None for word in switches):
-        return None
-    return frozenset(feature for features in known for feature in features)
+    known: list[str] = []
+    told = False
+    for word in line.split():
+        if word.startswith("-march="):
+            features = _list_march_features(word[7:])
+            if features is None:
+                return None
+        elif word.startswith("-m") and (word[2:] in _SWITCHES or word[2:] in _FLAGS):
+            feature = _SWITCHES.get(word[2:], word[2:])
+            features = (feature, *_IMPLIES.get(feature, ()))
+        else:
+            continue
+        told = True
+        known += features
+    return frozenset(known) if told else None
 
 
 def _list_march_features(processor: str) -> tuple[str, ...] | None:
-    if processor in LEVELS:
-        return features_of_level(processor)
-    level = next((level for level, names in _PROCESSORS.items() if processor in names.split()), None)
     if processor == "x86-64":
         return ()
+    level = next((level for level, names in _PROCESSORS.items() if processor in (level, *names.split())), None)
     return features_of_level(level) if level is not None else None
-
-
-def _list_flag_features(switch: str) -> tuple[str, ...] | None:
-    feature = _SWITCHES.get(switch, switch)
-    if feature not in _FLAGS and switch not in _SWITCHES:
-        return None
-    return (feature, *_IMPLIES.get(feature, ()))
 
 
 def sort_cpu_features(features: Iterable[str]) -> tuple[str, ...]:

@@ -7,6 +7,9 @@ seen, and counts as unasked.
 
 What leads into the code from outside its instructions are exports, pointers in data, and imported names. Source: x86-64
 psABI, chapter 4.4, "Relocation"; generic ABI, "RELR Relative Relocations".
+
+Where the code lies, function by function, is told by sections, symbols and unwind tables. Source of the latter: Linux
+Standard Base, core specification, chapter 10.6, ".eh_frame_hdr".
 """
 
 import struct
@@ -14,11 +17,11 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from fastinstall.core.values import immutable
-from fastinstall.elf.dynamic import all_dynamic_strings, dynamic_entries
-from fastinstall.elf.image import LOAD, WRITABLE, ElfImage
-from fastinstall.elf.isa.code import SYMBOL, CodeMap, Piece, map_code, piece_at, split, symbol_entries
+from fastinstall.elf.dynamic import dynamic_entries, dynamic_strings
+from fastinstall.elf.image import EXECUTABLE, LOAD, WRITABLE, ElfError, ElfImage
 from fastinstall.elf.isa.instructions import (
     References,
     Style,
@@ -28,13 +31,162 @@ from fastinstall.elf.isa.instructions import (
     demand_of,
     trampolines,
 )
+from fastinstall.elf.lookup import JMPREL, PLTRELSZ, RELA, RELASZ, SYMBOL, symbol_entries
+from fastinstall.elf.symbols import STATIC_SYMBOLS, Section, read_sections, static_entries
 
-_RELA, _RELASZ, _JMPREL, _PLTRELSZ, _RELRSZ, _RELR = 7, 8, 23, 2, 35, 36
+_PROGRAM_BITS, _EXECUTABLE_SECTION = 1, 4
+_EH_FRAME = 0x6474E550
+_SORTED_TABLE = b"\x01\x1b\x03\x3b"  # version 1; pointers relative, count plain, entries relative to the table
+_UNWIND_HEADER = 12
+_FUNCTION_KINDS = (0, 2, 10)  # NOTYPE (as assemblers leave them), FUNC, GNU_IFUNC
+_UNDEFINED, _RESERVED = 0, 0xFF00
+_SHORTEST_GAP = 64
+_ADDRESSES = 1 << 64
+
+
+@immutable
+class Piece:
+    """A stretch of code: a function, or what lies between two.
+
+    Attributes:
+        start: its address.
+        end: the address behind it.
+        content: its bytes.
+        known: whether a symbol or the unwind table names its beginning.
+    """
+
+    start: int
+    end: int
+    content: bytes
+    known: bool
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """Where it begins and ends."""
+        return self.start, self.end
+
+
+@immutable
+class CodeMap:
+    """The code of a file.
+
+    Attributes:
+        pieces: in the order of their addresses, without gaps; but for the trampolines to other libraries (.plt).
+        trampolines: their addresses and bytes.
+        bounded: whether functions could be told apart at all.
+    """
+
+    pieces: tuple[Piece, ...]
+    trampolines: tuple[tuple[int, bytes], ...]
+    bounded: bool
+
+
+def map_code(image: ElfImage) -> CodeMap:
+    """Find the code.
+
+    Raises:
+        ElfError: the file is malformed.
+    """
+    sections = read_sections(image)
+    stubs, regions = list[tuple[int, bytes]](), list[tuple[int, bytes]]()
+    for section in sections:
+        if section.kind == _PROGRAM_BITS and section.flags & _EXECUTABLE_SECTION and section.size:
+            part = _map_section(image, section), image.read(section.offset, section.size)
+            (stubs if section.name.startswith(".plt") else regions).append(part)
+    bounds = _find_function_bounds(image, sections)
+    has_sections = bool(stubs or regions)
+    regions = regions if has_sections else list(_list_segment_regions(image, bounds))
+    _check_extent(image, regions)
+    pieces = tuple(piece for address, content in sorted(regions) for piece in _cut(address, content, bounds))
+    return CodeMap(pieces=pieces, trampolines=tuple(stubs), bounded=bool(bounds) and has_sections)
+
+
+def split(piece: Piece, starts: list[int]) -> Iterator[Piece]:
+    """A piece cut where other code leads into it; `starts` are such addresses, sorted."""
+    for start, end in pairwise([piece.start, *starts, piece.end]):
+        content = piece.content[start - piece.start : end - piece.start]
+        yield Piece(start=start, end=end, content=content, known=piece.known and start == piece.start)
+
+
+def _check_extent(image: ElfImage, regions: list[tuple[int, bytes]]) -> None:
+    """Sections that overlap could make much work of a small file."""
+    if sum(len(content) for _, content in regions) > image.size:
+        raise ElfError(image.path, "malformed: more code than the file has bytes")
+    if any(address + len(content) > _ADDRESSES for address, content in regions):
+        raise ElfError(image.path, "malformed: code beyond the last address")
+
+
+def _list_segment_regions(image: ElfImage, bounds: dict[int, int]) -> Iterator[tuple[int, bytes]]:
+    """Without section headers: what the unwind table covers, because an executable segment may hold data too."""
+    for segment in image.of_kind(LOAD):
+        if segment.flags & EXECUTABLE:
+            own = [start for start in bounds if segment.address <= start < segment.address + segment.size]
+            if own:
+                start, end = min(own), min(max(map(bounds.__getitem__, own)), segment.address + segment.size)
+                yield start, image.read_at(start, end - start)
+            else:
+                yield segment.address, image.read(segment.offset, segment.size)
+
+
+def _map_section(image: ElfImage, section: Section) -> int:
+    """Where a section with code is mapped to."""
+    for segment in image.of_kind(LOAD):
+        if segment.offset <= section.offset and section.offset + section.size <= segment.offset + segment.size:
+            return segment.address + section.offset - segment.offset
+    raise ElfError(image.path, f"malformed: no segment holds the section {section.name}")
+
+
+def _cut(address: int, content: bytes, bounds: dict[int, int]) -> Iterator[Piece]:
+    """Pieces of a region: functions, and gaps of more than padding between them."""
+    limit = address + len(content)
+    starts = sorted(start for start in bounds if address <= start < limit)
+    cuts = {address: False, **dict.fromkeys(starts, True)}
+    for start, following in pairwise([*starts, limit]):
+        end = bounds[start]
+        if start < end <= following - _SHORTEST_GAP:
+            # code begins at multiples of 16; padding before that belongs to what precedes it
+            cuts[min(-(-end // 16) * 16, following - 1)] = False
+    places = sorted(cuts)
+    for start, end in pairwise([*places, limit]):
+        yield Piece(start=start, end=end, content=content[start - address : end - address], known=cuts[start])
+
+
+def _find_function_bounds(image: ElfImage, sections: tuple[Section, ...]) -> dict[int, int]:
+    """Ends of functions by their beginnings; an end may be unknown, and is the beginning then."""
+    bounds = dict(_list_unwind_bounds(image))
+    static = next((section for section in sections if section.kind == STATIC_SYMBOLS), None)
+    dynamic = symbol_entries(image, dict(dynamic_entries(image)))
+    for table in (dynamic, static_entries(image, static) if static is not None else b""):
+        for _, information, _, section, start, size in SYMBOL.iter_unpack(table):
+            if _UNDEFINED < section < _RESERVED and information & 15 in _FUNCTION_KINDS:
+                bounds[start] = max(start + size, bounds.get(start, 0))
+    return bounds
+
+
+def _list_unwind_bounds(image: ElfImage) -> Iterator[tuple[int, int]]:
+    for segment in image.of_kind(_EH_FRAME)[:1]:
+        content = image.read(segment.offset, segment.size)
+        if content[:4] != _SORTED_TABLE or len(content) < _UNWIND_HEADER:
+            return
+        (count,) = struct.unpack_from("<I", content, 8)
+        size = min(8 * count, (len(content) - _UNWIND_HEADER) // 8 * 8)
+        for start, description in struct.iter_unpack("<ii", content[_UNWIND_HEADER : _UNWIND_HEADER + size]):
+            # the length is a description's second number; both are 32 bits wide where the table's are
+            length = int.from_bytes(image.read_at(segment.address + description + 12, 4), "little")
+            yield segment.address + start, segment.address + start + length
+
+
+def piece_at(starts: list[int], pieces: tuple[Piece, ...], address: int) -> int:
+    """The index of the piece that holds an address; -1 where none does."""
+    index = bisect_right(starts, address) - 1
+    return index if index >= 0 and address < pieces[index].end else -1
+
+
+_RELRSZ, _RELR = 35, 36
 _INIT, _FINI = 12, 13
 _WORD64, _COPY, _GLOBAL, _JUMP, _RELATIVE, _INDIRECT = 1, 5, 6, 7, 8, 37
 _RELOCATION = struct.Struct("<QQq")
 _NAMED, _POINTING = frozenset({_WORD64, _COPY, _GLOBAL, _JUMP}), frozenset({_WORD64, _GLOBAL, _JUMP})
-_CALLABLE = (0, 2, 10)  # NOTYPE, FUNC, GNU_IFUNC
 _WORDS_OF_A_MAP = 63
 _ASKING = frozenset({"getauxval", "__cpu_model", "__cpu_indicator_init", "__x86_get_cpuid_feature_leaf"})
 
@@ -67,7 +219,7 @@ def read_links(image: ElfImage) -> Links:
         ElfError: they are malformed.
     """
     values = dict(dynamic_entries(image))
-    symbols = list(SYMBOL.iter_unpack(symbol_entries(image)))
+    symbols = list(SYMBOL.iter_unpack(symbol_entries(image, values)))
     wanted = _find_feature_query_symbols(image, values, symbols)
     pointers = dict(_read_packed_relocations(image, values))
     asking, resolvers = set(), set()
@@ -80,9 +232,10 @@ def read_links(image: ElfImage) -> Links:
             asking.add(place)
         elif kind in _POINTING and symbol < len(symbols) and symbols[symbol][3]:
             pointers[place] = symbols[symbol][4] + addend
+    called = (each[4] for each in symbols if each[3] and each[1] & 15 in _FUNCTION_KINDS)
     return Links(
         pointers=pointers,
-        exported=frozenset(_list_callable_addresses(values, symbols)),
+        exported=frozenset(called).union(values[tag] for tag in (_INIT, _FINI) if tag in values),
         asking=frozenset(asking),
         resolvers=frozenset(resolvers),
         constant=tuple(
@@ -95,21 +248,14 @@ def read_links(image: ElfImage) -> Links:
 
 def _find_feature_query_symbols(image: ElfImage, values: dict[int, int], symbols: list[_Symbol]) -> set[int]:
     """Indices of the undefined symbols by which other files tell the CPU's features."""
-    names = all_dynamic_strings(image, values)
+    names = dynamic_strings(image, values)
     imported = ((index, name) for index, (name, _, _, section, _, _) in enumerate(symbols) if name and not section)
     return {index for index, name in imported if names.text(name) in _ASKING}
 
 
-def _list_callable_addresses(values: dict[int, int], symbols: list[_Symbol]) -> Iterator[int]:
-    yield from (values[tag] for tag in (_INIT, _FINI) if tag in values)
-    for _, information, _, section, address, _ in symbols:
-        if section and information & 15 in _CALLABLE:
-            yield address
-
-
 def _read_relocations(image: ElfImage, values: dict[int, int]) -> Iterator[tuple[int, int, int, int]]:
     """Place, kind, symbol's index and addend of each."""
-    for table, length in ((_RELA, _RELASZ), (_JMPREL, _PLTRELSZ)):
+    for table, length in ((RELA, RELASZ), (JMPREL, PLTRELSZ)):
         size = values.get(length, 0)
         if table in values and size:
             content = image.read_at(values[table], size - size % _RELOCATION.size)
@@ -119,22 +265,16 @@ def _read_relocations(image: ElfImage, values: dict[int, int]) -> Iterator[tuple
 
 def _read_packed_relocations(image: ElfImage, values: dict[int, int]) -> Iterator[tuple[int, int]]:
     """Pointers of DT_RELR: an even word is an address, an odd one says which of the next 63 words follow it."""
-    if _RELR not in values:
-        return
-    size = values.get(_RELRSZ, 0)
+    size = values.get(_RELRSZ, 0) if _RELR in values else 0
+    table = image.read_at(values[_RELR], size - size % 8) if size else b""
     place = 0
-    for (word,) in struct.iter_unpack("<Q", image.read_at(values[_RELR], size - size % 8)):
-        if not word & 1:
-            yield word, _read_word(image, word)
-            place = word + 8
-            continue
-        marked = (place + 8 * bit for bit in range(_WORDS_OF_A_MAP) if word >> bit + 1 & 1)
-        yield from ((each, _read_word(image, each)) for each in marked)
-        place += 8 * _WORDS_OF_A_MAP
-
-
-def _read_word(image: ElfImage, address: int) -> int:
-    return int(struct.unpack("<Q", image.read_at(address, 8))[0])
+    for (word,) in struct.iter_unpack("<Q", table):
+        if word & 1:
+            marked = [place + 8 * bit for bit in range(_WORDS_OF_A_MAP) if word >> bit + 1 & 1]
+            place += 8 * _WORDS_OF_A_MAP
+        else:
+            marked, place = [word], word + 8
+        yield from ((each, int.from_bytes(image.read_at(each, 8), "little")) for each in marked)
 
 
 _CPUID = b"\x0f\xa2"
@@ -213,8 +353,7 @@ def features_of(functions: Iterable[Function]) -> Counter[str]:
     """How many instructions need each feature."""
     found: Counter[str] = Counter()
     for function in functions:
-        if function.features:
-            found.update(function.features)
+        found.update(function.features)
     return found
 
 
@@ -222,19 +361,14 @@ def _select_usage(code: CodeMap, links: Links) -> Usage:
     read = {piece.bounds: count_and_refer(piece.content, piece.start) for piece in code.pieces}
     code = _divide_gaps(code, [refers for _, refers in read.values()], links)
     found = [read.get(piece.bounds) or count_and_refer(piece.content, piece.start) for piece in code.pieces]
-    asking = [index for index, (codes, _) in enumerate(found) if not asking_codes().isdisjoint(codes)]
-    functions = tuple(_weigh_piece(piece, codes) for piece, (codes, _) in zip(code.pieces, found, strict=True))
-    program = DispatchGraph(
-        code=code,
-        references=[refers for _, refers in found],
-        needs=[function.features for function in functions],
-        links=links,
-    )
-    choice = choose(program, asking)
-    asked = set(range(len(functions))) - choice.unasked | choice.reading
+    asking = {index for index, (codes, _) in enumerate(found) if not asking_codes().isdisjoint(codes)}
+    functions = [_weigh_piece(piece, codes) for piece, (codes, _) in zip(code.pieces, found, strict=True)]
+    graph = _Graph(code, [refers for _, refers in found], links)
+    choosing, reading = graph.find_choosing(asking)
+    unasked = graph.find_unasked(choosing, [function.features for function in functions]) - reading
     return Usage(
-        functions=tuple(replace(each, unasked=index not in asked) for index, each in enumerate(functions)),
-        asks=tuple(code.pieces[index].start for index in sorted(choice.choosing)),
+        functions=tuple(replace(each, unasked=index in unasked) for index, each in enumerate(functions)),
+        asks=tuple(code.pieces[index].start for index in sorted(choosing)),
         bounded=code.bounded,
     )
 
@@ -243,176 +377,123 @@ def _divide_gaps(code: CodeMap, references: list[References], links: Links) -> C
     """Cut what lies between known functions, assembler mostly, wherever other code or a pointer leads into it."""
     if all(piece.known for piece in code.pieces):
         return code
-    targets = set(links.pointers.values())
-    for each in references:
-        targets |= each.branches | each.data
-    ordered = sorted(targets)
-    pieces = (part for piece in code.pieces for part in _split_piece(piece, ordered))
+    targets = set(links.pointers.values()).union(*(each.branches | each.data for each in references))
+    ordered, pieces = sorted(targets), list[Piece]()
+    for piece in code.pieces:
+        inside = ordered[bisect_right(ordered, piece.start) : bisect_left(ordered, piece.end)]
+        pieces += [piece] if piece.known else split(piece, inside)
     return replace(code, pieces=tuple(pieces))
 
 
-def _split_piece(piece: Piece, targets: list[int]) -> Iterator[Piece]:
-    if piece.known:
-        yield piece
-        return
-    yield from split(piece, targets[bisect_right(targets, piece.start) : bisect_left(targets, piece.end)])
-
-
 def _weigh_piece(piece: Piece, codes: Mapping[int, int]) -> Function:
-    features: dict[str, int] = {}
-    legacy = wide = wrong = 0
+    features: Counter[str] = Counter()
+    styles: Counter[Style] = Counter()
     for code, number in codes.items():
         demand = demand_of(code)
-        if demand.is_plain:
+        if demand.style is Style.OTHER and not demand.features:
             continue
+        styles[demand.style] += number
         for feature in demand.features:
-            features[feature] = features.get(feature, 0) + number
-        legacy += number if demand.style is Style.LEGACY else 0
-        wide += number if demand.style is Style.WIDE else 0
-        wrong += number if demand.style is Style.NONE else 0
+            features[feature] += number
     return Function(
         address=piece.start,
         instructions=sum(codes.values()),
         features=features,
-        legacy=legacy,
-        wide=wide,
-        wrong=wrong,
+        legacy=styles[Style.LEGACY],
+        wide=styles[Style.WIDE],
+        wrong=styles[Style.NONE],
     )
 
 
-@immutable
-class DispatchChoice:
-    """How a file's functions come to run, by their indices among the pieces of its code.
-
-    Attributes:
-        unasked: those that may run on any CPU.
-        choosing: those that ask the CPU, or act on its answer.
-        reading: those of them that read the answer from a variable, and may act on it on the spot.
-    """
-
-    unasked: frozenset[int]
-    choosing: frozenset[int]
-    reading: frozenset[int]
-
-
-@immutable
-class DispatchGraph:
-    """A file's functions, and what leads from one to another.
-
-    Attributes:
-        code: the functions.
-        references: of each function.
-        needs: the features that each function uses.
-        links: what leads into them from outside.
-    """
-
-    code: CodeMap
-    references: Sequence[References]
-    needs: Sequence[Collection[str]]
-    links: Links
-
-
-def choose(program: DispatchGraph, asking: Iterable[int]) -> DispatchChoice:
-    """Tell what runs unasked.
-
-    Args:
-        program: the functions.
-        asking: indices of those that hold instructions which ask the CPU.
-    """
-    graph = _Graph(program)
-    probes = set(asking) | graph.owners(program.links.resolvers) | graph.reading(program.links.asking)
-    callers = graph.callers(probes)
-    calling = probes | callers | graph.callers(callers)
-    reading = graph.reading(graph.answers(probes, callers)) - calling
-    choosing = calling | reading
-    unasked = graph.unasked(choosing, program.needs)
-    return DispatchChoice(unasked=frozenset(unasked), choosing=frozenset(choosing), reading=frozenset(reading))
-
-
 class _Graph:
-    """Who refers to whom."""
+    """Who refers to whom: functions, by their indices among the pieces of code, and variables, by their addresses."""
 
-    def __init__(self, program: DispatchGraph) -> None:
-        self._code = program.code
-        self._starts = [piece.start for piece in program.code.pieces]
+    def __init__(self, code: CodeMap, references: Sequence[References], links: Links) -> None:
+        self._code = code
+        self._starts = [piece.start for piece in code.pieces]
         self._by_start = {start: index for index, start in enumerate(self._starts)}
-        self._references = program.references
-        self._links = program.links
-        self._stubs: dict[int, int] = {}
-        for address, content in program.code.trampolines:
-            self._stubs |= trampolines(content, address)
-        self._through = frozenset().union(*(each.through for each in program.references))
-        self._named = frozenset().union(*(each.addresses for each in program.references))
-        self._places = [self._list_places(each) for each in program.references]
-        self._targets = [self._list_targets(index) for index in range(len(program.references))]
+        self._references = references
+        self._links = links
+        stubs: dict[int, int] = {}
+        for address, content in code.trampolines:
+            stubs |= trampolines(content, address)
+        self._through = frozenset().union(*(each.through for each in references))
+        self._named = frozenset().union(*(each.addresses for each in references))
+        through = [{stubs[one] for one in each.branches if one in stubs} for each in references]
+        self._places = [each.addresses | more for each, more in zip(references, through, strict=True)]
+        self._targets = [
+            self._find_owners(each.branches | places | {links.pointers.get(place, -1) for place in places})
+            for each, places in zip(references, self._places, strict=True)
+        ]
         self._users: dict[int, set[int]] = defaultdict(set)
         for index, targets in enumerate(self._targets):
             for target in targets - {index}:
                 self._users[target].add(index)
 
-    def owners(self, addresses: Iterable[int]) -> set[int]:
-        """The functions that hold addresses."""
-        found = {self._find_owner(address) for address in addresses}
-        return {index for index in found if index >= 0}
+    def find_choosing(self, asking: set[int]) -> tuple[set[int], set[int]]:
+        """Functions that ask the CPU or act on its answer; those of them that read it from a variable.
 
-    def callers(self, functions: set[int]) -> set[int]:
+        Args:
+            asking: those that hold instructions which ask the CPU.
+        """
+        probes = asking | self._find_owners(self._links.resolvers) | self._find_reading(self._links.asking)
+        callers = self._find_callers(probes)
+        calling = probes | callers | self._find_callers(callers)
+        reading = self._find_reading(self._find_answers(probes, callers)) - calling
+        return calling | reading, reading
+
+    def find_unasked(self, choosing: set[int], needs: Sequence[Collection[str]]) -> set[int]:
+        """Everything that can be reached from outside without a choice.
+
+        A table of pointers may be one to choose from: what needs more than the rest of the file does is not
+        taken for reached by it.
+
+        Args:
+            choosing: functions that choose.
+            needs: the features that each function uses.
+        """
+        tables = self._find_owners(target for place, target in self._links.pointers.items() if place not in self._named)
+        chosen = set().union(*(self._targets[index] for index in choosing)) - choosing
+        entries = (self._find_owners(self._links.exported) - chosen) | self._find_owners(self._links.resolvers)
+        reached = self._find_reached(entries | {index for index in tables if not needs[index]}, choosing)
+        usual = {feature for index in reached for feature in needs[index]}
+        return reached | self._find_reached({index for index in tables if usual.issuperset(needs[index])}, choosing)
+
+    def _find_owners(self, addresses: Iterable[int]) -> set[int]:
+        """The functions that hold addresses."""
+        found = set()
+        for address in addresses:
+            index = self._by_start.get(address)
+            found.add(piece_at(self._starts, self._code.pieces, address) if index is None else index)
+        return found - {-1}
+
+    def _find_callers(self, functions: set[int]) -> set[int]:
         """Who refers to any of them."""
         return set().union(*(self._users[index] for index in functions))
 
-    def reading(self, addresses: frozenset[int]) -> set[int]:
+    def _find_reading(self, addresses: frozenset[int]) -> set[int]:
         """Who refers to any of some variables, or calls through any of some pointers."""
         return {index for index, places in enumerate(self._places) if places & addresses}
 
-    def answers(self, probes: set[int], callers: set[int]) -> frozenset[int]:
+    def _find_answers(self, probes: set[int], callers: set[int]) -> frozenset[int]:
         """Variables that hold what the CPU has, and pointers to what tells it; none that code is called through.
 
         The former are those that the functions refer to which ask, or that get their answers.
         """
         named = (self._references[index] for index in probes | callers)
         plain = {address for each in named for address in each.writes | each.data if self._is_variable(address)}
-        pointers = {place for place, target in self._links.pointers.items() if self._find_owner(target) in probes}
-        found = frozenset(plain | pointers)
-        return found.union(place for place, target in self._links.pointers.items() if target in found)
-
-    def unasked(self, choosing: set[int], needs: Sequence[Collection[str]]) -> set[int]:
-        """Everything that can be reached from outside without a choice.
-
-        A table of pointers may be one to choose from: what needs more than the rest of the file does is not
-        taken for reached by it.
-        """
-        tables = self.owners(target for place, target in self._links.pointers.items() if place not in self._named)
-        plain = {index for index in tables if not needs[index]}
-        reached = self._find_reached(self._find_entries(choosing) | plain, choosing)
-        usual = {feature for index in reached for feature in needs[index]}
-        return reached | self._find_reached({index for index in tables if usual.issuperset(needs[index])}, choosing)
+        pointers = self._links.pointers
+        found = plain.union(place for place, target in pointers.items() if self._find_owners((target,)) & probes)
+        return frozenset(found.union(place for place, target in pointers.items() if target in found))
 
     def _find_reached(self, waiting: set[int], choosing: set[int]) -> set[int]:
         reached: set[int] = set()
         while waiting:
             index = waiting.pop()
-            if index in reached:
-                continue
-            reached.add(index)
-            targets = self._targets[index]
-            waiting |= targets & choosing if index in choosing else targets
+            if index not in reached:
+                reached.add(index)
+                waiting |= self._targets[index] & choosing if index in choosing else self._targets[index]
         return reached
-
-    def _find_entries(self, choosing: set[int]) -> set[int]:
-        chosen = set().union(*(self._targets[index] for index in choosing)) - choosing
-        return (self.owners(self._links.exported) - chosen) | self.owners(self._links.resolvers)
-
-    def _find_owner(self, address: int) -> int:
-        index = self._by_start.get(address)
-        return piece_at(self._starts, self._code.pieces, address) if index is None else index
-
-    def _list_places(self, references: References) -> frozenset[int]:
-        """Variables and pointers that are referred to, those of trampolines included."""
-        stubs = (self._stubs[address] for address in references.branches if address in self._stubs)
-        return references.addresses.union(stubs)
-
-    def _list_targets(self, index: int) -> set[int]:
-        pointers, places = self._links.pointers, self._places[index]
-        return self.owners(self._references[index].branches | places | {pointers.get(place, -1) for place in places})
 
     def _is_variable(self, address: int) -> bool:
         fixed = address in self._links.pointers or any(address in part for part in self._links.constant)

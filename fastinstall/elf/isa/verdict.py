@@ -20,7 +20,7 @@ from fastinstall.elf.isa.instructions import (
     level_for,
     sort_cpu_features,
 )
-from fastinstall.elf.isa.usage import Function, Usage, features_of, read_usage
+from fastinstall.elf.isa.usage import Usage, features_of, read_usage
 from fastinstall.elf.symbols import compiler_switches
 
 ALGORITHM = 1
@@ -72,14 +72,11 @@ def _read_declared_isa(scan: IsaScan) -> IsaScan:
 
 def _decode_code(scan: IsaScan) -> IsaScan:
     with open_image(Path(scan.path)) as image:
-        return _summarize_usage(scan, read_usage(image))
-
-
-def _summarize_usage(scan: IsaScan, usage: Usage) -> IsaScan:
-    total = usage.instructions
+        usage = read_usage(image)
     used = features_of(usage.functions)
     required = _collect_required_features(usage)
     certain = not usage.asks and all(function.is_code for function in usage.functions)
+    places = _describe_places(usage, sort_cpu_features(required))
     return replace(
         scan,
         confidence=Confidence.CERTAIN if certain else Confidence.LIKELY,
@@ -87,13 +84,9 @@ def _summarize_usage(scan: IsaScan, usage: Usage) -> IsaScan:
         contains=sort_cpu_features(used.keys() - required),
         silent=sort_cpu_features(required & SILENT),
         level=level_for(required),
-        shares={feature: round(used[feature] / total, 6) for feature in sort_cpu_features(used)},
-        instructions=total,
-        evidence=(
-            *_describe_note(scan),
-            *_describe_dispatcher(usage),
-            *_describe_places(usage, sort_cpu_features(required)),
-        ),
+        shares={feature: round(used[feature] / usage.instructions, 6) for feature in sort_cpu_features(used)},
+        instructions=usage.instructions,
+        evidence=(*_describe_note(scan), *_describe_dispatcher(usage), *places),
     )
 
 
@@ -105,16 +98,11 @@ def _collect_required_features(usage: Usage) -> set[str]:
     required: set[str] = set()
     if usage.bounded:
         required.update(features_of(function for function in sound if function.unasked))
-    if usage.wide_share > _NEARLY_ALL:
-        required |= _find_usual_features(sound)
+    if usage.wide_share > _NEARLY_ALL:  # then what more than half of those functions use which use any
+        using = [function.features for function in sound if function.features]
+        found = Counter(feature for features in using for feature in features)
+        required |= {feature for feature, times in found.items() if 2 * times > len(using)}
     return required
-
-
-def _find_usual_features(functions: list[Function]) -> set[str]:
-    """Features that more than half of those functions use which use any."""
-    using = [function.features for function in functions if function.features]
-    found = Counter(feature for features in using for feature in features)
-    return {feature for feature, times in found.items() if 2 * times > len(using)}
 
 
 def _describe_note(scan: IsaScan) -> tuple[str, ...]:

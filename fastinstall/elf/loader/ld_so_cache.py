@@ -7,6 +7,7 @@ settings are strings in the loader's file, which is never run.
 import os
 import re
 import struct
+from contextlib import suppress
 from dataclasses import field
 from pathlib import Path, PurePosixPath
 
@@ -41,16 +42,13 @@ class LoaderCache:
 
     def find(self, soname: str, machine: str, hwcaps: tuple[str, ...]) -> str | None:
         """The path for a soname, the best of the `hwcaps` first."""
-        order = {name: rank for rank, name in enumerate((*hwcaps, ""))}
-        fitting = [
-            (order[subdirectory], path)
-            for flags, subdirectory, path in self.entries.get(os.fsencode(soname), ())
-            if flags == _FLAGS.get(machine) and subdirectory in order
-        ]
-        if not fitting:
-            return None
-        path = _read_terminated_bytes(self.content, min(fitting, key=lambda entry: entry[0])[1])
-        return os.fsdecode(path) if path is not None else None
+        fitting: dict[str, int] = {}
+        for flags, subdirectory, path in self.entries.get(os.fsencode(soname), ()):
+            if flags == _FLAGS.get(machine):
+                fitting.setdefault(subdirectory, path)
+        offset = next((fitting[name] for name in (*hwcaps, "") if name in fitting), None)
+        end = self.content.find(b"\0", offset) if offset is not None else -1
+        return os.fsdecode(self.content[offset:end]) if end >= 0 else None
 
 
 def read_loader_cache(path: Path) -> LoaderCache:
@@ -67,7 +65,7 @@ def _parse(content: bytes) -> dict[bytes, list[Entry]]:
     if not content.startswith(_MAGIC):
         return {}
     count, extension = struct.unpack_from("<I8xI", content, 20)
-    names = _read_hwcap_names(content, extension) if extension else ()
+    names = _read_hwcap_names(content, extension) if extension else []
     entries: dict[bytes, list[Entry]] = {}
     for flags, soname, path, _, hwcap in _ENTRY.iter_unpack(content[48 : 48 + count * _ENTRY.size]):
         if hwcap and not hwcap & _HWCAP_EXTENSION:
@@ -86,35 +84,26 @@ def _start(content: bytes) -> int:
     return (16 + 12 * int(count) + 7) & ~7
 
 
-def _read_hwcap_names(content: bytes, extension: int) -> tuple[str, ...]:
+def _read_hwcap_names(content: bytes, extension: int) -> list[str]:
     magic, count = struct.unpack_from("<II", content, extension)
-    if magic != _EXTENSION_MAGIC:
-        return ()
-    for number in range(count):
+    for number in range(count if magic == _EXTENSION_MAGIC else 0):
         tag, _, offset, size = struct.unpack_from("<IIII", content, extension + 8 + 16 * number)
         if tag == _HWCAP_NAMES:
-            return tuple(_read_string(content, name) for name in struct.unpack_from(f"<{size // 4}I", content, offset))
-    return ()
-
-
-def _read_string(content: bytes, offset: int) -> str:
-    return os.fsdecode(content[offset : content.index(b"\0", offset)])
-
-
-def _read_terminated_bytes(content: bytes, offset: int) -> bytes | None:
-    """Return the string at an offset, or None if it is not terminated."""
-    end = content.find(b"\0", offset)
-    return content[offset:end] if end >= 0 else None
+            places = struct.unpack_from(f"<{size // 4}I", content, offset)
+            return [os.fsdecode(content[place : content.index(b"\0", place)]) for place in places]
+    return []
 
 
 _DIRECTORIES = re.compile(rb"\0((?:/(?:[\w.+-]+/)*lib[\w.+-]*/(?:[\w.+-]+/)*\0)+)")
 _VERSION = re.compile(rb"release version (\d+)\.(\d+)")
 _CACHE = re.compile(rb"\0(/[^\0]*/ld\.so\.cache)\0")
 _PRELOAD = re.compile(rb"\0(/[^\0]*/ld\.so\.preload)\0")
+_CACHE_FILE, _PRELOAD_FILE = "/etc/ld.so.cache", "/etc/ld.so.preload"
 _GENERAL_DIRECTORIES = ("/lib64/", "/usr/lib64/", "/lib/", "/usr/lib/")
 _BEFORE_LEVELS, _CURRENT = (2, 32), (2, 37)
 _LEVELS_SINCE, _PLATFORMS_UNTIL = (2, 33), (2, 37)
-_STANDARD = {"x86_64": "/lib64/ld-linux-x86-64.so.2", "aarch64": "/lib/ld-linux-aarch64.so.1"}
+STANDARD_LOADERS = {"x86_64": "/lib64/ld-linux-x86-64.so.2", "aarch64": "/lib/ld-linux-aarch64.so.1"}
+"""Where the loader of a machine stands by its ABI, for programs that do not say."""
 
 
 @immutable
@@ -132,8 +121,8 @@ class LoaderBuild:
     directories: tuple[str, ...]
     library: str
     version: tuple[int, int] = _CURRENT
-    cache: str = "/etc/ld.so.cache"
-    preload: str = "/etc/ld.so.preload"
+    cache: str = _CACHE_FILE
+    preload: str = _PRELOAD_FILE
 
     @property
     def knows_levels(self) -> bool:
@@ -146,11 +135,6 @@ class LoaderBuild:
         return self.version < _PLATFORMS_UNTIL
 
 
-def standard_loader(machine: str) -> str:
-    """Where the loader of a machine stands by its ABI, for programs that do not say; empty if unknown."""
-    return _STANDARD.get(machine, "")
-
-
 def read_build(root: Root, interpreter: str, machine: str) -> LoaderBuild:
     """Read a loader of glibc; one that cannot be read counts as a current one of Debian's.
 
@@ -159,40 +143,23 @@ def read_build(root: Root, interpreter: str, machine: str) -> LoaderBuild:
         interpreter: its path there; empty if there is none.
         machine: which it is for.
     """
-    content = _read_constants(root, interpreter) if interpreter else b""
+    content = b""
+    with suppress(OSError, ElfError):
+        if interpreter:
+            with open_image(Path(root.place(interpreter))) as image:
+                content = image.constants()
     found = _DIRECTORIES.search(content)
     if found is None:
-        return _assume_loader_build(machine)
+        own = f"lib/{machine}-linux-gnu"
+        return LoaderBuild(directories=(f"/{own}/", f"/usr/{own}/", *_GENERAL_DIRECTORIES), library=own)
     directories = tuple(name.decode() for name in found[1].split(b"\0") if name)
-    version = _VERSION.search(content)
+    version, cache, preload = (pattern.search(content) for pattern in (_VERSION, _CACHE, _PRELOAD))
+    # $LIB is the last component of the first directory, on Debian with the "lib" before it
+    first = PurePosixPath(directories[0])
     return LoaderBuild(
         directories=directories,
-        library=_find_library_directory(directories[0]),
+        library=f"lib/{first.name}" if first.parent.name == "lib" else first.name,
         version=(int(version[1]), int(version[2])) if version else _BEFORE_LEVELS,
-        cache=_find_text(_CACHE, content) or "/etc/ld.so.cache",
-        preload=_find_text(_PRELOAD, content) or "/etc/ld.so.preload",
+        cache=os.fsdecode(cache[1]) if cache else _CACHE_FILE,
+        preload=os.fsdecode(preload[1]) if preload else _PRELOAD_FILE,
     )
-
-
-def _read_constants(root: Root, interpreter: str) -> bytes:
-    try:
-        with open_image(Path(root.place(interpreter))) as image:
-            return image.constants()
-    except (OSError, ElfError):
-        return b""
-
-
-def _assume_loader_build(machine: str) -> LoaderBuild:
-    own = f"lib/{machine}-linux-gnu"
-    return LoaderBuild(directories=(f"/{own}/", f"/usr/{own}/", *_GENERAL_DIRECTORIES), library=own)
-
-
-def _find_library_directory(first: str) -> str:
-    """$LIB is the last component of the first directory, on Debian with the "lib" before it."""
-    path = PurePosixPath(first)
-    return f"lib/{path.name}" if path.parent.name == "lib" else path.name
-
-
-def _find_text(pattern: re.Pattern[bytes], content: bytes) -> str:
-    found = pattern.search(content)
-    return found[1].decode("utf-8", "surrogateescape") if found else ""

@@ -1,93 +1,56 @@
 """The files of a simulated process, and how the loader takes to a file that it comes by in its search.
 
-Where a path of the target lies on this machine: below a directory that stands for "/", links followed as there.
+Where a path of the target lies on this machine: below a directory that stands for "/".
 """
 
 import errno
 import os
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from fastinstall.core import foreign
 from fastinstall.core.values import immutable
 from fastinstall.elf.dynamic import DynamicFile, read_dynamic
 from fastinstall.elf.image import ElfError, ForeignElfError
 
-_MOST_LINKS = 40
-
 
 class Root:
-    """A directory that stands for "/": the filesystem of a container, say.
-
-    The directory itself is never resolved, so that `/proc/PID/root` leads into that process's filesystem.
+    """A directory that stands for "/".
 
     Args:
-        directory: what stands for "/".
+        directory: what stands for "/"; links in it lead where they do here.
         working_directory: from which relative paths go, absolute in that filesystem.
     """
 
-    __slots__ = ("_links", "_prefix", "working_directory")
+    __slots__ = ("_prefix", "working_directory")
 
     def __init__(self, directory: Path = Path("/"), working_directory: str = "/") -> None:
         self._prefix = str(directory).rstrip("/")
-        self._links: dict[str, str | None] = {}
         self.working_directory = working_directory
 
     def place(self, path: str) -> str:
-        """The path on this machine of a path of the target; whether anything is there is not asked.
-
-        Raises:
-            OSError: links that lead in a circle, or `..` behind what is no directory.
-        """
-        absolute = self.absolute(path)
-        return self._prefix + self._follow_links(absolute) if self._prefix else absolute
+        """The path on this machine of a path of the target; whether anything is there is not asked."""
+        return self._prefix + self.absolute(path)
 
     def absolute(self, path: str) -> str:
         """A path as it is, from "/" on."""
         return path if path.startswith("/") else f"{self.working_directory.rstrip('/')}/{path}"
 
     def real(self, path: str) -> str:
-        """The path without links, as the target sees it.
+        """The path without links, as the target sees it."""
+        return os.path.realpath(self.place(path)).removeprefix(os.path.realpath(self._prefix or "/").rstrip("/"))
 
-        Raises:
-            OSError: as for `place`.
-        """
+    def tidy(self, path: str) -> PurePosixPath:
+        """A path from "/" on and without `..`, where that names the same file."""
         absolute = self.absolute(path)
-        return self._follow_links(absolute) if self._prefix else str(Path(absolute).resolve())
-
-    def _follow_links(self, path: str) -> str:
-        here, ahead, links = "", _split_path(path), 0
-        while ahead:
-            part = ahead.pop()
-            if part == "..":
-                if not Path(f"{self._prefix}{here}/").is_dir():
-                    raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), here)
-                here = here.rpartition("/")[0]
-                continue
-            target = self._link(f"{here}/{part}")
-            if target is None:
-                here = f"{here}/{part}"
-                continue
-            links += 1
-            if links > _MOST_LINKS:
-                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
-            here = "" if target.startswith("/") else here
-            ahead += _split_path(target)
-        return here or "/"
-
-    def _link(self, path: str) -> str | None:
-        """Where a symbolic link leads; None for what is none."""
-        if path not in self._links:
-            try:
-                self._links[path] = str(Path(self._prefix + path).readlink())
-            except OSError:
-                self._links[path] = None
-        return self._links[path]
-
-
-def _split_path(path: str) -> list[str]:
-    """The components of a path, the first one last."""
-    return [part for part in reversed(path.split("/")) if part not in ("", ".")]
+        if "/." not in absolute:
+            return PurePosixPath(absolute)
+        shorter = os.path.normpath(absolute)
+        try:
+            same = Path(self.place(absolute)).samefile(self.place(shorter))
+        except OSError:
+            same = False
+        return PurePosixPath(shorter if same else absolute)
 
 
 PROGRAM, INTERPRETER, PRELOADED, OPENED = "the program", "the program's loader", "LD_PRELOAD", "opened"
@@ -100,17 +63,7 @@ Identity = tuple[int, int]
 
 
 class UnloadableFileError(Exception):
-    """The search ends at a file that the loader would choke on.
-
-    Args:
-        path: the file, as the loader names it.
-        problem: what is wrong with it.
-    """
-
-    def __init__(self, path: str, problem: str) -> None:
-        super().__init__(f"{path}: {problem}")
-        self.path = path
-        self.problem = problem
+    """The search ends at a file that the loader would choke on."""
 
 
 @immutable
@@ -126,23 +79,6 @@ class ReadFile:
     place: Path
     file: DynamicFile
     identity: Identity
-
-
-@immutable
-class LibrarySearchResult:
-    """The end of a search.
-
-    Attributes:
-        path: as the loader names it.
-        read: the file.
-        reason: why there: "DT_RUNPATH", "ld.so.cache".
-        source: the file whose search path it was, or None if it belongs to no file.
-    """
-
-    path: str
-    read: ReadFile
-    reason: str
-    source: "MappedFile | None" = None
 
 
 @immutable
@@ -167,27 +103,27 @@ class MappedFile:
     Attributes:
         path: as the loader names it, in the target's filesystem.
         place: where that lies on this machine.
-        origin: what $ORIGIN stands for in it.
         file: its dynamic section.
-        requester: whose search path is inherited; None for the program and for what is opened.
-        needed_by: the file that asked for it first; None for the program, what is preloaded and what is opened.
         identity: device and inode.
+        origin: what $ORIGIN stands for in it.
         name: what it was asked for by first; its path for what is opened by path.
         names: what it was asked for by; grows.
         reason: why this file: see `LoadedFile`.
+        requester: whose search path is inherited; None for the program and for what is opened.
+        needed_by: the file that asked for it first; None for the program, what is preloaded and what is opened.
         requests: its DT_NEEDED entries, answered; None as long as nobody asked.
     """
 
     path: str
     place: Path
-    origin: str
     file: DynamicFile
-    requester: "MappedFile | None"
-    needed_by: "MappedFile | None"
     identity: Identity
+    origin: str
     name: str
     names: set[str]
     reason: str
+    requester: "MappedFile | None" = None
+    needed_by: "MappedFile | None" = None
     requests: tuple[ResolvedDependency, ...] | None = None
 
     def answers_to(self, name: str) -> bool:
@@ -227,39 +163,32 @@ class RootedFiles:
         """The file at a path; None if there is none, or one for another machine: the search goes on.
 
         Raises:
-            DamagedError: there is one that ends the search.
+            UnloadableFileError: there is one that ends the search.
             OSError: the path cannot be followed: nothing more is tried in that list of directories.
         """
         if path not in self._read:
-            self._read[path] = self._look_at(path)
+            try:
+                self._read[path] = self._verify_file(Path(self.root.place(path)))
+            except OSError as error:
+                self._read[path] = None if error.errno in _SEARCHED_ON else error
+            except ElfError as error:
+                self._read[path] = UnloadableFileError(f"{path}: {error.problem}")
         result = self._read[path]
         if isinstance(result, Exception):
             raise result
         return result
-
-    def _look_at(self, path: str) -> ReadFile | Exception | None:
-        try:
-            return self._verify_file(Path(self.root.place(path)))
-        except OSError as error:
-            return None if error.errno in _SEARCHED_ON else error
-        except ElfError as error:
-            return UnloadableFileError(path, error.problem)
 
     def _verify_file(self, place: Path) -> ReadFile | None:
         """Only another class (32-bit) or machine is passed over; another byte order is an error (`open_verify`)."""
         try:
             file = read_dynamic(place)
         except ForeignElfError:
-            if _is_64_bit(place):
-                raise
+            with foreign.open_foreign_file(place) as stream:
+                if stream.read(_CLASS + 1)[_CLASS:] == bytes([_IS_64_BIT]):
+                    raise
             return None
         self.machine = self.machine or file.machine
         if file.machine != self.machine:
             return None
         status = place.stat()
         return ReadFile(place=place, file=file, identity=(status.st_dev, status.st_ino))
-
-
-def _is_64_bit(place: Path) -> bool:
-    with foreign.open_foreign_file(place) as stream:
-        return stream.read(_CLASS + 1)[_CLASS:] == bytes([_IS_64_BIT])

@@ -1,31 +1,47 @@
 """Simulate what the dynamic loader would map for a program and the libraries that it opens; nothing is loaded or run.
 
-It models glibc's loader for a fresh process, from files alone: the filesystem may be a container's, with a loader, a
-cache and links of its own. `start_process` begins with the program, its loader, what is preloaded, and all that they
-need; the process then opens libraries one after the other and tells what is mapped, why, and to what symbols are bound.
-What other packages have loaded before is not known here, and of a program that musl's loader begins nothing but that.
+It models glibc's loader for a fresh process, from files alone. `start_process` begins with the program, its loader,
+what is preloaded, and all that they need; the process then opens libraries one after the other and tells what is
+mapped, why, and to what symbols are bound.
+
+Not known here: what other packages have loaded before, and of a program that musl's loader begins anything but that.
+
+- A reference is bound to the first definition that fits, going through the scope file by file. Sources: glibc's
+  elf/dl-lookup.c.
+- When all files are mapped, glibc's loader verifies symbol versions and the CPU's level. Sources: glibc's
+  elf/dl-version.c, sysdeps/x86/dl-prop.h.
+
+Not simulated: what the libraries' own code opens when it runs, DT_AUXILIARY and DT_FILTER, auditing, separate
+namespaces; references without a definition, for which the loader refuses a file; STB_GNU_UNIQUE, of which a process
+takes the first definition ever, and RTLD_DEEPBIND.
 
 Sources: ld.so(8), "LD_PRELOAD"; glibc's elf/rtld.c.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from fastinstall.core.values import immutable
-from fastinstall.elf.dynamic import read_dynamic
+from fastinstall.elf.cpu_levels import rank
+from fastinstall.elf.description import LoadedFile, MissingLibrary
+from fastinstall.elf.dynamic import SymbolVersions, read_dynamic, read_versions
+from fastinstall.elf.image import ElfError, ForeignElfError
 from fastinstall.elf.loader.ld_so_cache import read_loader_cache
 from fastinstall.elf.loader.opened_files import (
     INTERPRETER,
+    OPENED,
     PROGRAM,
-    LibrarySearchResult,
+    Identity,
     MappedFile,
+    ReadFile,
     ResolvedDependency,
     Root,
     RootedFiles,
     UnloadableFileError,
 )
-from fastinstall.elf.loader.search import GlibcSearch, LinkMap
-from fastinstall.elf.loader.simulated_process import Checks, SimulatedProcess
+from fastinstall.elf.loader.search import GlibcSearch
+from fastinstall.elf.lookup import Definition, Reference, definition_for, find_all_definitions
 
 _MUSL = "ld-musl-"
 
@@ -71,37 +87,28 @@ def resolve_libraries(
         ElfError: `path` cannot be read as an ELF file.
         OSError: `path` cannot be opened.
     """
-    machine = read_dynamic(path).machine
-    process = begin(
-        ProcessSettings(program=main, library_path=":".join(map(str, library_path)), hwcaps=hwcaps),
-        machine=machine,
-    )
+    settings = ProcessSettings(program=main, library_path=":".join(map(str, library_path)), hwcaps=hwcaps)
+    process = begin(settings, machine=read_dynamic(path).machine)
     if not process.is_simulated:
         return ()
     if cache is not None:
-        process.link_map.search.cache = read_loader_cache(cache)
-    opened = process.link_map.load(str(path.absolute()), process.main).file
+        process.search.cache = read_loader_cache(cache)
+    opened = process.load(str(path.absolute()), process.main).file
     if opened is None:
         return ()
     opened.requester = None
     seen = {opened}
     answers: dict[str, ResolvedLibrary] = {}
-    for requester, request in process.link_map.bring_in([opened]):
-        if request.file not in seen:
-            answers.setdefault(request.name, _make_resolved_library(process, requester, request))
-        if request.file is not None:
-            seen.add(request.file)
+    for requester, request in process.bring_in([opened]):
+        if request.file in seen:
+            continue
+        found = Path(process.tidy(request.file)) if request.file is not None else None
+        answer = ResolvedLibrary(
+            soname=request.name, path=found, needed_by=Path(process.tidy(requester)), problem=request.problem
+        )
+        answers.setdefault(request.name, answer)
+        seen |= {request.file} if request.file is not None else set()
     return tuple(answers.values())
-
-
-def _make_resolved_library(
-    process: SimulatedProcess, requester: MappedFile, request: ResolvedDependency
-) -> ResolvedLibrary:
-    tidy = process.link_map.tidy
-    path = Path(tidy(request.file.path)) if request.file is not None else None
-    return ResolvedLibrary(
-        soname=request.name, path=path, needed_by=Path(tidy(requester.path)), problem=request.problem
-    )
 
 
 @immutable
@@ -133,7 +140,7 @@ class ProcessSettings:
     capabilities: tuple[str, ...] | None = None
 
 
-def start_process(settings: ProcessSettings) -> SimulatedProcess:
+def start_process(settings: ProcessSettings) -> "SimulatedProcess":
     """Begin a process.
 
     Where there is no program that could be begun, the process says so in its `problem`, and opens
@@ -141,11 +148,11 @@ def start_process(settings: ProcessSettings) -> SimulatedProcess:
     these rules say nothing of (`is_simulated`).
     """
     process = begin(settings)
-    process.missing += process.checks.failures(process.files, process.link_map)
+    process.missing += process.find_failures(process.files)
     return process
 
 
-def begin(settings: ProcessSettings, *, machine: str = "") -> SimulatedProcess:
+def begin(settings: ProcessSettings, *, machine: str = "") -> "SimulatedProcess":
     """The same without the checks that follow when all files are mapped.
 
     Args:
@@ -153,39 +160,12 @@ def begin(settings: ProcessSettings, *, machine: str = "") -> SimulatedProcess:
         machine: which it has to be for; empty: the program's.
     """
     files = RootedFiles(root=Root(settings.root, settings.working_directory), machine=machine)
-    program, problem = _find_program(files, settings.program)
-    interpreter = (program.read.file.interpreter if program is not None else None) or ""
+    path, read, problem = _find_program(files, settings.program)
+    interpreter = (read.file.interpreter if read is not None else None) or ""
     is_simulated = not PurePosixPath(interpreter).name.startswith(_MUSL)
     if not is_simulated:
-        program, problem = None, f"{settings.program} is begun by musl's loader, and only glibc's is simulated"
-    process = _make_process(_search(files, settings, interpreter), settings, problem)
-    process.is_simulated = is_simulated
-    if program is not None:
-        main = _map_program(process, program)
-        _bring_in(process, (main, *_map_preloaded_files(process, settings)))
-    return process
-
-
-def _find_program(files: RootedFiles, program: Path | None) -> tuple[LibrarySearchResult | None, str]:
-    """The program by its real path, as the kernel knows it; and why it cannot run."""
-    if program is None:
-        return None, "no program is known"
-    try:
-        path = files.root.real(str(program))
-        read = files.read(path)
-    except OSError as error:
-        return None, f"{program}: {error.strerror or error}"
-    except UnloadableFileError as error:
-        return None, str(error)
-    if read is None:
-        there = Path(files.root.place(path)).exists()
-        return None, f"{program}: {'a program for another machine' if there else 'not found'}"
-    problem = "" if read.file.interpreter else f"{program}: a static program, which has no loader"
-    return LibrarySearchResult(path=path, read=read, reason=PROGRAM), problem
-
-
-def _search(files: RootedFiles, settings: ProcessSettings, interpreter: str) -> GlibcSearch:
-    return GlibcSearch(
+        read, problem = None, f"{settings.program} is begun by musl's loader, and only glibc's is simulated"
+    search = GlibcSearch(
         files=files,
         interpreter=interpreter,
         library_path=settings.library_path,
@@ -193,49 +173,317 @@ def _search(files: RootedFiles, settings: ProcessSettings, interpreter: str) -> 
         platform=settings.platform,
         capabilities=settings.capabilities,
     )
-
-
-def _make_process(search: GlibcSearch, settings: ProcessSettings, problem: str) -> SimulatedProcess:
     level = settings.level or next(iter(settings.hwcaps), None)
-    checks = Checks(level=level if search.refuses_levels else None)
-    return SimulatedProcess(link_map=LinkMap(search=search), checks=checks, problem=problem)
+    process = SimulatedProcess(search=search, problem=problem, is_simulated=is_simulated)
+    process.level = level if search.build.knows_levels else None
+    if read is not None:
+        _map_program(process, path, read)
+        _bring_in(process, (*process.files[:1], *_map_preloaded_files(process, settings.preload)))
+    return process
 
 
-def _map_program(process: SimulatedProcess, program: LibrarySearchResult) -> MappedFile:
+def _find_program(files: RootedFiles, program: Path | None) -> tuple[str, ReadFile | None, str]:
+    """The program by its real path, as the kernel knows it; and why it cannot run."""
+    if program is None:
+        return "", None, "no program is known"
+    try:
+        path = files.root.real(str(program))
+        read = files.read(path)
+    except OSError as error:
+        return "", None, f"{program}: {error.strerror or error}"
+    except UnloadableFileError as error:
+        return "", None, str(error)
+    if read is None:
+        there = Path(files.root.place(path)).exists()
+        return path, None, f"{program}: {'a program for another machine' if there else 'not found'}"
+    return path, read, "" if read.file.interpreter else f"{program}: a static program, which has no loader"
+
+
+def _map_program(process: "SimulatedProcess", path: str, program: ReadFile) -> None:
     """The program and its loader, which is there from the start."""
-    link_map = process.link_map
-    search, interpreter = link_map.search, program.read.file.interpreter
-    search.main = link_map.add(program, program.path, None, set())
+    search, interpreter = process.search, program.file.interpreter
+    search.main = search.map(path, program, PROGRAM, name=path, names=set())
+    process.files.append(search.main)
     if interpreter is None:
-        return search.main
+        return
     try:
         read = search.files.read(interpreter)
     except (OSError, UnloadableFileError):
         read = None
     if read is None:
-        process.problem = f"{program.path}: its loader {interpreter} cannot be read"
+        process.problem = f"{path}: its loader {interpreter} cannot be read"
     else:
-        link_map.add(
-            LibrarySearchResult(path=interpreter, read=read, reason=INTERPRETER), interpreter, None, {interpreter}
-        )
-    return search.main
+        process.files.append(search.map(interpreter, read, INTERPRETER, name=interpreter, names={interpreter}))
 
 
-def _map_preloaded_files(process: SimulatedProcess, settings: ProcessSettings) -> Iterator[MappedFile]:
+def _map_preloaded_files(process: "SimulatedProcess", preload: str) -> list[MappedFile]:
     """What is preloaded; the loader ignores what it cannot preload."""
-    link_map = process.link_map
-    for names, reason in link_map.search.preloads(settings.preload):
-        for name in names:
-            count = len(link_map.files)
-            file = link_map.load(name, link_map.search.main).file
-            if file is not None and len(link_map.files) > count:
-                file.needed_by, file.reason = None, reason
-                yield file
+    preloaded = []
+    for name, reason in process.search.preloads(preload):
+        count = len(process.files)
+        file = process.load(name, process.main).file
+        if file is not None and len(process.files) > count:
+            file.needed_by, file.reason = None, reason
+            preloaded.append(file)
+    return preloaded
 
 
-def _bring_in(process: SimulatedProcess, roots: tuple[MappedFile, ...]) -> None:
-    link_map = process.link_map
-    for requester, request in link_map.bring_in(roots):
+def _bring_in(process: "SimulatedProcess", roots: tuple[MappedFile, ...]) -> None:
+    """Map what the roots need; the loader takes the place in the list that it has in the global scope."""
+    for requester, request in process.bring_in(roots):
         if request.file is None:
-            process.missing.append(link_map.missing(requester, request))
-    process.scope = link_map.search.settle(roots, link_map.files)
+            process.missing.append(process.describe_missing(requester, request))
+    process.scope = list(breadth_first(roots))
+    place = next((number for number, file in enumerate(process.scope) if file.reason == INTERPRETER), None)
+    if place is not None:
+        interpreter = process.scope[place]
+        process.files.remove(interpreter)
+        process.files.insert(process.files.index(process.scope[place - 1]) + 1, interpreter)
+
+
+_ABSENT = "not found"
+
+
+@immutable
+class Opened:
+    """What became of opening a library at run time.
+
+    Attributes:
+        file: the library, or None if the loader refuses it; then nothing of it stays in the process.
+        scope: it and what it needs, breadth-first: where its references are looked up behind the global scope.
+        missing: what the refusal is about, first what the loader would name.
+    """
+
+    file: MappedFile | None
+    scope: tuple[MappedFile, ...] = ()
+    missing: tuple[MissingLibrary, ...] = ()
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class SimulatedProcess:
+    """A process; `simulation.start_process` makes one.
+
+    Attributes:
+        search: how a name is looked for.
+        level: the CPU's, above which the loader refuses files; None: it refuses none, or the level is not known.
+        files: in load order.
+        scope: the global scope: the program, what is preloaded and what they need, breadth-first, and
+            what was opened for everybody.
+        missing: what was not found or was refused, at the start and by every `open` since.
+        problem: why it would not even begin (no program, a script, a static program); empty if it would.
+        is_simulated: whether these are the rules of the program's loader; False if that is musl's.
+    """
+
+    search: GlibcSearch
+    level: str | None = None
+    files: list[MappedFile] = field(default_factory=list)
+    scope: list[MappedFile] = field(default_factory=list)
+    missing: list[MissingLibrary] = field(default_factory=list)
+    problem: str = ""
+    is_simulated: bool = True
+    _definitions: dict[tuple[Identity, str], tuple[Definition, ...]] = field(default_factory=dict)
+    _versions: dict[Identity, SymbolVersions] = field(default_factory=dict)
+
+    @property
+    def main(self) -> MappedFile | None:
+        """The program."""
+        return self.search.main
+
+    def open(self, name: str | Path, *, caller: MappedFile | None = None, everywhere: bool = False) -> Opened:
+        """Open a library by path or by name, as dlopen(3) does; one that is mapped already is used again.
+
+        Names that files got before a failure stay: the loader forgets no name of a file that stays.
+
+        Args:
+            name: the path, or a name without a slash, which is searched for.
+            caller: whose search path serves a name; without one libpython, if it is there, else the program.
+            everywhere: offer its symbols to whatever is opened later (RTLD_GLOBAL).
+        """
+        before, names = len(self.files), dict[MappedFile, set[str]]()
+        caller = caller or self._find_caller()
+        opened = self.load(str(name), caller)
+        file, failures = opened.file, list[MissingLibrary]()
+        if file is None:
+            by = self.tidy(caller) if caller is not None else PurePosixPath(name)
+            failures.append(MissingLibrary(name=opened.name, needed_by=by, problem=opened.problem))
+        elif len(self.files) > before:
+            file.requester, file.needed_by = None, None  # it inherits nobody's search path
+            file.reason = OPENED if "/" in opened.name else file.reason
+        for requester, request in self.bring_in([file] if file is not None else []):
+            if request.file is None:  # the loader stops at the first
+                names = names or {each: set(each.names) for each in self.files[:before]}
+                failures.append(self.describe_missing(requester, request))
+        failures += self.find_failures(self.files[before:])
+        if file is None or failures:
+            del self.files[before:]
+            for each, kept in names.items():
+                each.names = kept
+            self.missing += failures
+            return Opened(file=None, missing=tuple(failures))
+        scope = breadth_first([file])
+        if everywhere:
+            self.scope += [each for each in scope if each not in self.scope]
+        return Opened(file=file, scope=scope)
+
+    def load(self, name: str, requester: MappedFile | None) -> ResolvedDependency:
+        """A file that answers to the name, else one found by a search, which is mapped behind the others.
+
+        What the kernel has mapped, the program and the loader, is not known again by its inode.
+        """
+        file = next((each for each in self.files if each.answers_to(name)), None)
+        if file is None:
+            try:
+                found = self.search.search(name, requester)
+            except UnloadableFileError as error:
+                return ResolvedDependency(name=name, file=None, problem=str(error))
+            if found is None:
+                return ResolvedDependency(name=name, file=None, problem=self._explain_absence(name))
+            if self.main is not None and found.identity == self.main.identity:
+                problem = f"{found.path}: a program cannot be opened as a library"
+                return ResolvedDependency(name=name, file=None, problem=problem)
+            others = (each for each in self.files if each.reason != INTERPRETER)
+            file = next((each for each in others if each.identity == found.identity), found)
+            if file is found:
+                self.files.append(file)
+        file.names.add(name)
+        return ResolvedDependency(name=name, file=file)
+
+    def bring_in(self, roots: Iterable[MappedFile]) -> Iterator[tuple[MappedFile, ResolvedDependency]]:
+        """Bring in what the roots need, breadth-first: each file that asks, and what it is answered."""
+        queue = list(roots)
+        seen = set(queue)
+        for requester in queue:
+            for request in self._load_dependencies(requester):
+                yield requester, request
+                if request.file is not None and request.file not in seen:
+                    seen.add(request.file)
+                    queue.append(request.file)
+
+    def describe_missing(self, requester: MappedFile, request: ResolvedDependency) -> MissingLibrary:
+        """A request that is not met, as a value."""
+        return MissingLibrary(name=request.name, needed_by=self.tidy(requester), problem=request.problem)
+
+    def find_failures(self, added: Sequence[MappedFile]) -> list[MissingLibrary]:
+        """Why the files that were mapped last are refused: undefined versions, then levels; empty if they are not."""
+        failures = [failure for file in added for failure in self._find_undefined_versions(file)]
+        for file in added:
+            if self.level is not None and rank(file.file.isa_needed) > rank(self.level):
+                path = self.tidy(file)
+                needed_by = self.tidy(file.needed_by) if file.needed_by is not None else path
+                problem = f"{path} is for CPUs of level {file.file.isa_needed}, and this one has {self.level}"
+                failures.append(MissingLibrary(name=file.name, needed_by=needed_by, problem=problem))
+        return failures
+
+    def provider(self, user: MappedFile, reference: Reference, scope: Iterable[MappedFile] = ()) -> MappedFile | None:
+        """Return the file whose definition a reference binds to, or None if it stays undefined.
+
+        Args:
+            user: the file with the reference.
+            reference: what it asks for.
+            scope: that of the `Opened` which brought the user in; empty for what the program brought in.
+        """
+        return self.providers(user, (reference,), scope)[reference]
+
+    def providers(
+        self, user: MappedFile, references: Iterable[Reference], scope: Iterable[MappedFile] = ()
+    ) -> dict[Reference, MappedFile | None]:
+        """The same for several references of a file, each of the scope's files being read once."""
+        own = (user,) if user.file.symbolic and user is not self.main else ()
+        return self.bind(references, dict.fromkeys((*own, *self.scope, *scope)))
+
+    def bind(self, references: Iterable[Reference], scope: Iterable[MappedFile]) -> dict[Reference, MappedFile | None]:
+        """Return the first file in a scope that defines each reference, or None if it stays undefined."""
+        bound: dict[Reference, MappedFile | None] = dict.fromkeys(references)
+        for file in scope:
+            left = [reference for reference, found in bound.items() if found is None]
+            if not left:
+                break
+            self._read_definitions(file, {reference.name for reference in left})
+            for reference in left:
+                if definition_for(self._definitions[file.identity, reference.name], reference) is not None:
+                    bound[reference] = file
+        return bound
+
+    def loaded_files(self) -> tuple[LoadedFile, ...]:
+        """The files as values, in load order."""
+        return tuple(
+            LoadedFile(
+                path=self.tidy(file),
+                name=file.name,
+                soname=file.file.soname or "",
+                reason=file.reason,
+                needed_by=self.tidy(file.needed_by) if file.needed_by is not None else None,
+            )
+            for file in self.files
+        )
+
+    def tidy(self, file: MappedFile) -> PurePosixPath:
+        """The path of a file, without needless `..`."""
+        return self.search.files.root.tidy(file.path)
+
+    def _find_caller(self) -> MappedFile | None:
+        """Who opens extension modules: libpython, where the interpreter has one, else the program."""
+        libraries = (file for file in self.files if file.path.rpartition("/")[2].startswith("libpython"))
+        return next(libraries, self.main)
+
+    def _explain_absence(self, name: str) -> str:
+        """Why there is no file: what is asked for by path may be there, and for another machine."""
+        if "/" not in name:
+            return _ABSENT
+        try:
+            machine = read_dynamic(Path(self.search.files.root.place(name))).machine
+        except ForeignElfError as error:
+            return error.problem
+        except (OSError, ElfError):
+            return _ABSENT
+        return f"built for {machine}, not for {self.search.files.machine}"
+
+    def _load_dependencies(self, requester: MappedFile) -> Iterator[ResolvedDependency]:
+        if requester.requests is not None:
+            yield from requester.requests
+            return
+        requests = []
+        for name in requester.file.needed:
+            requests.append(self.load(self.search.expand(name, requester), requester))
+            yield requests[-1]
+        requester.requests = tuple(requests)
+
+    def _find_undefined_versions(self, file: MappedFile) -> Iterator[MissingLibrary]:
+        """Versions that the file needs of a library which defines versions, but not these."""
+        for need in self._read_versions(file).needed:
+            library = next((each for each in self.files if each.answers_to(need.library)), file)
+            defined = self._read_versions(library).defined if library is not file else ()
+            for name in need.names if defined else ():
+                if name not in defined:
+                    problem = f"version `{name}' not found in {self.tidy(library)}"
+                    yield MissingLibrary(name=need.library, needed_by=self.tidy(file), problem=problem)
+
+    def _read_versions(self, file: MappedFile) -> SymbolVersions:
+        if file.identity not in self._versions:
+            try:
+                self._versions[file.identity] = read_versions(file.place)
+            except (OSError, ElfError):
+                self._versions[file.identity] = SymbolVersions()
+        return self._versions[file.identity]
+
+    def _read_definitions(self, file: MappedFile, names: Iterable[str]) -> None:
+        unknown = tuple(name for name in names if (file.identity, name) not in self._definitions)
+        if not unknown:
+            return
+        try:
+            found = find_all_definitions(file.place, unknown)
+        except (OSError, ElfError):
+            found = dict.fromkeys(unknown, ())
+        self._definitions |= {(file.identity, name): definitions for name, definitions in found.items()}
+
+
+def breadth_first(roots: Iterable[MappedFile]) -> tuple[MappedFile, ...]:
+    """The roots and what they need, as it was answered: the order in which symbols are looked up."""
+    order = list(dict.fromkeys(roots))
+    seen = set(order)
+    for file in order:
+        for needed in file.needs:
+            if needed not in seen:
+                seen.add(needed)
+                order.append(needed)
+    return tuple(order)

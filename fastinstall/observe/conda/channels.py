@@ -22,6 +22,7 @@ from fastinstall.observe.conda.condarc import (
     Table,
     Word,
     Words,
+    choose_highest,
     environment_files,
     observe_condarc,
     read_condarc,
@@ -96,19 +97,17 @@ def add_credentials(url: str, settings: ChannelSettings) -> str:
 def _resolve_urls(channel: str, settings: ChannelSettings) -> tuple[str, ...]:
     if "://" in channel:
         return (add_credentials(_SUBDIR.sub("", channel.rstrip("/")), settings),)
-    if _PATH.match(channel) or channel == NO_DEFAULTS:
-        return () if channel == NO_DEFAULTS else (channel,)
+    if channel == NO_DEFAULTS:
+        return ()
+    if _PATH.match(channel):
+        return (channel,)
     name = _SUBDIR.sub("", channel).strip("/")
-    several = _resolve_multichannel(name, settings)
-    return several if several is not None else (_resolve_named_channel(name, settings),)
-
-
-def _resolve_multichannel(name: str, settings: ChannelSettings) -> tuple[str, ...] | None:
-    """What a name stands for that may stand for several channels; None if it is that of one."""
-    if name == LOCAL or (name == DEFAULTS and settings.default is None):
+    several = settings.default if name == DEFAULTS else settings.multiple.get(name)
+    if name == LOCAL or (name == DEFAULTS and several is None):
         raise _make_unknown_channel_error(name)
-    listed = settings.default if name == DEFAULTS else settings.multiple.get(name)
-    return tuple(_resolve_member(each, settings) for each in listed) if listed is not None else None
+    if several is not None:
+        return tuple(_resolve_member(each, settings) for each in several)
+    return (_resolve_named_channel(name, settings),)
 
 
 def _resolve_member(channel: str, settings: ChannelSettings) -> str:
@@ -120,7 +119,8 @@ def _resolve_named_channel(name: str, settings: ChannelSettings) -> str:
     if name in settings.mirrored:
         return settings.mirrored[name].rstrip("/")
     members = dict(_list_members(settings))
-    for place in _list_name_prefixes(name):
+    parts = name.split("/")
+    for place in ("/".join(parts[:number]) for number in range(len(parts), 0, -1)):  # "a/b/c", "a/b", "a"
         if place in settings.custom:
             address = settings.custom[place]
             return _join_below(address if "://" in address else settings.alias, name)
@@ -141,21 +141,18 @@ def _make_unknown_channel_error(name: str) -> RefusedError:
 
 def _list_members(settings: ChannelSettings) -> Iterator[tuple[str, str]]:
     """Channels that are one of several: the name of each, its path, and its address; they have that name alone, too."""
-    for several in (settings.default or (), *settings.multiple.values()):
-        for each in several:
-            url = _resolve_member(each, settings)
-            yield _name_of(public_text(url), public_text(settings.alias).rstrip("/")), url
+    alias = public_text(settings.alias).rstrip("/")
+    for each in _list_multichannel_members(settings):
+        url = _resolve_member(each, settings)
+        public = public_text(url)
+        below = public.removeprefix(f"{alias}/") if alias else public
+        yield below.partition("://")[2].partition("/")[2] if "://" in below else below, url
 
 
-def _name_of(url: str, alias: str) -> str:
-    below = url.removeprefix(f"{alias}/") if alias else url
-    return below.partition("://")[2].partition("/")[2] if "://" in below else below
-
-
-def _list_name_prefixes(name: str) -> Iterator[str]:
-    """A name, and what is left of it without its last parts: "a/b/c", "a/b", "a"."""
-    parts = name.split("/")
-    return ("/".join(parts[:number]) for number in range(len(parts), 0, -1))
+def _list_multichannel_members(settings: ChannelSettings) -> Iterator[str]:
+    yield from settings.default or ()
+    for several in settings.multiple.values():
+        yield from several
 
 
 def _join_below(address: str, name: str) -> str:
@@ -169,8 +166,7 @@ def _join_below(address: str, name: str) -> str:
 
 def _list_places(settings: ChannelSettings) -> Iterator[tuple[str, str]]:
     """Addresses for which credentials are configured: without them, and with them."""
-    several = (channel for each in (settings.default or (), *settings.multiple.values()) for channel in each)
-    whole = (*settings.configured, *several, *settings.mirrored.values())
+    whole = (*settings.configured, *_list_multichannel_members(settings), *settings.mirrored.values())
     named = (_join_below(address, name) for name, address in settings.custom.items())
     for secret in (*(each.rstrip("/") for each in whole), *named):
         if "://" in secret and public_text(secret) != secret:
@@ -181,15 +177,11 @@ def _list_places(settings: ChannelSettings) -> Iterator[tuple[str, str]]:
 
 
 Source = TypeVar("Source", Words, Table)
-_CHANNELS = ("channels", "channel")
-_ALIAS = ("channel_alias",)
-_CUSTOM = ("custom_channels",)
-_MULTIPLE = ("custom_multichannels",)
-_DEFAULT = ("default_channels",)
-_MIRRORED = ("mirrored_channels",)
+_CHANNELS, _DEFAULT = ("channels", "channel"), ("default_channels",)
+_ALIAS, _CUSTOM, _MULTIPLE = ("channel_alias",), ("custom_channels",), ("custom_multichannels",)
+_MIRRORED, _DENIED = ("mirrored_channels",), ("denylist_channels",)
 _ALLOWED = ("allowlist_channels", "whitelist_channels")
-_DENIED = ("denylist_channels",)
-_ALL = (*_CHANNELS, *_ALIAS, *_CUSTOM, *_MULTIPLE, *_DEFAULT, *_MIRRORED, *_ALLOWED, *_DENIED)
+_ALL = (*_CHANNELS, *_DEFAULT, *_ALIAS, *_CUSTOM, *_MULTIPLE, *_MIRRORED, *_DENIED, *_ALLOWED)
 
 
 def read_configured_channels(variables: Mapping[str, str], prefix: Path, root: Path | None) -> tuple[str, ...]:
@@ -203,18 +195,17 @@ def read_configured_channels(variables: Mapping[str, str], prefix: Path, root: P
     Returns:
         Names and URLs, without credentials; empty if nothing is configured and conda's own defaults hold.
     """
-    return _read_configured_channels(_CHANNELS, variables, prefix, root)
+    return _read_public_channels(search_path(variables, prefix, root), _CHANNELS, variables)
 
 
 def read_default_channels(variables: Mapping[str, str], prefix: Path, root: Path | None) -> tuple[str, ...]:
     """What "defaults" stands for among those, likewise; empty if conda's own hold."""
-    return _read_configured_channels(_DEFAULT, variables, prefix, root)
+    return _read_public_channels(search_path(variables, prefix, root), _DEFAULT, variables)
 
 
 def channels_of_environment(prefix: Path, variables: Mapping[str, str]) -> tuple[str, ...]:
     """The channels that an environment's own configuration files name, likewise."""
-    files = (observe_condarc(file, _CHANNELS, variables) for file in environment_files(prefix))
-    return _strip_credentials(_merge_lists(_read_lists(filter(None, files), _CHANNELS, {})))
+    return tuple(dict.fromkeys(map(public_channel, _read_list(environment_files(prefix), _CHANNELS, variables))))
 
 
 def usual_channels(variables: Mapping[str, str], prefix: Path, root: Path | None) -> tuple[str, ...]:
@@ -223,11 +214,8 @@ def usual_channels(variables: Mapping[str, str], prefix: Path, root: Path | None
     A channel whose name holds credentials is left out: nothing of it goes elsewhere.
     """
     own = frozenset(environment_files(prefix))
-    files = [
-        observe_condarc(file, _CHANNELS, variables) for file in search_path(variables, prefix, root) if file not in own
-    ]
-    channels = _merge_lists(_read_lists(filter(None, files), _CHANNELS, {}))
-    return tuple(channel for channel in channels if public_channel(channel) == channel)
+    files = [file for file in search_path(variables, prefix, root) if file not in own]
+    return tuple(each for each in _read_list(files, _CHANNELS, variables) if public_channel(each) == each)
 
 
 def channel_settings(variables: Mapping[str, str], prefix: Path, root: Path | None) -> ChannelSettings:
@@ -247,27 +235,33 @@ def channel_settings(variables: Mapping[str, str], prefix: Path, root: Path | No
         raise error.hinting("mend it; `conda config --show-sources` says what conda reads, and from where") from None
     files = [file for file in found if file is not None]
     defaults = _read_lists(files, _DEFAULT, variables)
+    allowed, denied, configured = (
+        tuple(_merge_lists(_read_lists(files, key, variables))) for key in (_ALLOWED, _DENIED, _CHANNELS)
+    )
     return ChannelSettings(
-        alias=_choose_highest([word for file in files if (word := file.word(*_ALIAS)) is not None], variables),
+        alias=choose_highest((file.word(*_ALIAS) for file in files), variables.get("CONDA_CHANNEL_ALIAS", "")),
         custom=_read_addresses(files, _CUSTOM),
         multiple={name: tuple(_merge_lists(said)) for name, said in _read_tables(files, _MULTIPLE).items()},
         default=tuple(_merge_lists(defaults)) if defaults else None,
         mirrored=_read_addresses(files, _MIRRORED),
-        allowed=tuple(_merge_lists(_read_lists(files, _ALLOWED, variables))),
-        denied=tuple(_merge_lists(_read_lists(files, _DENIED, variables))),
-        configured=tuple(_merge_lists(_read_lists(files, _CHANNELS, variables))),
+        allowed=allowed,
+        denied=denied,
+        configured=configured,
     )
 
 
-def _read_configured_channels(
-    names: tuple[str, ...], variables: Mapping[str, str], prefix: Path, root: Path | None
+def _read_public_channels(
+    files: Iterable[Path], names: tuple[str, ...], variables: Mapping[str, str]
 ) -> tuple[str, ...]:
-    files = [observe_condarc(file, names, variables) for file in search_path(variables, prefix, root)]
-    return _strip_credentials(_merge_lists(_read_lists(filter(None, files), names, variables)))
-
-
-def _strip_credentials(channels: Iterable[str]) -> tuple[str, ...]:
+    found = (observe_condarc(file, names, variables) for file in files)
+    channels = _merge_lists(_read_lists(filter(None, found), names, variables))
     return tuple(dict.fromkeys(map(public_channel, channels)))
+
+
+def _read_list(files: Iterable[Path], names: tuple[str, ...], variables: Mapping[str, str]) -> list[str]:
+    """One list of several files, whatever a variable says."""
+    found = (observe_condarc(file, names, variables) for file in files)
+    return _merge_lists(_read_lists(filter(None, found), names, {}))
 
 
 def _read_lists(files: Iterable[Condarc], names: tuple[str, ...], variables: Mapping[str, str]) -> list[Words]:
@@ -276,12 +270,6 @@ def _read_lists(files: Iterable[Condarc], names: tuple[str, ...], variables: Map
     set_by = next((value for name in names if (value := variables.get(f"CONDA_{name.upper()}"))), "")
     named = tuple(Word(text=text.strip()) for text in set_by.split(",") if text.strip())
     return [*lists, Words(words=named)] if set_by else lists
-
-
-def _choose_highest(found: Sequence[Word], variables: Mapping[str, str]) -> str:
-    """The word that counts of a key that takes one; empty if there is none."""
-    final = next((word.text for word in found if word.flag == "final"), "")
-    return final or variables.get("CONDA_CHANNEL_ALIAS", "") or (found[-1].text if found else "")
 
 
 def _read_tables(files: Iterable[Condarc], names: tuple[str, ...]) -> dict[str, list[Words]]:

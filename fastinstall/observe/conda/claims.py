@@ -7,15 +7,13 @@ Source of the RECORD format: PyPA "Recording installed projects".
 """
 
 import base64
-import binascii
-import csv
 import hashlib
-import io
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +22,7 @@ from fastinstall.core.values import immutable
 from fastinstall.model.conda import CondaClaim, CondaClash, CondaPackage
 from fastinstall.model.facts import Distribution
 from fastinstall.observe.conda.records import CondaRecords, Fields, UnreadableRecordError, matters, read_whole
+from fastinstall.observe.stack import digest_file, read_rows
 
 _BYTECODE = (".pyc", ".pyo")
 _PLACES = {"site-packages/": "", "python-scripts/": "bin/"}  # where a noarch package means files to be put
@@ -60,18 +59,15 @@ def list_claimed_files(record: Fields, site: str, wanted: Callable[[str], bool])
     """
     paths = record.get("paths_data")
     described = paths.get("paths") if isinstance(paths, dict) else None
-    entries = {entry.path: entry for entry in _list_described_files(described, site, wanted)}
+    entries: dict[str, ClaimedFile] = {}
+    for each in described if isinstance(described, list) else ():
+        path = each.get("_path") if isinstance(each, dict) else None
+        if isinstance(path, str) and wanted(placed := _resolve_noarch_path(path, site)):
+            entries[placed] = _make_claimed_file(each, placed)
     listed = record.get("files")
     names = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else list(entries)
     claimed = (name for name in dict.fromkeys(names) if wanted(name) and not name.endswith(_BYTECODE))
     return tuple(entries.get(name) or ClaimedFile(path=name, wanted=name) for name in claimed)
-
-
-def _list_described_files(listed: object, site: str, wanted: Callable[[str], bool]) -> Iterator[ClaimedFile]:
-    for each in listed if isinstance(listed, list) else ():
-        path = each.get("_path") if isinstance(each, dict) else None
-        if isinstance(path, str) and wanted(placed := _resolve_noarch_path(path, site)):
-            yield _make_claimed_file(each, placed)
 
 
 def _resolve_noarch_path(path: str, site: str) -> str:
@@ -102,7 +98,6 @@ def _digest(each: dict[str, Any], key: str) -> str:
     return found if isinstance(found, str) else ""
 
 
-_SMALL = 1 << 20
 _NOTHING = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"  # of no bytes: of a link to nowhere
 
 
@@ -139,28 +134,28 @@ class EnvironmentFiles:
             status = os.lstat(f"{self.prefix}/{entry.path}")
         except (OSError, ValueError):
             return FileState.MISSING
-        try:
-            unchanged = _is_older(status, entry, since) or self._is_as_recorded(entry, entry.path, own)
-        except (OSError, ValueError):
-            return FileState.ALTERED
-        return FileState.UNCHANGED if unchanged else FileState.ALTERED
+        if since is not None and stat.S_ISREG(status.st_mode) and not entry.link:
+            as_large = entry.size in (None, status.st_size)
+            if as_large and max(status.st_mtime_ns, status.st_ctime_ns) <= since:
+                return FileState.UNCHANGED
+        return FileState.UNCHANGED if self._is_as_recorded(entry, entry.path, own) else FileState.ALTERED
 
     def has(self, entry: ClaimedFile, own: frozenset[str]) -> bool:
         """Whether what lies where a package wants its file is that file."""
-        try:
-            return self._is_as_recorded(entry, entry.wanted, own)
-        except (OSError, ValueError):
-            return False
+        return self._is_as_recorded(entry, entry.wanted, own)
 
     def _is_as_recorded(self, entry: ClaimedFile, path: str, own: frozenset[str]) -> bool:
-        """Compare a file, wherever it lies, with what is recorded of it; OSError where it cannot be read."""
+        """Compare a file, wherever it lies, with what is recorded of it; one that cannot be read is not."""
         place = f"{self.prefix}/{path}"
-        if entry.link and os.path.islink(place):  # noqa: PTH114 (a hundred paths are not worth as many objects)
-            return self._is_own_link(entry, path, own)
-        status = os.stat(place)  # noqa: PTH116 (likewise)
-        if not stat.S_ISREG(status.st_mode) or entry.size not in (None, status.st_size):
+        try:
+            if entry.link and os.path.islink(place):  # noqa: PTH114 (a hundred paths are not worth as many objects)
+                return self._is_own_link(entry, path, own)
+            status = os.stat(place)  # noqa: PTH116 (likewise)
+            if not stat.S_ISREG(status.st_mode) or entry.size not in (None, status.st_size):
+                return False
+            return self._digest(path) == entry.sha256 if entry.sha256 else not entry.link
+        except (OSError, ValueError):
             return False
-        return self._digest(path) == entry.sha256 if entry.sha256 else not entry.link
 
     def _is_own_link(self, entry: ClaimedFile, path: str, own: frozenset[str]) -> bool:
         """Whether a symbolic link is the package's: by its text, by where it leads, by what is found there."""
@@ -175,22 +170,8 @@ class EnvironmentFiles:
 
     def _digest(self, path: str) -> str:
         if path not in self.digests:
-            self.digests[path] = _hash_file(f"{self.prefix}/{path}")
+            self.digests[path] = digest_file(f"{self.prefix}/{path}", "sha256").hex()
         return self.digests[path]
-
-
-def _is_older(status: os.stat_result, entry: ClaimedFile, since: int | None) -> bool:
-    if since is None or not stat.S_ISREG(status.st_mode) or entry.link or entry.size not in (None, status.st_size):
-        return False
-    return max(status.st_mtime_ns, status.st_ctime_ns) <= since
-
-
-def _hash_file(path: str) -> str:
-    """A small file is hashed in one piece, which takes half the time; a large one never lies in memory whole."""
-    with foreign.open_foreign_file(path) as stream:
-        if os.fstat(stream.fileno()).st_size > _SMALL:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
-        return hashlib.sha256(stream.read()).hexdigest()
 
 
 _TELLING = (".dist-info/INSTALLER", ".dist-info/RECORD", ".dist-info/METADATA")
@@ -211,23 +192,26 @@ class Claims:
     unreadable: dict[str, str]
 
 
-@immutable
+@dataclass(frozen=True, kw_only=True)
 class _Claimant:
     """A package, or a distribution of pip's, and what it claims.
 
     Attributes:
         name: as clashes name it.
         entries: its files, as far as they matter.
-        own: where they are.
         telling: files that tell who installed a distribution, if the package has one.
         since: when its record was written, in nanoseconds since the epoch.
     """
 
     name: str
     entries: tuple[ClaimedFile, ...]
-    own: frozenset[str]
     telling: tuple[ClaimedFile, ...] = ()
     since: int = 0
+
+    @cached_property
+    def own(self) -> frozenset[str]:
+        """Where its files are."""
+        return frozenset(entry.path for entry in self.entries)
 
 
 def observe_claims(  # noqa: PLR0913 (see `observe_conda`)
@@ -252,17 +236,37 @@ def observe_claims(  # noqa: PLR0913 (see `observe_conda`)
     """
     contents = EnvironmentFiles(prefix=str(prefix))
     packages, unreadable = _read_claimants(prefix, records, replaced, site)
-    contested = frozenset(path for path, claimants in _group_by_path(packages).items() if len(claimants) > 1)
-    foreign = [
-        _make_pip_claimant(prefix, site, distribution)
-        for distribution in distributions
-        if not any(_is_owner_of_metadata(package, f"{site}/{distribution.metadata}", contents) for package in packages)
-    ]
-    return Claims(
-        claims=tuple(_make_claim(package, contents, contested, thorough=thorough) for package in packages),
-        clashes=_find_clashes(packages, foreign, contents),
-        unreadable=unreadable,
+    wanted = _group_by_path(packages)
+    pip = []
+    for distribution in distributions:
+        metadata = f"{site}/{distribution.metadata}"
+        if not any(_is_owner_of_metadata(package, metadata, contents) for package in packages):
+            name = f"pip: {distribution.name} {distribution.version}"
+            pip.append(_Claimant(name=name, entries=read_recorded_files(prefix / metadata / "RECORD", site)))
+    claims = []
+    for package in packages:
+        states: dict[FileState, list[str]] = {state: [] for state in FileState}
+        for entry in package.entries:
+            since = None if thorough or len(wanted[entry.wanted]) > 1 else package.since
+            states[contents.state(entry, package.own, since=since)].append(entry.path)
+        claims.append(
+            CondaClaim(
+                dist=package.name,
+                files=tuple(entry.path for entry in package.entries),
+                missing=tuple(states[FileState.MISSING]),
+                altered=tuple(states[FileState.ALTERED]),
+            )
+        )
+    clashes = tuple(
+        CondaClash(
+            path=path,
+            claimants=tuple(claimant.name for claimant, _ in each),
+            holder=next((claimant.name for claimant, entry in each if contents.has(entry, claimant.own)), ""),
+        )
+        for path, each in sorted(_group_by_path([*packages, *pip]).items())
+        if len(each) > 1 and path in wanted
     )
+    return Claims(claims=tuple(claims), clashes=clashes, unreadable=unreadable)
 
 
 def _read_claimants(
@@ -271,15 +275,13 @@ def _read_claimants(
     claimants: list[_Claimant] = []
     unreadable: dict[str, str] = {}
     for package in records.packages:
-        if package.name not in replaced and package.dist not in records.claiming:
-            continue
-        try:
-            claimant = _read_claimant(prefix / "conda-meta", package, site, everything=package.name in replaced)
-        except (UnreadableRecordError, OSError) as error:
-            unreadable[package.record] = str(error)
-        else:
-            claimants.extend([claimant] if claimant.entries else ())
-    return sorted(claimants, key=lambda claimant: claimant.name), unreadable
+        replaces = package.name in replaced
+        if replaces or package.dist in records.claiming:
+            try:
+                claimants.append(_read_claimant(prefix / "conda-meta", package, site, everything=replaces))
+            except (UnreadableRecordError, OSError) as error:
+                unreadable[package.record] = str(error)
+    return sorted((each for each in claimants if each.entries), key=lambda claimant: claimant.name), unreadable
 
 
 def _read_claimant(conda_meta: Path, package: CondaPackage, site: str, *, everything: bool) -> _Claimant:
@@ -288,11 +290,9 @@ def _read_claimant(conda_meta: Path, package: CondaPackage, site: str, *, everyt
 
     path = conda_meta / package.record
     found = list_claimed_files(read_whole(path), site, lambda path: counts(path) or path.endswith(_TELLING))
-    entries = tuple(entry for entry in found if counts(entry.path))
     return _Claimant(
         name=package.dist,
-        entries=entries,
-        own=frozenset(entry.path for entry in entries),
+        entries=tuple(entry for entry in found if counts(entry.path)),
         telling=tuple(entry for entry in found if entry.path.endswith(_TELLING)),
         since=path.stat().st_mtime_ns,
     )
@@ -307,57 +307,11 @@ def _group_by_path(claimants: Iterable[_Claimant]) -> dict[str, list[tuple[_Clai
     return found
 
 
-def _make_claim(
-    package: _Claimant, contents: EnvironmentFiles, contested: frozenset[str], *, thorough: bool
-) -> CondaClaim:
-    def state(entry: ClaimedFile) -> FileState:
-        since = None if thorough or entry.wanted in contested else package.since
-        return contents.state(entry, package.own, since=since)
-
-    states = [(entry.path, state(entry)) for entry in package.entries]
-    return CondaClaim(
-        dist=package.name,
-        files=tuple(path for path, _ in states),
-        missing=tuple(path for path, found in states if found is FileState.MISSING),
-        altered=tuple(path for path, found in states if found is FileState.ALTERED),
-    )
-
-
 def _is_owner_of_metadata(package: _Claimant, metadata: str, contents: EnvironmentFiles) -> bool:
     """Whether a distribution's metadata is a package's own: claimed by it, and nobody else's by now."""
     telling = [entry for entry in package.telling if entry.path.startswith(f"{metadata}/")]
     states = {contents.state(entry, package.own) for entry in telling}
     return states == {FileState.UNCHANGED}
-
-
-def _make_pip_claimant(prefix: Path, site: str, distribution: Distribution) -> _Claimant:
-    entries = read_recorded_files(prefix / site / distribution.metadata / "RECORD", site)
-    return _Claimant(
-        name=f"pip: {distribution.name} {distribution.version}",
-        entries=entries,
-        own=frozenset(entry.path for entry in entries),
-    )
-
-
-def _find_clashes(
-    packages: list[_Claimant], foreign: list[_Claimant], contents: EnvironmentFiles
-) -> tuple[CondaClash, ...]:
-    """Files that several packages claim, or a package and a distribution of pip's."""
-    condas = _group_by_path(packages)
-    found = (
-        (path, each) for path, each in _group_by_path([*packages, *foreign]).items() if len(each) > 1 and path in condas
-    )
-    return tuple(
-        CondaClash(
-            path=path,
-            claimants=tuple(claimant.name for claimant, _ in each),
-            holder=next((claimant.name for claimant, entry in each if contents.has(entry, claimant.own)), ""),
-        )
-        for path, each in sorted(found)
-    )
-
-
-_SHA256 = "sha256="
 
 
 def read_recorded_files(record: Path, site_packages: str) -> tuple[ClaimedFile, ...]:
@@ -367,32 +321,22 @@ def read_recorded_files(record: Path, site_packages: str) -> tuple[ClaimedFile, 
         record: the file.
         site_packages: relative to the prefix, which what is returned is relative to.
     """
-    try:
-        text = foreign.read_text(record, errors="surrogateescape")
-    except OSError:
-        return ()
-    try:
-        rows = list(csv.reader(io.StringIO(text, newline="")))
-    except csv.Error:
-        return ()
     return tuple(
-        _parse_pip_entry(row, site_packages) for row in rows if row and row[0] and not row[0].endswith(_BYTECODE)
-    )
-
-
-def _parse_pip_entry(row: list[str], site_packages: str) -> ClaimedFile:
-    path, digest, size = (*row, "", "", "")[:3]
-    place = os.path.normpath(f"{site_packages}/{path}")
-    return ClaimedFile(
-        path=place, wanted=place, size=int(size) if size.isdecimal() else None, sha256=_convert_digest(digest)
+        ClaimedFile(
+            path=place,
+            wanted=place,
+            size=int(size) if size.isdecimal() else None,
+            sha256=_convert_digest(digest),
+        )
+        for path, digest, size in read_rows(foreign.bytes_or_empty(record))
+        for place in (os.path.normpath(f"{site_packages}/{path}"),)
     )
 
 
 def _convert_digest(digest: str) -> str:
     """A digest of RECORD ("sha256=..." in base64 without padding) as conda writes it; empty if it is another's."""
-    if not digest.startswith(_SHA256):
-        return ""
+    algorithm, _, encoded = digest.partition("=")
     try:
-        return base64.urlsafe_b64decode(digest.removeprefix(_SHA256) + "=").hex()
-    except (binascii.Error, ValueError):
+        return base64.urlsafe_b64decode(f"{encoded}=").hex() if algorithm == "sha256" else ""
+    except ValueError:
         return ""

@@ -8,7 +8,7 @@ Source: `SEARCH_PATH` in conda's `base/constants.py`, and `Configuration` in its
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from pathlib import Path
 
@@ -83,8 +83,8 @@ class Condarc:
 
     def word(self, *names: str) -> Word | None:
         """Return the single word of a key, or None if the key is missing or holds something else."""
-        found = self.document.value(*names) if self.document is not None else None
-        return self._parse_word(found) if found is not None else None
+        pair = self._find_pair(names)
+        return self._parse_word(pair[1]) if pair is not None else None
 
     def list(self, *names: str) -> Words | None:
         """The words of a key that takes a list; None likewise, and where the list has no words."""
@@ -97,11 +97,9 @@ class Condarc:
         pair = self._find_pair(names)
         if pair is None or pair[1].kind is not YamlKind.MAPPING:
             return None
-        key, value = pair
-        rows = {name: self._parse_words(*each) for name, each in value.pairs().items()}
-        return Table(
-            words={name: words for name, words in rows.items() if words.words}, flag=self._find_value_flag(key, value)
-        )
+        rows = {name: self._parse_words(*each) for name, each in pair[1].pairs().items()}
+        words = {name: words for name, words in rows.items() if words.words}
+        return Table(words=words, flag=self._find_value_flag(*pair))
 
     def _find_pair(self, names: tuple[str, ...]) -> tuple[YamlNode, YamlNode] | None:
         pairs = self.document.pairs() if self.document is not None else {}
@@ -115,7 +113,8 @@ class Condarc:
     def _parse_word(self, node: YamlNode) -> Word | None:
         if node.kind is not YamlKind.SCALAR or (node.plain and node.text in _NOTHING) or not node.text:
             return None
-        return Word(text=_expand_variables(node.text, self.variables), flag=self._find_flag(node))
+        text = _VARIABLE.sub(lambda found: self.variables.get(found[1] or found[2], found[0]), node.text)
+        return Word(text=text, flag=self._find_flag(node))
 
     def _find_value_flag(self, key: YamlNode, value: YamlNode) -> str:
         return self._find_flag(key) or (self._find_flag(value) if value.column else "")
@@ -135,12 +134,9 @@ def search_path(variables: Mapping[str, str], prefix: Path, root: Path | None) -
         root: the prefix that conda itself is installed in, or None if unknown.
     """
     home, settings = variables.get("HOME"), variables.get("XDG_CONFIG_HOME")
-    directories = (
-        *(Path(place) for place in _SYSTEM),
-        *((root,) if root else ()),
-        *((Path(settings, "conda"),) if settings else ()),
-        *((Path(home, ".config/conda"), Path(home, ".conda")) if home else ()),
-    )
+    directories = [*map(Path, _SYSTEM), *((root,) if root else ())]
+    directories += [Path(settings, "conda")] if settings else []
+    directories += [Path(home, ".config/conda"), Path(home, ".conda")] if home else []
     places = [file for directory in directories for file in environment_files(directory)]
     places += [Path(home, ".condarc")] if home else []
     places += environment_files(prefix)
@@ -151,10 +147,7 @@ def search_path(variables: Mapping[str, str], prefix: Path, root: Path | None) -
 
 def environment_files(directory: Path) -> tuple[Path, ...]:
     """The configuration files of one directory, an environment's for example, those that rank higher last."""
-    try:
-        names = sorted(os.listdir(directory / _DIRECTORY))  # noqa: PTH208 (names are what is compared)
-    except OSError:
-        names = []
+    names = foreign.list_names(directory / _DIRECTORY)
     parts = (directory / _DIRECTORY / name for name in names if name.endswith(_SUFFIXES))
     return (*(path for name in _NAMES if (path := directory / name).is_file()), *parts)
 
@@ -190,8 +183,16 @@ def observe_condarc(file: Path, names: tuple[str, ...], variables: Mapping[str, 
         return None
 
 
-def _expand_variables(text: str, variables: Mapping[str, str]) -> str:
-    return _VARIABLE.sub(lambda found: variables.get(found[1] or found[2], found[0]), text)
+def choose_highest(found: Iterable[Word | None], named: str) -> str:
+    """The word that counts of a key that takes one, those that rank higher last; empty if there is none.
+
+    Args:
+        found: in each file.
+        named: by a variable, which only a word that is final ranks above.
+    """
+    words = [word for word in found if word is not None]
+    final = next((word.text for word in words if word.flag == "final"), "")
+    return final or named or (words[-1].text if words else "")
 
 
 _RECORD = re.compile(r"conda-(\d[^-]*)-[^-]+\.json")
@@ -202,7 +203,6 @@ _SHEBANG = re.compile(rb"#![ \t]*(/[^\r\n]*?)[ \t]*\r?\n")
 _SHELLS = ("/bin/sh", "/bin/bash", "/usr/bin/env")
 _SOLVER = ("solver", "experimental_solver")
 _LIBMAMBA_SINCE = (23, 10)
-_HERE = "environment"
 
 
 def find_conda(variables: Mapping[str, str], prefix: Path | None) -> CondaTool | None:
@@ -218,33 +218,35 @@ def find_conda(variables: Mapping[str, str], prefix: Path | None) -> CondaTool |
     for command, found_by in _list_conda_candidates(variables, prefix):
         root = _find_root(command, variables)
         version = _find_conda_version(root)
-        solver = _find_configured_solver(variables, prefix, root) or _choose_default_solver(version)
+        files = (observe_condarc(file, _SOLVER, variables) for file in search_path(variables, prefix or root, root))
+        named = variables.get("CONDA_SOLVER") or variables.get("CONDA_EXPERIMENTAL_SOLVER") or ""
+        solver = choose_highest((file.word(*_SOLVER) for file in files if file is not None), named)
+        if not solver and (parts := re.match(r"(\d+)\.(\d+)", version)) is not None:
+            # what conda takes unasked: `DEFAULT_SOLVER` in its `base/constants.py`, from 4.13 to 26.7
+            solver = "libmamba" if (int(parts[1]), int(parts[2])) >= _LIBMAMBA_SINCE else "classic"
         return CondaTool(command=command, version=version, root=root, solver=solver, found_by=found_by)
     return None
 
 
 def _list_conda_candidates(variables: Mapping[str, str], prefix: Path | None) -> Iterator[tuple[tuple[str, ...], str]]:
     executable, python = variables.get("CONDA_EXE", ""), variables.get("CONDA_PYTHON_EXE", "")
-    on_path = find_program("conda", {**variables, "PATH": variables.get("PATH", "")})
+    on_path = find_program("conda", {**variables, "PATH": variables.get("PATH", "")}) or ""
     if _is_conda(executable):
         yield (str(Path(executable).absolute()),), "CONDA_EXE"
     if python and os.access(python, os.X_OK) and _find_conda_module(Path(python).parent.parent):
         yield (str(Path(python).absolute()), "-I", "-m", "conda"), "CONDA_PYTHON_EXE"
-    if on_path and _is_conda(on_path):
+    if _is_conda(on_path):
         yield (str(Path(on_path).absolute()),), "PATH"
     for path in _list_suggested_commands(prefix) if prefix is not None else ():
         if _is_conda(str(path)):
-            yield (str(path),), _HERE
+            yield (str(path),), "environment"
 
 
 def _list_suggested_commands(prefix: Path) -> Iterator[Path]:
     """Where the conda may be that made an environment: above its directory, in its history, in itself."""
     if prefix.parent.name == "envs":
         yield prefix.parent.parent / "bin/conda"
-    try:
-        history = foreign.read_text(prefix / "conda-meta/history", errors="replace")
-    except OSError:
-        history = ""
+    history = foreign.text_or_empty(prefix / "conda-meta/history")
     for command in dict.fromkeys(_COMMAND.findall(history)):
         module = _MODULE.fullmatch(command)
         if module is not None or Path(command).name in ("conda", "conda-env"):
@@ -288,32 +290,9 @@ def _find_conda_module(root: Path) -> Path | None:
 
 def _find_conda_version(root: Path) -> str:
     """Of conda, from its record; where it was installed without one, as it says itself; empty if unknown."""
-    try:
-        names = os.listdir(root / "conda-meta")  # noqa: PTH208 (names are what is compared)
-    except OSError:
-        names = []
-    recorded = [found[1] for name in sorted(names) if (found := _RECORD.fullmatch(name))]
+    names = foreign.list_names(root / "conda-meta")
+    recorded = [found[1] for name in names if (found := _RECORD.fullmatch(name))]
     if recorded:
         return recorded[-1]
-    try:
-        said = _VERSION.search(foreign.read_text((_find_conda_module(root) or root).joinpath("_version.py")))
-    except (OSError, ValueError):
-        return ""
+    said = _VERSION.search(foreign.text_or_empty((_find_conda_module(root) or root) / "_version.py"))
     return said[2] if said else ""
-
-
-def _find_configured_solver(variables: Mapping[str, str], prefix: Path | None, root: Path) -> str:
-    """The solver that a variable or a configuration file names; empty if none does."""
-    files = (observe_condarc(file, _SOLVER, variables) for file in search_path(variables, prefix or root, root))
-    found = [word for file in files if file is not None and (word := file.word(*_SOLVER)) is not None]
-    final = next((word.text for word in found if word.flag == "final"), "")
-    named = variables.get("CONDA_SOLVER") or variables.get("CONDA_EXPERIMENTAL_SOLVER") or ""
-    return final or named or (found[-1].text if found else "")
-
-
-def _choose_default_solver(version: str) -> str:
-    """What conda takes unasked. Source: `DEFAULT_SOLVER` in its `base/constants.py`, from 4.13 to 26.7."""
-    parts = re.match(r"(\d+)\.(\d+)", version)
-    if parts is None:
-        return ""
-    return "libmamba" if (int(parts[1]), int(parts[2])) >= _LIBMAMBA_SINCE else "classic"

@@ -9,7 +9,7 @@ conda is neither run nor imported. This module is imported for conda environment
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePath
 
 from fastinstall.core import foreign
@@ -91,43 +91,31 @@ def observe_revisions(conda_meta: Path, replaced: tuple[str, ...]) -> tuple[Cond
         replaced: names of packages that provide PIL; others that matter are known.
     """
     names = _BESIDE_PIL.union(replaced)
-    lines = (line.strip() for line in _read_text_if_readable(conda_meta / "history").splitlines())
-    revisions = (_parse_revision(number, block, names) for number, block in enumerate(_split_blocks(lines)))
-    return tuple(revision for revision in revisions if revision.linked or revision.unlinked)
-
-
-def observe_pins(conda_meta: Path) -> tuple[str, ...]:
-    """What `pinned` demands, a match spec each, comments aside."""
-    lines = (line.strip() for line in _read_text_if_readable(conda_meta / "pinned").splitlines())
-    return tuple(line for line in lines if line and not line.startswith("#"))
-
-
-def _read_text_if_readable(path: Path) -> str:
-    try:
-        return foreign.read_text(path, errors="replace")
-    except OSError:
-        return ""
-
-
-def _split_blocks(lines: Iterable[str]) -> list[list[str]]:
-    """Each heading with the lines below it; what stands before the first is nobody's."""
-    blocks: list[list[str]] = []
+    lines = (line.strip() for line in foreign.text_or_empty(conda_meta / "history").splitlines())
+    blocks: list[list[str]] = []  # each heading with the lines below it; what stands before the first is nobody's
     for line in lines:
         if _HEADING.match(line):
             blocks.append([])
         if blocks and line:
             blocks[-1].append(line)
-    return blocks
+    revisions = (_parse_revision(number, block, names) for number, block in enumerate(blocks))
+    return tuple(revision for revision in revisions if revision.linked or revision.unlinked)
+
+
+def observe_pins(conda_meta: Path) -> tuple[str, ...]:
+    """What `pinned` demands, a match spec each, comments aside."""
+    lines = (line.strip() for line in foreign.text_or_empty(conda_meta / "pinned").splitlines())
+    return tuple(line for line in lines if line and not line.startswith("#"))
 
 
 def _parse_revision(number: int, block: list[str], names: frozenset[str]) -> CondaRevision:
     heading, *lines = block
     found = _HEADING.match(heading)
-    commands = (_COMMAND.match(line) for line in lines)
+    commands = (command[1] for command in map(_COMMAND.match, lines) if command)
     return CondaRevision(
         number=number,
         at=found[1] if found else "",
-        command=public_text(next((command[1] for command in commands if command), "")),
+        command=public_text(next(commands, "")),
         linked=_parse_dists((line.removeprefix("+") for line in lines if not line.startswith(("-", "#"))), names),
         unlinked=_parse_dists((line[1:] for line in lines if line.startswith("-")), names),
     )
@@ -135,14 +123,13 @@ def _parse_revision(number: int, block: list[str], names: frozenset[str]) -> Con
 
 def _parse_dists(lines: Iterable[str], names: frozenset[str]) -> tuple[str, ...]:
     """Return the names without their channels."""
-    dists = (_parse_dist_name(line) for line in lines)
-    return tuple(dist for dist in dists if dist.count("-") > 1 and dist.rsplit("-", 2)[0].lower() in names)
-
-
-def _parse_dist_name(line: str) -> str:
-    """A package of "https://host/channel/linux-64::NAME-VERSION-BUILD", without where it came from."""
-    dist = line.rpartition("::")[2]
-    return next((dist.removesuffix(suffix) for suffix in _PACKAGED if dist.endswith(suffix)), dist)
+    found = []
+    for line in lines:  # "https://host/channel/linux-64::NAME-VERSION-BUILD"
+        dist = line.rpartition("::")[2]
+        dist = next((dist.removesuffix(suffix) for suffix in _PACKAGED if dist.endswith(suffix)), dist)
+        if dist.count("-") > 1 and dist.rsplit("-", 2)[0].lower() in names:
+            found.append(dist)
+    return tuple(found)
 
 
 _ASIDE = ".c~"
@@ -159,9 +146,13 @@ def observe_stale(prefix: Path, site: str) -> tuple[str, ...]:
         prefix: the environment.
         site: the site-packages of its Python, relative to the prefix.
     """
-    pythons = (name for name in _list_names(prefix / "lib") if name.startswith("python"))
-    places = (f"lib/{name}/{_SITE_PACKAGES}" for name in pythons if not (prefix / "lib" / name).is_symlink())
-    return tuple(place for place in places if place != site and _has_distributions(prefix / place))
+    found = []
+    for name in foreign.list_names(prefix / "lib"):
+        place = f"lib/{name}/{_SITE_PACKAGES}"
+        if name.startswith("python") and place != site and not (prefix / "lib" / name).is_symlink():
+            held = foreign.list_names(prefix / place)
+            found += [place] if any(each == "PIL" or each.endswith(".dist-info") for each in held) else []
+    return tuple(found)
 
 
 def observe_debris(prefix: Path, site: str, replaced: tuple[str, ...]) -> tuple[str, ...]:
@@ -176,35 +167,18 @@ def observe_debris(prefix: Path, site: str, replaced: tuple[str, ...]) -> tuple[
         site: the site-packages of its Python, relative to the prefix.
         replaced: names of distributions that provide PIL.
     """
-    own = (f"{site}/{name}" for name in _list_names(prefix / site) if name == "PIL" or _is_of_pil(name, replaced))
-    places = (*_PLACES, site, *(below for directory in own for below in _list_directories(prefix, directory)))
-    found = (f"{place}/{name}" if place else name for place in places for name in _list_leftovers(prefix / place))
-    trash = (f"{_TRASH_DIRECTORY}/{name}" for name in _list_names(prefix / _TRASH_DIRECTORY))
-    return tuple(sorted({*found, *trash}))
-
-
-def _list_names(directory: Path) -> list[str]:
-    try:
-        return sorted(os.listdir(directory))  # noqa: PTH208 (thousands of paths are not worth as many objects)
-    except OSError:
-        return []
-
-
-def _has_distributions(directory: Path) -> bool:
-    return any(name == "PIL" or name.endswith(".dist-info") for name in _list_names(directory))
+    names = foreign.list_names(prefix / site)
+    own = [f"{prefix}/{site}/{name}" for name in names if name == "PIL" or _is_of_pil(name, replaced)]
+    skipped = len(str(prefix)) + 1
+    below = (directory[skipped:] for each in own for directory, _, _ in os.walk(each))
+    found = {f"{_TRASH_DIRECTORY}/{name}" for name in foreign.list_names(prefix / _TRASH_DIRECTORY)}
+    for place in (*_PLACES, site, *below):
+        leftovers = (name for name in foreign.list_names(prefix / place) if name.endswith(_ASIDE) or _TRASH in name)
+        found.update(f"{place}/{name}" if place else name for name in leftovers)
+    return tuple(sorted(found))
 
 
 def _is_of_pil(name: str, replaced: Iterable[str]) -> bool:
     """Whether a directory in site-packages holds metadata or libraries of a distribution that provides PIL."""
     stem = name.partition("-")[0].removesuffix(".libs")
     return stem.replace("_", "-").lower() in replaced and not name.endswith(".py")
-
-
-def _list_directories(prefix: Path, place: str) -> Iterator[str]:
-    """A directory and all that are below it."""
-    skipped = len(str(prefix)) + 1
-    return (directory[skipped:] for directory, _, _ in os.walk(prefix / place))
-
-
-def _list_leftovers(directory: Path) -> Iterator[str]:
-    return (name for name in _list_names(directory) if name.endswith(_ASIDE) or _TRASH in name)

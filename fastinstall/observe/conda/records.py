@@ -12,7 +12,6 @@ strings contain. A record in another form is read whole.
 The reading is no check of the record: the paths between its list of files and its end are not looked at.
 """
 
-import errno
 import os
 import re
 from pathlib import Path
@@ -61,7 +60,16 @@ def summarize_record(path: Path | str) -> RecordSummary:
     """
     try:
         with foreign.open_foreign_file(path) as stream:
-            return _summarize_content(stream.fileno())
+            descriptor = stream.fileno()
+            size = os.fstat(descriptor).st_size
+            if size > foreign.LISTING:
+                raise UnreadableRecordError(f"is larger than {foreign.LISTING >> 20} MiB")
+            for length in (max(_HEAD, size // _LISTED_SHARE), size):
+                head = os.pread(descriptor, length, 0)
+                summary = _read_in_pieces(head, descriptor, size)
+                if summary is not None:
+                    return summary
+            return RecordSummary(fields=_parse_fields(head), text=head, listed=(0, len(head)))
     except OSError as error:
         raise UnreadableRecordError(error.strerror or str(error)) from None
 
@@ -76,18 +84,6 @@ def read_whole(path: Path | str) -> Fields:
         return _parse_fields(foreign.read_bytes(Path(path)))
     except OSError as error:
         raise UnreadableRecordError(error.strerror or str(error)) from None
-
-
-def _summarize_content(descriptor: int) -> RecordSummary:
-    size = os.fstat(descriptor).st_size
-    if size > foreign.LISTING:
-        raise OSError(errno.EFBIG, f"is larger than {foreign.LISTING >> 20} MiB")
-    head = os.pread(descriptor, max(_HEAD, size // _LISTED_SHARE), 0)
-    glance = _read_in_pieces(head, descriptor, size)
-    if glance is None and len(head) < size:
-        head = os.pread(descriptor, size, 0)
-        glance = _read_in_pieces(head, descriptor, size)
-    return glance or RecordSummary(fields=_parse_fields(head), text=head, listed=(0, len(head)))
 
 
 def _read_in_pieces(head: bytes, descriptor: int, size: int) -> RecordSummary | None:
@@ -167,25 +163,17 @@ def read_records(conda_meta: Path) -> CondaRecords:
     unreadable: dict[str, str] = {}
     claiming: set[str] = set()
     clobbered = (conda_meta.parent / CLOBBERED).is_dir()
-    for name in _list_records(conda_meta):
+    for name in foreign.list_names(conda_meta):
+        if not name.endswith(_SUFFIX) or name.startswith("._"):  # macOS keeps these on foreign file systems
+            continue
         try:
             package, claims = _read(f"{conda_meta}/{name}", name, clobbered=clobbered)
         except UnreadableRecordError as error:
             unreadable[name] = str(error)
-        else:
-            packages.append(package)
-            if claims:
-                claiming.add(package.dist)
+            continue
+        packages.append(package)
+        claiming |= {package.dist} if claims else set()
     return CondaRecords(packages=tuple(packages), unreadable=unreadable, claiming=frozenset(claiming))
-
-
-def _list_records(conda_meta: Path) -> list[str]:
-    """The records; what macOS keeps beside files of foreign file systems is none, as in conda."""
-    try:
-        names = os.listdir(conda_meta)  # noqa: PTH208 (four hundred paths are not worth as many objects)
-    except OSError:
-        return []
-    return sorted(name for name in names if name.endswith(_SUFFIX) and not name.startswith("._"))
 
 
 def _read(path: str, name: str, *, clobbered: bool) -> tuple[CondaPackage, bool]:
@@ -200,12 +188,14 @@ def _read(path: str, name: str, *, clobbered: bool) -> tuple[CondaPackage, bool]
 
 
 def _parse_package(fields: Fields) -> CondaPackage:
-    subdir = _parse_text(fields, "subdir")
+    subdir, build_number = _parse_text(fields, "subdir"), fields.get("build_number", 0)
+    if not isinstance(build_number, int):
+        raise UnreadableRecordError("its build_number is not a number")
     return CondaPackage(
         name=_parse_text(fields, "name").lower(),
         version=_parse_text(fields, "version"),
         build=_parse_text(fields, "build"),
-        build_number=_parse_number(fields, "build_number"),
+        build_number=build_number,
         subdir=subdir,
         channel=public_channel(_parse_text(fields, "channel"), subdir),
         url=public_text(_parse_text(fields, "url")),
@@ -217,11 +207,9 @@ def _parse_package(fields: Fields) -> CondaPackage:
 
 def _parse_text(fields: Fields, key: str) -> str:
     found = fields.get(key)
-    if found is None:
-        return ""
-    if not isinstance(found, str):
+    if found is not None and not isinstance(found, str):
         raise UnreadableRecordError(f"its {key} is not a text")
-    return _make_printable(found)
+    return _make_printable(found or "")
 
 
 def _parse_texts(fields: Fields, key: str) -> tuple[str, ...]:
@@ -229,13 +217,6 @@ def _parse_texts(fields: Fields, key: str) -> tuple[str, ...]:
     if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
         raise UnreadableRecordError(f"its {key} are not a list of texts")
     return tuple(map(_make_printable, found))
-
-
-def _parse_number(fields: Fields, key: str) -> int:
-    found = fields.get(key, 0)
-    if not isinstance(found, int):
-        raise UnreadableRecordError(f"its {key} is not a number")
-    return int(found)
 
 
 def _make_printable(text: str) -> str:

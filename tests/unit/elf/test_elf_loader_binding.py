@@ -6,7 +6,7 @@ import pytest
 from elf_writer import Elf
 from loader_target import Target, program
 
-from fastinstall.elf.loader.simulated_process import SimulatedProcess
+from fastinstall.elf.loader.simulation import SimulatedProcess
 from fastinstall.elf.lookup import Reference
 
 CODE = b"\xc3"

@@ -9,12 +9,12 @@ import pytest
 from fastinstall.core.surroundings import hooks_directory
 from fastinstall.elf.description import ImagingCore
 from fastinstall.model.facts import GuardState
+from fastinstall.model.receipt import BuiltCore
 from fastinstall.observe.guard_files import (
     GUARD_ENTRIES,
     GUARD_SOURCES,
     GUARD_STATE,
     GUARD_VERSION,
-    GuardTarget,
     entries_present,
     observe_guard,
     render_state,
@@ -29,17 +29,10 @@ def site(tmp_path: Path) -> Path:
     for name in GUARD_SOURCES:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes((hooks_directory() / name).read_bytes())
-    target = GuardTarget(
-        core="PIL/_imaging.so",
-        core_size=3,
-        core_mtime_ns=5,
-        core_sha256=CORE.sha256,
-        version_size=1,
-        version_mtime_ns=1,
-        stack_version="12.1.1",
-        simd=True,
-    )
-    (tmp_path / GUARD_STATE).write_text(render_state(target))
+    (tmp_path / "PIL").mkdir()
+    (tmp_path / "PIL/_version.py").touch()
+    core = BuiltCore(path="PIL/_imaging.so", size=3, mtime_ns=5, sha256=CORE.sha256, simd_symbols=("Kernel",))
+    (tmp_path / GUARD_STATE).write_text(render_state(tmp_path, core, "12.1.1"))
     for module in (tmp_path / "_fastinstall_guard").glob("*.py"):
         mode = py_compile.PycInvalidationMode.TIMESTAMP
         py_compile.compile(os.fspath(module), doraise=True, invalidation_mode=mode)

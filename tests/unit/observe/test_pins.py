@@ -12,7 +12,6 @@ from fastinstall.observe.installed_pins import (
     PIN,
     add_pin_line,
     environment_lines,
-    has_stack_pin,
     pin_in,
     pixi_lines,
     refuse_unpinnable,
@@ -34,8 +33,8 @@ def _facts(packages: list[dict[str, Any]], pins: tuple[str, ...] = (), prefix: s
 def test_a_pin_comes_and_goes_to_the_byte(existing: str) -> None:
     pinned = add_pin_line(existing)
     assert pinned == f"{existing}{PIN}\n"
-    assert has_stack_pin(pinned)
-    assert not has_stack_pin(existing)
+    assert pin_in(pinned)
+    assert not pin_in(existing)
     assert remove_pin_line(pinned) == existing
     assert add_pin_line(pinned) == pinned
 

@@ -71,9 +71,3 @@ def test_the_other_libjpeg_is_told_by_its_own_header(include: Path) -> None:
     _write(include / "jconfig.h", "#define HAVE_PROTOTYPES 1\n")
     found = _observe(include, "jpeglib.h")
     assert (found.implementation, found.version) == ("IJG libjpeg", "9")
-
-
-def test_private_include_directories_come_first(tmp_path: Path) -> None:
-    search = SearchPath.of_system((tmp_path / "usr/include",))
-    assert search.include[0] == tmp_path / "usr/include"
-    assert tmp_path / "usr/lib" in search.library

@@ -8,9 +8,9 @@ from builders import healthy_facts
 from elf_writer import PLAIN, Elf
 
 from fastinstall.elf.description import Linkage
+from fastinstall.elf.loader.simulation import ProcessSettings
 from fastinstall.model.facts import InstalledStack
 from fastinstall.observe.binaries import observe_linkage
-from fastinstall.observe.stack import Loader
 
 SUFFIX = ".cpython-311-x86_64-linux-gnu.so"
 MODULE = Elf(exported={"PyInit_x": PLAIN})
@@ -28,9 +28,10 @@ def prefix(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def observe(prefix: Path, *, loader: Loader | None = None, python: str = "bin/python") -> Linkage:
+def observe(prefix: Path, *, python: str = "bin/python", **settings: str) -> Linkage:
     interpreter = replace(healthy_facts().interpreter, executable=prefix / python, extension_suffix=SUFFIX)
-    return observe_linkage(interpreter, InstalledStack(directory=prefix / "PIL"), loader or Loader())
+    process = ProcessSettings(program=(prefix / python).resolve(), **settings)  # type: ignore[arg-type]  # (texts alone)
+    return observe_linkage(interpreter, InstalledStack(directory=prefix / "PIL"), process)
 
 
 def test_the_core_is_opened_first(prefix: Path) -> None:
@@ -52,7 +53,7 @@ def test_the_loader_is_told_of_its_variables(prefix: Path) -> None:
     preloaded = Elf(soname="mine.so").write(prefix / "mine.so")
     library = Elf(soname="liba.so").write(prefix / "own/liba.so")
     replace(MODULE, needed=("liba.so",)).write(prefix / f"PIL/_imaging{SUFFIX}")
-    linkage = observe(prefix, loader=Loader(library_path=f"{prefix}/other:{prefix}/own", preload=str(preloaded)))
+    linkage = observe(prefix, library_path=f"{prefix}/other:{prefix}/own", preload=str(preloaded))
     assert {preloaded, library} <= {file.path for file in linkage.files}
     assert linkage.missing == ()
 
@@ -66,10 +67,13 @@ def test_a_python_that_is_a_script_is_a_problem(prefix: Path) -> None:
 
 def test_without_a_pil_nothing_is_opened(prefix: Path) -> None:
     interpreter = replace(healthy_facts().interpreter, executable=prefix / "bin/python")
-    linkage = observe_linkage(interpreter, InstalledStack(directory=None), Loader())
+    linkage = observe_linkage(
+        interpreter, InstalledStack(directory=None), ProcessSettings(program=prefix / "base/bin/python3.11")
+    )
     assert (linkage.modules, linkage.codecs, linkage.problem) == ((), (), "")
 
 
 def test_a_directory_that_is_gone_has_no_modules(prefix: Path) -> None:
     interpreter = replace(healthy_facts().interpreter, executable=prefix / "bin/python")
-    assert observe_linkage(interpreter, InstalledStack(directory=prefix / "gone"), Loader()).modules == ()
+    process = ProcessSettings(program=prefix / "base/bin/python3.11")
+    assert observe_linkage(interpreter, InstalledStack(directory=prefix / "gone"), process).modules == ()
