@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from enum import Enum
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -393,6 +393,7 @@ def _list_recipe_files(directories: tuple[Path, ...], theirs: tuple[Path, ...] =
     return found
 
 
+@cache  # a setup asks for its recipe three times, and 20 ms each
 def _read(file: Path, directories: tuple[Path, ...]) -> Recipe:
     try:
         recipe = parse_recipe(_read_recipe_text(file), file)
