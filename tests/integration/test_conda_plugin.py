@@ -1,7 +1,6 @@
 """The plugin inside a real conda: what it says, when, and that conda is none the worse for it."""
 
 import json
-import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -131,15 +130,6 @@ def test_a_listing_is_what_it_is_without_the_plugin(plugin: Plugged) -> None:
     listed = plugin.on(prefix, "list", "--json")
     assert listed == plain
     assert json.loads(listed.stdout)[0]["name"] == "pillow"
-
-
-def test_conda_doctor_is_followed_by_a_word_where_the_stack_is_not_in_place(plugin: Plugged) -> None:
-    prefix = plugin.make("examined", "python")
-    core = next(prefix.glob("lib/python3*/site-packages/PIL/_imaging.*.so"))
-    core.write_bytes(b"\x7fELF of somebody else")
-    assert f"conda fastinstall doctor --fix --prefix {prefix}\n" in plugin.on(prefix, "doctor").stderr
-    shutil.rmtree(prefix / "share/fastinstall")
-    assert "fastinstall" not in plugin.on(prefix, "doctor").text
 
 
 def test_the_command_line_runs_below_conda_on_the_environment_that_conda_means(plugin: Plugged) -> None:
