@@ -12,7 +12,6 @@ from pathlib import Path
 
 from fastinstall.conda.engines.choose import CondaTools
 from fastinstall.conda.engines.failures import (
-    Actions,
     Document,
     find_error,
     make_conda_failure,
@@ -135,7 +134,7 @@ class CondaCommand:
             discard(prefix)
             raise
 
-    def _complete_change(self, actions: Actions, request: CondaRequest) -> CondaChange:
+    def _complete_change(self, actions: CondaChange, request: CondaRequest) -> CondaChange:
         """What conda says, with what is known of each package."""
         ours = {each.dist: each for each in request.ours}
         present = {name: package_of(document) for name, document in read_records(Path(request.prefix)).items()}
