@@ -5,14 +5,12 @@ Which environments are never changed, and why.
 
 from collections.abc import Iterable
 from dataclasses import replace
-from pathlib import PurePath
 
 from fastinstall.conda.reinstall import name_of
 from fastinstall.core.errors import FastinstallError, RefusedError, UsageError
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.version_numbers import base_version, is_version, parse_version_number
 from fastinstall.index.upgrades import advise_instead_of_risk, forecast_upgrade
-from fastinstall.model.conda import Conda
 from fastinstall.model.facts import Facts, InstalledStack, Interpreter
 from fastinstall.model.history import way_out
 from fastinstall.model.recipe import (
@@ -39,9 +37,10 @@ def find_version_risks(
         elsewhere: see `advise_instead_of_risk`.
     """
     found = [_find_downgrade(recipe, stack, version)]
-    vulnerable = find_vulnerability_risk(recipe, version, kernels=bool(recipe.expect.symbols))
+    kernels = bool(recipe.expect.symbols)
+    vulnerable = find_vulnerability_risk(recipe, version, kernels=kernels)
     if vulnerable is not None and not _is_no_worse_than_installed(recipe, stack, version):
-        grave = select_critical_advisories(recipe.advisories, version, kernels=bool(recipe.expect.symbols))
+        grave = select_critical_advisories(recipe.advisories, version, kernels=kernels)
         view = forecast_upgrade(grave, version, interpreter, stack.dependants)
         instead = advise_instead_of_risk(view, recipe.name, Request().recipe, elsewhere=elsewhere)
         found.append(replace(vulnerable, instead=instead))
@@ -134,10 +133,6 @@ def _find_downgrade(recipe: Recipe, stack: InstalledStack, version: str) -> Plan
     )
 
 
-def _count_advisories(advisories: Iterable[Advisory]) -> str:
-    return ", ".join(f"{number} {severity}" for severity, number in count_by_severity(advisories).items())
-
-
 def refuse_if_protected(facts: Facts) -> None:
     """Raise if the target must not be changed, whatever is wished.
 
@@ -184,9 +179,9 @@ def _judge_target(facts: Facts) -> FastinstallError | None:
 
 
 def _judge_conda(facts: Facts) -> FastinstallError | None:
+    conda, prefix = facts.conda, facts.environment.prefix
     if facts.environment.kind is not EnvironmentKind.CONDA:
         return None
-    conda, prefix = facts.conda, facts.environment.prefix
     if conda is None:
         return RefusedError(f"{prefix}: what conda has installed there was not observed")
     if conda.is_base:
@@ -195,7 +190,17 @@ def _judge_conda(facts: Facts) -> FastinstallError | None:
             hint="work in another: conda create --name images python pillow; fastinstall setup --prefix DIR",
         )
     if conda.unreadable:
-        return _make_unreadable_error(prefix, conda)
+        # Without every record nobody knows which files are whose; conda itself stops there too.
+        names = sorted(conda.unreadable)
+        file, others = prefix / "conda-meta" / names[0], len(names) - 1
+        more = f", and {others} more" if others else ""
+        package = quote(name_of(names[0].removesuffix(".json")))
+        return RefusedError(
+            f"{file}: {conda.unreadable[names[0]]}{more}: conda's records of {prefix} are damaged",
+            hint=f"move it away and install its package again: mv {quote(file)} {quote(f'{file}.damaged')}; "
+            f"conda install --prefix {quote(prefix)} --force-reinstall {package}",
+            details=tuple(f"{name}: {conda.unreadable[name]}" for name in names) if others else (),
+        )
     if conda.debris:
         return RefusedError(
             f"{prefix}: a transaction of conda was interrupted, and left {listing(conda.debris)}",
@@ -205,18 +210,8 @@ def _judge_conda(facts: Facts) -> FastinstallError | None:
     return None
 
 
-def _make_unreadable_error(prefix: PurePath, conda: Conda) -> FastinstallError:
-    """Without every record nobody knows which files are whose; conda itself stops there too."""
-    names = sorted(conda.unreadable)
-    file = prefix / "conda-meta" / names[0]
-    more = f", and {len(names) - 1} more" if len(names) > 1 else ""
-    package = name_of(names[0].removesuffix(".json"))
-    return RefusedError(
-        f"{file}: {conda.unreadable[names[0]]}{more}: conda's records of {prefix} are damaged",
-        hint=f"move it away and install its package again: mv {quote(file)} {quote(f'{file}.damaged')}; "
-        f"conda install --prefix {quote(prefix)} --force-reinstall {quote(package)}",
-        details=tuple(f"{name}: {conda.unreadable[name]}" for name in names) if more else (),
-    )
+def _count_advisories(advisories: Iterable[Advisory]) -> str:
+    return ", ".join(f"{number} {severity}" for severity, number in count_by_severity(advisories).items())
 
 
 def _judge_state(facts: Facts) -> FastinstallError | None:
