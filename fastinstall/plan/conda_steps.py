@@ -299,26 +299,24 @@ def refuse_unsuited_engine(facts: Facts, request: Request) -> None:
         RefusedError: a pin where there is no conda package, and no wheel named pillow, that it could hold; a wheel
             where conda is marked as the only one that installs.
     """
-    prefix = facts.environment.prefix
-    if is_conda(facts):
-        marker = facts.interpreter.externally_managed
-        if marker is not None and request.engine is CondaInstaller.PIP:
-            raise RefusedError(
-                f"--engine pip: {prefix} is marked as managed by conda alone ({marker}, PEP 668)",
-                hint="make conda packages, which conda knows of: --engine auto",
-            )
-        if request.pin and request.engine is CondaInstaller.PIP:
-            raise RefusedError(
-                f"--pin: with --engine pip there is no conda package in {prefix} that a pin could hold",
-                hint="leave one of them out: --engine auto makes conda packages, which can be pinned",
-            )
-        return
-    if request.engine in {CondaInstaller.CONDA, CondaInstaller.RATTLER}:
+    prefix, marker = facts.environment.prefix, facts.interpreter.externally_managed
+    as_wheel = request.engine is CondaInstaller.PIP
+    if is_conda(facts) and as_wheel and marker is not None:
+        raise RefusedError(
+            f"--engine pip: {prefix} is marked as managed by conda alone ({marker}, PEP 668)",
+            hint="make conda packages, which conda knows of: --engine auto",
+        )
+    if is_conda(facts) and as_wheel and request.pin:
+        raise RefusedError(
+            f"--pin: with --engine pip there is no conda package in {prefix} that a pin could hold",
+            hint="leave one of them out: --engine auto makes conda packages, which can be pinned",
+        )
+    if not is_conda(facts) and request.engine in {CondaInstaller.CONDA, CondaInstaller.RATTLER}:
         raise UsageError(
             f"--engine {request.engine}: {prefix} is no conda environment",
             hint=f"leave it out, or name a conda environment: --prefix DIR --engine {request.engine}",
         )
-    if request.pin and request.dist_name != NAME:
+    if not is_conda(facts) and request.pin and request.dist_name != NAME:
         raise RefusedError(
             f"--pin: others require {NAME}, so a constraint on {request.dist_name} holds nothing in {prefix}",
             hint=f"leave one of them out, or name it {NAME}: --dist-name {NAME} --pin",
