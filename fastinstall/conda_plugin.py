@@ -11,6 +11,7 @@ not know is left out.
 import importlib
 import logging
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TypeVar
 
 from conda import plugins
@@ -34,7 +35,7 @@ def conda_subcommands() -> Iterable[object]:
 @hookimpl
 def conda_pre_solves() -> Iterable[object]:
     """Learn what was asked for."""
-    return _make_plugin("CondaPreSolve", action=_remember_solve)
+    return _make_plugin("CondaPreSolve", action=partial(_run_quietly, "remember"))
 
 
 @hookimpl
@@ -46,7 +47,7 @@ def conda_post_solves() -> Iterable[object]:
 @hookimpl
 def conda_post_commands() -> Iterable[object]:
     """Warn after the stack was replaced."""
-    return _make_plugin("CondaPostCommand", action=_look_back_at_command, run_for=set(_CHANGING))
+    return _make_plugin("CondaPostCommand", action=partial(_run_quietly, "look_back"), run_for=set(_CHANGING))
 
 
 @hookimpl
@@ -78,20 +79,12 @@ def _run_subcommand(words: tuple[str, ...]) -> int:
     return run(words)
 
 
-def _remember_solve(coming: Iterable[object], going: Iterable[object]) -> None:
-    _run_quietly("remember", coming, going)
-
-
 def _foresee_solve(_repodata: str, unlinked: Iterable[object], linked: Iterable[object]) -> None:
     refusal = _run_quietly("foresee", unlinked, linked)
     if refusal is not None:
         from conda.exceptions import CondaError  # noqa: PLC0415 (not needed by most commands)
 
         raise CondaError(str(refusal).replace("%", "%%"))
-
-
-def _look_back_at_command(command: str) -> None:
-    _run_quietly("look_back", command)
 
 
 def _run_quietly(hook: str, *arguments: object) -> object:

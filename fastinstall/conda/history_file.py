@@ -20,10 +20,10 @@ from fastinstall.core import foreign
 from fastinstall.journal.fingerprints import HISTORY
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.conda import Conda, CondaChange, CondaPackage, CondaStack
+from fastinstall.model.conda_packages import GUARD, name_of
 from fastinstall.model.receipt import Move, MoveKind
 
 _MARK = "simd_"
-_GUARD = "fastinstall-guard"
 
 
 def make_requested_spec(package: CondaPackage) -> str:
@@ -33,7 +33,7 @@ def make_requested_spec(package: CondaPackage) -> str:
     """
     if package.build.startswith(_MARK):
         return f"{package.name}[build={_MARK}*]"
-    return package.name if package.name == _GUARD else ""
+    return package.name if package.name == GUARD else ""
 
 
 def append_revision(existing: str, at: datetime, command: str, change: CondaChange) -> str:
@@ -84,14 +84,9 @@ def remove_history_requests(before: str, after: str, installed_again: Iterable[s
             left: list[str] = []
             with suppress(ValueError, SyntaxError):
                 left = [str(spec) for spec in ast.literal_eval(match["specs"])]
-            left = [spec for spec in left if parse_spec_name(spec) not in names]
+            left = [spec for spec in left if name_of(spec) not in names]
             kept += [f"# {match['action']} specs: {left!r}\n"] if left else []
     return "".join(kept)
-
-
-def parse_spec_name(spec: str) -> str:
-    """The name in a match spec: "pillow" of "conda-forge::pillow>=12"."""
-    return re.split(r"[\s=<>!~\[]", spec.rpartition("::")[2], maxsplit=1)[0]
 
 
 def _parse_installed(history: str) -> dict[str, str]:

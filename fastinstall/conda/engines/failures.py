@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from fastinstall.conda.engines.linked_records import package_of
-from fastinstall.conda.history_file import parse_spec_name
 from fastinstall.core import foreign
 from fastinstall.core.errors import FailedError, FastinstallError, RefusedError
 from fastinstall.core.messages import quote
@@ -19,6 +18,7 @@ from fastinstall.core.process import CommandError, Completed
 from fastinstall.core.secrets import redact_text
 from fastinstall.core.values import immutable
 from fastinstall.model.conda import CondaChange, CondaPackage
+from fastinstall.model.conda_packages import name_of
 
 _LINES = 24
 
@@ -163,8 +163,8 @@ def make_conda_failure(document: dict[str, Any], prefix: Path) -> FastinstallErr
     if name in f"{_NO_SOLUTION.names} {_MISSING.names}".split():
         # Some solvers speak of pins as such, others call missing what is pinned and not on offer.
         lines = foreign.text_if_there(prefix / "conda-meta" / "pinned").splitlines()
-        pinned = {parse_spec_name(line.strip()) for line in lines if line.strip() and not line.lstrip().startswith("#")}
-        missing = {parse_spec_name(each) for each in re.findall(r"^\s*- (\S+)", text, re.MULTILINE)}
+        pinned = {name_of(line.strip()) for line in lines if line.strip() and not line.lstrip().startswith("#")}
+        missing = {name_of(each) for each in re.findall(r"^\s*- (\S+)", text, re.MULTILINE)}
         if pinned and (re.search(r"\bpin(ned|-\d)", text) or pinned & missing):
             name = "PinnedError"
     return make_failure(name, text if cause in ("", "None") else f"{text}\n{cause}", "conda", prefix)
