@@ -184,9 +184,7 @@ def make_build_step(decision: BuildDecision) -> Build:
         cached=situation.cached or "",
         distribution=prebuilt.name if prebuilt else request.dist_name,
         version=prebuilt.version if prebuilt else made,
-        targets=tuple(LevelTarget(level=name, cflags=(), ldflags=()) for name in names)
-        if prebuilt
-        else _choose_flags(recipe, decision.levels, situation.facts.toolchain),
+        targets=_choose_flags(decision, situation.facts.toolchain),
         link=request.link,
         libraries=enabled,
         jobs=request.jobs or max(1, granted),
@@ -194,13 +192,16 @@ def make_build_step(decision: BuildDecision) -> Build:
     )
 
 
-def _choose_flags(recipe: Recipe, choice: LevelChoice, toolchain: Toolchain | None) -> tuple[LevelTarget, ...]:
-    compiler = toolchain.compiler if toolchain else None
+def _choose_flags(decision: BuildDecision, toolchain: Toolchain | None) -> tuple[LevelTarget, ...]:
+    recipe, compiler = decision.situation.recipe, toolchain.compiler if toolchain else None
     # Where system packages will bring the compiler, the preferred flags are planned: today's compilers know them.
     accepts: Collection[str] = compiler.accepts if compiler else list_probed_flags(recipe)
     found = []
-    for level in choice.levels:
-        cflags, ldflags = compile_flags(recipe, level, accepts, compiler=compiler.version if compiler else "")
+    for level in decision.levels.levels:
+        cflags: tuple[str, ...] = ()
+        ldflags: tuple[str, ...] = ()
+        if decision.choice.prebuilt is None:
+            cflags, ldflags = compile_flags(recipe, level, accepts, compiler=compiler.version if compiler else "")
         found.append(LevelTarget(level=level.name, cflags=cflags, ldflags=ldflags))
     return tuple(found)
 
