@@ -89,21 +89,10 @@ def make_plan(situation: Situation) -> Plan:
         latest = plan_nothing(facts, recipe, kept, receipt) or plan_guard_alone(facts, recipe, kept, receipt)
         if latest is not None:
             return latest
-    conda, pip, project = (
-        plan_conda_part(situation, build),
-        _plan_pip_pin(situation, build),
-        _plan_project_pin(situation, build),
-    )
-    why = conda.guard or "to notice when pip, uv or another tool replaces it"
+    conda = plan_conda_part(situation, build)
+    pip, project = _plan_pip_pin(situation, build), _plan_project_pin(situation, build)
     steps = (
-        *((situation.create,) if situation.create else ()),
-        *conda.first,
-        *decision.native.steps,
-        build,
-        _plan_proof(decision),
-        *conda.before_swap,
-        _plan_swap(situation, build, conda),
-        *((InstallGuard(reason=why),) if request.guard else ()),
+        *_list_steps_to_swap(situation, decision, build, conda),
         *conda.after_swap,
         *((pip,) if isinstance(pip, PinForPip) else ()),
         Verify(
@@ -112,29 +101,51 @@ def make_plan(situation: Situation) -> Plan:
         ),
         *((project,) if isinstance(project, PinProject) else ()),
     )
-    unneeded = (
-        ("create-environment", f"{facts.environment.prefix} exists", situation.create),
-        ("system-packages", "compiler and headers are there or not needed", decision.native.steps),
-        ("install-guard", explain_missing_guard(situation), request.guard),
-    )
-    skipped = (Skipped(step=step, reason=reason) for step, reason, needed in unneeded if not needed)
-    version = decision.choice.version
-    warnings = (
-        *explain_installed_vulnerability(recipe, facts.stack, version),
-        *describe_version_advisories(recipe, version),
-        *filter(None, (decision.choice.caution, _warn_about_missing_hashes(steps))),
-        *conda.warnings,
-        *((project,) if isinstance(project, str) else ()),
-    )
+    unpinned = (pip,) if isinstance(pip, Skipped) else ()
+    undoing = (project,) if isinstance(project, str) else ()
     return Plan(
         environment=facts.environment,
         facts_digest=compute_facts_digest(facts),
         wish=request,
         steps=steps,
-        skipped=(*skipped, *conda.skipped, *((pip,) if isinstance(pip, Skipped) else ())),
+        skipped=(*_list_skipped_steps(situation, decision), *conda.skipped, *unpinned),
         hazards=(*_collect_risks(decision), *mark_allowed_risks(conda.hazards, request.allow)),
-        warnings=warnings,
+        warnings=(*_list_warnings(decision, steps), *conda.warnings, *undoing),
         summary=_summarise(decision, build) + conda.note,
+    )
+
+
+def _list_steps_to_swap(
+    situation: Situation, decision: BuildDecision, build: Build, conda: CondaPart
+) -> tuple[Step, ...]:
+    why = conda.guard or "to notice when pip, uv or another tool replaces it"
+    return (
+        *((situation.create,) if situation.create else ()),
+        *conda.first,
+        *decision.native.steps,
+        build,
+        _plan_proof(decision),
+        *conda.before_swap,
+        _plan_swap(situation, build, conda),
+        *((InstallGuard(reason=why),) if situation.wish.guard else ()),
+    )
+
+
+def _list_skipped_steps(situation: Situation, decision: BuildDecision) -> tuple[Skipped, ...]:
+    unneeded = (
+        ("create-environment", f"{situation.facts.environment.prefix} exists", situation.create),
+        ("system-packages", "compiler and headers are there or not needed", decision.native.steps),
+        ("install-guard", explain_missing_guard(situation), situation.wish.guard),
+    )
+    return tuple(Skipped(step=step, reason=reason) for step, reason, needed in unneeded if not needed)
+
+
+def _list_warnings(decision: BuildDecision, steps: Sequence[Step]) -> tuple[str, ...]:
+    recipe, version = decision.situation.recipe, decision.choice.version
+    return (
+        *explain_installed_vulnerability(recipe, decision.situation.facts.stack, version),
+        *describe_version_advisories(recipe, version),
+        *filter(None, (decision.choice.caution, _warn_about_missing_hashes(steps))),
     )
 
 
