@@ -101,6 +101,11 @@ def plan_conda_part(situation: Situation, build: Build) -> CondaPart:
         why = Skipped(step="make-conda-packages", reason="--engine pip: the wheel goes straight into site-packages")
         warnings = (warn_about_wheel(facts, recipe), *advice)
         return CondaPart(skipped=(why,), warnings=warnings, note=" as a wheel, which conda does not know of")
+    return replace(_plan_packages(situation, build, engine, conda), warnings=advice)
+
+
+def _plan_packages(situation: Situation, build: Build, engine: CondaInstaller, conda: Conda) -> CondaPart:
+    facts, recipe, request = situation.facts, situation.recipe, situation.wish
     others = (situation.preview or CondaChange()).without(frozenset({*providers(recipe), GUARD}))
     change = _plan_other_changes(situation, engine, others)
     # The stack depends on what is there once the other packages are changed.
@@ -131,7 +136,6 @@ def plan_conda_part(situation: Situation, build: Build) -> CondaPart:
         entries=_list_entries(facts, conda, records),
         skipped=tuple(Skipped(step=step, reason=reason) for step, reason in skipped if reason),
         hazards=find_change_risks(others),
-        warnings=advice,
         note=f" as the conda package {name}",
         guard="to notice when pip, uv or another tool replaces it; conda itself is held off by the guard package",
     )
