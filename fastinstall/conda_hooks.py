@@ -1,9 +1,15 @@
 """What conda's plugin does when a hook of it is called: in conda's process, about the prefix that conda works on.
 
 Of conda it uses `context`, `locate_prefix_by_name` and the attributes of records. What it says goes to stderr.
+The health check is in conda_health.py.
 
-How the stack of a setup stands is read from a few files, as it is asked at each command: one file is compared, by size
-and time, and read only where these differ. Examining an environment is doctor's.
+Our part of `conda doctor`: the quick checks as a few lines, and the repair after conda's own consent.
+
+Written to stdout, as conda's own checks are; to stderr where conda was asked for JSON.
+
+How the stack of a setup stands in a conda environment, from a few files: what conda's plugin asks at each command.
+
+Not an examination, which is doctor's: one file is compared, by size and time, and read only where these differ.
 """
 
 import atexit
@@ -11,25 +17,38 @@ import contextlib
 import logging
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from glob import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from fastinstall.conda.swaps import CoreStatus, StackStatus, describe_conda_changes, foresee_conda_changes
+from fastinstall.core.errors import FastinstallError
 from fastinstall.core.files import sha256
+from fastinstall.doctor.examine import Examination
+from fastinstall.doctor.examine import examine as examine_environment
 from fastinstall.journal.layout import RECEIPT, TRANSACTIONS, read_receipt
 from fastinstall.model.conda import CondaChange, CondaPackage
+from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import PROVIDERS
+from fastinstall.observe.active_environment import NamedTarget, find
+from fastinstall.observe.session import open_session
 
 _OFF = "FASTINSTALL_GUARD"
 _BLOCK = "FASTINSTALL_BLOCK_SWAPS"
 _SETTING = "fastinstall_block_swaps"
+_YES = ("1", "true", "yes", "on")
+_NAME, _PREFIX = ("-n", "--name"), ("-p", "--prefix")
+
+_UNSOLVED = ("UnsatisfiableError", "LibMambaUnsatisfiableError", "RattlerUnsatisfiableError")
+_UNEXPLAINED = "Did not find conflicting dependencies"
+_LOGS = ("conda.stderr", "conda.stdout", "conda.stderrlog", "conda.stdoutlog")
 
 _requested: list[str] = []
+_listening: list[str] = []
 _foreseen: set[str] = set()
-_told: set[tuple[str, str]] = set()
+_told: set[str] = set()
 
 
 def run(words: Sequence[str]) -> int:
@@ -55,11 +74,16 @@ def run(words: Sequence[str]) -> int:
 
 def remember(coming: Iterable[object], going: Iterable[object]) -> None:
     """Keep the specs that were asked for, until the solver has decided."""
-    if os.environ.get(_OFF) != "0":
-        # No hook is called where a solver finds nothing; but conda prints every error through these loggers.
-        for name in ("conda.stderr", "conda.stdout", "conda.stderrlog", "conda.stdoutlog"):
-            logging.getLogger(name).addFilter(_notice)
     _requested[:] = sorted(str(spec) for spec in (*coming, *going))
+    if os.environ.get(_OFF) != "0" and not _listening:
+        _listen()
+
+
+def _listen() -> None:
+    """No hook is called where a solver finds nothing; but conda prints every error through these loggers."""
+    _listening.extend(_LOGS)
+    for name in _LOGS:
+        logging.getLogger(name).addFilter(_notice)
 
 
 def _notice(record: logging.LogRecord) -> bool:
@@ -68,26 +92,29 @@ def _notice(record: logging.LogRecord) -> bool:
         told = record.args[0] if isinstance(record.args, tuple) and record.args else None
         text = f"{type(told).__name__}: {told}" if isinstance(told, Exception) else record.getMessage()
         warning = _explain_unsolved(text, Path(_get_context().target_prefix))
-        if warning and warning not in _told:
+        if warning is not None and warning not in _told:
             _told.add(warning)
-            atexit.register(_warn, *warning)
+            rollback = _format_rollback_command(Path(_get_context().target_prefix))
+            hint = f"to have another Pillow: {rollback}; then run this again"
+            atexit.register(_warn, warning, hint)
     return True
 
 
-def _explain_unsolved(text: str, prefix: Path) -> tuple[str, str] | None:
-    """How our guard package caused a conda error, and what to do; None if it did not."""
-    from fastinstall.core.messages import quote  # noqa: PLC0415 (only where a command has failed)
-    from fastinstall.model.conda_packages import GUARD  # noqa: PLC0415 (likewise)
+def _explain_unsolved(text: str, prefix: Path) -> str | None:
+    """Explain how our guard package caused a conda error, or return None if it did not."""
+    from fastinstall.model.conda_packages import GUARD  # noqa: PLC0415 (only where a command has failed)
 
-    reasons = (GUARD, "pillow", "Did not find conflicting dependencies")
-    if "UnsatisfiableError" not in text or not any(reason in text for reason in reasons):
+    if not any(name in text for name in _UNSOLVED) or not any(prefix.glob(f"conda-meta/{GUARD}-*.json")):
         return None
-    if not any(prefix.glob(f"conda-meta/{GUARD}-*.json")):
+    if not any(word in text for word in (GUARD, "pillow", _UNEXPLAINED)):
         return None
-    return (
-        f"the package {GUARD} in {prefix} allows no Pillow but one that fastinstall has built: nothing else is found",
-        f"to have another Pillow: conda fastinstall rollback --yes --prefix {quote(prefix)}; then run this again",
-    )
+    return f"the package {GUARD} in {prefix} allows no Pillow but one that fastinstall has built: nothing else is found"
+
+
+def _format_rollback_command(prefix: Path) -> str:
+    from fastinstall.core.messages import quote  # noqa: PLC0415 (likewise)
+
+    return f"conda fastinstall rollback --yes --prefix {quote(prefix)}"
 
 
 def foresee(unlinked: Iterable[object], linked: Iterable[object]) -> str | None:
@@ -99,13 +126,12 @@ def foresee(unlinked: Iterable[object], linked: Iterable[object]) -> str | None:
     standing = _observe_stack_status()
     if standing is None:
         return None
+
     change = CondaChange(linked=tuple(map(_make_package, linked)), unlinked=tuple(map(_make_package, unlinked)))
     warning = foresee_conda_changes(change, tuple(_requested), standing)
     if not warning:
         return None
-    # Where conda knows no settings of plugins, nothing is set.
-    setting = getattr(getattr(_get_context(), "plugins", None), _SETTING, False)
-    if os.environ.get(_BLOCK, str(setting)).lower() in ("1", "true", "yes", "on"):
+    if _is_blocking():
         return f"fastinstall refuses this: {warning[0]}\nhint: {_BLOCK}=0 allows it"
     if warning[0] not in _foreseen:
         _foreseen.add(warning[0])
@@ -114,19 +140,33 @@ def foresee(unlinked: Iterable[object], linked: Iterable[object]) -> str | None:
 
 
 def look_back(command: str) -> None:
-    """Warn where the stack is not in place after a command, and of what a dead run of ours has left there."""
+    """Warn where the stack is not in place after a command, and of what a dead run of ours has left there.
+
+    After `conda doctor`, which has a check of ours, only if it has replaced the stack.
+    """
+    if command == "doctor" and not _foreseen:
+        return
     prefix = Path(_get_context().target_prefix)
     if os.environ.get(_OFF) != "0" and (prefix / TRANSACTIONS).is_dir():
-        from fastinstall.journal.snapshot import read_environment_history  # noqa: PLC0415 (only where ours is)
-        from fastinstall.model.history import describe_what_was_interrupted, recovery_command  # noqa: PLC0415
-
-        for each in read_environment_history(prefix, sized=False).interruptions:
-            told = f"{describe_what_was_interrupted(each)} was interrupted"
-            _warn(told, f"to have it undone or finished: {recovery_command(each, prefix)}")
+        _tell_interrupted(prefix)
     standing = _observe_stack_status()
-    warning = describe_conda_changes(standing, command if _foreseen else "") if standing is not None else ()
+    if standing is None:
+        return
+
+    warning = describe_conda_changes(standing, command if _foreseen else "")
     if warning:
         _warn(*warning)
+
+
+def _tell_interrupted(prefix: Path) -> None:
+    from fastinstall.journal.snapshot import read_environment_history  # noqa: PLC0415 (only where something of ours is)
+    from fastinstall.model.history import describe_what_was_interrupted, recovery_command  # noqa: PLC0415 (likewise)
+
+    for each in read_environment_history(prefix, sized=False).interruptions:
+        _warn(
+            f"{describe_what_was_interrupted(each)} was interrupted",
+            f"to have it undone or finished: {recovery_command(each, prefix)}",
+        )
 
 
 def _split_prefix(words: Sequence[str]) -> tuple[tuple[str, ...], str | None]:
@@ -136,20 +176,27 @@ def _split_prefix(words: Sequence[str]) -> tuple[tuple[str, ...], str | None]:
     rest = iter(words)
     for word in rest:
         flag, joined, value = word.partition("=") if word.startswith("--") else (word, "", "")
-        if flag not in ("-n", "--name", "-p", "--prefix"):
+        if flag not in (*_NAME, *_PREFIX):
             kept.append(word)
             continue
-        prefix = value if joined else next(rest, "")
-        if flag in ("-n", "--name"):
-            from conda.base.context import locate_prefix_by_name  # noqa: PLC0415 (with -n only)
-
-            prefix = str(locate_prefix_by_name(prefix))
+        given = value if joined else next(rest, "")
+        prefix = _find_prefix(given) if flag in _NAME else given
     return tuple(kept), prefix
 
 
-def _observe_stack_status() -> StackStatus | None:
+def _find_prefix(name: str) -> str:
+    from conda.base.context import locate_prefix_by_name  # noqa: PLC0415 (with -n only)
+
+    return str(locate_prefix_by_name(name))
+
+
+def _observe_stack_status() -> Any:  # noqa: ANN401 (its type would have to be imported at every command)
     """Read the stack's status in the prefix that conda works on, or return None if there is nothing to watch."""
-    return None if os.environ.get(_OFF) == "0" else read_stack_status(Path(_get_context().target_prefix))
+    prefix = Path(_get_context().target_prefix)
+    if os.environ.get(_OFF) == "0" or not (prefix / RECEIPT).is_file():
+        return None
+
+    return read_stack_status(prefix)
 
 
 def _make_package(record: Any) -> CondaPackage:  # noqa: ANN401 (conda's PackageRecord)
@@ -160,6 +207,14 @@ def _make_package(record: Any) -> CondaPackage:  # noqa: ANN401 (conda's Package
         channel=str(record.channel.canonical_name),
         depends=tuple(map(str, record.depends)),
     )
+
+
+def _is_blocking() -> bool:
+    said = os.environ.get(_BLOCK)
+    if said is not None:
+        return said.lower() in _YES
+    # Where conda knows no settings of plugins, nothing is set.
+    return bool(getattr(getattr(_get_context(), "plugins", None), _SETTING, False))
 
 
 def _warn(sentence: str, hint: str) -> None:
@@ -176,6 +231,119 @@ def _get_context() -> Any:  # noqa: ANN401 (conda's Context)
     return context
 
 
+_WARNING = Status.WARNING.gravity
+_SHOWN = 5  # lines of evidence
+_GOOD, _BAD = "✅", "❌"  # as the lines of conda's own checks begin
+
+
+def examine(prefix: str, *, verbose: bool) -> None:
+    """Write what doctor's quick checks find, if there is a setup.
+
+    Args:
+        prefix: the environment.
+        verbose: every finding, and what it rests on; else those that are warnings or errors.
+    """
+    try:
+        report = _report(prefix)
+    except FastinstallError as error:
+        _write(f"{_mark(Status.ERROR)} fastinstall: {error.message}", *_format_hint(error.hint), "")
+        return
+    if report is not None:
+        _write(*_report_lines(report, verbose=verbose), "")
+
+
+def fix(prefix: str, confirm: Callable[[str], None]) -> int:
+    """Put back what was set up.
+
+    Args:
+        prefix: the environment.
+        confirm: asks; raises, by conda's means, where the answer is no or nothing is to be changed.
+
+    Returns:
+        The exit code of the repair; 0 where there is nothing to repair.
+
+    Raises:
+        FastinstallError: the environment cannot be examined.
+    """
+    report = _report(prefix)
+    if report is None:
+        return 0
+    repairable = [
+        each for each in report.findings if each.remedy is not None and "--fix" in (each.remedy.command or "")
+    ]
+    if not repairable:
+        _write("fastinstall: there is nothing that a repair would change", "")
+        return 0
+    _write(*(f"fastinstall: {finding.message}" for finding in repairable), "")
+    confirm("Put back the Pillow that fastinstall has set up?")
+    return run(("doctor", "--fix", "--yes", "--prefix", prefix))
+
+
+def _is_repairable(finding: Finding) -> bool:
+    return finding.remedy is not None and "--fix" in (finding.remedy.command or "")
+
+
+def _report(prefix: str) -> EnvironmentReport | None:
+    if not Path(prefix, RECEIPT).is_file():
+        return None
+    session = open_session(dict(os.environ))
+    return examine_environment(session, find(session, NamedTarget(prefix=Path(prefix))), Examination(quick=True))
+
+
+def _report_lines(report: EnvironmentReport, *, verbose: bool) -> Iterator[str]:
+    grave = [finding for finding in report.findings if finding.status.gravity >= _WARNING]
+    told = (
+        f"{len(grave)} of {len(report.findings)} findings are warnings or errors" if grave else _describe_swap(report)
+    )
+    yield f"{_mark(report.status)} fastinstall: {told}"
+    for finding in report.findings if verbose else grave:
+        yield f"  {finding.status} {finding.check}: {finding.message}"
+        if verbose:
+            yield from _list_evidence(finding)
+        if finding.status.gravity:
+            yield from (f"    {line}" for line in _describe_remedy(finding))
+
+
+def _list_evidence(finding: Finding) -> Iterator[str]:
+    shown = finding.evidence[:_SHOWN]
+    yield from (f"    {line}" for line in shown)
+    if len(finding.evidence) > len(shown):
+        yield f"    and {len(finding.evidence) - len(shown)} more"
+
+
+def _describe_swap(report: EnvironmentReport) -> str:
+    return next((finding.message for finding in report.findings if finding.check == "swapped"), "all is well")
+
+
+def _describe_remedy(finding: Finding) -> tuple[str, ...]:
+    remedy = finding.remedy or Remedy(text="")
+    command = remedy.command or ""
+    # The plugin is where conda is; our own command need not be on PATH.
+    there = f"conda {command}" if command.startswith("fastinstall ") else command
+    return _format_hint(": ".join(filter(None, (remedy.text, there))))
+
+
+def _format_hint(text: str | None) -> tuple[str, ...]:
+    return (f"hint: {text}",) if text else ()
+
+
+def _mark(status: Status) -> str:
+    return _BAD if status.gravity >= _WARNING else _GOOD
+
+
+def _write(*lines: str) -> None:
+    from conda.base.context import context  # noqa: PLC0415 (conda's)
+
+    stream: TextIO = sys.stderr if context.json else sys.stdout
+    stream.write("".join(f"{line}\n" for line in lines))
+
+
+_PARTS = 3
+"""Of a record's name: NAME-VERSION-BUILD."""
+
+_SECOND = 10**9
+
+
 def read_stack_status(prefix: Path) -> StackStatus | None:
     """Read the stack's status, or return None if the environment has no setup or is gone.
 
@@ -189,27 +357,32 @@ def read_stack_status(prefix: Path) -> StackStatus | None:
     if receipt is None:
         return None
     kind = "Pillow-SIMD" if receipt.core.simd_symbols else "the optimised Pillow"
-    named = (file.stem.rsplit("-", 2) for file in (prefix / "conda-meta").glob("*.json"))
-    records = (CondaPackage(name=n[0], version=n[1], build=n[2]) for n in named if n[0] in PROVIDERS and n[2:])
     return StackStatus(
         prefix=prefix,
         name=f"{kind} {receipt.stack_version}",
         packaged=receipt.conda is not None,
         core=_find_core_status(prefix, receipt),
-        records=tuple(records),
+        records=tuple(_read_records(prefix)),
     )
 
 
 def _find_core_status(prefix: Path, receipt: Receipt) -> CoreStatus:
-    expected = receipt.core
     minor = ".".join(receipt.python_version.split(".")[:2])
-    cores = (site / expected.path for site in prefix.glob(f"lib/python{escape(minor)}*/site-packages"))
+    cores = (site / receipt.core.path for site in prefix.glob(f"lib/python{escape(minor)}*/site-packages"))
     core = next((file for file in cores if file.is_file()), None)
     if core is None:
         return CoreStatus.GONE
     status = core.stat()
-    if status.st_size != expected.size:
+    if status.st_size != receipt.core.size:
         return CoreStatus.OTHER
     # In whole seconds, because archives keep no more.
-    untouched = int(status.st_mtime) == expected.mtime_ns // 10**9
-    return CoreStatus.INTACT if untouched or sha256(core) == expected.sha256 else CoreStatus.OTHER
+    if status.st_mtime_ns // _SECOND == receipt.core.mtime_ns // _SECOND:
+        return CoreStatus.INTACT
+    return CoreStatus.INTACT if sha256(core) == receipt.core.sha256 else CoreStatus.OTHER
+
+
+def _read_records(prefix: Path) -> list[CondaPackage]:
+    """Packages that provide PIL, by the names of their records."""
+    found = (file.stem.rsplit("-", 2) for file in (prefix / "conda-meta").glob("*.json"))
+    named = (parts for parts in found if parts[0] in PROVIDERS and len(parts) == _PARTS)
+    return [CondaPackage(name=name, version=version, build=build) for name, version, build in named]

@@ -1,8 +1,9 @@
-"""conda's plugin: `conda fastinstall`, and warnings before and after a swap.
+"""conda's plugin: `conda fastinstall`, a health check for `conda doctor`, and warnings before and after a swap.
 
 conda imports this file at every command, through the entry point of the group `conda`; so nothing of ours is imported
 here, and what a hook does (conda_hooks.py) when it is called. A bug of ours must not be one of conda's: whatever goes
-wrong in a hook is caught and logged, and nothing is ever written to stdout but by `conda fastinstall`.
+wrong in a hook is caught and logged, and nothing is ever written to stdout but by `conda fastinstall` and by a health
+check that was asked for.
 
 Source: conda's documentation of its plugin hooks; each is known since 24.7 at the latest, and what an older conda does
 not know is left out.
@@ -10,8 +11,8 @@ not know is left out.
 
 import importlib
 import logging
-from collections.abc import Callable, Iterable
-from functools import partial
+from argparse import Namespace
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
 from conda import plugins
@@ -29,25 +30,38 @@ hookimpl: Callable[[_Hook], _Hook] = plugins.hookimpl
 def conda_subcommands() -> Iterable[object]:
     """`conda fastinstall VERB ...`."""
     summary = "Build, prove and guard the fast Python image stack: Pillow with SIMD kernels."
-    return _make_plugin("CondaSubcommand", summary=summary, action=_run_subcommand)
+    return _make_plugin("CondaSubcommand", {"name": "fastinstall", "summary": summary, "action": _run_subcommand})
+
+
+@hookimpl
+def conda_health_checks() -> Iterable[object]:
+    """A part of `conda doctor`, and of `conda doctor --fix` where conda has that."""
+    check = {"name": "fastinstall", "action": _run_health_check}
+    fixes = {
+        "fixer": _run_fix,
+        "summary": "Examine the Pillow that fastinstall has set up",
+        "fix": "Put back what was set up",
+    }
+    return _make_plugin("CondaHealthCheck", check, fixes)
 
 
 @hookimpl
 def conda_pre_solves() -> Iterable[object]:
     """Learn what was asked for."""
-    return _make_plugin("CondaPreSolve", action=partial(_run_quietly, "remember"))
+    return _make_plugin("CondaPreSolve", {"name": "fastinstall", "action": _remember_solve})
 
 
 @hookimpl
 def conda_post_solves() -> Iterable[object]:
     """Warn before the stack is replaced, or refuse."""
-    return _make_plugin("CondaPostSolve", action=_foresee_solve)
+    return _make_plugin("CondaPostSolve", {"name": "fastinstall", "action": _foresee_solve})
 
 
 @hookimpl
 def conda_post_commands() -> Iterable[object]:
     """Warn after the stack was replaced."""
-    return _make_plugin("CondaPostCommand", action=partial(_run_quietly, "look_back"), run_for=set(_CHANGING))
+    fields = {"name": "fastinstall", "action": _look_back_at_command, "run_for": set(_CHANGING)}
+    return _make_plugin("CondaPostCommand", fields)
 
 
 @hookimpl
@@ -57,20 +71,25 @@ def conda_settings() -> Iterable[object]:
         from conda.common.configuration import PrimitiveParameter  # noqa: PLC0415 (an older conda may lack it)
     except ImportError:
         return ()
-    return _make_plugin(
-        "CondaSetting",
-        name="fastinstall_block_swaps",
-        description="Refuse what would replace the Pillow that fastinstall has set up.",
-        parameter=PrimitiveParameter(False, element_type=bool),  # noqa: FBT003 (conda's own signature)
-    )
+    fields = {
+        "name": "fastinstall_block_swaps",
+        "description": "Refuse what would replace the Pillow that fastinstall has set up.",
+        "parameter": PrimitiveParameter(False, element_type=bool),  # noqa: FBT003 (conda's own signature)
+    }
+    return _make_plugin("CondaSetting", fields)
 
 
-def _make_plugin(kind: str, *, name: str = "fastinstall", **fields: object) -> tuple[object, ...]:
-    """A plugin of a kind; nothing where this conda does not know the kind, or has other fields for it."""
-    try:
-        return (getattr(types, kind)(name=name, **fields),)
-    except (AttributeError, TypeError):
-        return ()
+def _make_plugin(
+    kind: str, fields: Mapping[str, object], further: Mapping[str, object] | None = None
+) -> tuple[object, ...]:
+    """A plugin of a kind, with the fields that this conda knows; nothing where it does not know the kind."""
+    make = getattr(types, kind, None)
+    for known in ({**fields, **(further or {})}, fields):
+        try:
+            return (make(**known),) if make is not None else ()
+        except TypeError:
+            continue
+    return ()
 
 
 def _run_subcommand(words: tuple[str, ...]) -> int:
@@ -79,12 +98,34 @@ def _run_subcommand(words: tuple[str, ...]) -> int:
     return run(words)
 
 
+def _run_health_check(prefix: str, verbose: object) -> None:
+    # What fails here conda catches, and names.
+    from fastinstall.conda_hooks import examine  # noqa: PLC0415 (likewise)
+
+    examine(prefix, verbose=bool(verbose))
+
+
+def _run_fix(prefix: str, _arguments: Namespace, confirm: Callable[[str], None]) -> int:
+    # What fails here conda catches, and it is told so where a person declines.
+    from fastinstall.conda_hooks import fix  # noqa: PLC0415 (likewise)
+
+    return fix(prefix, confirm)
+
+
+def _remember_solve(coming: Iterable[object], going: Iterable[object]) -> None:
+    _run_quietly("remember", coming, going)
+
+
 def _foresee_solve(_repodata: str, unlinked: Iterable[object], linked: Iterable[object]) -> None:
     refusal = _run_quietly("foresee", unlinked, linked)
     if refusal is not None:
         from conda.exceptions import CondaError  # noqa: PLC0415 (not needed by most commands)
 
         raise CondaError(str(refusal).replace("%", "%%"))
+
+
+def _look_back_at_command(command: str) -> None:
+    _run_quietly("look_back", command)
 
 
 def _run_quietly(hook: str, *arguments: object) -> object:

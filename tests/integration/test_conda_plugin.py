@@ -1,6 +1,7 @@
 """The plugin inside a real conda: what it says, when, and that conda is none the worse for it."""
 
 import json
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 from conda_channel import CondaChannel
 from conda_swappable import OURS, STACK, STOCK, stacked, swappable_channel
 from real_conda import RealConda, plugged
-from sandbox import NewSandbox, Result
+from sandbox import NewSandbox, Result, run
 
 from fastinstall import __version__
 from fastinstall.journal.layout import RECEIPT
@@ -17,6 +18,17 @@ from fastinstall.journal.layout import RECEIPT
 pytest_plugins = ("conda_fixtures",)
 
 ENTRY_POINT = "fastinstall = fastinstall.conda_plugin"
+DECLINED = """
+import sys
+from fastinstall.conda_hooks import fix
+
+def confirm(question):
+    print(question)
+    sys.exit("declined")
+
+fix(sys.argv[1], confirm)
+"""
+"""What `conda doctor --fix` does of a later conda, with a person who declines."""
 
 NAME = f"Pillow-SIMD {STACK}"
 
@@ -130,6 +142,25 @@ def test_a_listing_is_what_it_is_without_the_plugin(plugin: Plugged) -> None:
     listed = plugin.on(prefix, "list", "--json")
     assert listed == plain
     assert json.loads(listed.stdout)[0]["name"] == "pillow"
+
+
+def test_conda_doctor_tells_what_our_quick_checks_find(plugin: Plugged) -> None:
+    prefix = plugin.make("examined", "python")
+    healthy = plugin.on(prefix, "doctor")
+    assert "❌ fastinstall: " in healthy.stdout
+    assert "advisories" in healthy.stdout
+    assert "swapped" not in healthy.stdout
+    core = next(prefix.glob("lib/python3*/site-packages/PIL/_imaging.*.so"))
+    core.write_bytes(b"\x7fELF of somebody else")
+    sick = plugin.on(prefix, "doctor")
+    assert "\n  error swapped: " in sick.stdout
+    assert f"conda fastinstall doctor --fix --prefix {prefix}\n" in sick.stdout
+    declined = run((plugin.conda.python, "-c", DECLINED, prefix), plugin.variables)
+    assert "Put back the Pillow that fastinstall has set up?\n" in declined.stdout
+    assert declined.stderr.endswith("declined\n")
+    assert core.read_bytes() == b"\x7fELF of somebody else"
+    shutil.rmtree(prefix / "share/fastinstall")
+    assert "fastinstall" not in plugin.on(prefix, "doctor").text
 
 
 def test_the_command_line_runs_below_conda_on_the_environment_that_conda_means(plugin: Plugged) -> None:

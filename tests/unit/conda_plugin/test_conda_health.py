@@ -1,0 +1,55 @@
+"""Our lines in `conda doctor`."""
+
+from builders import environment
+
+from fastinstall.conda_hooks import _report_lines
+from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status
+
+IN_PLACE = Finding(
+    check="swapped", status=Status.OK, message="pillow 13.0.0+simd.v3 is in place", evidence=("set up: today",)
+)
+GUARDS = Finding(
+    check="guards",
+    status=Status.HINT,
+    message="no guard is installed",
+    remedy=Remedy(text="install the guard", command="fastinstall guard install --prefix /srv/env"),
+)
+ADVISORIES = Finding(
+    check="advisories",
+    status=Status.ERROR,
+    message="9 known advisories",
+    evidence=tuple(f"CVE-{number}" for number in range(9)),
+    remedy=Remedy(text="install a later Pillow", command="conda update pillow"),
+)
+
+
+def _lines(*findings: Finding, verbose: bool = False) -> list[str]:
+    gravest = max(findings, key=lambda finding: finding.status.gravity).status
+    return list(
+        _report_lines(EnvironmentReport(environment=environment(), status=gravest, findings=findings), verbose=verbose)
+    )
+
+
+def test_a_healthy_stack_is_one_line() -> None:
+    assert _lines(IN_PLACE, GUARDS) == ["✅ fastinstall: pillow 13.0.0+simd.v3 is in place"]
+
+
+def test_what_is_grave_is_told_with_what_to_do() -> None:
+    assert _lines(IN_PLACE, GUARDS, ADVISORIES) == [
+        "❌ fastinstall: 1 of 3 findings are warnings or errors",
+        "  error advisories: 9 known advisories",
+        "    hint: install a later Pillow: conda update pillow",
+    ]
+
+
+def test_verbosely_everything_is_told_with_what_it_rests_on_and_commands_work_where_conda_does() -> None:
+    assert _lines(IN_PLACE, GUARDS, ADVISORIES, verbose=True)[1:] == [
+        "  ok swapped: pillow 13.0.0+simd.v3 is in place",
+        "    set up: today",
+        "  hint guards: no guard is installed",
+        "    hint: install the guard: conda fastinstall guard install --prefix /srv/env",
+        "  error advisories: 9 known advisories",
+        *(f"    CVE-{number}" for number in range(5)),
+        "    and 4 more",
+        "    hint: install a later Pillow: conda update pillow",
+    ]
