@@ -10,10 +10,10 @@ what is missing counts as 0.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
-from itertools import chain, zip_longest
 from pathlib import Path
+from typing import TypeVar
 
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Emit, Started, ignore
@@ -34,12 +34,6 @@ _CHANGE_REASONS = (
 """Where conda and py-rattler draft files and try links, where py-rattler keeps those that several packages claim, and
 where ours writes what becomes a record or the history."""
 
-_PARKED = ".c~"
-"""What conda adds to the name of a file that is about to go, until its transaction has ended."""
-
-_MESSAGES = ".messages.txt"
-"""Where scripts of packages leave words for the user."""
-
 
 def change_conda_packages(
     change: CondaChange, engine: CondaEngine, transaction: Transaction, prefix: Path, emit: Emit = ignore
@@ -58,10 +52,19 @@ def change_conda_packages(
             caller undoes.
     """
     stretch = describe_external_change(change, engine, prefix)
-    expected = _list_expected_files(change, prefix)
+    gone, come = ({package.record for package in side} for side in (change.unlinked, change.linked))
+    expected = frozenset(external_changes.names(prefix)) - gone | come
     emit(Started(stage="conda", message=f"{engine.description}: {_describe_change(change)}"))
     transaction.engage(stretch, lambda: engine.change(prefix, change))
-    _refuse_others(expected, prefix)
+    found = frozenset(external_changes.names(prefix))
+    if found != expected:
+        lacking = (f"not there: {name.removesuffix('.json')}" for name in sorted(expected - found))
+        strange = (f"there, and not planned: {name.removesuffix('.json')}" for name in sorted(found - expected))
+        raise FailedError(
+            f"{prefix}: the engine did something else than was planned",
+            hint=f"see what it would do: fastinstall plan --prefix {quote(prefix)}",
+            details=(*lacking, *strange),
+        )
 
 
 def describe_external_change(change: CondaChange, engine: CondaEngine, prefix: Path) -> ExternalChange:
@@ -70,91 +73,58 @@ def describe_external_change(change: CondaChange, engine: CondaEngine, prefix: P
     Raises:
         FailedError: a package that goes is not installed, or its record cannot be read.
     """
-    going = tuple(path for package in change.unlinked for path in _list_installed_files(package, prefix))
-    python = _find_python_version(change, prefix)
-    coming = tuple(
-        path
-        for package in change.linked
-        for path in (*engine.read_contents(package, python=python), _locate_record(package))
+    names = tuple(external_changes.names(prefix))
+    # The Python that is there in the end.
+    pythons = [each.version for each in change.linked if each.name == "python"]
+    pythons += [name.rsplit("-", 2)[1] for name in names if external_changes.package(name) == "python"]
+    python = ".".join(pythons[0].split(".")[:2]) if pythons else ""
+    going: list[str] = []
+    for package in change.unlinked:
+        record = f"{external_changes.RECORDS}/{package.record}"
+        claimed = tuple(external_changes.claims(prefix, package.record))
+        if not (prefix / record).is_file():
+            raise FailedError(
+                f"{prefix}: {package.dist} is not installed (any more), so it cannot be changed",
+                hint=f"fastinstall plan --prefix {quote(prefix)}",
+            )
+        if not claimed and not external_changes.is_readable(prefix, package.record):
+            raise FailedError(
+                f"{prefix / record}: cannot be read, so nobody knows which files go with {package.name}",
+                hint=f"python -m json.tool {quote(prefix / record)}",
+            )
+        going += (*claimed, record)
+    coming: list[str] = []
+    for package in change.linked:
+        coming += (*engine.read_contents(package, python=python), f"{external_changes.RECORDS}/{package.record}")
+    # Records of packages that stay and claim the same files: py-rattler writes those anew.
+    paths, involved = {*going, *coming}, {package.record for package in (*change.linked, *change.unlinked)}
+    sharing = (
+        f"{external_changes.RECORDS}/{name}"
+        for name in names
+        if name not in involved and not paths.isdisjoint(external_changes.claims(prefix, name))
     )
-    sharing = _list_sharing_records({*going, *coming}, change, prefix)
-    parked = (f"{path}{_PARKED}" for path in going)
-    return ExternalChange(copies=(*going, *sharing), appearing=(*coming, *parked, _MESSAGES), grounds=_CHANGE_REASONS)
-
-
-def _list_installed_files(package: CondaPackage, prefix: Path) -> tuple[str, ...]:
-    claimed = tuple(external_changes.claims(prefix, package.record))
-    if not (prefix / _locate_record(package)).is_file():
-        hint = f"fastinstall plan --prefix {quote(prefix)}"
-        raise FailedError(f"{prefix}: {package.dist} is not installed (any more), so it cannot be changed", hint=hint)
-    if not claimed and not external_changes.is_readable(prefix, package.record):
-        message = (
-            f"{prefix / _locate_record(package)}: cannot be read, so nobody knows which files go with {package.name}"
-        )
-        raise FailedError(message, hint=f"python -m json.tool {quote(prefix / _locate_record(package))}")
-    return (*claimed, _locate_record(package))
-
-
-def _locate_record(package: CondaPackage) -> str:
-    return f"{external_changes.RECORDS}/{package.record}"
-
-
-def _find_python_version(change: CondaChange, prefix: Path) -> str:
-    """The minor version of the Python that is there in the end ("3.11"); empty if there is none."""
-    coming = (package.version for package in change.linked if package.name == "python")
-    there = (
-        name.rsplit("-", 2)[1] for name in external_changes.names(prefix) if external_changes.package(name) == "python"
-    )
-    version = next(chain(coming, there), "")
-    return ".".join(version.split(".")[:2])
-
-
-def _list_sharing_records(paths: set[str], change: CondaChange, prefix: Path) -> Iterator[str]:
-    """Records of packages that stay and claim the same files: py-rattler writes those anew."""
-    involved = {package.record for package in (*change.linked, *change.unlinked)}
-    for name in external_changes.names(prefix):
-        if name not in involved and not paths.isdisjoint(external_changes.claims(prefix, name)):
-            yield f"{external_changes.RECORDS}/{name}"
-
-
-def _list_expected_files(change: CondaChange, prefix: Path) -> frozenset[str]:
-    stay = frozenset(external_changes.names(prefix)) - {package.record for package in change.unlinked}
-    return stay | {package.record for package in change.linked}
-
-
-def _refuse_others(expected: frozenset[str], prefix: Path) -> None:
-    found = frozenset(external_changes.names(prefix))
-    if found == expected:
-        return
-    lacking, strange = sorted(expected - found), sorted(found - expected)
-    raise FailedError(
-        f"{prefix}: the engine did something else than was planned",
-        hint=f"see what it would do: fastinstall plan --prefix {quote(prefix)}",
-        details=(*_list_lines("not there", lacking), *_list_lines("there, and not planned", strange)),
-    )
-
-
-def _list_lines(words: str, names: Iterable[str]) -> Iterator[str]:
-    return (f"{words}: {name.removesuffix('.json')}" for name in names)
+    # conda parks a file that is about to go under such a name; scripts of packages leave words for the user.
+    temporary = (*(f"{path}.c~" for path in going), ".messages.txt")
+    return ExternalChange(copies=(*going, *sharing), appearing=(*coming, *temporary), grounds=_CHANGE_REASONS)
 
 
 def _describe_change(change: CondaChange) -> str:
     """What happens, each package once."""
     coming, going = ({package.dist for package in packages} for packages in (change.linked, change.unlinked))
-    parts = (
-        ("reinstalling", coming & going),
-        ("installing", coming - going),
-        ("removing", going - coming),
-    )
+    parts = (("reinstalling", coming & going), ("installing", coming - going), ("removing", going - coming))
     return "; ".join(f"{word} {', '.join(sorted(dists))}" for word, dists in parts if dists)
 
 
-_PYTHON = ("python", "pypy*", "python_abi")
-_TORCH = ("pytorch*", "libtorch*", "torch", "torchvision*", "torchaudio*", "torchtriton")
-_CUDA = ("cuda*", "cudatoolkit*", "cudnn*", "nccl*", "nvidia-*", "libnv*", "libnpp*", "cutensor*", "libcutensor*")
-_CUDA_LIBRARIES = ("libcublas*", "libcuda*", "libcudnn*", "libcudss*", "libcufft*", "libcufile*", "libcupti*")
-_CUDA_MATHEMATICS = ("libcurand*", "libcusolver*", "libcusparse*")
-_PROTECTED = (*_PYTHON, *_TORCH, *_CUDA, *_CUDA_LIBRARIES, *_CUDA_MATHEMATICS)
+_PROTECTED = (
+    *("python", "pypy*", "python_abi"),
+    *("pytorch*", "libtorch*", "torch", "torchvision*", "torchaudio*", "torchtriton"),
+    *("cuda*", "cudatoolkit*", "cudnn*", "nccl*", "nvidia-*", "libnv*", "libnpp*", "cutensor*", "libcutensor*"),
+    *("libcublas*", "libcuda*", "libcudnn*", "libcudss*", "libcufft*", "libcufile*", "libcupti*"),
+    *("libcurand*", "libcusolver*", "libcusparse*"),
+)
+"""Python itself, torch, and CUDA."""
+
+
 _NAMED = 5
 
 
@@ -176,9 +146,10 @@ class PackageChange:
     def words(self) -> str:
         """For people: "libtiff: 4.5.1 -> 4.7.2"."""
         before, after = self.before, self.after
-        if before is None or after is None:
-            came, gone = (f"comes: {after.version}" if after else ""), (f"goes: {before.version}" if before else "")
-            return f"{self.name}: {came or gone}"
+        if before is None:
+            return f"{self.name}: comes: {after.version if after else ''}"
+        if after is None:
+            return f"{self.name}: goes: {before.version}"
         if before.dist == after.dist:
             return f"{self.name}: {before.version}, once more"
         if before.version == after.version:
@@ -199,16 +170,24 @@ def find_change_risks(change: CondaChange) -> tuple[PlanRisk, ...]:
     """The named risks of a change: packages that much depends on, any that become older, and any that just go."""
     changes = list_package_changes(change)
     protected = [each for each in changes if is_protected(each.name)]
-    older = [each for each in changes if each.before and each.after and _is_downgrade(each.before, each.after)]
+    older = [
+        each for each in changes if each.before and each.after and is_older(each.after.version, each.before.version)
+    ]
     gone = [each for each in changes if each.after is None and each not in protected]
     found = (
-        _make_change_risk(
-            Risk.PROTECTED_PACKAGES, "the solver would change what everything else depends on", protected
-        ),
-        _make_change_risk(Risk.DOWNGRADE, "the solver would put older versions in place", older),
-        _make_change_risk(Risk.FORCE_REMOVE, "the solver would remove packages, and nothing takes their place", gone),
+        (Risk.PROTECTED_PACKAGES, "the solver would change what everything else depends on", protected),
+        (Risk.DOWNGRADE, "the solver would put older versions in place", older),
+        (Risk.FORCE_REMOVE, "the solver would remove packages, and nothing takes their place", gone),
     )
-    return tuple(hazard for hazard in found if hazard is not None)
+    return tuple(
+        PlanRisk(
+            risk=risk,
+            summary=f"{what}: {_shorten_words(each.name for each in which)}",
+            items=tuple(each.words for each in which),
+        )
+        for risk, what, which in found
+        if which
+    )
 
 
 def is_protected(name: str) -> bool:
@@ -229,62 +208,44 @@ def apply_conda_change(conda: Conda, change: CondaChange) -> tuple[CondaPackage,
     return (*(package for package in conda.packages if package.name not in touched), *change.linked)
 
 
-def _is_downgrade(before: CondaPackage, after: CondaPackage) -> bool:
-    return is_older(after.version, before.version)
-
-
-def _make_change_risk(risk: Risk, what: str, changes: Collection[PackageChange]) -> PlanRisk | None:
-    if not changes:
-        return None
-    names = _shorten_words(each.name for each in changes)
-    return PlanRisk(risk=risk, summary=f"{what}: {names}", items=tuple(each.words for each in changes))
-
-
 def _shorten_words(words: Iterable[str]) -> str:
     all_of_them = list(words)
     more = len(all_of_them) - _NAMED
     return listing([*all_of_them[:_NAMED], f"{more} more"]) if more > 0 else listing(all_of_them)
 
 
-_Atom = tuple[int, int, str]
-_Part = tuple[_Atom, ...]
-
-_ATOMS = re.compile(r"\d+|[^\d.]+")
-_NUMBER, _ZERO = 2, (2, 0, "")
-
-
 def is_older(version: str, than: str) -> bool:
     """Whether conda would sort a version before another; versions that it would not take are compared all the same."""
-    mine, other = _split_version(version), _split_version(than)
-    for one, two in zip(mine, other, strict=True):
-        for left, right in zip_longest(one, two, fillvalue=(_ZERO,)):
-            for first, second in zip_longest(left, right, fillvalue=_ZERO):
-                if first != second:
-                    return first < second
-    return False
+    return _make_sort_key(version) < _make_sort_key(than)
 
 
-def _split_version(version: str) -> tuple[tuple[_Part, ...], ...]:
-    """Epoch, version and local version, each as its components."""
+_T = TypeVar("_T")
+_Component = tuple[tuple[int, int, str], ...]
+_ZERO = (2, 0, "")  # words come before numbers
+
+
+def _make_sort_key(version: str) -> tuple[tuple[_Component, ...], ...]:
+    """Epoch, version and local version, each as its components; what is missing at the end of one counts as 0."""
     epoch, mark, rest = version.strip().lower().partition("!")
     public, _, local = (rest if mark else epoch).partition("+")
-    return _split_components(epoch if mark else "0"), _split_components(public), _split_components(local)
+    return tuple(_split_components(text) for text in (epoch if mark else "0", public, local))
 
 
-def _split_components(text: str) -> tuple[_Part, ...]:
-    ending = "_" if text.endswith("_") else ""
+def _split_components(text: str) -> tuple[_Component, ...]:
     words = re.split(r"[._-]", text.rstrip("_"))
-    words[-1] += ending
-    return tuple(_parse_component(word) for word in words if word)
+    words[-1] += "_" if text.endswith("_") else ""
+    found: list[_Component] = []
+    for word in filter(None, words):
+        atoms = [
+            (2, int(atom), "") if atom.isdigit() else ({"dev": 0, "post": 3}.get(atom, 1), 0, atom)
+            for atom in re.findall(r"\d+|[^\d.]+", word)
+        ]
+        found.append(_end_with_zeros(atoms if atoms[0][0] == _ZERO[0] else [_ZERO, *atoms], _ZERO))
+    return _end_with_zeros(found, (_ZERO, _ZERO))
 
 
-def _parse_component(word: str) -> _Part:
-    atoms = tuple(_parse_atom(found) for found in _ATOMS.findall(word))
-    return atoms if atoms and atoms[0][0] == _NUMBER else (_ZERO, *atoms)
-
-
-def _parse_atom(text: str) -> _Atom:
-    if text.isdigit():
-        return (_NUMBER, int(text), "")
-    ranks = {"dev": 0, "post": 3}
-    return (ranks.get(text, 1), 0, text)
+def _end_with_zeros(parts: list[_T], zero: _T) -> tuple[_T, ...]:
+    """The same end for whatever differs by zeros there alone."""
+    while parts and parts[-1] == zero:
+        parts.pop()
+    return (*parts, zero, zero)

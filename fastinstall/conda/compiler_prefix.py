@@ -4,7 +4,7 @@ py-rattler makes it once for each choice of channels and packages, in its final 
 prefix, so it cannot be made elsewhere and moved.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from fastinstall.conda.engines.choose import CondaTools, open_engine
@@ -17,9 +17,6 @@ from fastinstall.core.values import digest, immutable
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.model.conda import CondaInstaller
 from fastinstall.observe.conda.channels import channel_urls
-
-_COMPLETE = ".fastinstall-complete"
-_COMPILERS = ("*-linux-gnu-cc", "*-linux-gnu-gcc", "cc", "gcc", "clang")
 
 
 @immutable
@@ -49,52 +46,38 @@ def prepare_private_toolchain(
         RefusedError: py-rattler is not there, or no packages answer to the plan.
         FailedError: they could not be installed, or there is no compiler among them.
     """
-    means = _make_tools(context)
-    addresses = channel_urls(channels, means.read_channel_settings(context.cache))
-    key = digest((tuple(map(public_text, addresses)), packages))  # the same name may be another channel's by now
-    prefix = context.cache / TOOLCHAINS / key[:16]
-    prefix.parent.mkdir(parents=True, exist_ok=True)
-    with lock_environment(prefix.parent):
-        if (prefix / _COMPLETE).is_file():
-            context.emit(Noted(message=f"the toolchain in {prefix} was made before, and is used again"))
-        else:
-            _make_prefix(prefix, packages, channels, context)
-    includes = (prefix / "include", *sorted(prefix.glob("include/python3.*")))
-    return PrivateToolchain(
-        includes=tuple(path for path in includes if path.is_dir()),
-        variables={"CC": str(_find_compiler(prefix))} if COMPILER in packages else {},
-    )
-
-
-def _make_tools(context: ExecutionContext) -> CondaTools:
-    return CondaTools(
+    means = CondaTools(
         variables=context.variables,
         cache=context.cache / "conda",
         emit=context.emit,
         offline=context.index.offline,
     )
-
-
-def _make_prefix(prefix: Path, packages: tuple[str, ...], channels: tuple[str, ...], context: ExecutionContext) -> None:
-    engine = open_engine(CondaInstaller.RATTLER, None, _make_tools(context))
-    context.emit(Started(stage="toolchain", message=f"fetching a toolchain: {', '.join(packages)}"))
-    files.discard(prefix)
-    engine.create(prefix, packages, channels, offline=context.index.offline)
-    files.write_text(prefix / _COMPLETE, "\n".join((*channels, *packages, "")))
-
-
-def _find_compiler(prefix: Path) -> Path:
-    found = next(_list_compilers(prefix), None)
-    if found is None:
+    addresses = channel_urls(channels, means.read_channel_settings(context.cache))
+    key = digest((tuple(map(public_text, addresses)), packages))  # the same name may be another channel's by now
+    prefix = context.cache / TOOLCHAINS / key[:16]
+    complete = prefix / ".fastinstall-complete"
+    prefix.parent.mkdir(parents=True, exist_ok=True)
+    with lock_environment(prefix.parent):
+        if complete.is_file():
+            context.emit(Noted(message=f"the toolchain in {prefix} was made before, and is used again"))
+        else:
+            engine = open_engine(CondaInstaller.RATTLER, None, means)
+            context.emit(Started(stage="toolchain", message=f"fetching a toolchain: {', '.join(packages)}"))
+            files.discard(prefix)
+            engine.create(prefix, packages, channels, offline=context.index.offline)
+            files.write_text(complete, "\n".join((*channels, *packages, "")))
+    includes = (prefix / "include", *sorted(prefix.glob("include/python3.*")))
+    names = ("*-linux-gnu-cc", "*-linux-gnu-gcc", "cc", "gcc", "clang")
+    compilers = [path for name in names for path in sorted((prefix / "bin").glob(name))]
+    if COMPILER in packages and not compilers:
         raise FailedError(
             f"{prefix}: the channel's packages hold no C compiler",
             hint="name channels that have c-compiler: --channel conda-forge",
         )
-    return found
-
-
-def _list_compilers(prefix: Path) -> Iterator[Path]:
-    return (path for pattern in _COMPILERS for path in sorted((prefix / "bin").glob(pattern)))
+    return PrivateToolchain(
+        includes=tuple(path for path in includes if path.is_dir()),
+        variables={"CC": str(compilers[0])} if COMPILER in packages else {},
+    )
 
 
 COMPILER = "c-compiler"

@@ -12,6 +12,7 @@ import ast
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path, PurePath
 
@@ -19,11 +20,10 @@ from fastinstall.core import foreign
 from fastinstall.journal.fingerprints import HISTORY
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.conda import Conda, CondaChange, CondaPackage, CondaStack
+from fastinstall.model.conda_packages import GUARD, name_of
 from fastinstall.model.receipt import Move, MoveKind
 
 _MARK = "simd_"
-_GUARD = "fastinstall-guard"
-_SPECS = re.compile(r"^#\s*(?P<action>\w+)\s+specs:\s*(?P<specs>\[.*\])\s*$")
 
 
 def make_requested_spec(package: CondaPackage) -> str:
@@ -33,7 +33,7 @@ def make_requested_spec(package: CondaPackage) -> str:
     """
     if package.build.startswith(_MARK):
         return f"{package.name}[build={_MARK}*]"
-    return package.name if package.name == _GUARD else ""
+    return package.name if package.name == GUARD else ""
 
 
 def append_revision(existing: str, at: datetime, command: str, change: CondaChange) -> str:
@@ -46,16 +46,21 @@ def append_revision(existing: str, at: datetime, command: str, change: CondaChan
         change: what came and what went.
     """
     before = _parse_installed(existing)
-    gone = [f"-{before.get(package.dist) or _format_package(package)}" for package in change.unlinked]
-    come = [f"+{_format_package(package)}" for package in change.linked]
-    specs = [spec for spec in map(make_requested_spec, change.linked) if spec]
-    heading = [f"==> {at:%Y-%m-%d %H:%M:%S} <==", f"# cmd: {command}"]
+    written = {}
+    for package in (*change.linked, *change.unlinked):
+        channel, subdir = package.channel.rstrip("/"), package.subdir
+        if channel and subdir and not channel.endswith(f"/{subdir}"):
+            channel = f"{channel}/{subdir}"
+        written[package.dist] = f"{channel}::{package.dist}" if channel else package.dist
+    gone = sorted(f"-{before.get(package.dist) or written[package.dist]}" for package in change.unlinked)
+    come = sorted(f"+{written[package.dist]}" for package in change.linked)
     coming = {package.name for package in change.linked}
     dropped = [package.name for package in change.unlinked if package.name not in coming]
+    specs = [spec for spec in map(make_requested_spec, change.linked) if spec]
     requests = [f"# {action} specs: {names!r}" for action, names in (("remove", dropped), ("update", specs)) if names]
-    revision = [*heading, *sorted(gone), *sorted(come), *requests]
+    lines = [f"==> {at:%Y-%m-%d %H:%M:%S} <==", f"# cmd: {command}", *gone, *come, *requests]
     kept = existing if existing.endswith("\n") or not existing else f"{existing}\n"
-    return kept + "".join(f"{line}\n" for line in revision)
+    return kept + "".join(f"{line}\n" for line in lines)
 
 
 def remove_history_requests(before: str, after: str, installed_again: Iterable[str]) -> str:
@@ -70,24 +75,18 @@ def remove_history_requests(before: str, after: str, installed_again: Iterable[s
     """
     if not after.startswith(before):
         return after
-    names = frozenset(installed_again)
-    added = (_drop_requests(line, names) for line in after[len(before) :].splitlines(keepends=True))
-    return before + "".join(added)
-
-
-def parse_spec_name(spec: str) -> str:
-    """The name in a match spec: "pillow" of "conda-forge::pillow>=12"."""
-    return re.split(r"[\s=<>!~\[]", spec.rpartition("::")[2], maxsplit=1)[0]
-
-
-def _drop_requests(line: str, names: frozenset[str]) -> str:
-    match = _SPECS.match(line)
-    if not match:
-        return line
-    if match["action"] not in ("remove", "uninstall"):
-        return ""
-    left = [spec for spec in _parse_literal(match["specs"]) if parse_spec_name(spec) not in names]
-    return f"# {match['action']} specs: {left!r}\n" if left else ""
+    names, kept = frozenset(installed_again), [before]
+    for line in after[len(before) :].splitlines(keepends=True):
+        match = re.match(r"^#\s*(?P<action>\w+)\s+specs:\s*(?P<specs>\[.*\])\s*$", line)
+        if match is None:
+            kept.append(line)
+        elif match["action"] in ("remove", "uninstall"):
+            left: list[str] = []
+            with suppress(ValueError, SyntaxError):
+                left = [str(spec) for spec in ast.literal_eval(match["specs"])]
+            left = [spec for spec in left if name_of(spec) not in names]
+            kept += [f"# {match['action']} specs: {left!r}\n"] if left else []
+    return "".join(kept)
 
 
 def _parse_installed(history: str) -> dict[str, str]:
@@ -102,20 +101,6 @@ def _parse_installed(history: str) -> dict[str, str]:
     return found
 
 
-def _format_package(package: CondaPackage) -> str:
-    channel = package.channel.rstrip("/")
-    if channel and package.subdir and not channel.endswith(f"/{package.subdir}"):
-        channel = f"{channel}/{package.subdir}"
-    return f"{channel}::{package.dist}" if channel else package.dist
-
-
-def _parse_literal(text: str) -> list[str]:
-    try:
-        return [str(item) for item in ast.literal_eval(text)]
-    except (ValueError, SyntaxError):
-        return []
-
-
 def record_revision(
     stack: CondaStack, records: Collection[str], conda: Conda, now: datetime, transaction: Transaction
 ) -> None:
@@ -128,28 +113,15 @@ def record_revision(
         now: of this run.
         transaction: whose undo takes the revision out again.
     """
-    existing = _read_history(Path(find_prefix(stack)) / HISTORY)
-    revised = append_revision(existing, now.astimezone(), "fastinstall setup", _make_change(stack, records, conda))
+    linked = tuple(package for package in (stack.package, stack.guard) if package is not None)
+    names = {package.name for package in linked}
+    gone = tuple(package for package in conda.packages if package.dist in records or package.name in names)
+    existing = foreign.text_if_there(Path(stack.channel).parents[2] / HISTORY)
+    change = CondaChange(linked=linked, unlinked=gone)
+    revised = append_revision(existing, now.astimezone(), "fastinstall setup", change)
     transaction.add(HISTORY, revised.removeprefix(existing))
 
 
-def find_prefix(stack: CondaStack) -> Path:
-    """The environment that holds the stack's channel."""
-    return Path(stack.channel).parents[2]
-
-
-def _make_change(stack: CondaStack, records: Collection[str], conda: Conda) -> CondaChange:
-    linked = tuple(package for package in (stack.package, stack.guard) if package is not None)
-    names = {package.name for package in linked}
-    gone = (package for package in conda.packages if package.dist in records or package.name in names)
-    return CondaChange(linked=linked, unlinked=tuple(gone))
-
-
-def _read_history(file: Path) -> str:
-    return foreign.text_if_there(file)
-
-
-_RECORDS = "conda-meta"
 _WHOLE = frozenset({".dist-info", ".egg-info", ".libs"})
 """Suffixes of directories in site-packages that belong to one distribution."""
 
@@ -170,11 +142,19 @@ def list_conda_moves(
     linked = list_linked_moves(prefix, root, kept="stage/prefix")
     coming = tuple(move for move in linked if not PurePath(move.live).is_relative_to(site))
     taken = {move.live for move in coming}
-    leaving = (f"{_RECORDS}/{dist}.json" for dist in records)
-    aside = tuple(_list_leaving_moves(prefix, (path for path in leaving if path not in taken)))
-    whole = {str(site / name) for name in find_claimed_entries(site, conda, records)}
-    singly = (path for path in _list_claimed_files(conda, records) if path not in taken and not _lies_in(path, whole))
-    return (*coming, *aside, *_list_leaving_moves(prefix, singly))
+    whole = {site / name for name in find_claimed_entries(site, conda, records)}
+    claimed = (
+        path
+        for path in _list_claimed_files(conda, records)
+        if whole.isdisjoint((PurePath(path), *PurePath(path).parents))
+    )
+    leaving = (*(f"conda-meta/{dist}.json" for dist in records), *claimed)
+    aside = (
+        Move(kind=MoveKind.OUT, live=path, kept=f"aside/conda/{path}")
+        for path in leaving
+        if path not in taken and os.path.lexists(prefix / path)
+    )
+    return (*coming, *aside)
 
 
 def list_linked_moves(prefix: Path, root: Path, *, kept: str) -> Iterator[Move]:
@@ -188,7 +168,7 @@ def list_linked_moves(prefix: Path, root: Path, *, kept: str) -> Iterator[Move]:
     for directory, _, names in os.walk(root):
         for name in sorted(names):
             path = (Path(directory) / name).relative_to(root).as_posix()
-            if path.startswith(f"{_RECORDS}/") and not path.endswith(".json"):
+            if path.startswith("conda-meta/") and not path.endswith(".json"):
                 continue
             kind = MoveKind.EXCHANGE if os.path.lexists(prefix / path) else MoveKind.IN
             yield Move(kind=kind, live=path, kept=f"{kept}/{path}")
@@ -213,13 +193,3 @@ def _list_claimed_files(conda: Conda, records: Collection[str]) -> Iterator[str]
     """Files of the packages that make room, each once."""
     files = (path for claim in conda.claims if claim.dist in records for path in claim.files)
     return iter(dict.fromkeys(files))
-
-
-def _lies_in(path: str, directories: set[str]) -> bool:
-    return any(str(parent) in directories for parent in (PurePath(path), *PurePath(path).parents))
-
-
-def _list_leaving_moves(prefix: Path, paths: Iterable[str]) -> Iterator[Move]:
-    for path in paths:
-        if os.path.lexists(prefix / path):
-            yield Move(kind=MoveKind.OUT, live=path, kept=f"aside/conda/{path}")

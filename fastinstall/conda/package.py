@@ -70,12 +70,23 @@ def pack_stack(wheel: Path, package: CondaPackage, interpreter: Interpreter, cha
     with files.temporary_directory("package") as root:
         metadata = lay_out_wheel(wheel, interpreter, root)
         headers = HeaderParser().parsestr(foreign.read_text(metadata / "METADATA"))
-        _require_planned(wheel, headers, package)
+        name = re.sub(r"[-_.]+", "-", str(headers["Name"])).lower()
+        public = str(headers["Version"]).partition("+")[0]
+        if (name, public) != (package.name, package.version):
+            raise FailedError(f"{wheel.name} is {name} {public}, and {package.dist} was planned")
         tags = tags_of(metadata.parent)
         if tags.abi != interpreter.abi:
             raise FailedError(f"{wheel.name}: it is for {tags.abi}, and the target's Python is {interpreter.abi}")
-        final = replace(package, depends=_list_dependencies(package, tags.platforms))
-        return write_archive(final, read_members(root), _make_about(wheel, headers), channel)
+        glibc = find_required_glibc(" ".join(tags.platforms))  # what the finished wheel was certified for
+        if glibc is not None:
+            others = (spec for spec in package.depends if not spec.startswith("__glibc "))
+            package = replace(package, depends=(*others, glibc_spec(glibc)))
+        members = {path.relative_to(root).as_posix(): _read_member(path) for path in _list_files(root)}
+        return write_archive(package, members, _make_about(wheel, headers), channel)
+
+
+def _list_files(root: Path) -> Iterator[Path]:
+    return (path for path in sorted(root.rglob("*")) if path.is_file())
 
 
 def pack_guard(package: CondaPackage, channel: Path) -> CondaPackage:
@@ -89,46 +100,20 @@ def pack_guard(package: CondaPackage, channel: Path) -> CondaPackage:
     members = {
         f"etc/conda/activate.d/{path.name}": CondaPackageFile(content=foreign.read_bytes(path)) for path in scripts
     }
-    content = json.dumps(
-        [
-            _GUARD_ABOUT,
-            package.constrains,
-            package.depends,
-            {name: member.content.hex() for name, member in members.items()},
-        ]
+    texts = {name: member.content.hex() for name, member in members.items()}
+    content = json.dumps([_GUARD_ABOUT, package.constrains, package.depends, texts])
+    digest = f"h{hashlib.sha256(content.encode()).hexdigest()[:7]}"
+    builds = (
+        path.stem.rpartition("-")[2].split("_")
+        for path in (channel / package.subdir).glob(f"{package.name}-{package.version}-h*_*.conda")
     )
-    digest = hashlib.sha256(content.encode()).hexdigest()[:7]
-    number = _choose_guard_number(package, digest, channel)
-    final = replace(package, build=f"h{digest}_{number}", build_number=number)
-    return write_archive(final, members, {**_GUARD_ABOUT, **_make_origin()}, channel)
+    there = {int(number): content for content, number in builds}
+    number = next((number for number, content in there.items() if content == digest), max(there, default=-1) + 1)
+    final = replace(package, build=f"{digest}_{number}", build_number=number)
+    return write_archive(final, members, {**_GUARD_ABOUT, **_ORIGIN}, channel)
 
 
-def _choose_guard_number(package: CondaPackage, digest: str, channel: Path) -> int:
-    """The number that it has in the channel already, else the next one."""
-    there = {
-        int(number): content
-        for content, number in (
-            path.stem.rpartition("-")[2].split("_")
-            for path in (channel / package.subdir).glob(f"{package.name}-{package.version}-h*_*.conda")
-        )
-    }
-    return next((number for number, content in there.items() if content == f"h{digest}"), max(there, default=-1) + 1)
-
-
-def _require_planned(wheel: Path, headers: Message, package: CondaPackage) -> None:
-    name = re.sub(r"[-_.]+", "-", str(headers["Name"])).lower()
-    public = str(headers["Version"]).partition("+")[0]
-    if (name, public) != (package.name, package.version):
-        raise FailedError(f"{wheel.name} is {name} {public}, and {package.dist} was planned")
-
-
-def _list_dependencies(package: CondaPackage, platforms: tuple[str, ...]) -> tuple[str, ...]:
-    """What was planned, with the glibc of the platform tags: they are what the finished wheel was certified for."""
-    version = find_required_glibc(" ".join(platforms))
-    if version is None:
-        return package.depends
-    others = [spec for spec in package.depends if not spec.startswith("__glibc ")]
-    return (*others, glibc_spec(version))
+_ORIGIN: dict[str, Any] = {"tags": ["fastinstall"], "extra": {"fastinstall": {"version": __version__}}}
 
 
 def _make_about(wheel: Path, headers: Message) -> dict[str, Any]:
@@ -143,18 +128,11 @@ def _make_about(wheel: Path, headers: Message) -> dict[str, Any]:
     }
     known = {name: str(value) for name, value in told.items() if value}
     wheel_of = {"filename": wheel.name, "sha256": files.sha256(wheel), "version": str(headers["Version"])}
-    return {**known, **_make_origin(), "extra": {"fastinstall": {"version": __version__, "wheel": wheel_of}}}
-
-
-def _make_origin() -> dict[str, Any]:
-    return {"tags": ["fastinstall"], "extra": {"fastinstall": {"version": __version__}}}
+    return {**known, **_ORIGIN, "extra": {"fastinstall": {"version": __version__, "wheel": wheel_of}}}
 
 
 MOMENT = 1577836800
 """2020-01-01, in seconds: the date of every file in a package, which bytecode in it has to agree with."""
-
-_DATE = (2020, 1, 1, 0, 0, 0)
-_LEVEL = 3  # of zstd: a seventh of a second for each 10 MB; 9 makes it a tenth smaller and takes three times as long
 
 
 @immutable
@@ -168,6 +146,10 @@ class CondaPackageFile:
 
     content: bytes
     mode: int = 0o644
+
+
+def _read_member(path: Path) -> CondaPackageFile:
+    return CondaPackageFile(content=path.read_bytes(), mode=0o755 if path.stat().st_mode & 0o100 else 0o644)
 
 
 def write_archive(
@@ -187,79 +169,56 @@ def write_archive(
     Raises:
         RefusedError: conda-package-streaming is not installed.
     """
-    target = channel / package.subdir / f"{package.dist}.conda"
-    everything = {**members, **_make_information(package, members, about)}
-    with files.temporary_directory("conda") as space:
-        files.write_bytes(target, _strip_date(_pack_members(package.dist, everything, space)))
-    url, sha256 = target.absolute().as_uri(), files.sha256(target)
-    return replace(package, channel=channel.absolute().as_uri(), url=url, sha256=sha256)
-
-
-def _pack_members(stem: str, members: Mapping[str, CondaPackageFile], space: Path) -> Path:
     try:
         from conda_package_streaming.create import conda_builder  # noqa: PLC0415 (of the extra "conda")
     except ImportError as error:
         raise make_missing_extra_error("conda-package-streaming") from error
-    with conda_builder(stem, space, compression_level=_LEVEL) as archive:
-        for path, member in sorted(members.items()):
-            entry = tarfile.TarInfo(path)
-            entry.size, entry.mode, entry.mtime = len(member.content), member.mode, MOMENT
-            archive.addfile(entry, io.BytesIO(member.content))
-    return space / f"{stem}.conda"
-
-
-def _strip_date(archive: Path) -> bytes:
-    """The same archive without the date of its making."""
-    content = io.BytesIO()
-    with zipfile.ZipFile(archive) as made, zipfile.ZipFile(content, "w", zipfile.ZIP_STORED) as fixed:
-        for name in made.namelist():
-            fixed.writestr(zipfile.ZipInfo(name, _DATE), made.read(name))
-    return content.getvalue()
+    target = channel / package.subdir / f"{package.dist}.conda"
+    everything = {**members, **_make_information(package, members, about)}
+    undated = io.BytesIO()
+    with files.temporary_directory("conda") as space:
+        # of zstd: a seventh of a second for each 10 MB; 9 makes it a tenth smaller and takes three times as long
+        with conda_builder(package.dist, space, compression_level=3) as archive:
+            for path, member in sorted(everything.items()):
+                entry = tarfile.TarInfo(path)
+                entry.size, entry.mode, entry.mtime = len(member.content), member.mode, MOMENT
+                archive.addfile(entry, io.BytesIO(member.content))
+        # The same archive without the date of its making.
+        with zipfile.ZipFile(space / target.name) as made, zipfile.ZipFile(undated, "w", zipfile.ZIP_STORED) as fixed:
+            for name in made.namelist():
+                fixed.writestr(zipfile.ZipInfo(name, (2020, 1, 1, 0, 0, 0)), made.read(name))
+    files.write_bytes(target, undated.getvalue())
+    return replace(
+        package, channel=channel.absolute().as_uri(), url=target.absolute().as_uri(), sha256=files.sha256(target)
+    )
 
 
 def _make_information(
     package: CondaPackage, members: Mapping[str, CondaPackageFile], about: Mapping[str, Any]
 ) -> dict[str, CondaPackageFile]:
-    paths = [_make_path_entry(path, member.content) for path, member in sorted(members.items())]
-    documents = {
-        "index": _make_index(package, str(about.get("license", ""))),
-        "paths": {"paths": paths, "paths_version": 1},
-        "about": about,
-    }
-    texts = {
-        f"info/{name}.json": json.dumps(document, indent=1, sort_keys=True) for name, document in documents.items()
-    }
-    texts["info/files"] = "".join(f"{path}\n" for path in sorted(members))
-    return {path: CondaPackageFile(content=text.encode()) for path, text in texts.items()}
-
-
-def _make_path_entry(path: str, content: bytes) -> dict[str, Any]:
-    digest = hashlib.sha256(content).hexdigest()
-    return {"_path": path, "path_type": "hardlink", "sha256": digest, "size_in_bytes": len(content)}
-
-
-def _make_index(package: CondaPackage, spdx: str) -> dict[str, Any]:
+    paths = [
+        {
+            "_path": path,
+            "path_type": "hardlink",
+            "sha256": hashlib.sha256(member.content).hexdigest(),
+            "size_in_bytes": len(member.content),
+        }
+        for path, member in sorted(members.items())
+    ]
     noarch = package.subdir == "noarch"
-    kind = {"noarch": "generic"} if noarch else {}
-    return {
+    index = {
         **package.index,
         "subdir": package.subdir,
         "arch": None if noarch else "x86_64",
         "platform": None if noarch else "linux",
         "timestamp": MOMENT * 1000,
-        **({"license": spdx} if spdx else {}),
-        **kind,
+        **({"license": str(about["license"])} if about.get("license") else {}),
+        **({"noarch": "generic"} if noarch else {}),
     }
-
-
-_ALONE = {"PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8", "TZ": "UTC"}
-_ORIGIN = ("$ORIGIN", "${ORIGIN}")
-
-
-def site_packages_of(interpreter: Interpreter) -> str:
-    """Where conda puts the modules of such a Python, relative to the prefix."""
-    minor = ".".join(interpreter.version.split(".")[:2])
-    return f"lib/python{minor}{'t' if interpreter.free_threaded else ''}/site-packages"
+    documents = {"index": index, "paths": {"paths": paths, "paths_version": 1}, "about": about}
+    texts = {f"info/{name}.json": json.dumps(each, indent=1, sort_keys=True) for name, each in documents.items()}
+    texts["info/files"] = "".join(f"{path}\n" for path in sorted(members))
+    return {path: CondaPackageFile(content=text.encode()) for path, text in texts.items()}
 
 
 def lay_out_wheel(wheel: Path, interpreter: Interpreter, root: Path) -> Path:
@@ -276,7 +235,8 @@ def lay_out_wheel(wheel: Path, interpreter: Interpreter, root: Path) -> Path:
     Raises:
         FailedError: the wheel is not whole, brings more than PIL, or has files that name a place of this machine.
     """
-    site = root / site_packages_of(interpreter)
+    minor = ".".join(interpreter.version.split(".")[:2]) + ("t" if interpreter.free_threaded else "")
+    site = root / "lib" / f"python{minor}" / "site-packages"
     site.mkdir(parents=True)
     require_stack_alone(wheel)
     unpack_wheel(wheel, site)
@@ -284,24 +244,22 @@ def lay_out_wheel(wheel: Path, interpreter: Interpreter, root: Path) -> Path:
     _require_relative(site, root)
     for path in site.rglob("*.py"):
         os.utime(path, (MOMENT, MOMENT))
-    _compile_bytecode(site, interpreter, root)
+    # From the prefix, so that the code names its files relative to it; in order, so that the bytes repeat.
+    argv = (str(interpreter.executable), "-I", "-S", "-m", "compileall", "-q", str(site.relative_to(root)))
+    alone = {"PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8", "TZ": "UTC"}
+    process.run(argv, environment=alone, directory=root, timeout=120)
     files.write_text(metadata / "INSTALLER", "conda\n", durable=False)
-    _write_record(site, metadata)
+    # RECORD as an installer leaves it: bytecode is named, without a hash.
+    rows = io.StringIO()
+    writer = csv.writer(rows, lineterminator="\n")
+    for path in _list_files(site):
+        digest, size = "", ""
+        if path != metadata / "RECORD" and path.suffix != ".pyc":
+            hashed = base64.urlsafe_b64encode(hashlib.sha256(path.read_bytes()).digest()).rstrip(b"=").decode()
+            digest, size = f"sha256={hashed}", str(path.stat().st_size)
+        writer.writerow((path.relative_to(site).as_posix(), digest, size))
+    files.write_text(metadata / "RECORD", rows.getvalue(), durable=False)
     return metadata
-
-
-def read_members(root: Path) -> dict[str, CondaPackageFile]:
-    """Every file below a directory, by its path there."""
-    return {
-        path.relative_to(root).as_posix(): CondaPackageFile(
-            content=path.read_bytes(), mode=0o755 if path.stat().st_mode & 0o100 else 0o644
-        )
-        for path in _list_files(root)
-    }
-
-
-def _list_files(root: Path) -> Iterator[Path]:
-    return (path for path in sorted(root.rglob("*")) if path.is_file())
 
 
 def _require_relative(site: Path, root: Path) -> None:
@@ -311,9 +269,13 @@ def _require_relative(site: Path, root: Path) -> None:
             dynamic = read_dynamic(path)
         except ElfError as error:
             raise FailedError(f"{path.name}: {error}") from error
-        search = (dynamic.runpath if dynamic.runpath is not None else dynamic.rpath) or ""
-        outside = [place for place in search.split(":") if place and not _is_inside(place, path.parent, root)]
-        outside += [name for name in dynamic.needed if "/" in name]
+        outside = [name for name in dynamic.needed if "/" in name]
+        for place in filter(
+            None, ((dynamic.runpath if dynamic.runpath is not None else dynamic.rpath) or "").split(":")
+        ):
+            reached = re.sub(r"^\$(ORIGIN|\{ORIGIN\})", str(path.parent), place)
+            if reached == place or not Path(os.path.normpath(reached)).is_relative_to(root):
+                outside.insert(0, place)
         if outside:
             raise FailedError(
                 f"{path.relative_to(site)} looks for libraries in {outside[0]}, which no other environment has",
@@ -321,40 +283,7 @@ def _require_relative(site: Path, root: Path) -> None:
             )
 
 
-def _is_inside(place: str, directory: Path, root: Path) -> bool:
-    origin = next((origin for origin in _ORIGIN if place.startswith(origin)), None)
-    if origin is None:
-        return False
-    reached = os.path.normpath(f"{directory}/{place.removeprefix(origin)}")
-    return reached == str(root) or reached.startswith(f"{root}/")
-
-
-def _compile_bytecode(site: Path, interpreter: Interpreter, root: Path) -> None:
-    """Compile from the prefix, so that the code names its files relative to it; in order, so that the bytes repeat."""
-    argv = (str(interpreter.executable), "-I", "-S", "-m", "compileall", "-q", str(site.relative_to(root)))
-    process.run(argv, environment=_ALONE, directory=root, timeout=120)
-
-
-def _write_record(site: Path, metadata: Path) -> None:
-    """RECORD as an installer leaves it: bytecode is named, without a hash."""
-    record = metadata / "RECORD"
-    rows: list[tuple[str, str, str]] = []
-    for path in _list_files(site):
-        name = path.relative_to(site).as_posix()
-        unhashed = path == record or path.suffix == ".pyc"
-        rows.append((name, "" if unhashed else _compute_digest(path), "" if unhashed else str(path.stat().st_size)))
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    files.write_text(record, text.getvalue(), durable=False)
-
-
-def _compute_digest(path: Path) -> str:
-    digest = hashlib.sha256(path.read_bytes()).digest()
-    return f"sha256={base64.urlsafe_b64encode(digest).rstrip(b'=').decode()}"
-
-
 SUBDIRS = ("linux-64", "noarch")
-_KINDS = {"packages.conda": ".conda", "packages": ".tar.bz2"}
 
 
 def write_index(channel: Path) -> None:
@@ -364,10 +293,12 @@ def write_index(channel: Path) -> None:
         FailedError: a package cannot be read.
     """
     for subdir in SUBDIRS:
-        directory = channel / subdir
-        found = {kind: _list_records(directory, suffix) for kind, suffix in _KINDS.items()}
+        found = {
+            kind: {path.name: _make_record(path) for path in sorted((channel / subdir).glob(f"*{suffix}"))}
+            for kind, suffix in (("packages.conda", ".conda"), ("packages", ".tar.bz2"))
+        }
         document = {"info": {"subdir": subdir}, **found, "removed": [], "repodata_version": 1}
-        files.write_text(directory / "repodata.json", json.dumps(document, indent=1, sort_keys=True) + "\n")
+        files.write_text(channel / subdir / "repodata.json", json.dumps(document, indent=1, sort_keys=True) + "\n")
 
 
 def publish_package(packed: Callable[[int, Path], CondaPackage], channel: Path) -> CondaPackage:
@@ -392,10 +323,6 @@ def publish_package(packed: Callable[[int, Path], CondaPackage], channel: Path) 
         return replace(package, channel=channel.absolute().as_uri(), url=target.absolute().as_uri())
 
 
-def _list_records(directory: Path, suffix: str) -> dict[str, Any]:
-    return {path.name: _make_record(path) for path in sorted(directory.glob(f"*{suffix}"))}
-
-
 def _make_record(package: Path) -> dict[str, Any]:
     content = package.read_bytes()
     return {
@@ -409,19 +336,16 @@ def _make_record(package: Path) -> dict[str, Any]:
 def _read_index(package: Path) -> dict[str, Any]:
     from conda_package_streaming.package_streaming import stream_conda_info  # noqa: PLC0415 (of the extra "conda")
 
+    problem = "it has no info/index.json"
     try:
         for archive, member in stream_conda_info(package):
             if member.name == "info/index.json":
                 stream = archive.extractfile(member)
                 found: dict[str, Any] = json_data(stream.read()) if stream is not None else {}
                 return found
-    except Exception as error:
-        raise _make_unreadable_error(package, str(error)) from error
-    raise _make_unreadable_error(package, "it has no info/index.json")
-
-
-def _make_unreadable_error(package: Path, problem: str) -> FailedError:
-    return FailedError(
+    except Exception as error:  # noqa: BLE001 (whatever the reader of archives stumbles over)
+        problem = str(error)
+    raise FailedError(
         f"{package}: not a whole conda package: {problem}",
         hint=f"mv {quote(package)} /tmp, and run the same command again",
     )

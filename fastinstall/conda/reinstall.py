@@ -17,8 +17,6 @@ from fastinstall.model.conda_packages import name_of as name_of_conda_specs
 FOREIGN = frozenset({"libtiff-libjpeg-turbo"})
 """Packages that write their files over those of another one, and never get their place back from us."""
 _NEVER = FOREIGN | {GUARD}
-_FILE = "file://"
-_TAIL = 2
 
 
 def list_packages_to_reinstall(conda: Conda) -> tuple[CondaPackage, ...]:
@@ -27,20 +25,19 @@ def list_packages_to_reinstall(conda: Conda) -> tuple[CondaPackage, ...]:
     Those that provide PIL, and our guard package, are left to the setup that replaces them. Where `jpeg` and
     `libjpeg-turbo` are both installed, each claims the other's headers: only libjpeg-turbo gets them back.
     """
-    wanting = {claim.dist for claim in conda.claims if not provides_pil(claim) and find_missing_files(conda, claim)}
+    contested = {clash.path for clash in conda.clashes}
+    taken = {find_rightful_owner(clash) for clash in conda.clashes if is_taken(clash)}
+    wanting = {
+        claim.dist
+        for claim in conda.claims
+        if not provides_pil(claim)
+        and (claim.dist in taken or not contested.issuperset((*claim.missing, *claim.altered)))
+    }
     packages = [package for package in conda.packages if package.dist in wanting and package.name not in _NEVER]
     turbo = conda.named(TURBO)
     if turbo is not None and turbo not in packages and any(package.name == IJG for package in packages):
         packages.append(turbo)
     return tuple(sorted(packages, key=lambda package: (package.name == TURBO, package.name)))
-
-
-def find_missing_files(conda: Conda, claim: CondaClaim) -> tuple[str, ...]:
-    """Give the files that a package should have and has not: missing, or another's content where its own belongs."""
-    clashes = {clash.path: clash for clash in conda.clashes}
-    alone = (path for path in (*claim.missing, *claim.altered) if path not in clashes)
-    taken = (clash.path for clash in conda.clashes if is_taken(clash) and find_rightful_owner(clash) == claim.dist)
-    return (*alone, *taken)
 
 
 def is_taken(clash: CondaClash) -> bool:
@@ -63,7 +60,7 @@ def has_channel(conda: Conda, stack: CondaStack, prefix: PurePath) -> bool:
     """Whether the environment's own configuration names the channel that has the stack, as a path or as a URL."""
     from urllib.parse import unquote  # noqa: PLC0415 (slow to import; only where packages of ours were set up)
 
-    paths = (unquote(channel.removeprefix(_FILE)).rstrip("/") for channel in conda.channels)
+    paths = (unquote(channel.removeprefix("file://")).rstrip("/") for channel in conda.channels)
     return str(channel_of(stack, prefix)) in paths
 
 
@@ -79,10 +76,7 @@ def provides_pil(claim: CondaClaim) -> bool:
 
 def name_of(dist: str) -> str:
     """Give the name of a package: "libjpeg-turbo" of "libjpeg-turbo-3.1.0-hb9d3cd8_0"."""
-    return dist.rsplit("-", _TAIL)[0]
-
-
-_VIRTUAL = "__"
+    return dist.rsplit("-", 2)[0]
 
 
 def describe_unmet_requirements(
@@ -98,7 +92,7 @@ def describe_unmet_requirements(
     here = {package.name for package in packages}
     for package in packages:
         required = (name_of_conda_specs(spec) for spec in package.depends) if package.name in names else ()
-        missing = sorted({name for name in required if not name.startswith(_VIRTUAL)} - here)
+        missing = sorted({name for name in required if not name.startswith("__")} - here)
         if missing:
             what = f"conda's {package.name} {package.version} requires {listing(missing)}, which conda has removed"
             yield f"{what}: conda install --prefix {quote(prefix)} {' '.join(missing)}"

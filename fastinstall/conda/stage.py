@@ -17,25 +17,20 @@ from fastinstall.core.errors import DocumentError, FailedError
 from fastinstall.core.events import Noted, Started
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import decode, digest, dump, encode, immutable
-from fastinstall.index.execution import CondaEngine, ExecutionContext
+from fastinstall.index.execution import ExecutionContext
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.conda import Conda, CondaPackage, CondaStack
 from fastinstall.model.conda_packages import CHANNEL, REGISTRATION
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.receipt import Move, MoveKind
 from fastinstall.wheelbuild.build_inputs import BuildResult
+from fastinstall.wheelbuild.wheel_files import metadata_directory
 
 _NOTE = """\
 # Put here by fastinstall: the channel inside this environment that holds its Pillow with SIMD kernels.
 # Remove with: fastinstall rollback --prefix {prefix}
 channels:
 """
-
-
-_EXPORTS = (
-    "an export of this environment (conda env export, conda list --explicit) names a channel inside of it, which goes "
-    "with it; for other machines: fastinstall build --format conda -o DIR"
-)
 
 
 @immutable
@@ -67,7 +62,9 @@ def link_packages(
     Raises:
         FailedError: the engine could not link them; the caller undoes.
     """
-    engine = _require_engine(context)
+    engine = context.engine
+    if engine is None:
+        raise FailedError("the plan names no engine for conda packages", hint="make it again: fastinstall plan")
     prefix = Path(interpreter.prefix)
     context.emit(Started(stage="stage", message=f"making conda packages of {built.wheel.name}"))
     stack = pack_channel(planned, built, interpreter, transaction.stage / "channel", context)
@@ -78,9 +75,15 @@ def link_packages(
     root = transaction.stage / "prefix"
     packages = [package for package in (stack.package, stack.guard) if package is not None]
     engine.link(packages, root, prefix=prefix)
-    context.emit(Noted(message=_EXPORTS))
+    exports = (
+        "an export of this environment (conda env export, conda list --explicit) names a channel inside of it, which "
+        "goes with it; for other machines: fastinstall build --format conda -o DIR"
+    )
+    context.emit(Noted(message=exports))
     site_packages = root / Path(interpreter.site_packages).relative_to(prefix)
-    return LinkedPackages(stack=stack, root=root, site_packages=site_packages, metadata=_find_metadata(site_packages))
+    return LinkedPackages(
+        stack=stack, root=root, site_packages=site_packages, metadata=metadata_directory(site_packages).name
+    )
 
 
 def format_registration(prefix: PurePath, conda: Conda) -> str:
@@ -99,25 +102,6 @@ def stage_registration(root: Path, prefix: PurePath, conda: Conda) -> None:
     files.write_text(root / REGISTRATION, format_registration(prefix, conda))
 
 
-def _require_engine(context: ExecutionContext) -> CondaEngine:
-    if context.engine is None:
-        raise FailedError("the plan names no engine for conda packages", hint="make it again: fastinstall plan")
-    return context.engine
-
-
-def _find_metadata(site_packages: Path) -> str:
-    found = sorted(path.name for path in site_packages.glob("*.dist-info"))
-    if len(found) != 1:
-        raise FailedError(f"{site_packages}: expected one .dist-info of the stack, and found {found or 'none'}")
-    return found[0]
-
-
-_FORMAT = 1
-"""Goes up with whatever changes the bytes of a package that is made of the same wheel."""
-
-_PACKED = "packed.json"
-
-
 def pack_channel(
     planned: CondaStack, built: BuildResult, interpreter: Interpreter, staged: Path, context: ExecutionContext
 ) -> CondaStack:
@@ -129,7 +113,19 @@ def pack_channel(
     Raises:
         FailedError: the wheel is damaged or another than was planned.
     """
-    package = _prepare_stack_package(planned, built, interpreter, staged, context)
+    unplaced = replace(planned.package, channel="")  # the same file serves every environment
+    # The number goes up with whatever changes the bytes of a package that is made of the same wheel.
+    decisive = (1, __version__, built.sha256, unplaced, interpreter.version, interpreter.abi)
+    kept = context.cache / "conda" / "packed" / digest(decisive)
+    package = _find_kept_package(kept)
+    if package is None:
+        with files.temporary_directory("packed", within=context.cache / "tmp") as space:
+            package = pack_stack(built.wheel, unplaced, interpreter, space / "packed")
+            files.write_text(space / "packed" / "packed.json", dump(encode(package)))
+            files.publish(space / "packed", kept, space / "rival")
+    target = _locate_package(package, staged)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(_locate_package(package, kept), target)
     guard = pack_guard(planned.guard, staged) if planned.guard is not None else None
     write_index(staged)
     channel = Path(planned.channel)
@@ -140,27 +136,9 @@ def pack_channel(
     )
 
 
-def _prepare_stack_package(
-    planned: CondaStack, built: BuildResult, interpreter: Interpreter, staged: Path, context: ExecutionContext
-) -> CondaPackage:
-    unplaced = replace(planned.package, channel="")  # the same file serves every environment
-    decisive = (_FORMAT, __version__, built.sha256, unplaced, interpreter.version, interpreter.abi)
-    kept = context.cache / "conda" / "packed" / digest(decisive)
-    found = _find_kept_package(kept)
-    if found is None:
-        with files.temporary_directory("packed", within=context.cache / "tmp") as space:
-            found = pack_stack(built.wheel, unplaced, interpreter, space / "packed")
-            files.write_text(space / "packed" / _PACKED, dump(encode(found)))
-            files.publish(space / "packed", kept, space / "rival")
-    target = _locate_package(found, staged)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(_locate_package(found, kept), target)
-    return found
-
-
 def _find_kept_package(directory: Path) -> CondaPackage | None:
     """What was packed before, if its file is still what it was."""
-    note = directory / _PACKED
+    note = directory / "packed.json"
     try:
         found = decode(CondaPackage, json_data(foreign.read_text(note)), file=note)
         return found if files.sha256(_locate_package(found, directory)) == found.sha256 else None

@@ -61,13 +61,61 @@ def foresee_conda_changes(change: CondaChange, requested: tuple[str, ...], stand
     """
     coming = next((each for each in change.linked if each.name in PROVIDERS), None)
     going = next((each for each in change.unlinked if each.name in PROVIDERS), None)
+    stack, prefix, asked = f"{standing.name} in {standing.prefix}", quote(standing.prefix), " ".join(requested)
+    moved = coming or going
+    by_name = next((spec for spec in requested if moved is not None and name_of(spec) == moved.name), None)
+    pin = f"conda fastinstall guard install --pin --prefix {prefix}"
     if coming is not None and not is_ours(coming):
-        told = f"will be replaced with {_name_package(coming)}, {_explain_cause(coming, change, requested)}"
-        return (f"{standing.name} in {standing.prefix} {told}", _explain_prevention(coming, requested, standing))
+        told = f"will be replaced with {_name_package(coming)}, {_explain_cause(coming, change, requested, by_name)}"
+        way = f"to keep it, answer no, and make a conda package of it: conda fastinstall setup --prefix {prefix}"
+        if by_name:
+            way = "to keep it, answer no"
+        elif standing.packaged:
+            way = f"to keep it, answer no, and pin it: {pin}"
+        return f"{stack} {told}", way
     if coming is None and going is not None:
-        told = f"will be removed, {_explain_removal(going, requested)}"
-        return (f"{standing.name} in {standing.prefix} {told}", f"to have it back later: {standing.repair}")
-    return _describe_loosened_guard(change, standing)
+        why = f"because of {asked!r}" if asked else "although nobody asked for it"
+        why = f"because the removal of {by_name!r} was asked for" if by_name else why
+        return f"{stack} will be removed, {why}", f"to have it back later: {standing.repair}"
+    packages = ({each.name for each in side} for side in (change.linked, change.unlinked))
+    come, gone = packages
+    if GUARD in gone - come:
+        told = f"{GUARD} will be removed from {standing.prefix}: from then on conda may replace {standing.name} unasked"
+        return told, f"a pin does the same: {pin}"
+    before, after = _find_pythons(change)
+    if before == after:
+        return ()
+    told = f"will be left behind: it was built for Python {before}, which becomes Python {after}"
+    return f"{stack} {told}", f"afterwards: {standing.repair}"
+
+
+def _explain_cause(coming: CondaPackage, change: CondaChange, requested: tuple[str, ...], by_name: str | None) -> str:
+    before, after = _find_pythons(change)
+    if by_name:
+        return f"because {by_name!r} was asked for"
+    if before != after:
+        return f"because Python {before} becomes Python {after}"
+    names = {name_of(spec) for spec in requested}
+    found = [(each, spec) for each in change.linked for spec in each.depends if name_of(spec) == coming.name]
+    found.sort(key=lambda pair: (not bounds_of(pair[1]), pair[0].name not in names))
+    if not found:
+        nothing = f"nothing in {' '.join(requested)!r}" if requested else "nothing"
+        return f"although {nothing} requires it: the solver took it along"
+    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+    causes = (
+        f"{each.name} {each.version}, which requires {f'{name_of(spec)} {bounds_of(spec)}'.strip()}"
+        for each, spec in found[:_SHOWN]
+    )
+    return f"because of {listing(causes)}{more}"
+
+
+def _find_pythons(change: CondaChange) -> tuple[str, str]:
+    """The minor versions of Python before and after, where it changes; twice nothing where it stays."""
+    sides = [[each.version for each in side if each.name == "python"] for side in (change.unlinked, change.linked)]
+    if not all(sides):
+        return "", ""
+    before, after = (".".join(versions[0].split(".")[:2]) for versions in sides)
+    return before, after
 
 
 def describe_conda_changes(standing: StackStatus, command: str = "") -> tuple[str, ...]:
@@ -88,72 +136,6 @@ def describe_conda_changes(standing: StackStatus, command: str = "") -> tuple[st
         told = f"was replaced with {_name_package(other)}"
     by = f" by conda {command.replace('_', ' ')}" if command else ""
     return (f"{standing.name} in {standing.prefix} {told}{by}", standing.repair)
-
-
-def _describe_loosened_guard(change: CondaChange, standing: StackStatus) -> tuple[str, ...]:
-    """The guard package goes, or the Python does that the stack was built for."""
-    coming, going = ({each.name: each for each in side} for side in (change.linked, change.unlinked))
-    if GUARD in going and GUARD not in coming:
-        told = f"{GUARD} will be removed from {standing.prefix}: from then on conda may replace {standing.name} unasked"
-        return (told, f"a pin does the same: conda fastinstall guard install --pin --prefix {quote(standing.prefix)}")
-    pythons = _find_python_change(change)
-    if pythons:
-        told = f"will be left behind: it was built for {pythons[0]}, which becomes {pythons[1]}"
-        return (f"{standing.name} in {standing.prefix} {told}", f"afterwards: {standing.repair}")
-    return ()
-
-
-def _explain_cause(coming: CondaPackage, change: CondaChange, requested: tuple[str, ...]) -> str:
-    asked = [spec for spec in requested if name_of(spec) == coming.name]
-    if asked:
-        return f"because {asked[0]!r} was asked for"
-    if pythons := _find_python_change(change):
-        return f"because {pythons[0]} becomes {pythons[1]}"
-    names = {name_of(spec) for spec in requested}
-    found = [(each, spec) for each in change.linked for spec in each.depends if name_of(spec) == coming.name]
-    found.sort(key=lambda pair: (not bounds_of(pair[1]), pair[0].name not in names))
-    if not found:
-        return f"although {_describe_nobody(requested)} requires it: the solver took it along"
-    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-    return f"because of {listing(_describe_dependant(*pair) for pair in found[:_SHOWN])}{more}"
-
-
-def _describe_nobody(requested: tuple[str, ...]) -> str:
-    return f"nothing in {' '.join(requested)!r}" if requested else "nothing"
-
-
-def _describe_dependant(package: CondaPackage, spec: str) -> str:
-    return f"{package.name} {package.version}, which requires {' '.join((name_of(spec), bounds_of(spec))).strip()}"
-
-
-def _explain_removal(going: CondaPackage, requested: tuple[str, ...]) -> str:
-    asked = [spec for spec in requested if name_of(spec) == going.name]
-    if asked:
-        return f"because the removal of {asked[0]!r} was asked for"
-    return f"because of {' '.join(requested)!r}" if requested else "although nobody asked for it"
-
-
-def _explain_prevention(coming: CondaPackage, requested: tuple[str, ...], standing: StackStatus) -> str:
-    if any(name_of(spec) == coming.name for spec in requested):
-        return "to keep it, answer no"
-    prefix = quote(standing.prefix)
-    if standing.packaged:
-        return f"to keep it, answer no, and pin it: conda fastinstall guard install --pin --prefix {prefix}"
-    return f"to keep it, answer no, and make a conda package of it: conda fastinstall setup --prefix {prefix}"
-
-
-def _find_python_change(change: CondaChange) -> tuple[str, str] | None:
-    """What Python is and what it becomes, where that is another minor version: ("Python 3.11", "Python 3.12")."""
-    coming, going = (
-        next((each.version for each in side if each.name == "python"), "") for side in (change.linked, change.unlinked)
-    )
-    if not coming or not going or _shorten_to_minor(coming) == _shorten_to_minor(going):
-        return None
-    return f"Python {_shorten_to_minor(going)}", f"Python {_shorten_to_minor(coming)}"
-
-
-def _shorten_to_minor(version: str) -> str:
-    return ".".join(version.split(".")[:2])
 
 
 def _name_package(package: CondaPackage) -> str:

@@ -22,7 +22,7 @@ from fastinstall.core.messages import quote
 from fastinstall.elf.cpu_levels import rank
 from fastinstall.model.artefact import WheelOrder
 from fastinstall.model.conda import Conda, CondaPackage
-from fastinstall.model.facts import Dependant, Facts, Interpreter
+from fastinstall.model.facts import Dependant, Facts
 from fastinstall.model.recipe import PROVIDERS, NativeRequirement, Recipe
 from fastinstall.model.request import LinkMode, Request
 
@@ -38,11 +38,9 @@ CHANNEL = "share/fastinstall/channel"
 REGISTRATION = "condarc.d/fastinstall.yml"
 """Relative to the prefix: conda and mamba read it where the environment is the active one or the target."""
 
-_NEVER = "<0.0.0a"
-_LABEL = "simd"
+
 _OURS = re.compile(r"[a-z]+_(?:(?:v\d)+|native)_py\d+t?_\d+")
 _GLIBC_OF = {"manylinux1": (2, 5), "manylinux2010": (2, 12), "manylinux2014": (2, 17)}
-_NATIVE_RANK = 5
 
 
 def plan_stack_package(
@@ -64,23 +62,52 @@ def plan_stack_package(
     """
     public, _, label = build.version.partition("+")
     levels = "".join(level.removeprefix("x86-64-") for level in build.levels)
-    interpreter = facts.interpreter
-    depends = (
-        *_list_python_dependencies(interpreter, facts.conda),
-        *_list_glibc_dependencies(build, interpreter),
-        *_list_processor_dependencies(microarchitectures.get(next(iter(build.levels), ""), ())),
-        *_list_library_dependencies(build, facts.conda, libraries or {}),
-    )
     return CondaPackage(
         name=build.distribution,
         version=public,
-        build=f"{label.partition('.')[0] or _LABEL}_{levels}_py{interpreter.abi.removeprefix('cp')}_{number}",
+        build=f"{label.partition('.')[0] or 'simd'}_{levels}_py{facts.interpreter.abi.removeprefix('cp')}_{number}",
         build_number=preference(build.levels) + number,
         subdir="linux-64",
-        channel=_locate_channel(facts.environment.prefix),
-        depends=depends,
-        constrains=tuple(f"{name} {_NEVER}" for name in PROVIDERS if name != build.distribution),
+        channel=(facts.environment.prefix / CHANNEL).as_uri(),
+        depends=tuple(_list_dependencies(build, facts, microarchitectures, libraries or {})),
+        constrains=tuple(f"{name} <0.0.0a" for name in PROVIDERS if name != build.distribution),
     )
+
+
+def _list_dependencies(
+    build: WheelOrder,
+    facts: Facts,
+    microarchitectures: Mapping[str, tuple[str, ...]],
+    libraries: Mapping[str, NativeRequirement],
+) -> Iterator[str]:
+    interpreter, conda = facts.interpreter, facts.conda
+    # Which ABI Python has is told by a package of its own, or by its build string, or not at all.
+    major, minor = (int(part) for part in interpreter.version.split(".")[:2])
+    python = conda.named("python") if conda is not None else None
+    abi = f" *_{interpreter.abi}" if python is not None and python.build.endswith(f"_{interpreter.abi}") else ""
+    yield f"python >={major}.{minor},<{major}.{minor + 1}.0a0{abi}"
+    if conda is not None and conda.named("python_abi") is not None:
+        yield f"python_abi {major}.{minor}.* *_{interpreter.abi}"
+    # The official wheel's promise; without one, the C library that it is built on.
+    given = build.prebuilt or build.chassis
+    promised = find_required_glibc(given.filename) if given is not None else None
+    own = re.match(r"(\d+)\.(\d+)", interpreter.libc_version)
+    if promised is None and own is not None:
+        promised = (int(own[1]), int(own[2]))
+    if interpreter.libc == "glibc" and promised is not None:
+        yield glibc_spec(promised)
+    names = microarchitectures.get(next(iter(build.levels), ""), ())
+    if names:
+        # One of several build strings, which all solvers understand, or at least accept. Without brackets, classic
+        # loses what stands in parentheses. libsolv, in mamba and conda's libmamba, knows no choice between builds: it
+        # reads a choice between versions, of which `^1$` is the one that every processor has. That stands neither
+        # first nor last, for there libsolv takes what is around it along.
+        patterns = [f"^{name}$" for name in (names[0], "1", *names[1:], names[0])]
+        yield f'__archspec ==1[build="{"|".join(patterns)}"]'
+    if build.link is LinkMode.ENV and conda is not None:
+        linked = [libraries[name] for name in build.libraries if name in libraries and name not in build.statics]
+        installed = (conda.named(name) for library in linked for name in library.conda)
+        yield from sorted({make_bounded_spec(package, conda) for package in installed if package is not None})
 
 
 def plan_guard_package(stack: CondaPackage, prefix: PurePath, keeps: tuple[str, ...] = ()) -> CondaPackage:
@@ -97,7 +124,7 @@ def plan_guard_package(stack: CondaPackage, prefix: PurePath, keeps: tuple[str, 
         version=GUARD_VERSION,
         build="0",
         subdir="noarch",
-        channel=_locate_channel(prefix),
+        channel=(prefix / CHANNEL).as_uri(),
         depends=keeps,
         constrains=(f"{stack.name} * {stack.build.partition('_')[0]}_*",),
     )
@@ -113,7 +140,7 @@ def preference(levels: tuple[str, ...]) -> int:
 
     The highest level counts first, then the lowest: v2 < v2+v3 < v3 < v2+v3+v4 < v4 < native.
     """
-    ranks = [rank(level) or _NATIVE_RANK for level in levels]
+    ranks = [rank(level) or 5 for level in levels]
     return 1000 * max(ranks) + 100 * min(ranks)
 
 
@@ -125,8 +152,12 @@ def make_bounded_spec(package: CondaPackage, conda: Conda) -> str:
     """
     pattern = re.compile(rf"{re.escape(package.name)} +(?:[^\s,]+,)*<([\w.]+)")
     given = [match[1] for each in conda.packages for spec in each.depends if (match := pattern.match(spec))]
-    bound = max(sorted(set(given)), key=given.count) if given else _compute_next_major(package.version)
-    return f"{package.name} >={package.version},<{bound}" if bound else f"{package.name} {package.version}"
+    leading = re.match(r"((?:0\.)*)(\d+)", package.version)
+    if not given and leading is None:
+        return f"{package.name} {package.version}"
+    following = f"{leading[1]}{int(leading[2]) + 1}.0a0" if leading else ""
+    bound = max(sorted(set(given)), key=given.count, default=following)
+    return f"{package.name} >={package.version},<{bound}"
 
 
 def find_required_glibc(tags: str) -> tuple[int, int] | None:
@@ -145,60 +176,6 @@ def find_required_glibc(tags: str) -> tuple[int, int] | None:
 def glibc_spec(version: tuple[int, int]) -> str:
     """The match spec for a glibc of at least this version."""
     return f"__glibc >={version[0]}.{version[1]},<3.0.a0"
-
-
-def _list_python_dependencies(interpreter: Interpreter, conda: Conda | None) -> Iterator[str]:
-    """Its minor version; which ABI it has is told by a package of its own, or by its build string, or not at all."""
-    major, minor = (int(part) for part in interpreter.version.split(".")[:2])
-    python = conda.named("python") if conda is not None else None
-    abi = f" *_{interpreter.abi}" if python is not None and python.build.endswith(f"_{interpreter.abi}") else ""
-    yield f"python >={major}.{minor},<{major}.{minor + 1}.0a0{abi}"
-    if conda is not None and conda.named("python_abi") is not None:
-        yield f"python_abi {major}.{minor}.* *_{interpreter.abi}"
-
-
-def _list_glibc_dependencies(build: WheelOrder, interpreter: Interpreter) -> Iterator[str]:
-    """The official wheel's promise; without one, the C library that it is built on."""
-    if interpreter.libc != "glibc":
-        return
-    given = build.prebuilt or build.chassis
-    version = find_required_glibc(given.filename) if given is not None else None
-    own = re.match(r"(\d+)\.(\d+)", interpreter.libc_version)
-    if version is None and own is not None:
-        version = (int(own[1]), int(own[2]))
-    if version is not None:
-        yield glibc_spec(version)
-
-
-def _list_processor_dependencies(names: tuple[str, ...]) -> Iterator[str]:
-    """One of several build strings, which all solvers understand, or at least accept.
-
-    Without brackets, classic loses what stands in parentheses. libsolv, in mamba and conda's libmamba, knows no
-    choice between builds: it reads a choice between versions, of which `^1$` is the one that every processor has.
-    That stands neither first nor last, for there libsolv takes what is around it along.
-    """
-    if names:
-        patterns = [f"^{name}$" for name in (names[0], "1", *names[1:], names[0])]
-        yield f'__archspec ==1[build="{"|".join(patterns)}"]'
-
-
-def _list_library_dependencies(
-    build: WheelOrder, conda: Conda | None, libraries: Mapping[str, NativeRequirement]
-) -> Iterator[str]:
-    if build.link is not LinkMode.ENV or conda is None:
-        return
-    linked = [libraries[name] for name in build.libraries if name in libraries and name not in build.statics]
-    installed = (conda.named(name) for library in linked for name in library.conda)
-    yield from sorted({make_bounded_spec(package, conda) for package in installed if package is not None})
-
-
-def _compute_next_major(version: str) -> str:
-    leading = re.match(r"((?:0\.)*)(\d+)", version)
-    return f"{leading[1]}{int(leading[2]) + 1}.0a0" if leading else ""
-
-
-def _locate_channel(prefix: PurePath) -> str:
-    return (prefix / CHANNEL).as_uri()
 
 
 TURBO, IJG, TIFF = "libjpeg-turbo", "jpeg", "libtiff"
@@ -249,7 +226,6 @@ PINS = "conda-meta/pinned"
 _SPEC = re.compile(r"(?:[^\s\[]*::)?(?P<name>[A-Za-z0-9_.-]+)\s*(?P<rest>[^\[\]]*)")
 _RELEASE = r"\d+(?:\.\d+)*"
 _CLAUSE = re.compile(rf"(?P<sign>[<>=!~]=|[<>=]|)(?P<version>{_RELEASE}(?:(?:a|b|rc)\d+)?)(?P<star>\.?\*)?")
-_BUILD_AFTER = re.compile(r"(?P<version>[^=]*[^=<>!~,|])=(?P<build>[^=,|]+)")
 
 
 def conda_dependants(conda: Conda, names: Collection[str]) -> tuple[Dependant, ...]:
@@ -304,33 +280,27 @@ def version_asked(spec: str) -> tuple[str, str]:
     matched = _SPEC.fullmatch(spec.strip())
     if matched is None:
         return "", ""
-    version, _ = _split_version_and_build(matched["rest"])
-    if not version or "|" in version:
-        return matched["name"].lower(), ""
-    clauses = (_translate_clause(clause) for clause in version.split(","))
-    return matched["name"].lower(), ",".join(clause for clause in clauses if clause)
+    version, found = _split_version_and_build(matched["rest"])[0], []
+    for clause in map(_CLAUSE.fullmatch, version.split(",") if "|" not in version else ()):
+        if clause is None:
+            continue
+        sign, number, star = clause["sign"], clause["version"], clause["star"]
+        if sign in {"", "="}:
+            found.append(f"=={number}.*" if star or sign else f"=={number}")
+        elif star and sign in {"!=", ">="}:
+            found.append(f"{sign}{number}{'.*' if sign == '!=' else ''}")
+        elif not star and (sign != "~=" or "." in number):
+            found.append(f"{sign}{number}")
+    return matched["name"].lower(), ",".join(found)
 
 
 def _split_version_and_build(rest: str) -> tuple[str, str]:
     """The two parts of what follows a name: ">=9.5,<10 py311_0", or "9.5=py311_0"."""
     close = re.sub(r"\s*([,|])\s*", r"\1", re.sub(r"([<>=!~])\s+", r"\1", rest.strip()))
     words = close.split()
-    if len(words) == 1 and (joined := _BUILD_AFTER.fullmatch(words[0])) is not None:
-        return joined["version"], joined["build"]
+    if len(words) == 1 and (joined := re.fullmatch(r"([^=]*[^=<>!~,|])=([^=,|]+)", words[0])) is not None:
+        return joined[1], joined[2]
     return (words[0] if words else "", words[1] if len(words) > 1 else "*")
-
-
-def _translate_clause(clause: str) -> str:
-    """One bound in Python's terms; empty if it bounds nothing or cannot be said."""
-    matched = _CLAUSE.fullmatch(clause)
-    if matched is None:
-        return ""
-    sign, version, star = matched["sign"], matched["version"], matched["star"]
-    if sign in {"", "="}:
-        return f"=={version}.*" if star or sign else f"=={version}"
-    if not star:
-        return "" if sign == "~=" and "." not in version else f"{sign}{version}"
-    return {"!=": f"!={version}.*", ">=": f">={version}"}.get(sign, "")
 
 
 def pin_line(package: CondaPackage) -> str:

@@ -148,36 +148,43 @@ def describe_interruption(interruption: Interruption, prefix: PurePath) -> str:
         interruption: of the environment, or of its project.
         prefix: of the environment.
     """
-    command = recovery_command(interruption, prefix)
+    command, what = recovery_command(interruption, prefix), describe_what_was_interrupted(interruption)
     if interruption.cut is UnfinishedRun.FOREIGN_PIN:
-        what = f"{describe_what_was_interrupted(interruption)}, and is left as it is"
-        return f"{what}; if you know where it comes from, take it out: {command}"
-    return (
-        f"{describe_what_was_interrupted(interruption)} was interrupted; {_describe_aim(interruption.cut)}: {command}"
-    )
+        return f"{what}, and is left as it is; if you know where it comes from, take it out: {command}"
+    aims = {
+        UnfinishedRun.SETUP: "to have the environment as it was before it",
+        UnfinishedRun.CREATION: "to begin again",
+    }
+    return f"{what} was interrupted; {aims.get(interruption.cut, 'to finish it')}: {command}"
 
 
 def describe_finished_interruption(interruption: Interruption) -> str:
     """Describe what had been interrupted and how recovery left it."""
-    return f"{describe_what_was_interrupted(interruption)} had been interrupted; {_END[interruption.cut]}"
+    end = {
+        UnfinishedRun.SETUP: "the environment is as it was before it",
+        UnfinishedRun.ROLLBACK: "it is finished: the environment is as it was before that",
+        UnfinishedRun.BEGINNING: "it had changed nothing, and what it had begun is cleared away",
+        UnfinishedRun.END: "it is finished",
+        UnfinishedRun.PIN: "it is brought to its end",
+        UnfinishedRun.FOREIGN_PIN: "it is left as it is",
+        UnfinishedRun.CREATION: "it is taken as it is",
+    }[interruption.cut]
+    return f"{describe_what_was_interrupted(interruption)} had been interrupted; {end}"
 
 
 def describe_what_was_interrupted(interruption: Interruption) -> str:
     """What was interrupted, and when it had begun."""
     run = f"{interruption.verb or 'run'}{f' of {interruption.at}' if interruption.at else ''}"
-    match interruption.cut:
-        case UnfinishedRun.SETUP | UnfinishedRun.BEGINNING:
-            return f"the {run}"
-        case UnfinishedRun.ROLLBACK:
-            return f"undoing the {run}"
-        case UnfinishedRun.END:
-            return f"clearing up after the {run}"
-        case UnfinishedRun.CREATION:
-            return f"making the environment{f' at {interruption.at}' if interruption.at else ''}"
-        case UnfinishedRun.PIN:
-            return f"a change of the pin in {interruption.file.parent.parent}"
-        case UnfinishedRun.FOREIGN_PIN:
-            return f"a change of the pin in {interruption.file.parent.parent} that you did not begin here is unfinished"
+    pin = f"a change of the pin in {interruption.file.parent.parent}"
+    return {
+        UnfinishedRun.SETUP: f"the {run}",
+        UnfinishedRun.BEGINNING: f"the {run}",
+        UnfinishedRun.ROLLBACK: f"undoing the {run}",
+        UnfinishedRun.END: f"clearing up after the {run}",
+        UnfinishedRun.CREATION: f"making the environment{f' at {interruption.at}' if interruption.at else ''}",
+        UnfinishedRun.PIN: pin,
+        UnfinishedRun.FOREIGN_PIN: f"{pin} that you did not begin here is unfinished",
+    }[interruption.cut]
 
 
 def recovery_command(interruption: Interruption, prefix: PurePath) -> str:
@@ -208,32 +215,10 @@ def describe_cleared_interruption(interruption: Interruption) -> str:
     return f"{describe_what_was_interrupted(interruption)} had been interrupted; what was there of it is cleared away"
 
 
-def _describe_aim(cut: UnfinishedRun) -> str:
-    match cut:
-        case UnfinishedRun.SETUP:
-            return "to have the environment as it was before it"
-        case UnfinishedRun.CREATION:
-            return "to begin again"
-        case _:
-            return "to finish it"
-
-
-_END = {
-    UnfinishedRun.SETUP: "the environment is as it was before it",
-    UnfinishedRun.ROLLBACK: "it is finished: the environment is as it was before that",
-    UnfinishedRun.BEGINNING: "it had changed nothing, and what it had begun is cleared away",
-    UnfinishedRun.END: "it is finished",
-    UnfinishedRun.PIN: "it is brought to its end",
-    UnfinishedRun.FOREIGN_PIN: "it is left as it is",
-    UnfinishedRun.CREATION: "it is taken as it is",
-}
-
-
 MANY = 5
 """More setups than this are worth a word."""
 MUCH = 500_000_000
 """As many bytes are."""
-_UNITS = ("kB", "MB", "GB", "TB")
 
 
 def warn_about_held_bytes(setups: Sequence[str], held_bytes: int, prefix: PurePath) -> str | None:
@@ -255,7 +240,6 @@ def warn_about_held_bytes(setups: Sequence[str], held_bytes: int, prefix: PurePa
 
 def format_bytes(count: int) -> str:
     """Bytes for people: "22.5 MB", in powers of 1000."""
-    if count < 1000:  # noqa: PLR2004 (the next unit)
-        return f"{count} B"
-    power = min((len(str(count)) - 1) // 3, len(_UNITS))
-    return f"{count / 1000**power:.1f} {_UNITS[power - 1]}"
+    units = ("B", "kB", "MB", "GB", "TB")
+    power = min((len(str(count)) - 1) // 3, len(units) - 1)
+    return f"{count / 1000**power:.1f} {units[power]}" if power else f"{count} B"

@@ -7,6 +7,7 @@ Which advisories concern a version, and which ones a downgrade brings back.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from datetime import date
 from enum import StrEnum
 
@@ -266,7 +267,7 @@ def select_applicable_advisories(
     return _sort_gravest_first(
         advisory
         for advisory in advisories
-        if not advisory.component and (kernels or not advisory.kernels_only) and _is_about_version(advisory, version)
+        if not advisory.component and (kernels or not advisory.kernels_only) and contains(advisory.affects, version)
     )
 
 
@@ -283,7 +284,7 @@ def select_library_advisories(advisories: Iterable[Advisory], versions: Mapping[
     return _sort_gravest_first(
         advisory
         for advisory in advisories
-        if advisory.component in versions and _is_about_version(advisory, versions[advisory.component])
+        if advisory.component in versions and contains(advisory.affects, versions[advisory.component])
     )
 
 
@@ -322,19 +323,11 @@ def find_returning_advisories(
 
     An installed version that is not one (PEP 440) is taken to be free of all of them.
     """
-    known = tuple(advisories)
-    try:
+    known, present = tuple(advisories), tuple[Advisory, ...]()
+    with suppress(ValueError):
         present = select_applicable_advisories(known, installed_version, kernels=installed_kernels)
-    except ValueError:
-        present = ()
-    return tuple(
-        advisory for advisory in select_applicable_advisories(known, wanted_version) if advisory not in present
-    )
+    return tuple(each for each in select_applicable_advisories(known, wanted_version) if each not in present)
 
 
 def _sort_gravest_first(advisories: Iterable[Advisory]) -> tuple[Advisory, ...]:
     return tuple(sorted(advisories, key=lambda advisory: GRAVEST_FIRST.index(advisory.severity)))
-
-
-def _is_about_version(advisory: Advisory, version: str) -> bool:
-    return contains(advisory.affects, version)

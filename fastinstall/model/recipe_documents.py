@@ -12,16 +12,9 @@ import dataclasses
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePath, PurePosixPath
+from typing import TypeVar
 
-from fastinstall.cmerge.documents import (
-    GuardedFunction,
-    KeptItems,
-    Kernels,
-    Part,
-    Tuning,
-    condition_problem,
-    macro_problem,
-)
+from fastinstall.cmerge.documents import Kernels, Part, Tuning, condition_problem, macro_problem
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.parsing import toml_data
 from fastinstall.core.values import decode
@@ -29,23 +22,25 @@ from fastinstall.core.version_numbers import is_specifier, is_version
 from fastinstall.model.recipe import Advisory, AdvisoryList, Level, NativeRequirement, Recipe, StaticSource
 
 Problem = tuple[str, str]
+_T = TypeVar("_T")
 
 _NORMALISED = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")  # PEP 503
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-_IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+
+
+def _spelling_problems(word: str, key: str, pattern: str | re.Pattern[str], what: str) -> Iterator[Problem]:
+    if not re.fullmatch(pattern, word):
+        yield key, f"{word!r} is not {what}"
 
 
 def name_problems(name: str, key: str) -> Iterator[Problem]:
     """Where a name of a distribution is not normalised."""
-    if not _NORMALISED.fullmatch(name):
-        yield key, f"{name!r} is not a normalised name (lower case, single dashes: PEP 503)"
+    yield from _spelling_problems(name, key, _NORMALISED, "a normalised name (lower case, single dashes: PEP 503)")
 
 
 def identifier_problems(names: Sequence[str], key: str) -> Iterator[Problem]:
     """Where one of several names is none that C knows."""
-    for index, name in enumerate(names):
-        if not _IDENTIFIER.fullmatch(name):
-            yield f"{key}[{index}]", f"{name!r} is not a name in C"
+    yield from word_problems(names, key, r"[A-Za-z_][A-Za-z0-9_]*", "a name in C")
 
 
 def path_problems(path: str, key: str, where: str) -> Iterator[Problem]:
@@ -60,31 +55,23 @@ def path_problems(path: str, key: str, where: str) -> Iterator[Problem]:
         yield key, f"{path!r} is not relative to {where}"
 
 
-def word_problems(words: Sequence[str], key: str, pattern: re.Pattern[str], what: str) -> Iterator[Problem]:
+def word_problems(words: Sequence[str], key: str, pattern: str | re.Pattern[str], what: str) -> Iterator[Problem]:
     """Where one of several words is not spelled as it has to be.
 
     Args:
         words: the value.
         key: dotted, of the list.
         pattern: what a word must match whole.
-        what: what it should have been, in words.
+        what: it should have been, in words.
     """
     for index, word in enumerate(words):
-        if not pattern.fullmatch(word):
-            yield f"{key}[{index}]", f"{word!r} is not {what}"
+        yield from _spelling_problems(word, f"{key}[{index}]", pattern, what)
 
 
 def specifier_problems(text: str, key: str) -> Iterator[Problem]:
     """Where a version specifier is none."""
     if not is_specifier(text):
         yield key, f"{text!r} is not a version specifier (PEP 440)"
-
-
-def version_problems(versions: Sequence[str], key: str) -> Iterator[Problem]:
-    """Where one of several versions is none."""
-    for index, text in enumerate(versions):
-        if not is_version(text):
-            yield f"{key}[{index}]", f"{text!r} is not a version (PEP 440)"
 
 
 def control_problems(value: object, key: str = "") -> Iterator[Problem]:
@@ -121,29 +108,14 @@ def find_duplicate_names(names: Sequence[str], key: str) -> Iterator[Problem]:
 
 
 # What setup.py of Pillow and Pillow-SIMD takes as `-C OPTION=enable`.
-BUILD_OPTIONS = (
-    "jpeg",
-    "zlib",
-    "tiff",
-    "freetype",
-    "raqm",
-    "lcms",
-    "webp",
-    "jpeg2000",
-    "imagequant",
-    "xcb",
-    "avif",
-)
+BUILD_OPTIONS = ("jpeg", "zlib", "tiff", "freetype", "raqm", "lcms", "webp", "jpeg2000", "imagequant", "xcb", "avif")
 
-_SCHEMA = 1
-_LABEL = re.compile(r"[a-z0-9]+(\.[a-z0-9]+)*")  # a local version label, PEP 440
-_LEVEL = re.compile(r"[a-z0-9]+([._-][a-z0-9]+)*")
 _FEATURE = re.compile(r"[a-z0-9][a-z0-9_.]*")
 _LIBRARY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
 _HEADER = re.compile(r"(?!.*\*\*)[\w.+*-]+(/[\w.+*-]+)*", re.ASCII)
-_OR_EMPTY = re.compile(rf"(?:{_LIBRARY.pattern})?")
+
+
 _PACKAGE = re.compile(r"[a-z0-9]([a-z0-9.+_-]*[a-z0-9+])?")  # apt removes what ends with a dash
-_OPTIMISED = ("-O2", "-O3")
 
 
 def parse_recipe(text: str, file: PurePath | str) -> Recipe:
@@ -157,7 +129,7 @@ def parse_recipe(text: str, file: PurePath | str) -> Recipe:
         DocumentError: not TOML, an unknown or missing key, or a value that cannot be right; names
             file and dotted key.
     """
-    recipe = decode(Recipe, _parse_toml(text, file), file=file)
+    recipe = _decode(Recipe, text, file)
     _refuse(_list_problems(recipe, PurePath(file).stem), file)
     return recipe
 
@@ -168,18 +140,25 @@ def parse_advisories(text: str, file: PurePath | str) -> tuple[Advisory, ...]:
     Raises:
         DocumentError: as `parse_recipe`.
     """
-    shared = decode(AdvisoryList, _parse_toml(text, file), file=file)
-    _refuse(_list_schema_problems(shared.schema), file)
-    _refuse(control_problems(shared), file)
-    _refuse(_list_advisory_problems(shared.advisories), file)
+    shared = _decode(AdvisoryList, text, file)
+    _refuse(_list_shared_problems(shared), file)
     return shared.advisories
 
 
-def _parse_toml(text: str, file: PurePath | str) -> dict[str, object]:
+def _decode(kind: type[_T], text: str, file: PurePath | str) -> _T:
     try:
-        return toml_data(text)
+        return decode(kind, toml_data(text), file=file)
     except ValueError as error:
         raise DocumentError(file, "", f"not valid TOML: {error}") from None
+
+
+def _list_shared_problems(document: Recipe | AdvisoryList) -> Iterator[Problem]:
+    if document.schema != 1:
+        yield "schema", f"expected 1, found {document.schema}"
+    yield from control_problems(document)
+    yield from find_duplicate_names([advisory.id for advisory in document.advisories], "advisories[{}].id")
+    for index, advisory in enumerate(document.advisories):
+        yield from specifier_problems(advisory.affects, f"advisories[{index}].affects")
 
 
 def _refuse(problems: Iterable[Problem], file: PurePath | str) -> None:
@@ -188,47 +167,42 @@ def _refuse(problems: Iterable[Problem], file: PurePath | str) -> None:
 
 
 def _list_problems(recipe: Recipe, stem: str) -> Iterator[Problem]:
-    yield from _list_schema_problems(recipe.schema)
+    yield from _list_shared_problems(recipe)
     if recipe.name != stem:
         yield "name", f"{recipe.name!r} must be the name of the file, {stem!r}"
     yield from _list_source_problems(recipe)
-    yield from control_problems(recipe)
     if not recipe.package.isidentifier() or not recipe.package.isascii():
         yield "package", f"{recipe.package!r} is not the name of a package"
     yield from compiler_flag_problems(recipe.base_cflags, "base_cflags")
-    if not set(_OPTIMISED) & set(recipe.base_cflags):
-        yield "base_cflags", f"must hold {' or '.join(_OPTIMISED)}: these flags replace those of the interpreter"
+    if not {"-O2", "-O3"} & set(recipe.base_cflags):
+        yield "base_cflags", "must hold -O2 or -O3: these flags replace those of the interpreter"
     yield from _list_level_problems(recipe.levels)
     yield from _list_library_problems(recipe.libraries)
-    yield from source_code_problems(recipe)
+    if recipe.kernels is not None:
+        yield from _list_kernel_problems(recipe.kernels, recipe.replaces)
+        yield from _list_parts_problems(recipe.kernels.parts)
+    for index, tuning in enumerate(recipe.tuning):
+        yield from _list_tuning_problems(tuning, f"tuning[{index}]")
     yield from identifier_problems(recipe.expect.symbols, "expect.symbols")
     yield from word_problems(recipe.expect.features, "expect.features", _FEATURE, "a name of PIL.features")
     code = recipe.kernels.pypi if recipe.kernels else recipe.source.pypi
     if code != recipe.source.chassis and not recipe.expect.symbols:
         yield "expect.symbols", f"empty: nothing would tell {code} from {recipe.source.chassis}"
-    yield from _name_problems(recipe.advisories_from, "advisories_from")
-    yield from _list_advisory_problems(recipe.advisories)
-
-
-def _list_schema_problems(schema: int) -> Iterator[Problem]:
-    if schema != _SCHEMA:
-        yield "schema", f"expected {_SCHEMA}, found {schema}"
+    for index, name in enumerate(recipe.advisories_from):
+        yield from name_problems(name, f"advisories_from[{index}]")
 
 
 def _list_source_problems(recipe: Recipe) -> Iterator[Problem]:
-    yield from _name_problems(recipe.replaces, "replaces")
-    for key, name in (("pypi", recipe.source.pypi), ("chassis", recipe.source.chassis)):
+    source = recipe.source
+    for index, name in enumerate(recipe.replaces):
+        yield from name_problems(name, f"replaces[{index}]")
+    for key, name in (("pypi", source.pypi), ("chassis", source.chassis)):
         if name not in recipe.replaces:
             yield f"source.{key}", f"{name!r} must stand in replaces too: it provides {recipe.package}"
-    if not _LABEL.fullmatch(recipe.source.label):
-        yield "source.label", f"{recipe.source.label!r} is no local version label (a-z, 0-9, dots: PEP 440)"
-    yield from specifier_problems(recipe.source.versions, "source.versions")
-    yield from specifier_problems(recipe.source.pythons, "source.pythons")
-
-
-def _name_problems(names: tuple[str, ...], key: str) -> Iterator[Problem]:
-    for index, name in enumerate(names):
-        yield from name_problems(name, f"{key}[{index}]")
+    label = "a local version label (a-z, 0-9, dots: PEP 440)"
+    yield from _spelling_problems(source.label, "source.label", r"[a-z0-9]+(\.[a-z0-9]+)*", label)
+    yield from specifier_problems(source.versions, "source.versions")
+    yield from specifier_problems(source.pythons, "source.pythons")
 
 
 def _list_level_problems(levels: tuple[Level, ...]) -> Iterator[Problem]:
@@ -237,8 +211,8 @@ def _list_level_problems(levels: tuple[Level, ...]) -> Iterator[Problem]:
     yield from find_duplicate_names([level.name for level in levels], "levels[{}].name")
     for index, level in enumerate(levels):
         key = f"levels[{index}]"
-        if not _LEVEL.fullmatch(level.name):
-            yield f"{key}.name", f"{level.name!r} is not the name of a level (a-z, 0-9, single dots and dashes)"
+        named = "the name of a level (a-z, 0-9, single dots and dashes)"
+        yield from _spelling_problems(level.name, f"{key}.name", r"[a-z0-9]+([._-][a-z0-9]+)*", named)
         yield from word_problems(level.requires, f"{key}.requires", _FEATURE, "a feature as the kernel names it")
         yield from compiler_flag_problems(level.cflags, f"{key}.cflags")
         yield from compiler_flag_problems(level.fallback, f"{key}.fallback")
@@ -251,17 +225,14 @@ def _list_library_problems(libraries: dict[str, NativeRequirement]) -> Iterator[
         yield from path_problems(library.header, f"{key}.header", "an include directory")
         yield from word_problems((library.header,), f"{key}.header", _HEADER, "the name of a header")
         yield from word_problems((name, library.link), key, _LIBRARY, "the name of a library")
-        yield from word_problems((library.pkgconfig,), f"{key}.pkgconfig", _OR_EMPTY, "a name for pkg-config")
+        if library.pkgconfig:
+            yield from word_problems((library.pkgconfig,), f"{key}.pkgconfig", _LIBRARY, "a name for pkg-config")
         if library.option and library.option not in BUILD_OPTIONS:
             yield f"{key}.option", f"{library.option!r} is not one of {', '.join(BUILD_OPTIONS)}"
         for manager in ("apt", "dnf", "conda"):
             yield from word_problems(getattr(library, manager), f"{key}.{manager}", _PACKAGE, "the name of a package")
-
-
-def _list_advisory_problems(advisories: tuple[Advisory, ...]) -> Iterator[Problem]:
-    yield from find_duplicate_names([advisory.id for advisory in advisories], "advisories[{}].id")
-    for index, advisory in enumerate(advisories):
-        yield from specifier_problems(advisory.affects, f"advisories[{index}].affects")
+        if library.static is not None:
+            yield from _list_static_problems(library.static, f"{key}.static")
 
 
 _GENERATED = (
@@ -288,7 +259,6 @@ _LDFLAG = re.compile(
     r"|-Wl,--hash-style=(?:gnu|both|sysv)|-Wl,--build-id=(?:sha1|none)|-Wl,--exclude-libs,ALL"
     r"|-flto(?:=(?:auto|thin|full|\d+))?|-s"
 )
-_CONFIGURE = re.compile(r"--[a-z][a-z0-9-]*(?:=[A-Za-z0-9_.+-]+)?")
 
 
 def compiler_flag_problems(flags: tuple[str, ...], key: str) -> Iterator[Problem]:
@@ -303,23 +273,11 @@ def linker_flag_problems(flags: tuple[str, ...], key: str) -> Iterator[Problem]:
 
 def configure_problems(words: tuple[str, ...], key: str) -> Iterator[Problem]:
     """Where one of several words for a `configure` is no option, or names a path."""
-    yield from word_problems(words, key, _CONFIGURE, "one option for configure, without a path")
+    option = r"--[a-z][a-z0-9-]*(?:=[A-Za-z0-9_.+-]+)?"
+    yield from word_problems(words, key, option, "one option for configure, without a path")
 
 
 _SOURCE = "the source's top directory"
-_OPTION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_=+-]*")
-_ITEM = re.compile(r"([^\s:]+): ([A-Za-z_]\w*)")
-
-
-def source_code_problems(recipe: Recipe) -> Iterator[Problem]:
-    """Everything that is wrong with `kernels`, `tuning` and the libraries' `static`, as dotted key and problem."""
-    if recipe.kernels is not None:
-        yield from _list_kernel_problems(recipe.kernels, recipe.replaces)
-    for index, tuning in enumerate(recipe.tuning):
-        yield from _list_tuning_problems(tuning, f"tuning[{index}]")
-    for name, library in recipe.libraries.items():
-        if library.static is not None:
-            yield from _list_static_problems(library.static, f"libraries.{name}.static")
 
 
 def _list_kernel_problems(kernels: Kernels, replaces: tuple[str, ...]) -> Iterator[Problem]:
@@ -328,30 +286,24 @@ def _list_kernel_problems(kernels: Kernels, replaces: tuple[str, ...]) -> Iterat
     if kernels.pypi not in replaces:
         yield "kernels.pypi", f"{kernels.pypi!r} must stand in replaces too: it provides the same package"
     yield from specifier_problems(kernels.versions, "kernels.versions")
-    yield from version_problems(kernels.proven, "kernels.proven")
+    for index, text in enumerate(kernels.proven):
+        if not is_version(text):
+            yield f"kernels.proven[{index}]", f"{text!r} is not a version (PEP 440)"
     for index, kept in enumerate(kernels.keep):
-        yield from _keep_problems(kept, f"kernels.keep[{index}]")
+        key = f"kernels.keep[{index}]"
+        yield from path_problems(kept.file, f"{key}.file", _SOURCE)
+        if not kept.items:
+            yield f"{key}.items", "empty: nothing would be kept"
+        yield from identifier_problems(kept.items, f"{key}.items")
+    guarded = [f"{guard.file}: {guard.function}" for guard in kernels.guards]
+    yield from find_duplicate_names(guarded, "kernels.guards[{}].function")
     for index, guard in enumerate(kernels.guards):
-        yield from _guard_problems(guard, f"kernels.guards[{index}]")
-    yield from find_duplicate_names(
-        [f"{guard.file}: {guard.function}" for guard in kernels.guards], "kernels.guards[{}].function"
-    )
-    yield from _list_parts_problems(kernels.parts)
-
-
-def _keep_problems(kept: KeptItems, key: str) -> Iterator[Problem]:
-    yield from path_problems(kept.file, f"{key}.file", _SOURCE)
-    yield from _report_empty(kept.items, f"{key}.items", "nothing would be kept")
-    yield from identifier_problems(kept.items, f"{key}.items")
-
-
-def _guard_problems(guard: GuardedFunction, key: str) -> Iterator[Problem]:
-    yield from path_problems(guard.file, f"{key}.file", _SOURCE)
-    if not guard.function.isidentifier():
-        yield f"{key}.function", f"{guard.function!r} is not a name in C"
-    problem = condition_problem(guard.condition)
-    if problem:
-        yield f"{key}.condition", problem
+        key = f"kernels.guards[{index}]"
+        yield from path_problems(guard.file, f"{key}.file", _SOURCE)
+        if not guard.function.isidentifier():
+            yield f"{key}.function", f"{guard.function!r} is not a name in C"
+        if problem := condition_problem(guard.condition):
+            yield f"{key}.condition", problem
 
 
 def _list_parts_problems(parts: tuple[Part, ...]) -> Iterator[Problem]:
@@ -360,33 +312,28 @@ def _list_parts_problems(parts: tuple[Part, ...]) -> Iterator[Problem]:
     for index, part in enumerate(parts):
         key = f"kernels.parts[{index}]"
         yield from name_problems(part.name, f"{key}.name")
-        yield from _list_part_problems(part, key)
+        if not part.files and not part.items:
+            yield key, "empty: holds neither files nor items"
+        if not part.operations:
+            yield f"{key}.operations", "empty: no failed proof could name it"
+        yield from word_problems(part.items, f"{key}.items", r"[^\s:]+: [A-Za-z_]\w*", "spelled 'FILE: NAME'")
+        for kind, named in (("files", part.files), ("items", part.items)):
+            for position, file in enumerate(named):
+                yield from path_problems(file.partition(": ")[0], f"{key}.{kind}[{position}]", _SOURCE)
         for file in (*part.files, *part.items):
             if claimed.setdefault(file, part.name) != part.name:
                 yield key, f"{file!r} belongs to {claimed[file]!r} already"
 
 
-def _list_part_problems(part: Part, key: str) -> Iterator[Problem]:
-    yield from _report_empty((*part.files, *part.items), key, "holds neither files nor items")
-    yield from _report_empty(part.operations, f"{key}.operations", "no failed proof could name it")
-    for index, file in enumerate(part.files):
-        yield from path_problems(file, f"{key}.files[{index}]", _SOURCE)
-    for index, item in enumerate(part.items):
-        spelled = _ITEM.fullmatch(item)
-        if spelled is None:
-            yield f"{key}.items[{index}]", f"{item!r} is not spelled 'FILE: NAME'"
-        else:
-            yield from path_problems(spelled[1], f"{key}.items[{index}]", _SOURCE)
-
-
 def _list_tuning_problems(tuning: Tuning, key: str) -> Iterator[Problem]:
     yield from path_problems(tuning.file, f"{key}.file", _SOURCE)
-    yield from _report_empty((*tuning.options, *tuning.macros), f"{key}.options", "nothing would be tuned")
-    yield from word_problems(tuning.options, f"{key}.options", _OPTION, "an option of GCC's optimize pragma")
+    if not tuning.options and not tuning.macros:
+        yield f"{key}.options", "empty: nothing would be tuned"
+    option = r"[A-Za-z0-9][A-Za-z0-9_=+-]*"
+    yield from word_problems(tuning.options, f"{key}.options", option, "an option of GCC's optimize pragma")
     yield from identifier_problems(tuning.functions, f"{key}.functions")
     for index, macro in enumerate(tuning.macros):
-        problem = macro_problem(macro)
-        if problem:
+        if problem := macro_problem(macro):
             yield f"{key}.macros[{index}]", problem
     if tuning.macros and not tuning.functions:
         yield f"{key}.macros", "only inside functions: name them in functions"
@@ -397,12 +344,8 @@ def _list_static_problems(static: StaticSource, key: str) -> Iterator[Problem]:
     yield from specifier_problems(static.versions, f"{key}.versions")
     yield from path_problems(static.directory, f"{key}.directory", "the sdist's top directory")
     yield from path_problems(static.archive, f"{key}.archive", "the library's directory")
-    yield from _report_empty(static.headers, f"{key}.headers", "the library could not be used")
+    if not static.headers:
+        yield f"{key}.headers", "empty: the library could not be used"
     for index, header in enumerate(static.headers):
         yield from path_problems(header, f"{key}.headers[{index}]", "the library's directory")
     yield from configure_problems(static.configure, f"{key}.configure")
-
-
-def _report_empty(values: tuple[str, ...], key: str, consequence: str) -> Iterator[Problem]:
-    if not values:
-        yield key, f"empty: {consequence}"

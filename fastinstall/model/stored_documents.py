@@ -11,7 +11,7 @@ Not for what people write or send (recipes, settings, saved plans): there an unk
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any, TypeVar
 
@@ -85,7 +85,6 @@ def _get_text(value: object) -> str:
 
 
 Fields = dict[str, Any]
-Step = Callable[[Fields], Fields]
 
 
 def level_to_levels(fields: Fields) -> Fields:
@@ -96,9 +95,6 @@ def level_to_levels(fields: Fields) -> Fields:
     return {**rest, "levels": [fields["level"]]}
 
 
-_STEPS: dict[str, tuple[Step, ...]] = {"receipt": (level_to_levels,)}
-
-
 def migrate_fields(name: str, fields: Fields) -> Fields:
     """The fields of a document in today's form.
 
@@ -106,6 +102,4 @@ def migrate_fields(name: str, fields: Fields) -> Fields:
         name: of its schema, without the number.
         fields: as they were read.
     """
-    for step in _STEPS.get(name, ()):
-        fields = step(fields)
-    return fields
+    return level_to_levels(fields) if name == "receipt" else fields

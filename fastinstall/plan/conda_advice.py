@@ -17,7 +17,7 @@ from fastinstall.model.conda import Conda, CondaClash, CondaPackage
 from fastinstall.model.conda_packages import IJG, TIFF, TURBO, conda_command, foreign_channels, is_ours, providers
 from fastinstall.model.facts import Facts
 from fastinstall.model.machine import NativeLibrary
-from fastinstall.model.recipe import NativeRequirement, Recipe
+from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import LinkMode, Request
 from fastinstall.observe.installed_pins import is_of_pixi
 
@@ -27,24 +27,36 @@ _FAMILIES = {"conda-forge": ("conda-forge",), "defaults": ("defaults", "pkgs/mai
 
 def advise_on_conda(facts: Facts, recipe: Recipe, link: LinkMode) -> tuple[str, ...]:
     """Sentences about what is advised against; none if nothing is."""
-    if facts.conda is None:
+    conda = facts.conda
+    if conda is None:
         return ()
+    tiff = conda.named(TIFF)
+    two = tiff is not None and link is LinkMode.ENV and _depends_on(tiff, IJG)
     return (
-        *(_warn_about_two_libjpegs(facts) if link is LinkMode.ENV else ()),
-        *_warn_about_pixi(facts),
-        *_warn_about_foreign_tiff(facts),
-        *_warn_about_test_channel(facts),
-        *_warn_about_foreign_installers(facts, recipe),
-        *_warn_about_mixed_channels(facts, recipe),
-        *_warn_about_clashes(facts),
+        *((_TWO_LIBJPEGS.format(tiff=_describe_package(tiff)),) if tiff is not None and two else ()),
+        *((_PIXI,) if is_of_pixi(facts.environment.prefix) else ()),
+        *_warn_about_packages(facts, conda),
+        *_warn_about_foreign_installers(facts, conda, recipe),
+        *_warn_about_mixed_channels(conda, recipe),
+        *_warn_about_clashes(facts, conda),
     )
+
+
+_TWO_LIBJPEGS = (
+    "--link env: {tiff} is linked to IJG's libjpeg, and the core would be to libjpeg-turbo: two libjpegs in one "
+    "process, whose symbols may bind to the wrong one; --link bundle has neither of them"
+)
+_PIXI = (
+    "pixi made this environment, and makes it again from its lock file at its next command, without the stack: "
+    "make a channel of the build (fastinstall build --format conda -o ./channel), and name it in pixi.toml"
+)
 
 
 def warn_about_wheel(facts: Facts, recipe: Recipe) -> str:
     """What is weak about a wheel in a conda environment."""
-    names = providers(recipe)
-    there = [p for p in facts.conda.packages if p.name in names] if facts.conda is not None else []
-    stays = f" (its record of {_describe_package(there[0])} stays)" if there else ""
+    packages, names = facts.conda.packages if facts.conda is not None else (), providers(recipe)
+    there = next((package for package in packages if package.name in names), None)
+    stays = f" (its record of {_describe_package(there)} stays)" if there is not None else ""
     return (
         f"--engine pip: conda does not know of what is put in{stays}: at the next change that touches Pillow its own "
         "comes over it without a word; --engine auto makes conda packages, which its solver keeps"
@@ -67,68 +79,43 @@ def explain_untouched_libraries(facts: Facts, link: LinkMode) -> str:
         )
     if turbo is not None:
         return (
-            f"{inside}, and {_describe_package(turbo)} is the only libjpeg of the environment: there is "
-            f"nothing to remove, to "
-            "replace or to install again, as guides have it"
+            f"{inside}, and {_describe_package(turbo)} is the only libjpeg of the environment: there is nothing to "
+            "remove, to replace or to install again, as guides have it"
         )
     return f"{inside}, and the environment needs no libjpeg for it"
 
 
-def _warn_about_two_libjpegs(facts: Facts) -> Iterator[str]:
-    tiff = next((package for package in _list_packages(facts) if package.name == TIFF), None)
-    if tiff is not None and _depends_on(tiff, IJG):
-        yield (
-            f"--link env: {_describe_package(tiff)} is linked to IJG's libjpeg, and the core would be "
-            f"to {TURBO}: two libjpegs in "
-            "one process, whose symbols may bind to the wrong one; --link bundle has neither of them"
-        )
-
-
-def _warn_about_pixi(facts: Facts) -> Iterator[str]:
-    if is_of_pixi(facts.environment.prefix):
-        yield (
-            "pixi made this environment, and makes it again from its lock file at its next command, without the stack: "
-            "make a channel of the build (fastinstall build --format conda -o ./channel), and name it in pixi.toml"
-        )
-
-
-def _warn_about_foreign_tiff(facts: Facts) -> Iterator[str]:
-    for package in _list_packages(facts):
+def _warn_about_packages(facts: Facts, conda: Conda) -> Iterator[str]:
+    """Packages that guides have brought in, and that nobody keeps up."""
+    for package in conda.packages:
         if package.name in FOREIGN:
             away = conda_command(facts, "remove", "--force", package.name)
             again = conda_command(facts, "install", "--no-deps", "--force-reinstall", TIFF)
             yield (
-                f"{_describe_package(package)} of {package.channel or 'an unknown channel'} is advised "
-                f"against: it writes its "
-                f"files over {TIFF}'s, nobody maintains it, and nothing here needs it: `{away}`, then `{again}`"
+                f"{_describe_package(package)} of {package.channel or 'an unknown channel'} is advised against: it "
+                f"writes its files over {TIFF}'s, nobody maintains it, and nothing here needs it: `{away}`, then "
+                f"`{again}`"
             )
-
-
-def _warn_about_test_channel(facts: Facts) -> Iterator[str]:
-    found = [p for p in _list_packages(facts) if _TEST_CHANNEL in f"{p.channel} {p.url}"]
+    found = [_describe_package(p) for p in conda.packages if _TEST_CHANNEL in f"{p.channel} {p.url}"]
     if found:
         yield (
-            f"{listing(map(_describe_package, found))} came from {_TEST_CHANNEL}, a channel of "
-            f"experiments, advised against: take "
-            "it out of the configuration (`conda config --show-sources` tells where it stands), or it is searched "
-            "at each change"
+            f"{listing(found)} came from {_TEST_CHANNEL}, a channel of experiments, advised against: take it out of "
+            "the configuration (`conda config --show-sources` tells where it stands), or it is searched at each change"
         )
 
 
-def _warn_about_foreign_installers(facts: Facts, recipe: Recipe) -> Iterator[str]:
+def _warn_about_foreign_installers(facts: Facts, conda: Conda, recipe: Recipe) -> Iterator[str]:
     """Distributions that another installer put over conda's, or in its place."""
     names = providers(recipe)
-    records = [p for p in _list_packages(facts) if p.name in names and not is_ours(p)]
-    for owner in facts.stack.owners:
-        installed = owner.distribution
+    records = [_describe_package(p) for p in conda.packages if p.name in names and not is_ours(p)]
+    for installed in (owner.distribution for owner in facts.stack.owners):
+        what = f"{installed.name} {installed.version} by {installed.installer}"
         if installed.installer in {"", "conda", "fastinstall"}:
             continue
-        what = f"{installed.name} {installed.version} by {installed.installer}"
         if records:
             yield (
-                f"{what} lies over conda's {listing(map(_describe_package, records))}: files of both "
-                f"are mixed, and either "
-                "uninstaller deletes the other's; both make room for one package"
+                f"{what} lies over conda's {listing(records)}: files of both are mixed, and either uninstaller "
+                "deletes the other's; both make room for one package"
             )
         elif installed.name in names and installed.name != recipe.source.chassis:
             yield (
@@ -137,13 +124,13 @@ def _warn_about_foreign_installers(facts: Facts, recipe: Recipe) -> Iterator[str
             )
 
 
-def _warn_about_mixed_channels(facts: Facts, recipe: Recipe) -> Iterator[str]:
-    names = {*providers(recipe), IJG, TURBO, TIFF}
+def _warn_about_mixed_channels(conda: Conda, recipe: Recipe) -> Iterator[str]:
     sides: dict[str, list[str]] = {}
-    for package in _list_packages(facts):
-        family = _find_channel_family(package)
-        if package.name in names and family and not is_ours(package):
-            sides.setdefault(family, []).append(package.name)
+    for package in conda.packages:
+        if package.name in {*providers(recipe), IJG, TURBO, TIFF} and not is_ours(package):
+            for family, marks in _FAMILIES.items():
+                if any(f"{mark}/" in f"{package.channel}/" for mark in marks):
+                    sides.setdefault(family, []).append(package.name)
     if len(sides) > 1:
         told = listing(f"{listing(sorted(packages))} of {family}" for family, packages in sorted(sides.items()))
         yield (
@@ -152,25 +139,16 @@ def _warn_about_mixed_channels(facts: Facts, recipe: Recipe) -> Iterator[str]:
         )
 
 
-def _warn_about_clashes(facts: Facts) -> Iterator[str]:
+def _warn_about_clashes(facts: Facts, conda: Conda) -> Iterator[str]:
     holders: dict[str, list[str]] = {}
-    for clash in find_clobbered_headers(facts.conda) if facts.conda is not None else ():
+    for clash in find_clobbered_headers(conda):
         holders.setdefault(clash.holder, []).append(clash.path)
+    again = conda_command(facts, "install", "--no-deps", "--force-reinstall", TURBO)
     for holder, paths in holders.items():
-        again = conda_command(facts, "install", "--no-deps", "--force-reinstall", TURBO)
         yield (
             f"{listing(paths)} of {TURBO} {'is' if len(paths) == 1 else 'are'} overwritten by "
             f"{holder or 'something unknown'}: whatever is compiled here links that libjpeg; `{again}`, last of all"
         )
-
-
-def _list_packages(facts: Facts) -> tuple[CondaPackage, ...]:
-    return facts.conda.packages if facts.conda is not None else ()
-
-
-def _find_channel_family(package: CondaPackage) -> str:
-    where = f"{package.channel}/"
-    return next((name for name, marks in _FAMILIES.items() if any(f"{mark}/" in where for mark in marks)), "")
 
 
 def _depends_on(package: CondaPackage, name: str) -> bool:
@@ -182,7 +160,6 @@ def _describe_package(package: CondaPackage) -> str:
 
 
 _BUNDLE = "--link bundle keeps the libraries inside the package, where no other package can change them"
-_FILES = ("jpeglib.h", "jconfig.h", "jmorecfg.h", "jerror.h", "libjpeg.so")
 
 
 def list_missing_packages(facts: Facts, recipe: Recipe, request: Request) -> tuple[str, ...]:
@@ -192,21 +169,34 @@ def list_missing_packages(facts: Facts, recipe: Recipe, request: Request) -> tup
     """
     if request.link is not LinkMode.ENV or facts.conda is None:
         return ()
+    wanted = (
+        library.conda
+        for name, library in recipe.libraries.items()
+        if library.required or name in request.require or TIFF in library.conda
+    )
     here = {package.name for package in facts.conda.packages}
-    wanted = (library for name, library in recipe.libraries.items() if _is_wanted(name, library, request))
-    return tuple(dict.fromkeys(name for library in wanted for name in library.conda if name not in here))
+    return tuple(dict.fromkeys(name for names in wanted for name in names if name not in here))
 
 
 def use_environment_libraries(facts: Facts, recipe: Recipe, coming: tuple[str, ...]) -> Facts:
     """The facts, their toolchain with the libraries of the environment alone, those included that are to come."""
     if facts.toolchain is None or facts.conda is None:
         return facts
+    prefix = facts.environment.prefix
     there = {package.name: package.version for package in facts.conda.packages} | dict.fromkeys(coming, "")
-    found = tuple(
-        _predict_library(facts, name, library, there) if library.conda else _find_observed_library(facts, name)
-        for name, library in recipe.libraries.items()
-    )
-    return replace(facts, toolchain=replace(facts.toolchain, libraries=found))
+    observed = {library.name: library for library in facts.toolchain.libraries}
+    found = []
+    for name, library in recipe.libraries.items():
+        nothing = NativeLibrary(name=name, include=None, library=None)
+        predicted = replace(nothing, include=prefix / "include", library=prefix / "lib" / f"lib{library.link}.so")
+        if not library.conda:
+            found.append(observed.get(name, nothing))
+        elif not all(package in there for package in library.conda):
+            found.append(nothing)
+        else:
+            version = there[library.conda[0]]
+            found.append(replace(predicted, version=version, implementation=library.implementation))
+    return replace(facts, toolchain=replace(facts.toolchain, libraries=tuple(found)))
 
 
 def refuse_foreign_jpeg(facts: Facts) -> None:
@@ -216,24 +206,31 @@ def refuse_foreign_jpeg(facts: Facts) -> None:
         RefusedError: IJG's libjpeg is there alone, or its files lie in libjpeg-turbo's place.
     """
     conda = facts.conda
-    if conda is None or conda.named(IJG) is None:
+    jpeg = conda.named(IJG) if conda is not None else None
+    if conda is None or jpeg is None:
         return
-    clash = min(find_clobbered_headers(conda), key=lambda lost: not lost.path.endswith(_FILES[0]), default=None)
+    clash = min(find_clobbered_headers(conda), key=lambda lost: not lost.path.endswith("jpeglib.h"), default=None)
     if conda.named(TURBO) is not None and clash is None:
         return
     what = f"{clash.path} is of {clash.holder or 'nobody'}" if clash else f"{TURBO} is not installed"
+    # Everything that is linked to IJG's first, libjpeg-turbo last, so that its files are those that remain.
+    way = f"`{conda_command(facts, 'install', '--no-deps', '--force-reinstall', TURBO)}`"
+    if conda.named(TIFF) is None:
+        way = f"in this order: `{conda_command(facts, 'install', TIFF)}`, {way}"
     raise RefusedError(
-        f"--link env: {facts.environment.prefix} has IJG's libjpeg ({_name_libjpeg(conda)}), and {what}: "
+        f"--link env: {facts.environment.prefix} has IJG's libjpeg ({jpeg.dist}), and {what}: "
         "a build would link IJG's, which has no SIMD code",
-        hint=f"{_explain_reinstallation(facts, conda)}; or {_BUNDLE}",
+        hint=f"{way}; or {_BUNDLE}",
     )
 
 
 def find_clobbered_headers(conda: Conda) -> tuple[CondaClash, ...]:
     """Headers of libjpeg, and its name for the linker, that libjpeg-turbo claims and another package holds."""
-    contested = (clash for clash in conda.clashes if clash.path.endswith(_FILES))
+    files = ("jpeglib.h", "jconfig.h", "jmorecfg.h", "jerror.h", "libjpeg.so")
     return tuple(
-        clash for clash in contested if TURBO in map(name_of, clash.claimants) and name_of(clash.holder) != TURBO
+        clash
+        for clash in conda.clashes
+        if clash.path.endswith(files) and TURBO in map(name_of, clash.claimants) and name_of(clash.holder) != TURBO
     )
 
 
@@ -245,54 +242,14 @@ def choose_library_channels(facts: Facts, request: Request) -> tuple[str, ...]:
     Raises:
         RefusedError: nothing names a channel.
     """
+    channels = [package.channel for package in facts.conda.packages] if facts.conda is not None else []
+    usual = sorted(foreign_channels(channels), key=channels.count, reverse=True)[:1]
     configured = facts.conda.channels if facts.conda is not None else ()
     of_user = facts.toolchain.channels if facts.toolchain is not None else ()
-    found = request.channels or foreign_channels((*_find_usual_channel(facts), *(configured or of_user)))
+    found = request.channels or foreign_channels((*usual, *(configured or of_user)))
     if not found:
         raise RefusedError(
             f"--link env: no channel is known for what {facts.environment.prefix} lacks",
             hint=f"name one: --channel conda-forge; or {_BUNDLE}",
         )
     return found
-
-
-def _find_usual_channel(facts: Facts) -> tuple[str, ...]:
-    """The channel that most packages came from."""
-    channels = foreign_channels(package.channel for package in facts.conda.packages) if facts.conda is not None else ()
-    all_of_them = [package.channel for package in facts.conda.packages] if facts.conda is not None else []
-    return tuple(sorted(channels, key=all_of_them.count, reverse=True)[:1])
-
-
-def _is_wanted(name: str, library: NativeRequirement, request: Request) -> bool:
-    return library.required or name in request.require or TIFF in library.conda
-
-
-def _predict_library(facts: Facts, name: str, library: NativeRequirement, there: dict[str, str]) -> NativeLibrary:
-    if not all(package in there for package in library.conda):
-        return NativeLibrary(name=name, include=None, library=None)
-    prefix = facts.environment.prefix
-    return NativeLibrary(
-        name=name,
-        include=prefix / "include",
-        library=prefix / "lib" / f"lib{library.link}.so",
-        version=there[library.conda[0]],
-        implementation=library.implementation,
-    )
-
-
-def _find_observed_library(facts: Facts, name: str) -> NativeLibrary:
-    libraries = facts.toolchain.libraries if facts.toolchain is not None else ()
-    nothing = NativeLibrary(name=name, include=None, library=None)
-    return next((library for library in libraries if library.name == name), nothing)
-
-
-def _name_libjpeg(conda: Conda) -> str:
-    package = conda.named(IJG)
-    return package.dist if package is not None else IJG
-
-
-def _explain_reinstallation(facts: Facts, conda: Conda) -> str:
-    """Everything that is linked to IJG's first, libjpeg-turbo last, so that its files are those that remain."""
-    first = (conda_command(facts, "install", TIFF),) if conda.named(TIFF) is None else ()
-    last = conda_command(facts, "install", "--no-deps", "--force-reinstall", TURBO)
-    return f"in this order: `{first[0]}`, `{last}`" if first else f"`{last}`"

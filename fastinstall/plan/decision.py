@@ -4,8 +4,9 @@ Candidates are the releases that the recipe can build from, or take as they are,
 outcome is the step of a plan that makes the wheel.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection
 from dataclasses import replace
+from operator import itemgetter
 
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import listing
@@ -13,8 +14,8 @@ from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import base_version
 from fastinstall.elf.description import Cpu
 from fastinstall.model.artefact import Artefact, LevelTarget, Releases, make_labelled_version, parse_labelled_levels
-from fastinstall.model.facts import Facts, Interpreter
-from fastinstall.model.recipe import Level, Recipe
+from fastinstall.model.machine import Toolchain
+from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import LinkMode, Request
 from fastinstall.observe.toolchain import compile_flags, list_probed_flags
 from fastinstall.plan.level_choice import (
@@ -66,17 +67,20 @@ def decide_build(situation: Situation) -> BuildDecision:
         UsageError: an unknown level, version or library.
     """
     situation = _apply_pin(situation)
-    recipe, request = situation.recipe, situation.wish
+    facts, recipe, request = situation.facts, situation.recipe, situation.wish
     releases, choice = _choose_version(situation)
     levels = _choose_levels(situation, choice)
-    if choice.prebuilt is not None:
-        statics, native = StaticChoice(artefacts={}, reasons=()), NativeChoice(enabled=(), steps=(), missing=())
-    elif situation.cached is not None:
+    chassis = choice.chassis is not None
+    statics, native = StaticChoice(artefacts={}, reasons=()), NativeChoice(enabled=())
+    if choice.prebuilt is None:
         statics = choose_statics(recipe, releases, request.link)
-        native = NativeChoice(enabled=list_wanted_libraries(recipe, request, chassis=choice.chassis is not None))
-    else:
-        statics = choose_statics(recipe, releases, request.link)
-        native = _choose_native_libraries(situation, choice, statics)
+        if situation.cached is not None:
+            native = NativeChoice(enabled=list_wanted_libraries(recipe, request, chassis=chassis))
+        elif facts.toolchain is None:
+            raise RefusedError("the toolchain of this machine was not observed, so nothing can be built")
+        else:
+            alone = chassis and request.link is LinkMode.BUNDLE
+            native = choose_libraries(recipe, facts, request, chassis=alone, statics=statics.artefacts)
     return BuildDecision(situation=situation, choice=choice, levels=levels, statics=statics, native=native)
 
 
@@ -87,8 +91,7 @@ def needs_compiling(situation: Situation) -> bool:
         RefusedError: no version or level fits.
         UsageError: an unknown level or version.
     """
-    _releases, choice = _choose_version(_apply_pin(situation))
-    return choice.prebuilt is None
+    return _choose_version(_apply_pin(situation))[1].prebuilt is None
 
 
 def _choose_version(situation: Situation) -> tuple[Releases, VersionChoice]:
@@ -116,24 +119,11 @@ def _choose_levels(situation: Situation, choice: VersionChoice) -> LevelChoice:
     if list_requested_levels(request):
         return choose_levels(recipe, facts.cpu, request)
     levels = sort_recipe_levels(recipe, parse_labelled_levels(recipe, choice.prebuilt.version))
-    return LevelChoice(levels=levels, reason=_explain_levels_of_wheel(levels, facts.interpreter))
-
-
-def _explain_levels_of_wheel(levels: tuple[Level, ...], interpreter: Interpreter) -> str:
-    told = f"{listing(level.name for level in levels)} in it"
-    hindrance = explain_single_level(interpreter, LinkMode.BUNDLE, chassis=True)
-    if len(levels) == 1 or not hindrance:
-        return told
-    return f"{told}, of which {levels[0].name} is loaded here: {hindrance}"
-
-
-def _choose_native_libraries(situation: Situation, choice: VersionChoice, statics: StaticChoice) -> NativeChoice:
-    if situation.facts.toolchain is None:
-        raise RefusedError("the toolchain of this machine was not observed, so nothing can be built")
-    chassis = choice.chassis is not None and situation.wish.link is LinkMode.BUNDLE
-    return choose_libraries(
-        situation.recipe, situation.facts, situation.wish, chassis=chassis, statics=tuple(statics.artefacts)
-    )
+    reason = f"{listing(level.name for level in levels)} in it"
+    hindrance = explain_single_level(facts.interpreter, LinkMode.BUNDLE, chassis=True)
+    if len(levels) > 1 and hindrance:
+        reason += f", of which {levels[0].name} is loaded here: {hindrance}"
+    return LevelChoice(levels=levels, reason=reason)
 
 
 def select_buildable(releases: Releases, recipe: Recipe, cpu: Cpu, request: Request) -> Releases:
@@ -148,34 +138,19 @@ def select_buildable(releases: Releases, recipe: Recipe, cpu: Cpu, request: Requ
     from packaging.specifiers import SpecifierSet  # noqa: PLC0415 (slow to import; only where versions are compared)
 
     known = SpecifierSet(recipe.source.versions)
+    asked = tuple(level.name for level in sort_recipe_levels(recipe, list_requested_levels(request)))
+    usual = tuple(level.name for level in reversed(recipe.levels) if level.automatic)
+    best: dict[tuple[str, str], tuple[tuple[bool, int], Artefact]] = {}
+    for wheel in releases.prebuilt:
+        levels = parse_labelled_levels(recipe, wheel.version)
+        if levels == asked if asked else is_best_served(recipe, cpu, levels):
+            key, ranked = (wheel.name, base_version(wheel.version)), ((levels != usual, len(levels)), wheel)
+            best[key] = min(best.get(key, ranked), ranked, key=itemgetter(0))
     return replace(
         releases,
         sources=tuple(source for source in releases.sources if known.contains(source.version, prereleases=True)),
-        prebuilt=_sort_by_preference(
-            recipe, [wheel for wheel in releases.prebuilt if _is_suitable(recipe, cpu, request, wheel)]
-        ),
+        prebuilt=tuple(wheel for _, wheel in best.values()),
     )
-
-
-def _is_suitable(recipe: Recipe, cpu: Cpu, request: Request, wheel: Artefact) -> bool:
-    levels, asked = parse_labelled_levels(recipe, wheel.version), list_requested_levels(request)
-    if asked:
-        return levels == tuple(level.name for level in sort_recipe_levels(recipe, asked))
-    return is_best_served(recipe, cpu, levels)
-
-
-def _sort_by_preference(recipe: Recipe, wheels: Iterable[Artefact]) -> tuple[Artefact, ...]:
-    usual = tuple(level.name for level in reversed(recipe.levels) if level.automatic)
-
-    def rank(wheel: Artefact) -> tuple[bool, int]:
-        levels = parse_labelled_levels(recipe, wheel.version)
-        return levels != usual, len(levels)
-
-    best: dict[tuple[str, str], Artefact] = {}
-    for wheel in wheels:
-        key = (wheel.name, base_version(wheel.version))
-        best[key] = min(best.get(key, wheel), wheel, key=rank)
-    return tuple(best.values())
 
 
 def make_build_step(decision: BuildDecision) -> Build:
@@ -184,60 +159,54 @@ def make_build_step(decision: BuildDecision) -> Build:
     Raises:
         RefusedError: the compiler is too old for a level.
     """
-    recipe, request, choice = decision.situation.recipe, decision.situation.wish, decision.choice
-    prebuilt = choice.prebuilt
-    made = make_labelled_version(recipe, choice.version, decision.levels.names, request.dist_name)
+    situation, choice, names = decision.situation, decision.choice, decision.levels.names
+    recipe, request, cpu = situation.recipe, situation.wish, situation.facts.cpu
+    prebuilt, enabled = choice.prebuilt, decision.native.enabled
+    granted = cpu.cores if cpu.quota is None else min(cpu.cores, round(cpu.quota))
+    made = make_labelled_version(recipe, choice.version, names, request.dist_name)
+    cached = "it was built before, so it comes from the cache, and neither compiler nor headers are needed"
+    reasons = (
+        choice.reason,
+        choice.caution,
+        decision.levels.reason,
+        *decision.statics.reasons,
+        cached if situation.cached else "",
+        _explain_libraries(request, choice),
+    )
     return Build(
         recipe=recipe.name,
         source=choice.source,
         kernels=choice.kernels,
         base=choice.base,
-        statics=decision.statics.select_enabled(decision.native.enabled),
+        statics={name: sdist for name, sdist in decision.statics.artefacts.items() if name in enabled},
         chassis=choice.chassis if request.link is LinkMode.BUNDLE else None,
         prebuilt=prebuilt,
-        cached=decision.situation.cached or "",
+        cached=situation.cached or "",
         distribution=prebuilt.name if prebuilt else request.dist_name,
         version=prebuilt.version if prebuilt else made,
-        targets=_list_level_targets(decision),
+        targets=_choose_flags(decision, situation.facts.toolchain),
         link=request.link,
-        libraries=decision.native.enabled,
-        jobs=request.jobs or _count_jobs(decision.situation.facts),
-        reason="; ".join(_list_reasons(decision)),
+        libraries=enabled,
+        jobs=request.jobs or max(1, granted),
+        reason="; ".join(filter(None, reasons)),
     )
 
 
-def _list_level_targets(decision: BuildDecision) -> tuple[LevelTarget, ...]:
-    recipe, toolchain = decision.situation.recipe, decision.situation.facts.toolchain
-    if decision.choice.prebuilt is not None:
-        return tuple(LevelTarget(level=name, cflags=(), ldflags=()) for name in decision.levels.names)
-    compiler = toolchain.compiler if toolchain else None
+def _choose_flags(decision: BuildDecision, toolchain: Toolchain | None) -> tuple[LevelTarget, ...]:
+    recipe, compiler = decision.situation.recipe, toolchain.compiler if toolchain else None
     # Where system packages will bring the compiler, the preferred flags are planned: today's compilers know them.
     accepts: Collection[str] = compiler.accepts if compiler else list_probed_flags(recipe)
     found = []
     for level in decision.levels.levels:
-        cflags, ldflags = compile_flags(recipe, level, accepts, compiler=compiler.version if compiler else "")
+        cflags: tuple[str, ...] = ()
+        ldflags: tuple[str, ...] = ()
+        if decision.choice.prebuilt is None:
+            cflags, ldflags = compile_flags(recipe, level, accepts, compiler=compiler.version if compiler else "")
         found.append(LevelTarget(level=level.name, cflags=cflags, ldflags=ldflags))
     return tuple(found)
 
 
-def _list_reasons(decision: BuildDecision) -> Iterator[str]:
-    choice = decision.choice
-    yield choice.reason
-    if choice.caution:
-        yield choice.caution
-    yield decision.levels.reason
-    yield from decision.statics.reasons
-    if decision.situation.cached:
-        yield "it was built before, so it comes from the cache, and neither compiler nor headers are needed"
-    yield _explain_link_mode(decision.situation.wish, choice)
-
-
-def _count_jobs(facts: Facts) -> int:
-    granted = facts.cpu.cores if facts.cpu.quota is None else min(facts.cpu.cores, round(facts.cpu.quota))
-    return max(1, granted)
-
-
-def _explain_link_mode(request: Request, choice: VersionChoice) -> str:
+def _explain_libraries(request: Request, choice: VersionChoice) -> str:
     if choice.prebuilt is not None:
         return "already built, so nothing is compiled"
     if request.link is not LinkMode.BUNDLE:

@@ -5,7 +5,7 @@ Requests that the recipe cannot meet are refused here, before anything is observ
 Source of the rule that a loader chooses: glibc 2.33, "glibc-hwcaps subdirectories" (ld.so(8)).
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 
 from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.core.messages import listing
@@ -59,7 +59,20 @@ def choose_levels(recipe: Recipe, cpu: Cpu, request: Request, *, hindrance: str 
             f"--levels {','.join(names)}: one level only: {hindrance}",
             hint=f"ask for one: --level {names[-1]}, or for the best that suits this CPU: --level auto",
         )
-    return _choose_named_levels(sort_recipe_levels(recipe, names), cpu)
+    levels = sort_recipe_levels(recipe, names)
+    together = listing(level.name for level in levels)
+    reason = f"{together} in one wheel, as asked" if len(levels) > 1 else f"{together} as asked"
+    beyond = {level.name: find_lacking_features(level, cpu) for level in levels if find_lacking_features(level, cpu)}
+    if not beyond:
+        return LevelChoice(levels=levels, reason=reason)
+    lacks = {level.name: _describe_lacking_features(level, cpu) for level in levels if level.name in beyond}
+    name, lowest = cpu.name or "this CPU", levels[0].name
+    summary = f"{listing(beyond)} cannot be proven on this machine: {name} {listing(lacks.values())}"
+    if lowest in lacks:
+        summary = f"{name} {lacks[lowest]}: the result would not run here, and cannot be proven here"
+    items = tuple(dict.fromkeys(flag for flags in beyond.values() for flag in flags))
+    hazard = PlanRisk(risk=Risk.UNVERIFIED_CPU, summary=summary, items=items)
+    return LevelChoice(levels=levels, reason=f"{reason}, although this CPU {listing(lacks.values())}", hazard=hazard)
 
 
 def refuse_unsuited(recipe: Recipe, cpu: Cpu, request: Request) -> None:
@@ -111,7 +124,7 @@ def choose_best_level(recipe: Recipe, cpu: Cpu) -> Level:
     found = next((level for level in candidates if not find_lacking_features(level, cpu)), None)
     if found is None:
         raise RefusedError(
-            f"{_name_cpu(cpu)} {_describe_lacking_features(candidates[-1], cpu)}, "
+            f"{cpu.name or 'this CPU'} {_describe_lacking_features(candidates[-1], cpu)}, "
             f"the least that {recipe.name} is built for",
             hint="keep stock Pillow: python -m pip install pillow",
         )
@@ -139,59 +152,29 @@ def find_lacking_features(level: Level, cpu: Cpu) -> tuple[str, ...]:
     The loader's word counts because an emulator shows the flags of its host. Where the flags are not
     known, it is all there is.
     """
-    denied = (level.name,) if _is_denied(level.name, cpu.level) else ()
+    order = list(LEVELS)
+    told = level.name in order and cpu.level in order
+    denied = (level.name,) if told and order.index(str(cpu.level)) < order.index(level.name) else ()
     if not cpu.flags and cpu.level is not None:
         return denied
     return tuple(flag for flag in level.requires if flag not in cpu.flags) or denied
 
 
-def _is_denied(name: str, reached: str | None) -> bool:
-    order = list(LEVELS)
-    return name in order and reached in order and order.index(reached) < order.index(name)
-
-
 def _choose_levels_automatically(recipe: Recipe, cpu: Cpu, hindrance: str) -> LevelChoice:
-    best = choose_best_level(recipe, cpu)
+    best, name = choose_best_level(recipe, cpu), cpu.name or "this CPU"
     candidates = [level for level in recipe.levels if level.automatic]
-    passed = "".join(
-        f", which {_describe_lacking_features(better, cpu)}" for better in candidates[: candidates.index(best)]
-    )
+    better = candidates[: candidates.index(best)]
+    passed = "".join(f", which {_describe_lacking_features(level, cpu)}" for level in better)
     running = [level for level in candidates if level.name in LEVELS and not find_lacking_features(level, cpu)]
-    only = ""
-    if best in running and len(running) > 1:
-        if not hindrance:
-            levels = sort_recipe_levels(recipe, [level.name for level in running])
-            reason = f"{_name_levels(levels)} in one wheel: the loader takes {best.name} on {_name_cpu(cpu)}{passed}"
-            return LevelChoice(levels=levels, reason=reason)
-        only = f"; one level only: {hindrance}"
-    return LevelChoice(levels=(best,), reason=f"{best.name} suits {_name_cpu(cpu)}{passed}{only}")
-
-
-def _choose_named_levels(levels: tuple[Level, ...], cpu: Cpu) -> LevelChoice:
-    together = _name_levels(levels)
-    reason = f"{together} in one wheel, as asked" if len(levels) > 1 else f"{together} as asked"
-    beyond = [level for level in levels if find_lacking_features(level, cpu)]
-    if not beyond:
-        return LevelChoice(levels=levels, reason=reason)
-    although = listing(_describe_lacking_features(level, cpu) for level in beyond)
-    hazard = PlanRisk(
-        risk=Risk.UNVERIFIED_CPU,
-        summary=_summarise_unproven_levels(levels, beyond, cpu),
-        items=tuple(dict.fromkeys(flag for level in beyond for flag in find_lacking_features(level, cpu))),
-    )
-    return LevelChoice(levels=levels, reason=f"{reason}, although this CPU {although}", hazard=hazard)
-
-
-def _summarise_unproven_levels(levels: tuple[Level, ...], beyond: list[Level], cpu: Cpu) -> str:
-    if levels[0] in beyond:
-        lacks = _describe_lacking_features(levels[0], cpu)
-        return f"{_name_cpu(cpu)} {lacks}: the result would not run here, and cannot be proven here"
-    why = listing(_describe_lacking_features(level, cpu) for level in beyond)
-    return f"{_name_levels(beyond)} cannot be proven on this machine: {_name_cpu(cpu)} {why}"
-
-
-def _name_levels(levels: Iterable[Level]) -> str:
-    return listing(level.name for level in levels)
+    several = best in running and len(running) > 1
+    if several and not hindrance:
+        levels = tuple(reversed(running))
+        together = listing(level.name for level in levels)
+        return LevelChoice(
+            levels=levels, reason=f"{together} in one wheel: the loader takes {best.name} on {name}{passed}"
+        )
+    only = f"; one level only: {hindrance}" if several else ""
+    return LevelChoice(levels=(best,), reason=f"{best.name} suits {name}{passed}{only}")
 
 
 def _describe_lacking_features(level: Level, cpu: Cpu) -> str:
@@ -201,10 +184,6 @@ def _describe_lacking_features(level: Level, cpu: Cpu) -> str:
     if missing == (level.name,):
         return f"does not reach {level.name}"
     return f"lacks {listing(missing)} for {level.name}{why}"
-
-
-def _name_cpu(cpu: Cpu) -> str:
-    return cpu.name or "this CPU"
 
 
 AUTO = "auto"
@@ -235,8 +214,11 @@ def refuse_unknown_levels(recipe: Recipe, request: Request) -> None:
             hint="--levels puts several into one wheel, --level takes one",
         )
     known = [level.name for level in recipe.levels]
-    _refuse_others("--level", (request.level,), (AUTO, *known), recipe)
-    _refuse_others("--levels", request.levels, known, recipe)
+    asked = (("--level", (request.level,), [AUTO, *known]), ("--levels", request.levels, known))
+    for flag, names, choices in asked:
+        for name in names:
+            if name not in choices:
+                raise UsageError(f"{flag} {name}: {recipe.name} has no such level", hint=f"known: {', '.join(choices)}")
     apart = [name for name in request.levels if name not in LEVELS]
     if apart and len(set(request.levels)) > 1:
         choosable = ",".join(name for name in reversed(known) if name in LEVELS)
@@ -249,9 +231,3 @@ def refuse_unknown_levels(recipe: Recipe, request: Request) -> None:
 def list_requested_levels(request: Request) -> tuple[str, ...]:
     """The levels that are named, each once; none if the choice is left to us."""
     return tuple(dict.fromkeys(request.levels)) or (() if request.level == AUTO else (request.level,))
-
-
-def _refuse_others(flag: str, names: tuple[str, ...], known: list[str] | tuple[str, ...], recipe: Recipe) -> None:
-    for name in names:
-        if name not in known:
-            raise UsageError(f"{flag} {name}: {recipe.name} has no such level", hint=f"known: {', '.join(known)}")

@@ -13,18 +13,17 @@ from pathlib import Path
 
 from fastinstall.conda.compiler_prefix import TOOLCHAINS
 from fastinstall.conda.engines.choose import CondaTools, find_microarchitectures, open_engine
-from fastinstall.core.errors import FailedError, FastinstallError, RefusedError, UndeterminedError
+from fastinstall.core.errors import FailedError, FastinstallError, RefusedError
 from fastinstall.core.events import Started
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.process import RunningProbe
-from fastinstall.core.values import immutable
 from fastinstall.doctor.registry import foreign_verifying_checks
 from fastinstall.guard.pip_trap import wants_pip_pin
 from fastinstall.index.execution import CondaEngine
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip import PipSettings, pip_settings
 from fastinstall.model.artefact import Releases
-from fastinstall.model.conda import Conda, CondaChange, CondaInstaller, CondaRequest, CondaTool
+from fastinstall.model.conda import CondaInstaller, CondaTool
 from fastinstall.model.facts import Facts, InstalledStack, Interpreter
 from fastinstall.model.machine import Toolchain
 from fastinstall.model.receipt import Receipt
@@ -58,20 +57,6 @@ from fastinstall.steps.private_headers import PrivateHeaders
 from fastinstall.steps.system_packages import SystemPackages
 
 
-@immutable
-class _Basis:
-    """What decides a plan besides what is observed and asked for.
-
-    Attributes:
-        saved: the plan that is decided anew; the files that it names count alone.
-        looks_into_cache: whether a wheel that was built before is taken. Where a saved plan says that one has to be
-            built, it stays right when somebody builds it meanwhile.
-    """
-
-    saved: Plan | None = None
-    looks_into_cache: bool = True
-
-
 def plan_setup(session: Session, target: NamedTarget, request: Request, *, saved: Plan | None = None) -> Plan:
     """Decide what a setup would do.
 
@@ -86,18 +71,54 @@ def plan_setup(session: Session, target: NamedTarget, request: Request, *, saved
     """
     recipe = recipe_named(session, request.recipe)
     refuse_unknown(recipe, request)
+    # Where a saved plan says that a wheel has to be built, it stays right when somebody builds it meanwhile.
     from_cache = saved is None or any(isinstance(step, Build) and bool(step.cached) for step in saved.steps)
-    basis = _Basis(saved=saved, looks_into_cache=from_cache)
     made = plan_creation(session, target)
     if made is not None:
-        return _plan_new(session, recipe, request, made, basis)
+        return _plan_new(session, request, made, saved=saved, from_cache=from_cache)
     environment = find(session, target)
     receipt = receipt_of(environment)
     facts = facts_of(session, environment, ObservationRequest(recipe=recipe))
     done = plan_nothing(facts, recipe, request, receipt) or plan_guard_alone(facts, recipe, request, receipt)
-    if done is not None and (not request.pin or receipt is None or not _is_unpinned(session, environment, receipt)):
+    if done is not None and receipt is not None and request.pin:
+        from fastinstall.guard.pinning import find_unpinned_project  # noqa: PLC0415 (only with --pin)
+
+        done = done if find_unpinned_project(session, environment, None, receipt) is None else None
+    if done is not None:
         return done
-    return _plan_existing(session, recipe, request, (facts, receipt), basis)
+    # What was not looked at yet, PIL in use and what compiles, is looked at while pip tells its settings.
+    index = _start_index(session, recipe, request, Path(environment.python))
+    probe = None
+    if environment.kind is EnvironmentKind.CONDA:  # whose engine is a tool, too
+        facts = facts_of(session, environment, ObservationRequest(recipe=recipe, runtime=True, toolchain=True))
+    else:
+        probe = _start_observing_toolchain(session, recipe, request)
+        facts = replace(facts, runtime=use_pil(session, environment).result())
+    situation = Situation(
+        facts=facts,
+        recipe=recipe,
+        wish=request,
+        releases=_find_on_offer(index, recipe, facts.interpreter, saved),
+        receipt=receipt,
+    )
+    equipped = _equip_situation(session, situation, probe, from_cache=from_cache)
+    return _decide_plan(session, _add_project(session, equipped))
+
+
+def _decide_plan(session: Session, situation: Situation) -> Plan:
+    """The plan, verified by the checks of other distributions too, where these say that they verify a setup."""
+    known = _add_links(session, _preview_conda_change(session, situation))
+    return make_plan(replace(known, foreign_checks=foreign_verifying_checks()))
+
+
+def _find_on_offer(index: PackageIndex, recipe: Recipe, interpreter: Interpreter, saved: Plan | None) -> Releases:
+    releases = index.releases(recipe, interpreter)
+    return releases if saved is None else select_named_releases(saved, releases)
+
+
+def _start_observing_toolchain(session: Session, recipe: Recipe, request: Request) -> RunningProbe[Toolchain] | None:
+    """What compiles here, being looked at; not yet where a wheelhouse may have a wheel that is ready to be taken."""
+    return None if request.wheelhouse else RunningProbe(partial(observe_means, recipe, session.variables))
 
 
 def observe_facts(session: Session, target: NamedTarget, recipe: Recipe) -> Facts:
@@ -117,7 +138,7 @@ def plan_restoration(session: Session, environment: Environment, receipt: Receip
         facts=facts, recipe=recipe, wish=receipt.wish, releases=releases, receipt=receipt, restoring=True
     )
     ready = _add_project(session, _add_cached_wheel(session, situation) if compiling else situation)
-    return _decide_plan(_add_links(session, _add_preview(session, ready)))
+    return _decide_plan(session, ready)
 
 
 def plan_build(
@@ -137,17 +158,13 @@ def plan_build(
     request = replace(request, engine=CondaInstaller.AUTO, pin=False)  # of an environment, which is not concerned
     recipe = recipe_named(session, request.recipe)
     refuse_unknown(recipe, request)
-    python = target.python or _find_python(session, target)
+    unnamed = target.prefix is None and not is_active_elsewhere(session)
+    python = target.python or (base_python(session) if unnamed else Path(find(session, target).python))
     interpreter = observe_interpreter(python)
     elsewhere = Path(interpreter.prefix) / "fastinstall-build-only"
     create = CreateEnvironment(prefix=elsewhere, python=interpreter.executable, reason="never made")
-    made = _plan_new(
-        session,
-        recipe,
-        request,
-        (create, relocate_interpreter(interpreter, elsewhere)),
-        _Basis(looks_into_cache=not anew),
-    )
+    relocated = relocate_interpreter(interpreter, elsewhere)
+    made = _plan_new(session, request, (create, relocated), from_cache=not anew)
     needed = SystemPackages | PrivateHeaders | CondaToolchain | Build
     steps = tuple(step for step in made.steps if isinstance(step, needed))
     environment = replace(made.environment, prefix=interpreter.prefix, python=interpreter.executable)
@@ -160,10 +177,23 @@ def refuse_if_stale(session: Session, saved: Plan) -> None:
     Raises:
         RefusedError: they have.
     """
-    if compute_current_digest(session, saved) != saved.facts_digest:
+    recipe = recipe_named(session, saved.wish.recipe)
+    made = plan_creation(session, _target_of(saved))
+    if made is None:
+        facts = facts_of(session, saved.environment, ObservationRequest(recipe=recipe))
+    else:
+        facts = _facts_before_creation(session, recipe, made, toolchain=False)
+    if compute_facts_digest(facts) != saved.facts_digest:
         raise RefusedError(
             f"the plan is stale: {saved.environment.prefix} has changed since it was made", hint=PLAN_AGAIN
         )
+
+
+def _target_of(saved: Plan) -> NamedTarget:
+    create = next((step for step in saved.steps if isinstance(step, CreateEnvironment)), None)
+    if create is None:
+        return NamedTarget(prefix=Path(saved.environment.prefix))
+    return NamedTarget(new=Path(create.prefix), python=Path(create.python))
 
 
 def decide_saved_plan_again(session: Session, saved: Plan, allowed: Sequence[Risk]) -> Plan:
@@ -181,10 +211,7 @@ def decide_saved_plan_again(session: Session, saved: Plan, allowed: Sequence[Ris
         RefusedError: what it says differs from what is decided; names the key. Or a file of it is not on offer.
         FastinstallError: as `plan_setup`.
     """
-    create = next((step for step in saved.steps if isinstance(step, CreateEnvironment)), None)
-    existing = NamedTarget(prefix=Path(saved.environment.prefix))
-    target = NamedTarget(new=Path(create.prefix), python=Path(create.python)) if create is not None else existing
-    anew = plan_setup(session, target, saved.wish, saved=saved)
+    anew = plan_setup(session, _target_of(saved), saved.wish, saved=saved)
     difference = next(find_differences(saved, anew), None)
     if difference is not None:
         key, problem = difference
@@ -198,33 +225,17 @@ def refuse_another_environment(session: Session, saved: Plan) -> None:
     Raises:
         RefusedError: it does, or there is no environment.
     """
-    if any(isinstance(step, CreateEnvironment) for step in saved.steps):
+    target, named = _target_of(saved), saved.environment
+    if target.new is not None:
         return
-    there = find(session, NamedTarget(prefix=Path(saved.environment.prefix)))
-    if saved.environment.kind is not there.kind or not _is_same_file(
-        Path(saved.environment.python), Path(there.python)
-    ):
+    there = find(session, target)
+    same = named.python.parent == there.python.parent
+    if named.kind is not there.kind or not same or os.path.realpath(named.python) != os.path.realpath(there.python):
         raise RefusedError(
-            f"the plan is for the {saved.environment.kind} of {saved.environment.python}, "
+            f"the plan is for the {named.kind} of {named.python}, "
             f"and {there.prefix} is the {there.kind} of {there.python}",
             hint=PLAN_AGAIN,
         )
-
-
-def _is_same_file(one: Path, other: Path) -> bool:
-    return one.parent == other.parent and os.path.realpath(one) == os.path.realpath(other)
-
-
-def compute_current_digest(session: Session, saved: Plan) -> str:
-    """The digest of the facts as they are now, for the environment of a plan."""
-    recipe = recipe_named(session, saved.wish.recipe)
-    create = next((step for step in saved.steps if isinstance(step, CreateEnvironment)), None)
-    if create is None:
-        return compute_facts_digest(facts_of(session, saved.environment, ObservationRequest(recipe=recipe)))
-    made = plan_creation(session, NamedTarget(new=Path(create.prefix), python=Path(create.python)))
-    if made is None:
-        raise UndeterminedError(f"{create.prefix} could not be observed")
-    return compute_facts_digest(_facts_before_creation(session, recipe, made, toolchain=False))
 
 
 def find_releases(
@@ -254,36 +265,6 @@ def defer_pip_settings(session: Session, python: Path) -> Callable[[], PipSettin
     return cache(partial(pip_settings, python, session.variables))
 
 
-def _find_python(session: Session, target: NamedTarget) -> Path:
-    nothing_named = target.prefix is None and not is_active_elsewhere(session)
-    return base_python(session) if nothing_named else Path(find(session, target).python)
-
-
-def _plan_existing(
-    session: Session, recipe: Recipe, request: Request, known: tuple[Facts, Receipt | None], basis: _Basis
-) -> Plan:
-    """Look at what was not looked at yet, PIL in use and what compiles, while pip tells its settings."""
-    seen, receipt = known
-    environment = seen.environment
-    index = _start_index(session, recipe, request, Path(environment.python))
-    if environment.kind is EnvironmentKind.CONDA:  # whose engine is a tool, too
-        toolchain = None
-        facts = facts_of(session, environment, ObservationRequest(recipe=recipe, runtime=True, toolchain=True))
-    else:
-        toolchain = _start_observing_toolchain(session, recipe, request)
-        facts = replace(seen, runtime=use_pil(session, environment).result())
-    releases = _select_named_releases(basis.saved, index.releases(recipe, facts.interpreter))
-    situation = Situation(facts=facts, recipe=recipe, wish=request, releases=releases, receipt=receipt)
-    ready = _add_project(session, _equip_situation(session, situation, toolchain, basis))
-    return _decide_plan(_add_links(session, _add_preview(session, ready)))
-
-
-def _is_unpinned(session: Session, environment: Environment, receipt: Receipt) -> bool:
-    from fastinstall.guard.pinning import find_unpinned_project  # noqa: PLC0415 (only with --pin)
-
-    return find_unpinned_project(session, environment, None, receipt) is not None
-
-
 def _add_project(session: Session, situation: Situation) -> Situation:
     """The project that makes the environment; one that cannot be read is in the way of nothing but a pin."""
     prefix = Path(situation.facts.environment.prefix)
@@ -300,11 +281,6 @@ def _add_project(session: Session, situation: Situation) -> Situation:
     return replace(situation, project=project)
 
 
-def _decide_plan(situation: Situation) -> Plan:
-    """The plan, verified by the checks of other distributions too, where these say that they verify a setup."""
-    return make_plan(replace(situation, foreign_checks=foreign_verifying_checks()))
-
-
 def _add_links(session: Session, situation: Situation) -> Situation:
     """What pip is told of other places, where a pin would hide it; refused where one would hide the other."""
     if keeps_pip_pin(situation) or not wants_pip_pin(situation.facts, situation.wish):
@@ -315,54 +291,60 @@ def _add_links(session: Session, situation: Situation) -> Situation:
     return replace(situation, links=list_links_beside_pin(session, prefix, situation.project))
 
 
-def _add_preview(session: Session, situation: Situation) -> Situation:
-    if situation.facts.environment.kind is not EnvironmentKind.CONDA:
-        return situation
-    refuse_if_protected(situation.facts)
-
-    return preview_conda_change(session, situation)
-
-
-def _select_named_releases(saved: Plan | None, releases: Releases) -> Releases:
-    return releases if saved is None else select_named_releases(saved, releases)
-
-
 def _plan_new(
-    session: Session, recipe: Recipe, request: Request, made: tuple[CreateEnvironment, Interpreter], basis: _Basis
+    session: Session,
+    request: Request,
+    made: tuple[CreateEnvironment, Interpreter],
+    *,
+    saved: Plan | None = None,
+    from_cache: bool,
 ) -> Plan:
-    create, interpreter = made
+    recipe, (create, interpreter) = recipe_named(session, request.recipe), made
     index = _start_index(session, recipe, request, Path(create.python))
-    toolchain = _start_observing_toolchain(session, recipe, request)
-    facts = _facts_before_creation(session, recipe, made, toolchain=False)
-    releases = _select_named_releases(basis.saved, index.releases(recipe, interpreter))
-    situation = Situation(facts=facts, recipe=recipe, wish=request, releases=releases, create=create)
-    return _decide_plan(_add_links(session, _equip_situation(session, situation, toolchain, basis)))
+    probe = _start_observing_toolchain(session, recipe, request)
+    situation = Situation(
+        facts=_facts_before_creation(session, recipe, made, toolchain=False),
+        recipe=recipe,
+        wish=request,
+        releases=_find_on_offer(index, recipe, interpreter, saved),
+        create=create,
+    )
+    return _decide_plan(session, _equip_situation(session, situation, probe, from_cache=from_cache))
 
 
 def _facts_before_creation(
     session: Session, recipe: Recipe, made: tuple[CreateEnvironment, Interpreter], *, toolchain: bool
 ) -> Facts:
+    """Facts of the environment as it will be once it is made: nothing is installed there."""
     create, interpreter = made
     base = Environment(prefix=interpreter.base_prefix, kind=EnvironmentKind.SYSTEM, python=create.python)
     observed = facts_of(session, base, ObservationRequest(recipe=recipe, toolchain=toolchain))
-    return predict_facts(observed, Path(create.prefix), interpreter)
-
-
-def _start_observing_toolchain(session: Session, recipe: Recipe, request: Request) -> RunningProbe[Toolchain] | None:
-    """What compiles here, being looked at; not yet where a wheelhouse may have a wheel that is ready to be taken."""
-    return None if request.wheelhouse else RunningProbe(partial(observe_means, recipe, session.variables))
+    return replace(
+        observed,
+        environment=Environment(
+            prefix=create.prefix, kind=EnvironmentKind.VENV, python=create.prefix / "bin" / "python"
+        ),
+        interpreter=interpreter,
+        writable=True,
+        frozen=None,
+        distributions=(),
+        stack=InstalledStack(directory=None),
+        guard=replace(observed.guard, installed=False, version="", problems=()),
+        interrupted=None,
+        runtime=None,
+    )
 
 
 def _equip_situation(
-    session: Session, situation: Situation, toolchain: RunningProbe[Toolchain] | None, basis: _Basis
+    session: Session, situation: Situation, probe: RunningProbe[Toolchain] | None, *, from_cache: bool
 ) -> Situation:
     """The situation with a wheel of the cache or what compiles here, unless that makes no difference to it."""
     if situation.facts.toolchain is None:
-        if toolchain is None and not needs_compiling(situation):
+        if probe is None and not needs_compiling(situation):
             return situation
-        found = toolchain.result() if toolchain is not None else observe_means(situation.recipe, session.variables)
+        found = probe.result() if probe is not None else observe_means(situation.recipe, session.variables)
         situation = replace(situation, facts=replace(situation.facts, toolchain=found))
-    return _add_cached_wheel(session, situation) if basis.looks_into_cache else situation
+    return _add_cached_wheel(session, situation) if from_cache else situation
 
 
 def _add_cached_wheel(session: Session, situation: Situation) -> Situation:
@@ -384,9 +366,7 @@ def _start_index(session: Session, recipe: Recipe, request: Request, python: Pat
     session.emit(Started(stage="index", message=f"looking up {names}"))
     if request.offline:
         return make_index(session, request, defer_pip_settings(session, python))
-    RunningProbe(
-        partial(import_module, "fastinstall.index.client")
-    )  # 0.2 s, while the target's processes are waited for
+    RunningProbe(partial(import_module, "fastinstall.index.client"))  # 0.2 s, while processes are waited for
     return make_index(session, request, RunningProbe(partial(pip_settings, python, session.variables)).result)
 
 
@@ -408,23 +388,6 @@ def plan_creation(session: Session, target: NamedTarget) -> tuple[CreateEnvironm
     return step, relocate_interpreter(base, prefix)
 
 
-def predict_facts(observed: Facts, prefix: Path, interpreter: Interpreter) -> Facts:
-    """Facts of the environment as it will be once it is made: nothing is installed there."""
-    environment = Environment(prefix=prefix, kind=EnvironmentKind.VENV, python=prefix / "bin" / "python")
-    return replace(
-        observed,
-        environment=environment,
-        interpreter=interpreter,
-        writable=True,
-        frozen=None,
-        distributions=(),
-        stack=InstalledStack(directory=None),
-        guard=replace(observed.guard, installed=False, version="", problems=()),
-        interrupted=None,
-        runtime=None,
-    )
-
-
 def relocate_interpreter(base: Interpreter, prefix: Path) -> Interpreter:
     """An interpreter as it will be in a virtual environment made from it."""
     minor = ".".join(base.version.split(".")[:2]) + ("t" if base.free_threaded else "")
@@ -438,7 +401,7 @@ def relocate_interpreter(base: Interpreter, prefix: Path) -> Interpreter:
     )
 
 
-def preview_conda_change(session: Session, situation: Situation) -> Situation:
+def _preview_conda_change(session: Session, situation: Situation) -> Situation:
     """The situation, with what a solver says where the stack becomes conda packages; else as it is.
 
     Raises:
@@ -446,21 +409,29 @@ def preview_conda_change(session: Session, situation: Situation) -> Situation:
         FailedError: the engine failed, or said nothing of what it was asked.
     """
     facts, wish = situation.facts, situation.wish
-    if facts.environment.kind is not EnvironmentKind.CONDA or facts.conda is None:
+    if facts.environment.kind is not EnvironmentKind.CONDA:
         return situation
+    refuse_if_protected(facts)
     chosen = choose_engine_for_plan(situation)
-    if chosen is CondaInstaller.PIP:
+    if facts.conda is None or chosen is CondaInstaller.PIP:
         return situation
-    known = replace(
-        situation, microarchitectures=find_microarchitectures(level.name for level in situation.recipe.levels)
-    )
+    levels = find_microarchitectures(level.name for level in situation.recipe.levels)
+    known = replace(situation, microarchitectures=levels)
     request = make_conda_request(known)
     if request is None:
         return known
     engine = make_engine(session, chosen, facts.conda.tool, offline=wish.offline)
     session.emit(Started(stage="solve", message=f"asking {engine.description} what would change"))
     preview = engine.preview(request)
-    _refuse_silence(request, preview, facts.conda, engine)
+    # An answer without the packages that were asked for is none, and not the news that nothing else changes.
+    told = {package.dist for package in (*preview.linked, *facts.conda.packages)}
+    untold = [package.dist for package in request.ours if package.dist not in told]
+    if untold:
+        other = CondaInstaller.RATTLER if engine.name is CondaInstaller.CONDA else CondaInstaller.CONDA
+        raise FailedError(
+            f"{engine.description}: what it says of {listing(untold)} cannot be understood",
+            hint=f"take another engine: --engine {other}",
+        )
     return replace(known, preview=preview)
 
 
@@ -474,17 +445,3 @@ def make_engine(session: Session, engine: CondaInstaller, tool: CondaTool | None
         variables=session.variables, cache=session.own_cache() / "conda", emit=session.emit, offline=offline
     )
     return open_engine(engine, tool, means)
-
-
-def _refuse_silence(request: CondaRequest, preview: CondaChange, conda: Conda, engine: CondaEngine) -> None:
-    """An answer without the packages that were asked for is none, and not the news that nothing else changes."""
-    told = {package.dist for package in (*preview.linked, *conda.packages)}
-    untold = [package.dist for package in request.ours if package.dist not in told]
-    if untold:
-        raise FailedError(
-            f"{engine.description}: what it says of {listing(untold)} cannot be understood",
-            hint=(
-                f"take another engine: --engine "
-                f"{CondaInstaller.RATTLER if engine.name is CondaInstaller.CONDA else CondaInstaller.CONDA}"
-            ),
-        )

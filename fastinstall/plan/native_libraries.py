@@ -3,8 +3,7 @@
 Which libraries are built from an sdist and linked into the core, and which stay the system's.
 """
 
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from fastinstall.conda.compiler_prefix import COMPILER
@@ -13,8 +12,8 @@ from fastinstall.core.messages import listing, quote
 from fastinstall.core.values import immutable
 from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.facts import Facts
-from fastinstall.model.machine import NativeLibrary, Toolchain
-from fastinstall.model.recipe import NativeRequirement, Recipe
+from fastinstall.model.machine import Compiler, Toolchain
+from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import LinkMode, PlanRisk, Request, Risk, ToolchainSource
 from fastinstall.observe.conda.channels import DEFAULTS, NO_DEFAULTS
 from fastinstall.plan.level_choice import refuse_unknown
@@ -22,9 +21,6 @@ from fastinstall.steps.conda_toolchain import CondaToolchain
 from fastinstall.steps.kinds import Step
 from fastinstall.steps.private_headers import PrivateHeaders
 from fastinstall.steps.system_packages import SystemPackages
-
-_COMPILER = {"apt": ("gcc", "libc6-dev"), "dnf": ("gcc",)}
-_CONDA_COMPILER = ("c-compiler",)
 
 
 @immutable
@@ -34,13 +30,11 @@ class NativeChoice:
     Attributes:
         enabled: libraries that the build enables, by the recipe's names.
         steps: how missing headers and compilers come.
-        missing: libraries that the build goes without.
-        hazard: the loss that `missing` means, if any.
+        hazard: the loss that libraries mean which the build goes without, if any.
     """
 
     enabled: tuple[str, ...]
     steps: tuple[Step, ...] = ()
-    missing: tuple[str, ...] = ()
     hazard: PlanRisk | None = None
 
 
@@ -65,37 +59,40 @@ def choose_libraries(
         RefusedError: a compiler, Python's headers or a required library is missing and may not be brought.
     """
     refuse_unknown(recipe, request)
+    toolchain = facts.toolchain or Toolchain(compiler=None)
     from_conda = request.toolchain is ToolchainSource.CONDA
-    tools = ("compiler", *_list_missing_headers(facts)) if from_conda else _list_missing_tools(facts)
-    if not from_conda:
-        _refuse_broken_choice(facts, tools)
+    if toolchain.named_compiler and toolchain.compiler is None and not from_conda:
+        raise RefusedError(
+            f"CC={toolchain.named_compiler}: this is no C compiler that runs here",
+            hint="unset CC, or name one that works: CC=gcc",
+        )
     wanted = list_wanted_libraries(recipe, request, chassis=chassis)
-    replaced = from_conda and chassis
-    absent = tuple(
-        name for name in wanted if name not in statics and (replaced or not _is_usable(facts, name, chassis=chassis))
-    )
+    usable = {each.name for each in toolchain.libraries if each.include and (chassis or each.library)}
+    there = set() if from_conda and chassis else usable
+    absent = tuple(name for name in wanted if name not in statics and name not in there)
     here = tuple(
-        name
-        for name, library in recipe.libraries.items()
-        if name not in absent
-        and (name in wanted or (not chassis and _is_usable(facts, name, chassis=False)))
-        and (library.core or not chassis)
+        name for name in recipe.libraries if name not in absent and (name in wanted or (not chassis and name in usable))
     )
-    if not absent and not tools:
-        return NativeChoice(enabled=here)
-    return _bring_what_is_missing(_LibraryNeeds(recipe, facts, request, tools, absent, here), chassis=chassis)
+    need = _LibraryNeeds(
+        recipe=recipe,
+        facts=facts,
+        toolchain=toolchain,
+        request=request,
+        tools=_list_missing_tools(facts, None if from_conda else toolchain.compiler),
+        absent=absent,
+        here=here,
+    )
+    return _bring_what_is_missing(need, chassis=chassis) if absent or need.tools else NativeChoice(enabled=here)
 
 
 def list_wanted_libraries(recipe: Recipe, request: Request, *, chassis: bool) -> tuple[str, ...]:
     """The libraries that a build has where everything is there that it may need."""
-
-    def is_wanted(name: str) -> bool:
-        library = recipe.libraries[name]
-        if chassis:
-            return library.core and (library.in_wheels or library.required or name in request.require)
-        return library.required or name in request.require
-
-    return tuple(name for name in recipe.libraries if is_wanted(name))
+    return tuple(
+        name
+        for name, library in recipe.libraries.items()
+        if (library.core or not chassis)
+        and (library.required or name in request.require or (chassis and library.in_wheels))
+    )
 
 
 def may_have_made(compiler: str, facts: Facts, request: Request, private: Path) -> bool:
@@ -113,166 +110,112 @@ def may_have_made(compiler: str, facts: Facts, request: Request, private: Path) 
     toolchain = facts.toolchain
     if request.toolchain is ToolchainSource.CONDA:
         return compiler.startswith(f"{private}/")
-    if toolchain is None or not _list_missing_tools(facts):
-        return toolchain is not None and toolchain.compiler is not None and compiler == toolchain.compiler.text
+    if toolchain is None:
+        return False
+    if toolchain.compiler is not None and facts.interpreter.has_headers:
+        return compiler == toolchain.compiler.text
     return not (toolchain.named_compiler and toolchain.compiler is None)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class _LibraryNeeds:
+    """What is missing ("compiler", "Python.h", libraries by the recipe's names), what is here, and who asks."""
+
     recipe: Recipe
     facts: Facts
-    wish: Request
+    toolchain: Toolchain
+    request: Request
     tools: tuple[str, ...]
     absent: tuple[str, ...]
     here: tuple[str, ...]
 
-    @property
-    def manager(self) -> str | None:
-        return self.facts.toolchain.package_manager if self.facts.toolchain else None
-
     def list_packages(self, manager: str) -> tuple[str, ...]:
-        tools = {
-            "compiler": _COMPILER.get(manager, _CONDA_COMPILER),
-            "Python.h": (_name_header_package(self.facts, manager),),
-        }
-        names = [name for tool in self.tools for name in tools[tool]]
+        """What a package manager has to install."""
+        minor = ".".join(self.facts.interpreter.version.split(".")[:2])
+        compilers, headers = {
+            "apt": (("gcc", "libc6-dev"), f"python{minor}-dev"),
+            "dnf": (("gcc",), f"python{minor}-devel"),
+            "conda": ((COMPILER,), "python"),
+        }[manager]
+        names = [*compilers] if "compiler" in self.tools else []
+        names += [headers] if "Python.h" in self.tools else []
         names += [package for name in self.absent for package in getattr(self.recipe.libraries[name], manager)]
         return tuple(dict.fromkeys(names))
 
 
-def _refuse_broken_choice(facts: Facts, missing_tools: tuple[str, ...]) -> None:
-    named = facts.toolchain.named_compiler if facts.toolchain else ""
-    if named and "compiler" in missing_tools:
-        raise RefusedError(
-            f"CC={named}: this is no C compiler that runs here",
-            hint="unset CC, or name one that works: CC=gcc",
-        )
-
-
-def _list_missing_tools(facts: Facts) -> tuple[str, ...]:
-    compiler = facts.toolchain is not None and facts.toolchain.compiler is not None
-    return (() if compiler else ("compiler",)) + _list_missing_headers(facts)
-
-
-def _list_missing_headers(facts: Facts) -> tuple[str, ...]:
-    return () if facts.interpreter.has_headers else ("Python.h",)
-
-
-def _is_usable(facts: Facts, name: str, *, chassis: bool) -> bool:
-    found = next((library for library in _list_observed_libraries(facts) if library.name == name), None)
-    return found is not None and found.include is not None and (chassis or found.library is not None)
-
-
-def _list_observed_libraries(facts: Facts) -> Iterable[NativeLibrary]:
-    return facts.toolchain.libraries if facts.toolchain else ()
+def _list_missing_tools(facts: Facts, compiler: Compiler | None) -> tuple[str, ...]:
+    return (*(() if compiler else ("compiler",)), *(() if facts.interpreter.has_headers else ("Python.h",)))
 
 
 def _bring_what_is_missing(need: _LibraryNeeds, *, chassis: bool) -> NativeChoice:
     """By the system's packages where that is wished, else without touching the system, else not at all."""
     what = listing([*need.tools, *(f"the headers of {name}" for name in need.absent)])
-    step = _plan_system_packages(need, what) or _plan_private_headers(need, what, chassis=chassis)
-    step = step or _plan_missing_from_conda(need, chassis=chassis)
-    if step is None:
-        return _leave_out_libraries(need, what)
-    if chassis or not isinstance(step, CondaToolchain):
-        return NativeChoice(enabled=(*need.here, *need.absent), steps=(step,), missing=())
-    rest = _leave_out_libraries(replace(need, tools=()), what) if need.absent else NativeChoice(enabled=need.here)
-    return replace(rest, steps=(step,))
-
-
-def _plan_system_packages(need: _LibraryNeeds, what: str) -> Step | None:
-    may_install = need.facts.toolchain is not None and need.facts.toolchain.may_install
-    if need.wish.toolchain is ToolchainSource.CONDA or not need.wish.with_system_deps:
-        return None
-    if need.manager is None or not may_install:
-        return None
-    return SystemPackages(manager=need.manager, packages=need.list_packages(need.manager), reason=f"missing: {what}")
-
-
-def _plan_private_headers(need: _LibraryNeeds, what: str, *, chassis: bool) -> Step | None:
-    if need.tools or not chassis or need.manager != "apt" or need.wish.offline:
-        return None
-    return PrivateHeaders(
-        manager=need.manager,
-        packages=need.list_packages(need.manager),
-        libraries=need.absent,
-        reason=f"missing: {what}; unpacked into fastinstall's cache, the system stays as it is",
-    )
-
-
-def _plan_missing_from_conda(need: _LibraryNeeds, *, chassis: bool) -> Step | None:
-    """A private prefix; where libraries are linked and not only their headers used, the compiler alone."""
-    libraries = {name: need.recipe.libraries[name] for name in need.absent} if chassis else {}
-    if not libraries and not need.tools:
-        return None
-    return _plan_conda_toolchain(need.tools, libraries, need.facts, need.wish)
-
-
-def _leave_out_libraries(need: _LibraryNeeds, what: str) -> NativeChoice:
-    essential = [name for name in need.absent if need.recipe.libraries[name].required or name in need.wish.require]
-    if need.tools or essential:
+    step = _plan_bringing(need, what, chassis=chassis)
+    steps = () if step is None else (step,)
+    comes_whole = chassis or not isinstance(step, CondaToolchain)
+    if step is not None and (comes_whole or not need.absent):
+        return NativeChoice(enabled=(*need.here, *need.absent), steps=steps)
+    essential = [name for name in need.absent if need.recipe.libraries[name].required or name in need.request.require]
+    if essential or (need.tools and step is None):
         raise RefusedError(f"missing: {what}", hint=_explain_installation(need))
     hazard = PlanRisk(
         risk=Risk.FEATURE_LOSS,
         summary=f"without {what}, the core is built without {listing(need.absent)}, which the official wheel has",
         items=need.absent,
     )
-    return NativeChoice(enabled=need.here, steps=(), missing=need.absent, hazard=hazard)
+    return NativeChoice(enabled=need.here, steps=steps, hazard=hazard)
+
+
+def _plan_bringing(need: _LibraryNeeds, what: str, *, chassis: bool) -> Step | None:
+    """The step that brings what is missing, where libraries are to be linked by conda packages the compiler alone."""
+    request, manager = need.request, need.toolchain.package_manager
+    from_conda = request.toolchain is ToolchainSource.CONDA
+    if request.with_system_deps and manager is not None and need.toolchain.may_install and not from_conda:
+        return SystemPackages(manager=manager, packages=need.list_packages(manager), reason=f"missing: {what}")
+    if manager == "apt" and chassis and not need.tools and not request.offline:
+        return PrivateHeaders(
+            manager=manager,
+            packages=need.list_packages(manager),
+            libraries=need.absent,
+            reason=f"missing: {what}; unpacked into fastinstall's cache, the system stays as it is",
+        )
+    return _plan_conda_toolchain(need, need.absent if chassis else ())
 
 
 def _explain_installation(need: _LibraryNeeds) -> str:
-    if need.manager is not None and need.facts.toolchain is not None and need.facts.toolchain.may_install:
-        return "run again with --with-system-deps to install " + " ".join(need.list_packages(need.manager))
+    manager, toolchain = need.toolchain.package_manager, need.toolchain
+    if manager is not None and toolchain.may_install:
+        return "run again with --with-system-deps to install " + " ".join(need.list_packages(manager))
     commands = {"apt": "sudo apt-get install", "dnf": "sudo dnf install", "conda": "conda install -c conda-forge"}
-    chosen = [need.manager] if need.manager else list(commands)
+    chosen = [manager] if manager else list(commands)
     ways = [f"{commands[name]} {' '.join(need.list_packages(name))}" for name in chosen]
-    return "; or ".join((*ways, *_explain_private_installation(need)))
+    if not toolchain.rattler and need.request.toolchain is ToolchainSource.AUTO:
+        ways.append(f"{make_extra_command(need.facts)}, and fastinstall brings it as conda packages into its cache")
+    return "; or ".join(ways)
 
 
-def _explain_private_installation(need: _LibraryNeeds) -> tuple[str, ...]:
-    """How py-rattler, once it is there, could bring it without any right to install."""
-    toolchain = need.facts.toolchain
-    helpful = toolchain is not None and not toolchain.rattler and need.wish.toolchain is ToolchainSource.AUTO
-    extra = make_extra_command(need.facts)
-    return (f"{extra}, and fastinstall brings it as conda packages into its cache",) if helpful else ()
-
-
-def _name_header_package(facts: Facts, manager: str) -> str:
-    minor = ".".join(facts.interpreter.version.split(".")[:2])
-    return {"apt": f"python{minor}-dev", "dnf": f"python{minor}-devel"}.get(manager, "python")
-
-
-_USUAL_CHANNEL = "conda-forge"
-
-
-def _plan_conda_toolchain(
-    tools: Collection[str], libraries: dict[str, NativeRequirement], facts: Facts, request: Request
-) -> CondaToolchain | None:
-    """The step that brings them, where that is wished or the only way; None otherwise.
-
-    Args:
-        tools: what is missing: "compiler", "Python.h".
-        libraries: whose headers are missing, by the recipe's names.
-        facts: what this machine has.
-        request: where they may come from.
-
-    Raises:
-        RefusedError: it is wished, and py-rattler is not there.
-    """
+def _plan_conda_toolchain(need: _LibraryNeeds, libraries: Sequence[str]) -> CondaToolchain | None:
+    """A private prefix with the tools, and the headers of libraries, where that is wished or the only way."""
+    facts, request, here = need.facts, need.request, need.toolchain.rattler
     wished = request.toolchain is ToolchainSource.CONDA
-    here = facts.toolchain is not None and facts.toolchain.rattler
+    if not libraries and not need.tools:
+        return None
     if wished and not here:
         raise RefusedError(
             "--toolchain conda: py-rattler is not installed beside fastinstall", hint=make_extra_command(facts)
         )
     if not wished and (request.toolchain is ToolchainSource.SYSTEM or not here or request.offline):
         return None
-    missing = listing([*tools, *(f"the headers of {name}" for name in libraries)])
+    missing = listing([*need.tools, *(f"the headers of {name}" for name in libraries)])
     why = "asked for by --toolchain conda" if wished else f"missing: {missing}"
+    specs = {"compiler": COMPILER, "Python.h": f"python {'.'.join(facts.interpreter.version.split('.')[:2])}.*"}
+    packages = [specs[tool] for tool in need.tools]
+    packages += [package for name in libraries for package in need.recipe.libraries[name].conda]
+    # conda's own channels have no compiler
+    configured = (each for each in need.toolchain.channels if each not in (DEFAULTS, NO_DEFAULTS))
     return CondaToolchain(
-        channels=_choose_toolchain_channels(facts.toolchain, request),
-        packages=tuple(dict.fromkeys(_list_toolchain_packages(tools, libraries.values(), facts))),
+        channels=request.channels or tuple(configured) or ("conda-forge",),
+        packages=tuple(dict.fromkeys(packages)),
         libraries=tuple(libraries),
         reason=f"{why}; a private prefix in fastinstall's cache, and nothing of it in the environment",
     )
@@ -281,24 +224,6 @@ def _plan_conda_toolchain(
 def make_extra_command(facts: Facts) -> str:
     """The command that makes conda packages available without a conda: into the environment of fastinstall itself."""
     return f"{quote(facts.tool_prefix / 'bin/python')} -m pip install 'fastinstall[conda]'"
-
-
-def _list_toolchain_packages(
-    tools: Collection[str], libraries: Iterable[NativeRequirement], facts: Facts
-) -> Iterable[str]:
-    if "compiler" in tools:
-        yield COMPILER
-    if "Python.h" in tools:
-        yield f"python {'.'.join(facts.interpreter.version.split('.')[:2])}.*"
-    for library in libraries:
-        yield from library.conda
-
-
-def _choose_toolchain_channels(toolchain: Toolchain | None, request: Request) -> tuple[str, ...]:
-    """As wished; else as conda is configured, where that is more than conda's own channels, which have no compiler."""
-    configured = toolchain.channels if toolchain is not None else ()
-    usual = tuple(channel for channel in configured if channel not in (DEFAULTS, NO_DEFAULTS))
-    return request.channels or usual or (_USUAL_CHANNEL,)
 
 
 @immutable
@@ -312,10 +237,6 @@ class StaticChoice:
 
     artefacts: dict[str, Artefact]
     reasons: tuple[str, ...]
-
-    def select_enabled(self, enabled: Collection[str]) -> dict[str, Artefact]:
-        """The sdists of the libraries that a build enables."""
-        return {name: artefact for name, artefact in self.artefacts.items() if name in enabled}
 
 
 def choose_statics(recipe: Recipe, releases: Releases, link: LinkMode) -> StaticChoice:

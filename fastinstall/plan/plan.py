@@ -8,10 +8,9 @@ A digest of the facts that a plan depends on, so that a plan made from other fac
 from dataclasses import field, replace
 
 from fastinstall.core.values import digest, immutable
-from fastinstall.elf.description import Cpu, ImagingCore
 from fastinstall.model.artefact import Releases
-from fastinstall.model.conda import Conda, CondaChange
-from fastinstall.model.facts import Facts, InstalledStack, Owner, Project
+from fastinstall.model.conda import CondaChange
+from fastinstall.model.facts import Facts, InstalledStack, Project
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Environment, PlanRisk, Request
@@ -97,38 +96,30 @@ def compute_facts_digest(facts: Facts) -> str:
     cores and quota, the guards, our own place, and what is observed only when asked for (the runtime
     and the toolchain).
     """
+    conda, cpu = facts.conda, facts.cpu
+    known = None
+    if conda is not None:  # which conda there is matters only while it works
+        packages = sorted(package.dist for package in conda.packages)
+        known = (packages, conda.pins, conda.claims, sorted(conda.unreadable))
     return digest(
         {
             "environment": facts.environment,
             "writable": facts.writable,
             "frozen": facts.frozen,
             "interrupted": facts.interrupted,
-            "cpu": _reduce_cpu(facts.cpu),
+            "cpu": (cpu.architecture, cpu.level, tuple(sorted(cpu.flags))),
             "interpreter": replace(facts.interpreter, pip_version=None),
             "distributions": [(distribution.name, distribution.version) for distribution in facts.distributions],
             "stack": _reduce_stack(facts.stack),
-            "conda": _reduce_conda(facts.conda) if facts.conda is not None else None,
+            "conda": known,
         }
     )
 
 
-def _reduce_conda(conda: Conda) -> tuple[object, ...]:
-    """What is installed and pinned; which conda there is matters only while it works."""
-    return (sorted(package.dist for package in conda.packages), conda.pins, conda.claims, sorted(conda.unreadable))
-
-
-def _reduce_cpu(cpu: Cpu) -> tuple[str, str | None, tuple[str, ...]]:
-    return (cpu.architecture, cpu.level, tuple(sorted(cpu.flags)))
-
-
 def _reduce_stack(stack: InstalledStack) -> InstalledStack:
-    core = _reduce_core(stack.core) if stack.core is not None else None
-    return replace(stack, core=core, owners=tuple(_reduce_owner(owner) for owner in stack.owners))
-
-
-def _reduce_core(core: ImagingCore) -> ImagingCore:
-    return replace(core, mtime_ns=0)
-
-
-def _reduce_owner(owner: Owner) -> Owner:
-    return replace(owner, installed_at="", distribution=replace(owner.distribution, installer="", requested=False))
+    core = replace(stack.core, mtime_ns=0) if stack.core is not None else None
+    owners = (
+        replace(owner, installed_at="", distribution=replace(owner.distribution, installer="", requested=False))
+        for owner in stack.owners
+    )
+    return replace(stack, core=core, owners=tuple(owners))

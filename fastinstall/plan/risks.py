@@ -5,14 +5,12 @@ Which environments are never changed, and why.
 
 from collections.abc import Iterable
 from dataclasses import replace
-from pathlib import PurePath
 
 from fastinstall.conda.reinstall import name_of
 from fastinstall.core.errors import FastinstallError, RefusedError, UsageError
 from fastinstall.core.messages import listing, quote
-from fastinstall.core.version_numbers import base_version, parse_version_number
+from fastinstall.core.version_numbers import base_version, is_version, parse_version_number
 from fastinstall.index.upgrades import advise_instead_of_risk, forecast_upgrade
-from fastinstall.model.conda import Conda
 from fastinstall.model.facts import Facts, InstalledStack, Interpreter
 from fastinstall.model.history import way_out
 from fastinstall.model.recipe import (
@@ -39,9 +37,10 @@ def find_version_risks(
         elsewhere: see `advise_instead_of_risk`.
     """
     found = [_find_downgrade(recipe, stack, version)]
-    vulnerable = find_vulnerability_risk(recipe, version, kernels=_has_kernels(recipe))
+    kernels = bool(recipe.expect.symbols)
+    vulnerable = find_vulnerability_risk(recipe, version, kernels=kernels)
     if vulnerable is not None and not _is_no_worse_than_installed(recipe, stack, version):
-        grave = select_critical_advisories(recipe.advisories, version, kernels=_has_kernels(recipe))
+        grave = select_critical_advisories(recipe.advisories, version, kernels=kernels)
         view = forecast_upgrade(grave, version, interpreter, stack.dependants)
         instead = advise_instead_of_risk(view, recipe.name, Request().recipe, elsewhere=elsewhere)
         found.append(replace(vulnerable, instead=instead))
@@ -50,7 +49,7 @@ def find_version_risks(
 
 def explain_installed_vulnerability(recipe: Recipe, stack: InstalledStack, version: str) -> tuple[str, ...]:
     """A sentence where a version is vulnerable, and no more so than what is in place: it needs no consent."""
-    hazard = find_vulnerability_risk(recipe, version, kernels=_has_kernels(recipe))
+    hazard = find_vulnerability_risk(recipe, version, kernels=bool(recipe.expect.symbols))
     if hazard is None or not _is_no_worse_than_installed(recipe, stack, version):
         return ()
     return (f"{hazard.summary}; no more than affect Pillow {stack.version}, which is in place",)
@@ -99,7 +98,7 @@ def mark_allowed_risks(hazards: Iterable[PlanRisk], allowed: Iterable[Risk]) -> 
 
 def describe_version_advisories(recipe: Recipe, version: str) -> tuple[str, ...]:
     """A sentence about the advisories of a version; none if it has none."""
-    known = select_applicable_advisories(recipe.advisories, version, kernels=_has_kernels(recipe))
+    known = select_applicable_advisories(recipe.advisories, version, kernels=bool(recipe.expect.symbols))
     if not known:
         return ()
     what = f"{recipe.source.pypi} {version} has {len(known)} known advisories ({_count_advisories(known)})"
@@ -108,43 +107,30 @@ def describe_version_advisories(recipe: Recipe, version: str) -> tuple[str, ...]
 
 def _is_no_worse_than_installed(recipe: Recipe, stack: InstalledStack, version: str) -> bool:
     """Whether no more critical advisories concern a version than what is in place."""
-    if stack.version is None:
+    if stack.version is None or not is_version(stack.version):
         return False
-    kernels = stack.core is not None and bool(stack.core.simd_symbols)
-    try:
-        present = select_critical_advisories(recipe.advisories, stack.version, kernels=kernels)
-    except ValueError:
-        return False
-    return len(select_critical_advisories(recipe.advisories, version, kernels=_has_kernels(recipe))) <= len(present)
+    present = select_critical_advisories(recipe.advisories, stack.version, kernels=_has_kernels(stack))
+    coming = select_critical_advisories(recipe.advisories, version, kernels=bool(recipe.expect.symbols))
+    return len(coming) <= len(present)
+
+
+def _has_kernels(stack: InstalledStack) -> bool:
+    return stack.core is not None and bool(stack.core.simd_symbols)
 
 
 def _find_downgrade(recipe: Recipe, stack: InstalledStack, version: str) -> PlanRisk | None:
-    installed, core = stack.version, stack.core
-    if installed is None or not _is_later(installed, version):
+    installed = stack.version
+    if installed is None or not is_version(installed):
         return None
-    kernels = core is not None and bool(core.simd_symbols)
-    returning = find_returning_advisories(recipe.advisories, installed, version, installed_kernels=kernels)
+    if parse_version_number(base_version(installed)) <= parse_version_number(base_version(version)):
+        return None
+    returning = find_returning_advisories(recipe.advisories, installed, version, installed_kernels=_has_kernels(stack))
     return PlanRisk(
         risk=Risk.DOWNGRADE,
         summary=f"Pillow {installed} is in place; {version} is older, "
         f"and {len(returning)} known advisories come back ({_count_advisories(returning)})",
         items=tuple(f"{advisory.id} ({advisory.severity}): {advisory.summary}" for advisory in returning),
     )
-
-
-def _is_later(installed: str, version: str) -> bool:
-    try:
-        return parse_version_number(base_version(installed)) > parse_version_number(base_version(version))
-    except ValueError:
-        return False
-
-
-def _has_kernels(recipe: Recipe) -> bool:
-    return bool(recipe.expect.symbols)
-
-
-def _count_advisories(advisories: Iterable[Advisory]) -> str:
-    return ", ".join(f"{number} {severity}" for severity, number in count_by_severity(advisories).items())
 
 
 def refuse_if_protected(facts: Facts) -> None:
@@ -155,64 +141,47 @@ def refuse_if_protected(facts: Facts) -> None:
             conda records cannot be read, the tool's own environment, one that this user may not write to, or one
             with an unfinished transaction, of ours or of conda.
     """
-    for judge in (
-        _judge_interpreter,
-        _judge_ownership,
-        _judge_kind,
-        _judge_conda,
-        _judge_permission,
-        _judge_transactions,
-    ):
-        reason = judge(facts)
-        if reason is not None:
-            raise reason
+    reason = _judge_target(facts) or _judge_conda(facts) or _judge_state(facts)
+    if reason is not None:
+        raise reason
 
 
-def _judge_interpreter(facts: Facts) -> FastinstallError | None:
-    if facts.interpreter.implementation == "cpython":
-        return None
-    return RefusedError(
-        f"{facts.interpreter.executable} is {facts.interpreter.implementation}: "
-        "the SIMD core is built for CPython only",
-        hint="keep stock Pillow there, or use a CPython environment: fastinstall setup --new-env DIR --python python3",
-    )
-
-
-def _judge_ownership(facts: Facts) -> FastinstallError | None:
-    marker = facts.interpreter.externally_managed
-    if marker is not None and facts.environment.kind is not EnvironmentKind.CONDA:  # there it means: by conda
+def _judge_target(facts: Facts) -> FastinstallError | None:
+    prefix, interpreter, kind = facts.environment.prefix, facts.interpreter, facts.environment.kind
+    marker = interpreter.externally_managed
+    another = f"fastinstall setup --new-env ./fast-env --python {quote(interpreter.executable)}"
+    if interpreter.implementation != "cpython":
         return RefusedError(
-            f"{facts.environment.prefix} belongs to the operating system ({marker}, PEP 668)",
-            hint=f"make an environment of your own: fastinstall setup --new-env ./fast-env "
-            f"--python {quote(facts.interpreter.executable)}",
+            f"{interpreter.executable} is {interpreter.implementation}: the SIMD core is built for CPython only",
+            hint="keep stock Pillow there, or use a CPython environment: "
+            "fastinstall setup --new-env DIR --python python3",
+        )
+    if marker is not None and kind is not EnvironmentKind.CONDA:  # there it means: by conda
+        return RefusedError(
+            f"{prefix} belongs to the operating system ({marker}, PEP 668)",
+            hint=f"make an environment of your own: {another}",
         )
     if facts.frozen is not None:
         return RefusedError(
-            f"{facts.environment.prefix} is frozen ({facts.frozen})",
-            hint=f"clone it: conda create --clone {quote(facts.environment.prefix)} --prefix ./clone, and work there: "
+            f"{prefix} is frozen ({facts.frozen})",
+            hint=f"clone it: conda create --clone {quote(prefix)} --prefix ./clone, and work there: "
             "fastinstall setup --prefix ./clone; or ask whoever froze it",
         )
-    if facts.environment.prefix == facts.tool_prefix:
+    if prefix == facts.tool_prefix:
         return RefusedError(
-            f"{facts.environment.prefix} is fastinstall's own environment",
-            hint="name the environment to work on: --prefix DIR",
+            f"{prefix} is fastinstall's own environment", hint="name the environment to work on: --prefix DIR"
         )
-    return None
-
-
-def _judge_kind(facts: Facts) -> FastinstallError | None:
-    if facts.environment.kind is EnvironmentKind.SYSTEM:
+    if kind is EnvironmentKind.SYSTEM:
         return RefusedError(
-            f"{facts.environment.prefix} is not a virtual environment: a global interpreter is never changed",
-            hint=f"fastinstall setup --new-env ./fast-env --python {quote(facts.interpreter.executable)}",
+            f"{prefix} is not a virtual environment: a global interpreter is never changed", hint=another
         )
     return None
 
 
 def _judge_conda(facts: Facts) -> FastinstallError | None:
+    conda, prefix = facts.conda, facts.environment.prefix
     if facts.environment.kind is not EnvironmentKind.CONDA:
         return None
-    conda, prefix = facts.conda, facts.environment.prefix
     if conda is None:
         return RefusedError(f"{prefix}: what conda has installed there was not observed")
     if conda.is_base:
@@ -221,7 +190,17 @@ def _judge_conda(facts: Facts) -> FastinstallError | None:
             hint="work in another: conda create --name images python pillow; fastinstall setup --prefix DIR",
         )
     if conda.unreadable:
-        return _make_unreadable_error(prefix, conda)
+        # Without every record nobody knows which files are whose; conda itself stops there too.
+        names = sorted(conda.unreadable)
+        file, others = prefix / "conda-meta" / names[0], len(names) - 1
+        more = f", and {others} more" if others else ""
+        package = quote(name_of(names[0].removesuffix(".json")))
+        return RefusedError(
+            f"{file}: {conda.unreadable[names[0]]}{more}: conda's records of {prefix} are damaged",
+            hint=f"move it away and install its package again: mv {quote(file)} {quote(f'{file}.damaged')}; "
+            f"conda install --prefix {quote(prefix)} --force-reinstall {package}",
+            details=tuple(f"{name}: {conda.unreadable[name]}" for name in names) if others else (),
+        )
     if conda.debris:
         return RefusedError(
             f"{prefix}: a transaction of conda was interrupted, and left {listing(conda.debris)}",
@@ -231,38 +210,25 @@ def _judge_conda(facts: Facts) -> FastinstallError | None:
     return None
 
 
-def _make_unreadable_error(prefix: PurePath, conda: Conda) -> FastinstallError:
-    """Without every record nobody knows which files are whose; conda itself stops there too."""
-    names = sorted(conda.unreadable)
-    file = prefix / "conda-meta" / names[0]
-    more = f", and {len(names) - 1} more" if len(names) > 1 else ""
-    package = name_of(names[0].removesuffix(".json"))
-    return RefusedError(
-        f"{file}: {conda.unreadable[names[0]]}{more}: conda's records of {prefix} are damaged",
-        hint=f"move it away and install its package again: mv {quote(file)} {quote(f'{file}.damaged')}; "
-        f"conda install --prefix {quote(prefix)} --force-reinstall {quote(package)}",
-        details=tuple(f"{name}: {conda.unreadable[name]}" for name in names) if more else (),
-    )
+def _count_advisories(advisories: Iterable[Advisory]) -> str:
+    return ", ".join(f"{number} {severity}" for severity, number in count_by_severity(advisories).items())
 
 
-def _judge_permission(facts: Facts) -> FastinstallError | None:
-    if facts.writable:
-        return None
-    records = f" or {facts.environment.prefix / 'conda-meta'}" if facts.conda is not None else ""
-    return RefusedError(
-        f"{facts.interpreter.site_packages}{records} is not writable for this user",
-        hint="run as the owner of the environment, or make one of your own: fastinstall setup --new-env ./fast-env",
-    )
-
-
-def _judge_transactions(facts: Facts) -> FastinstallError | None:
+def _judge_state(facts: Facts) -> FastinstallError | None:
+    prefix = facts.environment.prefix
+    if not facts.writable:
+        records = f" or {prefix / 'conda-meta'}" if facts.conda is not None else ""
+        return RefusedError(
+            f"{facts.interpreter.site_packages}{records} is not writable for this user",
+            hint="run as the owner of the environment, or make one of your own: fastinstall setup --new-env ./fast-env",
+        )
     damaged = next((each for each in facts.past.unreadable if each.transaction), None)
     if damaged is not None:
-        out = way_out(damaged, facts.environment.prefix)
+        out = way_out(damaged, prefix)
         return UsageError(damaged.problem, hint=f"put it away, which deletes nothing: {out}" if out else None)
     if facts.interrupted is None:
         return None
     return RefusedError(
-        f"{facts.environment.prefix}: transaction {facts.interrupted} was interrupted",
-        hint=f"undo it: fastinstall rollback --yes --prefix {quote(facts.environment.prefix)}",
+        f"{prefix}: transaction {facts.interrupted} was interrupted",
+        hint=f"undo it: fastinstall rollback --yes --prefix {quote(prefix)}",
     )

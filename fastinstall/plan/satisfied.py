@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from fastinstall.conda.reinstall import has_channel
 from fastinstall.core.messages import listing
-from fastinstall.core.version_numbers import base_version
+from fastinstall.core.version_numbers import base_version, is_version
 from fastinstall.guard.pip_trap import find_pip_pin, wants_pip_pin
 from fastinstall.model.conda import CondaInstaller, CondaPackage
 from fastinstall.model.conda_packages import GUARD, is_pinned
@@ -39,7 +39,6 @@ def explain_needed_setup(facts: Facts, recipe: Recipe, request: Request, receipt
         or _find_request_mismatch(facts, recipe, request, receipt)
         or _find_guard_problem(facts, request)
         or _find_conda_guard_problem(facts, request, receipt)
-        or _find_pip_pin_problem(facts, request)
     )
 
 
@@ -60,25 +59,18 @@ def _find_conda_change(facts: Facts, receipt: Receipt) -> str | None:
 
 
 def _find_change(facts: Facts, receipt: Receipt) -> str | None:
-    core = facts.stack.core
-    if core is None or core.sha256 != receipt.core.sha256:
+    stack = facts.stack
+    if stack.core is None or stack.core.sha256 != receipt.core.sha256:
         return "the imaging core is not the one that was installed"
-    if facts.stack.version != receipt.stack_version:
-        return f"PIL says {facts.stack.version}, but {receipt.stack_version} was installed"
-    owners = facts.stack.owners
-    if [owner.distribution.metadata for owner in owners] != [receipt.metadata]:
+    if stack.version != receipt.stack_version:
+        return f"PIL says {stack.version}, but {receipt.stack_version} was installed"
+    if [owner.distribution.metadata for owner in stack.owners] != [receipt.metadata]:
         return "the distributions that own PIL are not what was installed"
-    if owners[0].mismatched or owners[0].missing or facts.stack.unclaimed or not facts.stack.has_init:
+    if stack.owners[0].mismatched or stack.owners[0].missing or stack.unclaimed or not stack.has_init:
         return "files of PIL were changed"
-    return _find_leftovers(facts)
-
-
-def _find_leftovers(facts: Facts) -> str | None:
-    if facts.stack.debris:
-        return f"left over from an interrupted installer: {', '.join(facts.stack.debris)}"
-    if facts.interrupted is not None:
-        return f"transaction {facts.interrupted} did not finish"
-    return None
+    if stack.debris:
+        return f"left over from an interrupted installer: {', '.join(stack.debris)}"
+    return f"transaction {facts.interrupted} did not finish" if facts.interrupted is not None else None
 
 
 def _find_request_mismatch(facts: Facts, recipe: Recipe, request: Request, receipt: Receipt) -> str | None:
@@ -90,71 +82,32 @@ def _find_request_mismatch(facts: Facts, recipe: Recipe, request: Request, recei
             f"asked for {request.recipe} as {request.dist_name} ({request.link}), "
             f"not {receipt.recipe} as {receipt.distribution}"
         )
-    engine = _find_engine_mismatch(facts, request, receipt)
-    if engine is not None:
-        return engine
-    if request.version is not None and not _is_built_from(receipt.source_version, request.version):
-        return f"asked for version {request.version}, not {receipt.source_version}"
-    return _find_level_mismatch(facts, recipe, request, receipt)
-
-
-def _find_engine_mismatch(facts: Facts, request: Request, receipt: Receipt) -> str | None:
-    """Which engine has linked a package makes no difference to it; whether it is one does."""
-    if not is_conda(facts) or (request.engine is CondaInstaller.PIP) == (receipt.conda is None):
-        return None
-    wanted, made = (
-        ("a wheel", "conda packages") if request.engine is CondaInstaller.PIP else ("conda packages", "a wheel")
-    )
-    return f"asked for {wanted} (--engine {request.engine}), not {made}"
-
-
-def _is_built_from(built: str, asked: str) -> bool:
-    """A wheel of ours that was taken as it is bears a label, and answers to the version that it was built from."""
-    if built == asked or "+" not in built:
-        return built == asked
-    try:
-        return base_version(built) == base_version(asked)
-    except ValueError:
-        return False
-
-
-def _find_level_mismatch(facts: Facts, recipe: Recipe, request: Request, receipt: Receipt) -> str | None:
-    """Where no level is named, any wheel will do that runs on this CPU at its best."""
+    # Which engine has linked a package makes no difference to it; whether it is one does.
+    kinds = ("a wheel", "conda packages")
+    as_wheel = request.engine is CondaInstaller.PIP
+    if is_conda(facts) and as_wheel != (receipt.conda is None):
+        return f"asked for {kinds[not as_wheel]} (--engine {request.engine}), not {kinds[as_wheel]}"
+    built = receipt.source_version
+    if request.version is not None and built != request.version and not _is_labelled(built, request.version):
+        return f"asked for version {request.version}, not {built}"
+    # Where no level is named, any wheel will do that runs on this CPU at its best.
     chosen = choose_levels(recipe, facts.cpu, request).names
-    if receipt.levels == chosen or (
-        not list_requested_levels(request) and is_best_served(recipe, facts.cpu, receipt.levels)
-    ):
+    named = list_requested_levels(request)
+    if receipt.levels == chosen or (not named and is_best_served(recipe, facts.cpu, receipt.levels)):
         return None
     subject = f"level {chosen[0]} suits" if len(chosen) == 1 else f"levels {listing(chosen)} suit"
     return f"{subject} this CPU and wish, not {listing(receipt.levels)}"
 
 
+def _is_labelled(built: str, asked: str) -> bool:
+    """A wheel of ours that was taken as it is bears a label, and answers to the version that it was built from."""
+    return "+" in built and is_version(built) and is_version(asked) and base_version(built) == base_version(asked)
+
+
 def _find_guard_problem(facts: Facts, request: Request) -> str | None:
+    """The start-up guard and the pin of pip, where they are wished."""
     if request.guard and (not facts.guard.installed or facts.guard.problems):
         return "the start-up guard is missing or damaged"
-    return None
-
-
-def _find_conda_guard_problem(facts: Facts, request: Request, receipt: Receipt) -> str | None:
-    """The guard package and the pin, where they are wished, and the channel that has the packages."""
-    conda, stack = facts.conda, receipt.conda
-    if conda is None or stack is None:
-        return None
-    there = conda.named(GUARD)
-    if request.guard and (there is None or stack.guard is None or there.dist != stack.guard.dist):
-        return (
-            "the guard package is missing" if there is None else f"the guard package is another: {_name_package(there)}"
-        )
-    if request.pin and not is_pinned(conda, stack.package):
-        return "the pin is missing"
-    return (
-        None
-        if has_channel(conda, stack, facts.environment.prefix)
-        else "its channel is not registered for the environment any more"
-    )
-
-
-def _find_pip_pin_problem(facts: Facts, request: Request) -> str | None:
     if not wants_pip_pin(facts, request):
         return None
     pin = find_pip_pin(facts)
@@ -163,11 +116,24 @@ def _find_pip_pin_problem(facts: Facts, request: Request) -> str | None:
     return f"the pin: {pin.problems[0]}" if pin.problems else None
 
 
+def _find_conda_guard_problem(facts: Facts, request: Request, receipt: Receipt) -> str | None:
+    """The guard package and the pin, where they are wished, and the channel that has the packages."""
+    conda, stack = facts.conda, receipt.conda
+    if conda is None or stack is None:
+        return None
+    there = conda.named(GUARD)
+    if request.guard and there is None:
+        return "the guard package is missing"
+    if request.guard and there is not None and (stack.guard is None or there.dist != stack.guard.dist):
+        return f"the guard package is another: {_name_package(there)}"
+    if request.pin and not is_pinned(conda, stack.package):
+        return "the pin is missing"
+    registered = has_channel(conda, stack, facts.environment.prefix)
+    return None if registered else "its channel is not registered for the environment any more"
+
+
 def _name_package(package: CondaPackage) -> str:
     return f"{package.name} {package.version} {package.build}"
-
-
-GUARDS = "guards"
 
 
 def plan_guard_alone(facts: Facts, recipe: Recipe, request: Request, receipt: Receipt | None) -> Plan | None:
@@ -184,7 +150,7 @@ def plan_guard_alone(facts: Facts, recipe: Recipe, request: Request, receipt: Re
         wish=request,
         steps=(
             InstallGuard(reason=f"{why}: written again for the core in place"),
-            Verify(checks=(GUARDS,), reason="the check of doctor that looks at it; an error undoes it"),
+            Verify(checks=("guards",), reason="the check of doctor that looks at it; an error undoes it"),
         ),
         skipped=(Skipped(step="build", reason=f"{what} is in place, unchanged since {receipt.created_at}"),),
         summary=f"renew the start-up guard of {what}; the stack itself is intact and stays",

@@ -4,7 +4,8 @@ Which fork's changes are merged onto a version of the source, and what stands in
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from fastinstall.cmerge.documents import Kernels
@@ -46,13 +47,17 @@ def choose_merge(source: Artefact, kernels: Kernels, releases: Releases) -> Merg
     wanted = parse_version_number(source.version)
     if not any(parse_version_number(wheel.version) == wanted for wheel in releases.wheels):
         return Obstacle(reason="no official wheel for this Python", remedy=OTHER_PYTHON)
-    earlier = sorted(
-        (fork for fork in releases.kernels if _parse_base_version(fork) <= wanted), key=_rank_age, reverse=True
-    )
+    forks = [(_parse_base_version(fork), parse_version_number(fork.version), fork) for fork in releases.kernels]
+    earlier = sorted((each for each in forks if each[0] <= wanted), key=itemgetter(0, 1), reverse=True)
     if not earlier:
         return Obstacle(reason=f"no {kernels.pypi} to merge at or before it", remedy=NO_SDIST)
-    found = (Merge(kernels=fork, base=base) for fork in earlier for base in releases.bases if _follows(fork, base))
-    return next(found, None) or _make_missing_base_obstacle(earlier[0], kernels)
+    bases = {parse_version_number(base.version): base for base in reversed(releases.bases)}
+    for followed, _, fork in earlier:
+        if followed in bases:
+            return Merge(kernels=fork, base=bases[followed])
+    newest = earlier[0][2].version
+    lacking = f"{kernels.follows} {base_version(newest)}, which {kernels.pypi} {newest} follows"
+    return Obstacle(reason=f"no sdist of {lacking}", remedy=NO_SDIST)
 
 
 def warn_about_unproven_version(version: str, kernels: Kernels, instead: str) -> str:
@@ -71,19 +76,6 @@ def warn_about_unproven_version(version: str, kernels: Kernels, instead: str) ->
         f"{version} is not among the versions that this merge was proven on ({newest}): "
         f"it is proven here before anything is touched; if it does not prove, {instead}"
     )
-
-
-def _make_missing_base_obstacle(fork: Artefact, kernels: Kernels) -> Obstacle:
-    followed = f"{kernels.follows} {base_version(fork.version)}"
-    return Obstacle(reason=f"no sdist of {followed}, which {kernels.pypi} {fork.version} follows", remedy=NO_SDIST)
-
-
-def _follows(fork: Artefact, base: Artefact) -> bool:
-    return _parse_base_version(fork) == parse_version_number(base.version)
-
-
-def _rank_age(fork: Artefact) -> "tuple[Version, Version]":
-    return _parse_base_version(fork), parse_version_number(fork.version)
 
 
 def _parse_base_version(fork: Artefact) -> "Version":
@@ -139,64 +131,95 @@ def choose_version(
             f"{interpreter.executable} is {interpreter.implementation}: the core is built for CPython only",
             hint="keep stock Pillow there, or use a CPython environment: fastinstall setup --new-env ./fast-env",
         )
-    question = _Question(releases, recipe, interpreter, dependants, request)
-    offered = _select_requested(_list_offered(releases, request), question)
-    judged = [(artefact, _find_obstacles(artefact, question)) for artefact in offered]
-    for index, (artefact, found) in enumerate(judged):
-        if not found:
-            choice = _make_choice(artefact, question, _explain_choice(artefact, judged[:index], request))
-            return replace(choice, caution=_explain_caution(choice, judged[index + 1 :], question))
-    raise _make_refusal(judged, request)
+    judged: list[_Judged] = []
+    for artefact in _select_requested(releases, recipe, request):
+        merge = None
+        if recipe.kernels is not None and artefact in releases.sources:
+            merge = choose_merge(artefact, recipe.kernels, releases)
+        version = artefact.version if artefact.name == request.dist_name else base_version(artefact.version)
+        found = [*obstacles(artefact, _public(version), interpreter, dependants)]
+        if _public(artefact.version) in request.avoid:
+            found.append(Obstacle(reason="it did not prove here", remedy=OTHER_RECIPE))
+        found += [merge] if isinstance(merge, Obstacle) else []
+        judged.append(_Judged(artefact, tuple(found), merge if isinstance(merge, Merge) else None))
+    index = next((index for index, each in enumerate(judged) if not each.obstacles), None)
+    if index is None:
+        raise _make_refusal(judged, request)
+    return _make_choice(judged, index, releases, recipe, request)
 
 
 @dataclass(frozen=True, slots=True)
-class _Question:
-    releases: Releases
-    recipe: Recipe
-    interpreter: Interpreter
-    dependants: Sequence[Dependant]
-    wish: Request
+class _Judged:
+    """A file on offer, what is in its way, and what would be merged onto it."""
+
+    artefact: Artefact
+    obstacles: tuple[Obstacle, ...]
+    merge: Merge | None
 
 
-_Judged = tuple[Artefact, tuple[Obstacle, ...]]
+def _public(version: str) -> str:
+    return version.partition("+")[0]
 
 
-def _list_offered(releases: Releases, request: Request) -> list[Artefact]:
-    """Sources and prebuilt wheels of the wished name, newest first; at one base version the wheel first."""
+def _make_choice(
+    judged: list[_Judged], index: int, releases: Releases, recipe: Recipe, request: Request
+) -> VersionChoice:
+    artefact, merge = judged[index].artefact, judged[index].merge
+    is_source, base = artefact in releases.sources, _parse_base_version(artefact)
+    version, reason, caution = _public(artefact.version), f"{artefact.name} {artefact.version}", ""
+    if request.version is not None:
+        reason += " as asked"
+    elif index == 0:
+        reason += " is the newest"
+    else:
+        newest = judged[0]
+        reason += f" is the newest that fits; not {newest.artefact.version}, because {newest.obstacles[0].reason}"
+    if recipe.kernels is not None and merge is not None:
+        fitting = [_public(each.artefact.version) for each in judged[index + 1 :] if not each.obstacles]
+        following = next((each for each in fitting if each != version), None)
+        ends = request.version is not None or following is None
+        instead = "nothing is changed" if ends else f"{following} is taken"
+        caution = warn_about_unproven_version(version, recipe.kernels, instead)
+    return VersionChoice(
+        version=version,
+        source=artefact if is_source else None,
+        chassis=next((wheel for wheel in releases.wheels if parse_version_number(wheel.version) == base), None),
+        kernels=merge.kernels if merge else None,
+        base=merge.base if merge else None,
+        prebuilt=None if is_source else artefact,
+        reason=reason,
+        caution=caution,
+    )
+
+
+def _select_requested(releases: Releases, recipe: Recipe, request: Request) -> list[Artefact]:
+    """Sources and prebuilt wheels of the wished name and version, newest first; at one base version the wheel first."""
     prebuilt = [wheel for wheel in releases.prebuilt if wheel.name == request.dist_name]
 
     def rank(artefact: Artefact) -> "tuple[Version, bool, Version]":
-        return (
-            parse_version_number(base_version(artefact.version)),
-            artefact in prebuilt,
-            parse_version_number(artefact.version),
-        )
+        return _parse_base_version(artefact), artefact in prebuilt, parse_version_number(artefact.version)
 
-    return sorted((*releases.sources, *prebuilt), key=rank, reverse=True)
-
-
-def _select_requested(offered: list[Artefact], question: _Question) -> list[Artefact]:
-    releases, request, name = question.releases, question.wish, question.recipe.source.pypi
+    offered, name = sorted((*releases.sources, *prebuilt), key=rank, reverse=True), recipe.source.pypi
     if not offered:
-        where = f"{releases.origin} offers no {name} that can be built"
         raise RefusedError(
-            where, hint="look at the network and the index, or give --wheelhouse DIR with its sdist in it"
+            f"{releases.origin} offers no {name} that can be built",
+            hint="look at the network and the index, or give --wheelhouse DIR with its sdist in it",
         )
     if request.version is None:
         stable = [artefact for artefact in offered if not parse_version_number(artefact.version).is_prerelease]
         return stable or offered
     named = [artefact for artefact in offered if _is_named(artefact, releases, request.version)]
     if not named:
+        wanted = parse_version_number(request.version)
+        versions = list(dict.fromkeys(artefact.version for artefact in offered))
+        nearest = [each for each in versions if parse_version_number(each) > wanted][-2:]
+        nearest += [each for each in versions if parse_version_number(each) < wanted][:2]
+        covered = f" that {recipe.name} can build ({recipe.source.versions})" if recipe.source.versions else ""
         raise UsageError(
-            f"--version {request.version}: {releases.origin} has no {name} of that version"
-            f"{_describe_covered_versions(question.recipe)}",
-            hint=f"the nearest: {listing(_list_nearest_versions(offered, request.version))}",
+            f"--version {request.version}: {releases.origin} has no {name} of that version{covered}",
+            hint=f"the nearest: {listing(nearest)}",
         )
     return named
-
-
-def _describe_covered_versions(recipe: Recipe) -> str:
-    return f" that {recipe.name} can build ({recipe.source.versions})" if recipe.source.versions else ""
 
 
 def _is_named(artefact: Artefact, releases: Releases, version: str) -> bool:
@@ -211,86 +234,16 @@ def _is_named(artefact: Artefact, releases: Releases, version: str) -> bool:
         raise UsageError(f"--version {version}: not a version", hint="give one like 13.0.0 or 12.1.1.post0") from None
 
 
-def _list_nearest_versions(offered: list[Artefact], version: str) -> list[str]:
-    wanted = parse_version_number(version)
-    versions = list(dict.fromkeys(artefact.version for artefact in offered))
-    above = [each for each in versions if parse_version_number(each) > wanted][-2:]
-    below = [each for each in versions if parse_version_number(each) < wanted][:2]
-    return above + below
-
-
-def _find_obstacles(artefact: Artefact, question: _Question) -> tuple[Obstacle, ...]:
-    request = question.wish
-    version = artefact.version if artefact.name == request.dist_name else base_version(artefact.version)
-    found = obstacles(artefact, version.partition("+")[0], question.interpreter, question.dependants)
-    if artefact.version.partition("+")[0] in request.avoid:
-        found = (*found, Obstacle(reason="it did not prove here", remedy=OTHER_RECIPE))
-    merged = _find_merge(artefact, question)
-    return (*found, merged) if isinstance(merged, Obstacle) else found
-
-
-def _find_merge(artefact: Artefact, question: _Question) -> Merge | Obstacle | None:
-    kernels = question.recipe.kernels
-    if kernels is None or artefact not in question.releases.sources:
-        return None
-    return choose_merge(artefact, kernels, question.releases)
-
-
-def _make_choice(artefact: Artefact, question: _Question, reason: str) -> VersionChoice:
-    is_source = artefact in question.releases.sources
-    base, merge = parse_version_number(base_version(artefact.version)), _find_merge(artefact, question)
-    return VersionChoice(
-        version=artefact.version.partition("+")[0],
-        source=artefact if is_source else None,
-        chassis=next(
-            (wheel for wheel in question.releases.wheels if parse_version_number(wheel.version) == base), None
-        ),
-        kernels=merge.kernels if isinstance(merge, Merge) else None,
-        base=merge.base if isinstance(merge, Merge) else None,
-        prebuilt=None if is_source else artefact,
-        reason=reason,
-    )
-
-
-def _explain_caution(choice: VersionChoice, others: list[_Judged], question: _Question) -> str:
-    """What is said of a merge that was not proven on this version."""
-    if question.recipe.kernels is None or choice.kernels is None:
-        return ""
-    fitting = [artefact.version.partition("+")[0] for artefact, found in others if not found]
-    following = next((version for version in fitting if version != choice.version), None)
-    named = question.wish.version is not None
-    instead = "nothing is changed" if named or following is None else f"{following} is taken"
-    return warn_about_unproven_version(choice.version, question.recipe.kernels, instead)
-
-
-def _explain_choice(artefact: Artefact, passed: list[_Judged], request: Request) -> str:
-    what = f"{artefact.name} {artefact.version}"
-    if request.version is not None:
-        return f"{what} as asked"
-    if not passed:
-        return f"{what} is the newest"
-    newest, found = passed[0]
-    return f"{what} is the newest that fits; not {newest.version}, because {found[0].reason}"
-
-
 def _make_refusal(judged: list[_Judged], request: Request) -> RefusedError:
-    newest, found = judged[0]
-    what = (
-        f"{newest.name} {newest.version}" if request.version else f"any {newest.name} (the newest is {newest.version})"
-    )
+    newest = judged[0].artefact
+    what = f"{newest.name} {newest.version}"
+    if not request.version:
+        what = f"any {newest.name} (the newest is {newest.version})"
+    reasons = [listing(obstacle.reason for obstacle in each.obstacles) for each in judged]
+    names = {obstacle.dependant for each in judged for obstacle in each.obstacles if obstacle.dependant is not None}
+    relaxing = f"relax or remove {listing(map(quote, sorted(names)))}, or {OTHER_RECIPE}"
     return RefusedError(
-        f"the target does not allow {what}: {_list_reasons(found)}",
-        hint=_suggest_way_out(judged),
-        details=tuple(f"{each.version}: {_list_reasons(others)}" for each, others in judged[:_SHOWN]),
+        f"the target does not allow {what}: {reasons[0]}",
+        hint=relaxing if names else judged[0].obstacles[0].remedy,
+        details=tuple(f"{each.artefact.version}: {why}" for each, why in zip(judged, reasons, strict=True))[:_SHOWN],
     )
-
-
-def _list_reasons(found: tuple[Obstacle, ...]) -> str:
-    return listing(obstacle.reason for obstacle in found)
-
-
-def _suggest_way_out(judged: list[_Judged]) -> str:
-    names = {obstacle.dependant for _, found in judged for obstacle in found if obstacle.dependant is not None}
-    if not names:
-        return judged[0][1][0].remedy
-    return f"relax or remove {listing(map(quote, sorted(names)))}, or {OTHER_RECIPE}"

@@ -39,12 +39,21 @@ async def preview_change(request: Request) -> Request:
     """What installing specs would change, everything else staying if it can."""
     present = _read_installed(request)
     found = await _solve_gently(request, present)
-    before = {_identify_package(each): each for each in present}
-    after = {_identify_package(each): each for each in found}
+    before, after = (
+        {(each.name.normalized, str(each.version), str(each.build), each.subdir): each for each in records}
+        for records in (present, found)
+    )
+    gone, come = before.keys() - after.keys(), after.keys() - before.keys()
     return {
-        "linked": [_make_document(each) for key, each in after.items() if key not in before],
-        "unlinked": [_make_document(each) for key, each in before.items() if key not in after],
+        "linked": [_make_document(each) for key, each in after.items() if key in come],
+        "unlinked": [_make_document(each) for key, each in before.items() if key in gone],
     }
+
+
+def _make_document(record: RepoDataRecord) -> Request:
+    document = json.loads(record.to_json())
+    keys = "name version build build_number subdir channel url sha256 depends constrains"
+    return {key: document.get(key) for key in keys.split()}
 
 
 async def _solve_gently(request: Request, present: list[PrefixRecord]) -> list[RepoDataRecord]:
@@ -53,8 +62,12 @@ async def _solve_gently(request: Request, present: list[PrefixRecord]) -> list[R
     A pin that is in the way is told apart from other reasons.
     """
     others = [each for each in present if each.name.normalized not in request["replaced"]]
-    specs = [*request["specs"], *_list_names(others)]
-    wanted = [*request["specs"], *_list_names(_select_wanted(others))]
+    needed = {line.split()[0] for each in others for line in each.depends}
+    asked = [
+        each for each in others if each.requested_specs or each.requested_spec or each.name.normalized not in needed
+    ]
+    specs = [*request["specs"], *(each.name.normalized for each in others)]
+    wanted = [*request["specs"], *(each.name.normalized for each in asked)]
     for tried, bound in ((specs, {"kept": others}), (specs, {"locked": present}), (wanted, {"locked": present})):
         try:
             return await _solve(request, tried, **bound)
@@ -67,18 +80,6 @@ async def _solve_gently(request: Request, present: list[PrefixRecord]) -> list[R
     raise PinnedError("\n".join(["pinned:", *pins, reason]))
 
 
-def _select_wanted(records: list[PrefixRecord]) -> list[PrefixRecord]:
-    """Those that were asked for, and those that no other needs."""
-    needed = {line.split()[0] for each in records for line in each.depends}
-    return [
-        each for each in records if each.requested_specs or each.requested_spec or each.name.normalized not in needed
-    ]
-
-
-def _list_names(records: Iterable[PrefixRecord]) -> list[str]:
-    return [each.name.normalized for each in records]
-
-
 class PinnedError(Exception):
     """There would be a solution without the pins of the environment."""
 
@@ -89,7 +90,7 @@ async def link_packages(request: Request) -> Request:
     await install(
         records,
         request["scratch"],
-        cache_dir=_locate_packages(request),
+        cache_dir=request["unpacked"],
         installed_packages=[],
         show_progress=False,
         alternative_target_prefix=request["prefix"],
@@ -103,16 +104,19 @@ async def change_packages(request: Request) -> Request:
     coming = {package["name"]: await _fetch_record(request, package) for package in request["packages"]}
     going = {*request["removed"], *coming}
     kept: list[RepoDataRecord] = [each for each in present if each.name.normalized not in going]
+    await _install(request, [*kept, *coming.values()], installed_packages=present, reinstall_packages=set(coming))
+    return {}
+
+
+async def _install(request: Request, records: list[RepoDataRecord], **options: Any) -> None:  # noqa: ANN401 (rattler's)
     await install(
-        [*kept, *coming.values()],
+        records,
         request["prefix"],
-        cache_dir=_locate_packages(request),
-        installed_packages=present,
-        reinstall_packages=set(coming),
+        cache_dir=Path(request["cache"], "pkgs"),
         reporter=cast("InstallerReporter", _Reporter()),
         show_progress=False,
+        **options,
     )
-    return {}
 
 
 async def read_contents(request: Request) -> Request:
@@ -126,15 +130,8 @@ async def read_contents(request: Request) -> Request:
 async def create_environment(request: Request) -> Request:
     """Make an environment."""
     records = await _solve(request, request["specs"])
-    await install(
-        records,
-        request["prefix"],
-        cache_dir=_locate_packages(request),
-        installed_packages=[],
-        requested_specs=[MatchSpec(spec)._match_spec for spec in request["specs"]],  # noqa: SLF001 (what it wants)
-        reporter=cast("InstallerReporter", _Reporter()),
-        show_progress=False,
-    )
+    specs = [MatchSpec(spec)._match_spec for spec in request["specs"]]  # noqa: SLF001 (what it wants)
+    await _install(request, records, installed_packages=[], requested_specs=specs)
     return {}
 
 
@@ -219,14 +216,13 @@ def _read_pins(request: Request) -> list[str]:
 
 
 def _read_installed(request: Request) -> list[PrefixRecord]:
-    return [_read_record(path) for path in sorted(Path(request["prefix"], "conda-meta").glob("*.json"))]
-
-
-def _read_record(path: Path) -> PrefixRecord:
-    try:
-        return PrefixRecord.from_path(path)
-    except Exception as error:
-        raise InvalidRecordError(f"{path}: {error}") from error
+    found = []
+    for path in sorted(Path(request["prefix"], "conda-meta").glob("*.json")):
+        try:
+            found.append(PrefixRecord.from_path(path))
+        except Exception as error:
+            raise InvalidRecordError(f"{path}: {error}") from error
+    return found
 
 
 class InvalidRecordError(Exception):
@@ -249,54 +245,38 @@ async def _fetch_file(request: Request, package: Request) -> Path:
     """Where a package is on this machine; fetched if it is not there yet."""
     url = str(package["url"])
     if url.startswith("file:"):
-        file = Path(unquote(urlsplit(url).path))
-        _verify_digest(file, package["sha256"])
-        return file
-    name = hashlib.sha256(url.encode()).hexdigest()[:16]
-    file = Path(request["cache"], "files", name, url.rpartition("/")[2])
+        return _verified(Path(unquote(urlsplit(url).path)), package)
+    file = _locate_download(request, url)
     if not file.is_file():
         if request["offline"]:
             raise DownloadError(f"{url}: offline, and it was not fetched before")
         file.parent.mkdir(parents=True, exist_ok=True)
         partial = file.with_name(f".{file.name}")
-        await _download_file(str(package.get("fetch") or url), partial)
-        _verify_digest(partial, package["sha256"])
-        os.replace(partial, file)
+        address = str(package.get("fetch") or url)
+        try:
+            await download_to_path(Client.default_client(), address, partial)
+        except Exception as error:
+            raise DownloadError(f"{url}: {error}") from error
+        os.replace(_verified(partial, package), file)
     return file
 
 
-async def _download_file(url: str, file: Path) -> None:
-    try:
-        await download_to_path(Client.default_client(), url, file)
-    except Exception as error:
-        raise DownloadError(f"{url}: {error}") from error
+def _locate_download(request: Request, url: str) -> Path:
+    name = hashlib.sha256(url.encode()).hexdigest()[:16]
+    return Path(request["cache"], "files", name, url.rpartition("/")[2])
+
+
+def _verified(file: Path, package: Request) -> Path:
+    digest, expected = hashlib.sha256(file.read_bytes()).hexdigest(), package["sha256"]
+    if expected and digest != expected:
+        raise ValueError(f"{file.name}: its SHA-256 is {digest}, and {expected} was expected")
+    return file
 
 
 class DownloadError(Exception):
     """A file of a channel cannot be had."""
 
 
-def _verify_digest(file: Path, expected: str) -> None:
-    digest = hashlib.sha256(file.read_bytes()).hexdigest()
-    if expected and digest != expected:
-        raise ValueError(f"{file.name}: its SHA-256 is {digest}, and {expected} was expected")
-
-
-def _locate_packages(request: Request) -> Path:
-    """The cache of unpacked packages."""
-    return Path(request.get("unpacked") or Path(request["cache"], "pkgs"))
-
-
-def _identify_package(record: RepoDataRecord) -> tuple[str, ...]:
-    return record.name.normalized, str(record.version), str(record.build), record.subdir
-
-
-def _make_document(record: RepoDataRecord) -> Request:
-    document = json.loads(record.to_json())
-    return {key: document.get(key) for key in _KEPT}
-
-
-_KEPT = ("name", "version", "build", "build_number", "subdir", "channel", "url", "sha256", "depends", "constrains")
 _OPERATIONS = {
     "preview": preview_change,
     "link": link_packages,
@@ -306,17 +286,15 @@ _OPERATIONS = {
 }
 
 
-def _answer_request(request: Request) -> Request:
-    try:
-        return asyncio.run(_OPERATIONS[request["operation"]](request))
-    except Exception as error:  # noqa: BLE001 (told to the process that waits)
-        return {"error": type(error).__name__, "message": str(error)}
-
-
 def _print_document(document: Request) -> None:
     print(json.dumps(document), flush=True)  # noqa: T201 (this is how it answers)
 
 
 if __name__ == "__main__":
-    _print_document({"answer": _answer_request(json.loads(sys.stdin.read()))})
+    asked = json.loads(sys.stdin.read())
+    try:
+        answer = asyncio.run(_OPERATIONS[asked["operation"]](asked))
+    except Exception as error:  # noqa: BLE001 (told to the process that waits)
+        answer = {"error": type(error).__name__, "message": str(error)}
+    _print_document({"answer": answer})
     os._exit(0)  # threads of py-rattler may still be at work: an orderly end crashes now and then

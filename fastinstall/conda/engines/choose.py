@@ -59,9 +59,20 @@ def open_engine(engine: CondaInstaller, tool: CondaTool | None, means: CondaTool
         ValueError: that is no engine for conda packages.
     """
     if engine is CondaInstaller.CONDA:
-        return _make_conda_engine(tool, means)
+        from fastinstall.conda.engines.command import CondaCommand  # noqa: PLC0415 (only where it is used)
+
+        if tool is None:
+            raise RefusedError(
+                "no conda executable was found (CONDA_EXE, CONDA_PYTHON_EXE, PATH)",
+                hint=f"--engine rattler works without one; it comes with {make_missing_extra_error('py-rattler').hint}",
+            )
+        return CondaCommand(tool=tool, means=means)
     if engine is CondaInstaller.RATTLER:
-        return _make_rattler_engine(means)
+        from fastinstall.conda.engines.rattler import Rattler  # noqa: PLC0415 (only where it is used)
+
+        if not has_rattler():
+            raise make_missing_extra_error("py-rattler")
+        return Rattler(means=means)
     raise ValueError(f"{engine}: installs no conda packages")
 
 
@@ -70,28 +81,6 @@ def has_rattler() -> bool:
     from importlib.util import find_spec  # noqa: PLC0415 (needed only where an engine is looked for)
 
     return find_spec("rattler") is not None
-
-
-def _make_conda_engine(tool: CondaTool | None, means: CondaTools) -> CondaEngine:
-    from fastinstall.conda.engines.command import CondaCommand  # noqa: PLC0415 (only where it is used)
-
-    if tool is None:
-        raise RefusedError(
-            "no conda executable was found (CONDA_EXE, CONDA_PYTHON_EXE, PATH)",
-            hint=f"--engine rattler works without one; it comes with {make_missing_extra_error('py-rattler').hint}",
-        )
-    return CondaCommand(tool=tool, means=means)
-
-
-def _make_rattler_engine(means: CondaTools) -> CondaEngine:
-    from fastinstall.conda.engines.rattler import Rattler  # noqa: PLC0415 (only where it is used)
-
-    if not has_rattler():
-        raise make_missing_extra_error("py-rattler")
-    return Rattler(means=means)
-
-
-_NATIVE = "native"
 
 
 def find_microarchitectures(levels: Iterable[str]) -> dict[str, tuple[str, ...]]:
@@ -112,7 +101,7 @@ def find_microarchitectures(levels: Iterable[str]) -> dict[str, tuple[str, ...]]
         from archspec import cpu  # noqa: PLC0415 (of the extra "conda")
     except ImportError as error:
         raise make_missing_extra_error("archspec") from error
-    named = {level: cpu.host().name if level == _NATIVE else level.replace("-", "_") for level in levels}
+    named = {level: cpu.host().name if level == "native" else level.replace("-", "_") for level in levels}
     ancestors = {name: {each.name for each in target.ancestors} for name, target in cpu.TARGETS.items()}
     return {
         level: tuple(name for name, older in ancestors.items() if least == name or least in older)

@@ -6,51 +6,22 @@ What conda prints with `--json`: one document, several, warnings and progress in
 import json
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from fastinstall.conda.engines.linked_records import package_of
-from fastinstall.conda.history_file import parse_spec_name
 from fastinstall.core import foreign
 from fastinstall.core.errors import FailedError, FastinstallError, RefusedError
 from fastinstall.core.messages import quote
 from fastinstall.core.process import CommandError, Completed
 from fastinstall.core.secrets import redact_text
 from fastinstall.core.values import immutable
-from fastinstall.model.conda import CondaPackage
+from fastinstall.model.conda import CondaChange, CondaPackage
+from fastinstall.model.conda_packages import name_of
 
-_NO_SOLUTION = ("UnsatisfiableError", "LibMambaUnsatisfiableError", "RattlerUnsatisfiableError", "SolverError")
-_PINNED = ("SpecsConfigurationConflictError", "PinnedError")
-_MISSING = (
-    "PackagesNotFoundError",
-    "PackagesNotFoundInChannelsError",
-    "ResolvePackageNotFound",
-    "NoChannelsConfiguredError",
-)
-_NOT_ALLOWED = ("ChannelNotAllowed", "ChannelNotAllowedError", "ChannelDenied")
-_UNREACHABLE = (
-    "UnavailableInvalidChannel",
-    "CondaHTTPError",
-    "CondaSSLError",
-    "ProxyError",
-    "OfflineError",
-    "ChannelError",
-    "AuthenticationError",
-    "ConnectionFailedError",
-    "GatewayError",
-    "FetchRepoDataError",
-    "DownloadError",
-)
-_FROZEN = ("EnvironmentIsFrozenError",)
-_NOT_WRITABLE = ("EnvironmentNotWritableError", "NotWritableError", "NoWritableEnvsDirError")
-_NO_CACHE = ("NoWritablePkgsDirError",)
-_LOCKED = ("LockError",)
-_CORRUPT = ("CorruptedEnvironmentError", "InvalidRecordError")
-_FULL = ("NoSpaceLeftError",)
 _LINES = 24
-_PIN = re.compile(r"\bpin(ned|-\d)")
-_ITEM = re.compile(r"^\s*- (\S+)", re.MULTILINE)
+
 
 _FROZEN_HINT = "an environment is frozen by its keeper, in conda-meta/frozen: choose another one (--prefix, --new-env)"
 
@@ -60,60 +31,74 @@ class FailureKind:
     """A kind of failure.
 
     Attributes:
+        names: of the engines' errors.
         what: for people, with the environment's prefix in it.
         hint: likewise.
         error: the class of its exception.
     """
 
+    names: str
     what: str
     hint: str
     error: Callable[..., FastinstallError] = FailedError
 
 
-_KINDS = {
-    _NO_SOLUTION: FailureKind(
-        what="{engine} finds no way to have this in {prefix}",
-        hint="ask for another version (--version), or have the wheel without conda's knowledge: --engine pip",
-    ),
-    _PINNED: FailureKind(
+_NO_SOLUTION = FailureKind(
+    names="UnsatisfiableError LibMambaUnsatisfiableError RattlerUnsatisfiableError SolverError",
+    what="{engine} finds no way to have this in {prefix}",
+    hint="ask for another version (--version), or have the wheel without conda's knowledge: --engine pip",
+)
+_MISSING = FailureKind(
+    names="PackagesNotFoundError PackagesNotFoundInChannelsError ResolvePackageNotFound NoChannelsConfiguredError",
+    what="{engine} finds no such package for {prefix}",
+    hint="name a channel that has it: --channel conda-forge",
+)
+_KINDS = (
+    _NO_SOLUTION,
+    _MISSING,
+    FailureKind(
+        names="SpecsConfigurationConflictError PinnedError",
         what="{engine} finds it at odds with what is pinned for {prefix}",
         hint="ask for a version that the pin allows (--version), or change the pin in {prefix}/conda-meta/pinned",
     ),
-    _MISSING: FailureKind(
-        what="{engine} finds no such package for {prefix}",
-        hint="name a channel that has it: --channel conda-forge",
-    ),
-    _UNREACHABLE: FailureKind(
+    FailureKind(
+        names="UnavailableInvalidChannel CondaHTTPError CondaSSLError ProxyError OfflineError ChannelError "
+        "AuthenticationError ConnectionFailedError GatewayError FetchRepoDataError DownloadError",
         what="{engine} cannot reach a channel",
         hint="try again with a network, name another channel (--channel), or work with what is cached: --offline",
     ),
-    _NOT_ALLOWED: FailureKind(
+    FailureKind(
+        names="ChannelNotAllowed ChannelNotAllowedError ChannelDenied",
         what="conda's configuration does not let {engine} ask a channel",
         hint="name one that allowlist_channels has, and denylist_channels has not (--channel); see conda config --show",
         error=RefusedError,
     ),
-    _FROZEN: FailureKind(what="{prefix} is frozen", hint=_FROZEN_HINT, error=RefusedError),
-    _NOT_WRITABLE: FailureKind(
+    FailureKind(names="EnvironmentIsFrozenError", what="{prefix} is frozen", hint=_FROZEN_HINT, error=RefusedError),
+    FailureKind(
+        names="EnvironmentNotWritableError NotWritableError NoWritableEnvsDirError",
         what="{engine} may not write to {prefix}",
         hint="run it as the user that owns {prefix}, or make an environment of your own: --new-env DIR",
         error=RefusedError,
     ),
-    _NO_CACHE: FailureKind(
+    FailureKind(
+        names="NoWritablePkgsDirError",
         what="{engine} may not write to any of its package caches (pkgs_dirs); {prefix} is not the reason",
         hint="name one that you may write to, and run this again: export CONDA_PKGS_DIRS=~/.conda/pkgs",
         error=RefusedError,
     ),
-    _LOCKED: FailureKind(
+    FailureKind(
+        names="LockError",
         what="another command of {engine} is at work on {prefix}",
         hint="wait for it to end, and run this again",
         error=RefusedError,
     ),
-    _CORRUPT: FailureKind(
+    FailureKind(
+        names="CorruptedEnvironmentError InvalidRecordError",
         what="{prefix} has records that {engine} cannot read",
         hint="fastinstall doctor environment --prefix {prefix}",
     ),
-    _FULL: FailureKind(what="no space is left for {engine}", hint="df -h {prefix}"),
-}
+    FailureKind(names="NoSpaceLeftError", what="no space is left for {engine}", hint="df -h {prefix}"),
+)
 
 
 def refuse_frozen(prefix: Path) -> None:
@@ -134,9 +119,8 @@ def refuse_protected(prefix: Path) -> None:
     """
     refuse_frozen(prefix)
     if not os.access(prefix / "conda-meta", os.W_OK | os.X_OK):
-        raise make_failure(
-            _NOT_WRITABLE[0], f"{prefix / 'conda-meta'} is not writable for this user", "fastinstall", prefix
-        )
+        told = f"{prefix / 'conda-meta'} is not writable for this user"
+        raise make_failure("EnvironmentNotWritableError", told, "fastinstall", prefix)
 
 
 def refuse_existing(prefix: Path) -> None:
@@ -159,7 +143,7 @@ def make_failure(name: str, text: str, engine: str, prefix: Path) -> Fastinstall
         prefix: of the environment it is about.
     """
     lines = tuple(line.rstrip() for line in redact_text(text).splitlines() if line.strip())
-    kind = _find_kind(name)
+    kind = next((kind for kind in _KINDS if name in kind.names.split()), None)
     if kind is None:
         first = lines[0] if lines else "no message"
         return FailedError(
@@ -176,8 +160,13 @@ def make_conda_failure(document: dict[str, Any], prefix: Path) -> FastinstallErr
     text = str(told.get("message") or told.get("error") or "")
     cause = str(told.get("caused_by") or "")
     name = str(told.get("exception_name") or "error")
-    if name in (*_NO_SOLUTION, *_MISSING) and _is_about_pin(text, prefix):
-        name = _PINNED[0]
+    if name in f"{_NO_SOLUTION.names} {_MISSING.names}".split():
+        # Some solvers speak of pins as such, others call missing what is pinned and not on offer.
+        lines = foreign.text_if_there(prefix / "conda-meta" / "pinned").splitlines()
+        pinned = {name_of(line.strip()) for line in lines if line.strip() and not line.lstrip().startswith("#")}
+        missing = {name_of(each) for each in re.findall(r"^\s*- (\S+)", text, re.MULTILINE)}
+        if pinned and (re.search(r"\bpin(ned|-\d)", text) or pinned & missing):
+            name = "PinnedError"
     return make_failure(name, text if cause in ("", "None") else f"{text}\n{cause}", "conda", prefix)
 
 
@@ -188,15 +177,6 @@ def make_wordless_failure(completed: Completed, engine: str) -> FastinstallError
     )
 
 
-def _is_about_pin(text: str, prefix: Path) -> bool:
-    """Some solvers speak of pins as such, others call missing what is pinned and not on offer."""
-    file = prefix / "conda-meta" / "pinned"
-    lines = foreign.text_if_there(file).splitlines()
-    pinned = {parse_spec_name(line.strip()) for line in lines if line.strip() and not line.lstrip().startswith("#")}
-    missing = {parse_spec_name(each) for each in _ITEM.findall(text)}
-    return bool(pinned) and bool(_PIN.search(text) or pinned & missing)
-
-
 def _suggest_other_engine(engine: str) -> str:
     """What to do where only the engine's keeper can know what is wrong with it."""
     if engine == "conda":
@@ -204,31 +184,22 @@ def _suggest_other_engine(engine: str) -> str:
     return "work by conda, where there is one: --engine conda"
 
 
-def _find_kind(name: str) -> FailureKind | None:
-    return next((kind for names, kind in _KINDS.items() if name in names), None)
-
-
 Document = dict[str, Any]
 _DECODER = json.JSONDecoder()
-_SUFFIXES = (".conda", ".tar.bz2")
-
-
-@immutable
-class Actions:
-    """What a transaction comes to.
-
-    Attributes:
-        linked: what comes; what conda does not tell of a package is empty.
-        unlinked: what goes, as name, version and build.
-    """
-
-    linked: tuple[CondaPackage, ...]
-    unlinked: tuple[CondaPackage, ...]
 
 
 def parse_documents(text: str) -> tuple[Document, ...]:
     """Every JSON object that is printed, whatever stands around it."""
-    return tuple(_decode_documents(text))
+    found: list[Document] = []
+    position = text.find("{")
+    while position >= 0:
+        try:
+            document, end = _DECODER.raw_decode(text, position)
+            found.append(document)
+        except ValueError:
+            end = position + 1
+        position = text.find("{", end)
+    return tuple(found)
 
 
 def find_error(documents: tuple[Document, ...]) -> Document | None:
@@ -237,60 +208,32 @@ def find_error(documents: tuple[Document, ...]) -> Document | None:
     return next((each for each in failures if each.get("exception_name") != "DryRunExit"), None)
 
 
-def parse_actions(documents: tuple[Document, ...]) -> Actions:
-    """Return what the last reported transaction would do, if any."""
+def parse_actions(documents: tuple[Document, ...]) -> CondaChange:
+    """What the last reported transaction would do; what goes has its name, version and build alone."""
     told = [each["actions"] for each in documents if each.get("actions")]
-    parts = _list_parts(told[-1]) if told else []
-    fetched = {package.dist: package for part in parts for package in _parse_packages(part.get("FETCH"))}
-    linked = (package for part in parts for package in _parse_packages(part.get("LINK")))
-    unlinked = (package for part in parts for package in _parse_packages(part.get("UNLINK")))
-    return Actions(linked=tuple(fetched.get(each.dist, each) for each in linked), unlinked=tuple(unlinked))
-
-
-def _decode_documents(text: str) -> Iterator[Document]:
-    position = text.find("{")
-    while position >= 0:
-        try:
-            found, end = _DECODER.raw_decode(text, position)
-        except ValueError:
-            end = position + 1
-        else:
-            yield found
-        position = text.find("{", end)
-
-
-def _list_parts(actions: object) -> list[Document]:
-    """Old versions of conda give a list of what others give at once."""
-    several = actions if isinstance(actions, list) else [actions]
-    return [each for each in several if isinstance(each, dict)]
-
-
-def _parse_packages(entries: object) -> list[CondaPackage]:
-    several = entries if isinstance(entries, list) else []
-    found = (_parse_package(each) for each in several)
-    return [each for each in found if each is not None]
+    # Old versions of conda give a list of what others give at once.
+    several = told[-1] if told and isinstance(told[-1], list) else told[-1:]
+    packages: dict[str, list[CondaPackage]] = {"FETCH": [], "LINK": [], "UNLINK": []}
+    for part in (each for each in several if isinstance(each, dict)):
+        for kind, found in packages.items():
+            found.extend(filter(None, map(_parse_package, part.get(kind) or ())))
+    fetched = {package.dist: package for package in packages["FETCH"]}
+    linked = tuple(fetched.get(each.dist, each) for each in packages["LINK"])
+    return CondaChange(linked=linked, unlinked=tuple(packages["UNLINK"]))
 
 
 def _parse_package(entry: object) -> CondaPackage | None:
-    if isinstance(entry, str):
-        return _parse_dist(entry)
-    if not isinstance(entry, dict):
-        return None
-    if entry.get("name"):
-        return package_of({"subdir": entry.get("platform"), **entry, **_parse_channel(entry)})
-    return _parse_dist(str(entry.get("dist_name", "")))
-
-
-def _parse_channel(entry: Document) -> Document:
-    return {"channel": entry["base_url"]} if entry.get("base_url") else {}
+    if isinstance(entry, dict) and entry.get("name"):
+        channel = {"channel": entry["base_url"]} if entry.get("base_url") else {}
+        return package_of({"subdir": entry.get("platform"), **entry, **channel})
+    return _parse_dist(str(entry.get("dist_name", "") if isinstance(entry, dict) else entry))
 
 
 def _parse_dist(text: str) -> CondaPackage | None:
     """Of "conda-forge/linux-64::pillow-13.0.0-h0_0", or a file's name."""
     place, _, dist = text.rpartition("::")
-    for suffix in _SUFFIXES:
-        dist = dist.removesuffix(suffix)
-    name, _, build = dist.rpartition("-")
-    name, _, version = name.rpartition("-")
+    named = re.fullmatch(r"(.+)-([^-]*)-([^-]*?)(?:\.conda|\.tar\.bz2)?", dist)
+    if named is None:
+        return None
     channel, _, subdir = place.rpartition("/")
-    return CondaPackage(name=name, version=version, build=build, channel=channel, subdir=subdir) if name else None
+    return CondaPackage(name=named[1], version=named[2], build=named[3], channel=channel, subdir=subdir)

@@ -11,7 +11,8 @@ files would then be installed in vain.
 import json
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime
 from importlib.metadata import version
@@ -32,14 +33,17 @@ from fastinstall.conda.engines.linked_records import (
     finalize_linked_records,
     hide_credentials,
     package_of,
+    parse_record,
+    read_record,
     read_records,
     resolve_linked_paths,
     write_offered_channel,
+    write_record,
 )
 from fastinstall.conda.history_file import append_revision
 from fastinstall.core import foreign
 from fastinstall.core.events import Progressed
-from fastinstall.core.files import discard, temporary_directory, write_bytes, write_text
+from fastinstall.core.files import discard, temporary_directory, write_bytes
 from fastinstall.core.parsing import json_data
 from fastinstall.core.process import run
 from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage, CondaRequest
@@ -99,7 +103,7 @@ class Rattler:
         """Install what is there, less what goes, with what comes."""
         refuse_protected(prefix)
         before = read_records(prefix)
-        texts = read_record_texts(prefix)
+        texts = {path.name: foreign.read_bytes(path) for path in sorted((prefix / "conda-meta").glob("*.json"))}
         names = [each.name for each in change.unlinked]
         tagged = (prefix / _TAG).exists()
         self._ask_worker("change", prefix, packages=self._list_packages(prefix, change.linked), removed=names)
@@ -107,8 +111,13 @@ class Rattler:
             discard(prefix / _TAG)
         give_files_to_later(prefix, [each.record for each in change.linked], texts)
         finalize_changed_records(prefix, change, before)
+        # What conda would have written into the history.
         present = tuple(package_of(before[name]) for name in names if name in before)
-        _write_revision(prefix, CondaChange(linked=change.linked, unlinked=present))
+        history = prefix / "conda-meta" / "history"
+        at = datetime.now()  # noqa: DTZ005 (conda writes local time)
+        done = CondaChange(linked=change.linked, unlinked=present)
+        text = append_revision(foreign.text_if_there(history), at, "fastinstall", done)
+        write_bytes(history, text.encode("utf-8", "surrogateescape"))
 
     def read_contents(self, package: CondaPackage, *, python: str = "") -> tuple[str, ...]:
         """Fetch it into fastinstall's cache, and read what it has."""
@@ -169,24 +178,7 @@ class Rattler:
             self._means.emit(Progressed(stage="conda", done=done, total=total))
 
 
-def _write_revision(prefix: Path, change: CondaChange) -> None:
-    """Write into the history what conda would have written."""
-    history = prefix / "conda-meta" / "history"
-    existing = foreign.text_if_there(history)
-    at = datetime.now()  # noqa: DTZ005 (conda writes local time)
-    text = append_revision(existing, at, "fastinstall", change)
-    write_bytes(history, text.encode("utf-8", "surrogateescape"))
-
-
-_ASIDE = "__clobbers__"
-
-
-def read_record_texts(prefix: Path) -> dict[str, bytes]:
-    """The records of an environment as they are, by the names of their files."""
-    return {path.name: foreign.read_bytes(path) for path in sorted((prefix / "conda-meta").glob("*.json"))}
-
-
-def give_files_to_later(prefix: Path, linked: Iterable[str], before: Mapping[str, bytes]) -> None:
+def give_files_to_later(prefix: Path, linked: Sequence[str], before: Mapping[str, bytes]) -> None:
     """Let packages have their files that came last, as conda does.
 
     Args:
@@ -195,27 +187,25 @@ def give_files_to_later(prefix: Path, linked: Iterable[str], before: Mapping[str
         before: every record as it was.
     """
     for name, text in before.items():
-        if (prefix / "conda-meta" / name).is_file() and name not in linked:
-            _restore_record(prefix, name, text)
+        path = prefix / "conda-meta" / name
+        if path.is_file() and name not in linked:
+            # What was put aside of a package that was there goes, and it has its record back.
+            fresh = _find_asides(read_record(path)).keys() - _find_asides(parse_record(text)).keys()
+            for aside in fresh:
+                discard(prefix / aside)
+            if fresh:
+                write_bytes(path, text, durable=False)
     for name in linked:
-        _take_places(prefix, name)
-    _remove_empty_directories(prefix / _ASIDE)
+        _take_places(prefix, prefix / "conda-meta" / name)
+    directory = prefix / "__clobbers__"
+    for each in (*sorted((path for path in directory.rglob("*") if path.is_dir()), reverse=True), directory):
+        with suppress(OSError):  # files of somebody are in it, or it is not there
+            each.rmdir()
 
 
-def _restore_record(prefix: Path, name: str, text: bytes) -> None:
-    """Take away what was put aside of a package that was there, and give it its record back."""
-    path = prefix / "conda-meta" / name
-    fresh = _find_asides(_parse_document(foreign.read_bytes(path))).keys() - _find_asides(_parse_document(text)).keys()
-    for aside in fresh:
-        discard(prefix / aside)
-    if fresh:
-        write_bytes(path, text, durable=False)
-
-
-def _take_places(prefix: Path, name: str) -> None:
+def _take_places(prefix: Path, path: Path) -> None:
     """Put a package's files where they belong, and say so in its record."""
-    path = prefix / "conda-meta" / name
-    document = _parse_document(foreign.read_bytes(path))
+    document = read_record(path)
     moved = _find_asides(document)
     for aside, place in moved.items():
         if os.path.lexists(prefix / aside):
@@ -225,27 +215,10 @@ def _take_places(prefix: Path, name: str) -> None:
         for entry in document["paths_data"]["paths"]:
             entry["_path"] = entry.pop("original_path", None) or entry["_path"]
         document["files"] = [moved.get(file, file) for file in document.get("files", [])]
-        write_text(path, json.dumps(document, indent=2, sort_keys=True) + "\n", durable=False)
+        write_record(path, document)
 
 
 def _find_asides(document: Mapping[str, Any]) -> dict[str, str]:
     """Where files of a package lie aside: their path to the place that they would have."""
     entries = document.get("paths_data", {}).get("paths", [])
     return {entry["_path"]: entry["original_path"] for entry in entries if entry.get("original_path")}
-
-
-def _parse_document(text: bytes) -> dict[str, Any]:
-    try:
-        found = json_data(text)
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _remove_empty_directories(directory: Path) -> None:
-    """Take away the directories that are empty."""
-    for each in (*sorted((path for path in directory.rglob("*") if path.is_dir()), reverse=True), directory):
-        try:
-            each.rmdir()
-        except OSError:
-            continue  # files of somebody are in it, or it is not there

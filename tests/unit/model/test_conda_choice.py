@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fastinstall.conda.engines.choose import CondaTools, open_engine
-from fastinstall.conda.engines.command import format_explicit_file, make_conda_variables
+from fastinstall.conda.engines.command import make_conda_variables
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.events import ignore
 from fastinstall.model.conda import CondaInstaller, CondaTool
@@ -63,7 +63,3 @@ def test_variables_of_the_user_stay_but_for_those_that_mislead() -> None:
         "CONDA_AUTO_UPDATE_CONDA": "false",
     }
     assert (made["CONDA_PREFIX"], made["FASTINSTALL_GUARD"]) == ("/env", "0")
-
-
-def test_exact_packages_are_listed_as_conda_wants_them() -> None:
-    assert format_explicit_file(["file:///a.conda#1"]) == "@EXPLICIT\nfile:///a.conda#1\n"

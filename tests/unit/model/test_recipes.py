@@ -44,7 +44,7 @@ def test_a_good_recipe_is_read_whole() -> None:
         ('["pillow", "fork"]', '["pillow", "Fork", "fork"]', "replaces[1]", "not a normalised name"),
         ('["pillow", "fork"]', '["pillow"]', "source.pypi", "must stand in replaces"),
         ('["-O3", "-fwrapv"]', '["-O3"]\nadvisories_from = ["../x"]', "advisories_from[0]", "not a normalised name"),
-        ('label = "simd"', 'label = "SIMD-1"', "source.label", "no local version label"),
+        ('label = "simd"', 'label = "SIMD-1"', "source.label", "not a local version label"),
         ('versions = ">=10"', 'versions = "ten"', "source.versions", "not a version specifier"),
         ('versions = ">=10"', 'versions = ">=10"\npythons = "three"', "source.pythons", "not a version specifier"),
         ('name = "x86-64-v2"', 'name = "x86-64-v3"', "levels[2].name", "twice"),
