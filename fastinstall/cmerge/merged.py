@@ -6,6 +6,7 @@ setup.py, pyproject.toml and the package's Python files stay upstream's.
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.cmerge.documents import GuardedFunction, TextOrigin
@@ -193,23 +194,14 @@ def _guard(source: ForkFile, upstream: str, merged: MergedFile, rules: Sequence[
     known = parse_items(upstream)
     missing = [rule.function for rule in rules if not has_function(known, rule.function)]
     if missing and merged.is_taken:
-        return _report_unguarded(source, merged, f"upstream has no {', '.join(missing)} that could be guarded")
+        reason = f"upstream has no {', '.join(missing)} that could be guarded"
+        return replace(merged, troubles=(MergeProblem(file=source.name, reason=reason),))
     present = [rule for rule in rules if rule.function not in missing]
     try:
         guarded = apply_guards(upstream, merged.text or "", present)
     except RefusedError as error:
-        return _report_unguarded(source, merged, error.message)
-    return MergedFile(
-        text=guarded.text,
-        outcomes=merged.outcomes,
-        guards=guarded.applied,
-        unused=(*guarded.unused, *missing),
-    )
-
-
-def _report_unguarded(source: ForkFile, merged: MergedFile, reason: str) -> MergedFile:
-    trouble = MergeProblem(file=source.name, reason=reason)
-    return MergedFile(text=merged.text, outcomes=merged.outcomes, troubles=(trouble,))
+        return replace(merged, troubles=(MergeProblem(file=source.name, reason=error.message),))
+    return replace(merged, text=guarded.text, guards=guarded.applied, unused=(*guarded.unused, *missing))
 
 
 def has_function(file: ParsedFile, name: str) -> bool:

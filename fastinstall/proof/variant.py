@@ -273,7 +273,7 @@ class Bench:
             process_group: ends it with others.
         """
         prefix = self._prefix if _INCLUDE in step.words else ()
-        words = (*_remove_prefix_header(step.words), *self._variant.flags, *prefix, "-c", step.source, *output)
+        words = (*_drop_prefix_header(step.words), *self._variant.flags, *prefix, "-c", step.source, *output)
         return self._run(words, process_group)
 
     def _precompile_header(self) -> tuple[str, ...]:
@@ -284,7 +284,7 @@ class Bench:
         header = self._directory / "prefix.h"
         files.write_text(header, self._steps.prefix)
         common = (
-            word for word in _remove_prefix_header(step.words) if not word.startswith("-D") or self._is_common(word)
+            word for word in _drop_prefix_header(step.words) if not word.startswith("-D") or self._is_common(word)
         )
         self._run((*common, *self._variant.flags, "-x", "c-header", str(header), "-o", f"{header}.gch"), ProcessGroup())
         return (_INCLUDE, str(header))
@@ -337,14 +337,6 @@ def _link(steps: CoreSteps, variant: SanitizedVariant, objects: Mapping[str, Pat
 def _run(steps: CoreSteps, variant: SanitizedVariant, words: tuple[str, ...], process_group: ProcessGroup) -> Completed:
     argv = (*steps.compiler, *words)
     return run(argv, environment=steps.variables, directory=variant.source, check=False, process_group=process_group)
-
-
-def _remove_prefix_header(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Words without the header that is put before every file."""
-    if _INCLUDE not in words:
-        return words
-    place = words.index(_INCLUDE)
-    return (*words[:place], *words[place + 2 :])
 
 
 _CODE = ("src",)
