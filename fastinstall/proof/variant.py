@@ -348,8 +348,7 @@ class BuildTree:
 
     Attributes:
         work: everything that was ready before it was compiled.
-        steps: how the core of `target` is compiled.
-        target: the level.
+        steps: how the core of one level is compiled.
         source: top directory of what is compiled.
         stock: top directory of upstream's own source; None if a fork is built as it is, and it is not at hand.
         fork: of the fork's source, as it was published; None if nothing was merged.
@@ -360,7 +359,6 @@ class BuildTree:
 
     work: BuildInputs
     steps: CoreSteps
-    target: LevelTarget
     source: Path
     stock: Path | None
     fork: Path | None
@@ -407,19 +405,14 @@ def open_build_tree(request: BuildRequest, level: str, space: Path) -> BuildTree
     if work.chassis is None:
         return None
     target = next(target for target in request.step.targets if target.level == level)
+    is_upstream = request.recipe.source.pypi == request.recipe.source.chassis
     return BuildTree(
         work=work,
         steps=record_steps(work, work.chassis, target),
-        target=target,
         source=work.prepared.tree,
-        stock=extract_source(request.source, space / "stock", only=_CODE) if _is_upstream(request) else None,
+        stock=extract_source(request.source, space / "stock", only=_CODE) if is_upstream else None,
         fork=extract_source(request.kernels, space / "fork", only=_CODE) if request.kernels is not None else None,
         chassis=work.chassis,
         gcc=headers.gcc,
         space=space,
     )
-
-
-def _is_upstream(request: BuildRequest) -> bool:
-    """Whether the source is that of the official wheel."""
-    return request.recipe.source.pypi == request.recipe.source.chassis
