@@ -181,10 +181,7 @@ def prove_binaries(tree: Path, core: Path, levels: Sequence[str]) -> tuple[Proof
     try:
         copies = _list_code_copies(tree / core, levels)
     except (ElfError, OSError) as error:
-        return (
-            conclude_check(FLAGS_NAME, "", (f"{core}: {error}",), begun),
-            conclude_check(LEVELS_NAME, "", (f"{core}: {error}",), begun),
-        )
+        return tuple(conclude_check(name, "", (f"{core}: {error}",), begun) for name in (FLAGS_NAME, LEVELS_NAME))
     slow = tuple(_find_unoptimised_copies(copies))
     wrong = tuple(_find_misplaced_copies(copies, levels))
     return (
