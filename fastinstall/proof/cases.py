@@ -181,8 +181,8 @@ class CaseDifference:
 
     case: str
     operation: str
-    largest: float
-    allowed: float
+    largest: float = 0.0
+    allowed: float = 0.0
     problem: str = ""
 
     @property

@@ -237,7 +237,7 @@ def _choose_samples(deaths: Mapping[str, str]) -> Iterator[str]:
 
 def _make_fault(case: str, reports: Iterable[SanitizerFault], outcome: str) -> CaseDifference:
     problem = "; ".join(sorted(report.text for report in reports)) or outcome
-    return CaseDifference(case=case, operation=operation_of(case), largest=0.0, allowed=0.0, problem=problem)
+    return CaseDifference(case=case, operation=operation_of(case), problem=problem)
 
 
 def _split_work(work: Work) -> Iterator[Work]:

@@ -104,14 +104,14 @@ def record_steps(work: BuildInputs, chassis: BaseWheel, target: LevelTarget) -> 
     (compiled_level,) = compile_levels(ground, {target.level: LinkLocation(run_path=chassis.run_path)})
     noted = [tuple(path.read_text("utf-8").split("\0")[:-1]) for path in sorted(notes.iterdir())]
     compiled, link = tuple(_parse_compilations(noted)), _find_link_command(noted)
-    archived = _group_archived_objects(compiled, link, noted, compiled_level.source)
+    archived, linking = _group_archived_objects(compiled, link, noted, compiled_level.source)
     header = compiled_level.source / _find_prefix_header(noted)
     used = (step for step in compiled if step.output in link)
     return CoreSteps(
         compiler=work.ground.request.compiler.command,
         variables={**work.ground.request.variables, "LC_ALL": "C"},
-        compile=_sort_by_size((*used, *archived.steps), compiled_level.source),
-        link=(*(word for word in link if word not in archived.words), *(step.output for step in archived.steps)),
+        compile=_sort_by_size((*used, *archived), compiled_level.source),
+        link=(*(word for word in link if word not in linking), *(step.output for step in archived)),
         prefix=header.read_text("utf-8") if header.is_file() else "",
         jobs=work.ground.request.step.jobs,
     )
@@ -143,26 +143,19 @@ def _find_link_command(noted: list[tuple[str, ...]]) -> tuple[str, ...]:
     raise FailedError(f"the build links no {CORE}: its compile commands cannot be learnt")
 
 
-@immutable
-class _Archived:
-    """What the build puts into static libraries of its own, and the words that link them."""
-
-    steps: tuple[RecordedCompilation, ...] = ()
-    words: frozenset[str] = frozenset()
-
-
 def _group_archived_objects(
     compiled: tuple[RecordedCompilation, ...], link: tuple[str, ...], noted: list[tuple[str, ...]], source: Path
-) -> _Archived:
-    """Objects that no module is linked from; they know nothing of Python, so nothing of it is put before them."""
+) -> tuple[tuple[RecordedCompilation, ...], set[str]]:
+    """What the build puts into static libraries of its own, and the words that link them.
+
+    These objects, from which no module is linked, know nothing of Python, so nothing of it is put before them.
+    """
     words = {f"-l{path.stem.removeprefix('lib')}" for path in source.glob("**/lib*.a")}.intersection(link)
     if not words:
-        return _Archived()
+        return (), words
     linked = {word for words in noted if "-shared" in words for word in words}
     steps = (step for step in compiled if step.output not in linked)
-    return _Archived(
-        steps=tuple(replace(step, words=_drop_prefix_header(step.words)) for step in steps), words=frozenset(words)
-    )
+    return tuple(replace(step, words=_drop_prefix_header(step.words)) for step in steps), words
 
 
 def _drop_prefix_header(words: tuple[str, ...]) -> tuple[str, ...]:
