@@ -170,10 +170,9 @@ def _list_loops(function: SyntaxNode) -> Iterator[SyntaxNode]:
 
 def _list_counters(loop: SyntaxNode) -> list[str]:
     """Names that a loop gives their first value."""
-    start = (loop.children or ())[2]
-    if start.type == "declaration":
-        return [declared.name for declared in list_declared_names(start)]
-    assigned = (node for node in start.walk() if node.type == "assignment_expression")
+    if declared := _list_loop_declarations(loop):
+        return [one.name for one in declared]
+    assigned = (node for node in (loop.children or ())[2].walk() if node.type == "assignment_expression")
     return [node.children[0].text or "" for node in assigned if node.children]
 
 
@@ -205,10 +204,10 @@ def _is_counter_only(function: SyntaxNode, name: str, limit: int) -> bool:
 
 
 def _is_declaring(loop: SyntaxNode, name: str) -> bool:
-    return name in [declared.name for declared in _start(loop)]
+    return name in [declared.name for declared in _list_loop_declarations(loop)]
 
 
-def _start(loop: SyntaxNode) -> Sequence[Declared]:
+def _list_loop_declarations(loop: SyntaxNode) -> Sequence[Declared]:
     start = (loop.children or ())[2]
     return list_declared_names(start) if start.type == "declaration" else ()
 
@@ -220,7 +219,7 @@ def _count_occurrences(node: SyntaxNode, name: str) -> int:
 def _replace_loop_declaration(loop: SyntaxNode, names: frozenset[str]) -> SyntaxNode:
     if loop.type != "for_statement" or not loop.children:
         return loop
-    declared = _start(loop)
+    declared = _list_loop_declarations(loop)
     plain = all(one.type == ("int",) and one.initial and one.declarator.type == "identifier" for one in declared)
     if not declared or not plain or not names.issuperset(one.name for one in declared):
         return loop

@@ -5,7 +5,7 @@ that they use without receiving them as parameters.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
@@ -185,7 +185,7 @@ def rename(text: str, names: AbstractSet[str], suffix: str, *, limit: int | None
 
 def cut_before_body(text: str) -> str:
     """A function's text before its body."""
-    blanked = _WORD.sub(_blank_matches(lambda match: match["name"] is not None), text)
+    blanked = _WORD.sub(lambda match: match["name"] or " " * len(match.group()), text)
     return text[: blanked.index("{")].rstrip()
 
 
@@ -214,10 +214,6 @@ def find_declared_name(node: SyntaxNode) -> SyntaxNode | None:
 def is_declarator(node: SyntaxNode) -> bool:
     """Whether a node of a declaration declares a name."""
     return node.type in _NAMES or node.type.endswith("declarator")
-
-
-def _blank_matches(kept: Callable[[re.Match[str]], bool]) -> Callable[[re.Match[str]], str]:
-    return lambda match: match.group() if kept(match) else " " * len(match.group())
 
 
 def _list_defined_names(node: SyntaxNode) -> Iterator[str]:

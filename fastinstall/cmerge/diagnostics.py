@@ -178,9 +178,8 @@ def check_pairs(upstream: str, merged: str, file: str) -> tuple[str, ...]:
     for name, function in _list_functions(merged).items():
         counterpart = known.get(name) or known.get(_strip_suffix(name))
         if f"{name}{KERNEL_SUFFIX}" not in function.signature:
-            problems += [
-                f"{_strip_number(name)}: {problem}" for problem in _find_function_problems(counterpart, function)
-            ]
+            shown = name.partition("#")[0]
+            problems += [f"{shown}: {problem}" for problem in _find_function_problems(counterpart, function)]
     return tuple(f"{file}: {problem}" for problem in problems)
 
 
@@ -255,10 +254,6 @@ def _strip_suffix(name: str) -> str:
     return re.sub(rf"({KERNEL_SUFFIX}|{SUFFIX})(?=#|$)", "", name)
 
 
-def _strip_number(name: str) -> str:
-    return name.partition("#")[0]
-
-
 def _read(file: Path) -> str:
     return file.read_text(encoding="utf-8", errors="surrogateescape") if file.is_file() else ""
 
@@ -314,7 +309,7 @@ def _list_mentioning_sources(merged: Path, names: Iterable[str]) -> Iterator[tup
     """The sources of a tree that mention one of some names as if they called it, with their texts."""
     suspects = re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\s*\(")
     for path in sorted(path for pattern in _SOURCES for path in merged.rglob(pattern)):
-        text = _read_definitions(path)
+        text = _read(path)
         if suspects.search(text):
             yield path.relative_to(merged).as_posix(), text
 
@@ -332,13 +327,9 @@ def _list_included_definitions(file: Path, seen: set[Path]) -> set[str]:
     if file in seen or not file.is_file():
         return set()
     seen.add(file)
-    text = _read_definitions(file)
+    text = _read(file)
     further = (_list_included_definitions(file.parent / name, seen) for name in _INCLUDED.findall(text))
     return _list_callables(text).union(*further)
-
-
-def _read_definitions(file: Path) -> str:
-    return file.read_text(encoding="utf-8", errors="surrogateescape")
 
 
 def _list_callables(source: str, *, shared_only: bool = False) -> set[str]:

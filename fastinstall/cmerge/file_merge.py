@@ -202,7 +202,7 @@ def _merge_texts(base: str, upstream: str, kernels: str, keep: frozenset[str]) -
     sides = _Sides.of(old, ours, theirs)
     decisions = _decide_all(sides, keep)
     outcomes = tuple(
-        _make_outcome(sides.versions(key), decision)
+        ItemOutcome(kind=key.kind, name=sides.versions(key).names[0], origin=decision.origin, reason=decision.reason)
         for key, decision in decisions.items()
         if decision.origin is not TextOrigin.UPSTREAM
     )
@@ -255,13 +255,6 @@ def _decide_all(sides: _Sides, keep: Collection[str]) -> dict[ItemKey, ItemDecis
         if versions.upstream and (helper := wrong.get(versions.upstream.key)):
             decisions[key] = conflict(versions, f"upstream has come to use {helper}, which the fork changed")
     return decisions
-
-
-def _make_outcome(versions: Versions, decision: ItemDecision) -> ItemOutcome:
-    item = versions.upstream or versions.kernels or versions.base
-    if item is None:
-        raise ValueError(decision.reason)
-    return ItemOutcome(kind=item.key.kind, name=item.key.name, origin=decision.origin, reason=decision.reason)
 
 
 def _assemble(sides: _Sides, decisions: Mapping[ItemKey, ItemDecision]) -> str:
@@ -323,21 +316,19 @@ def find_changed_meanings(items: Iterable[Versions]) -> dict[ItemKey, str]:
 
 
 def _is_changed(versions: Versions) -> bool:
-    return _get_tokens(versions.kernels) not in (_get_tokens(versions.base), _get_tokens(versions.upstream))
+    return _get_signature(versions.kernels) not in map(_get_signature, (versions.base, versions.upstream))
 
 
 def _count_uses(item: Item | None, names: set[str]) -> Counter[str]:
-    return Counter(token for token in _get_tokens(item) if token in names and item and token != item.key.name)
+    return (
+        Counter(token for token in item.signature if token in names and token != item.key.name) if item else Counter()
+    )
 
 
 def _is_helper(item: Item) -> bool:
     if item.key.kind in _OWN:
         return True
     return item.key.kind in ("function", "declaration") and "static" in item.signature[:2]
-
-
-def _get_tokens(item: Item | None) -> tuple[str, ...]:
-    return item.signature if item else ()
 
 
 _LINES = frozenset(

@@ -6,12 +6,13 @@ setup.py, pyproject.toml and the package's Python files stay upstream's.
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.cmerge.documents import GuardedFunction, TextOrigin
 from fastinstall.cmerge.file_merge import ItemOutcome, merge_texts
-from fastinstall.cmerge.runtime_guards import apply_guards
-from fastinstall.cmerge.syntax import ParsedFile, parse_items, tokens
+from fastinstall.cmerge.runtime_guards import apply_guards, find_function
+from fastinstall.cmerge.syntax import parse_items, tokens
 from fastinstall.core import files
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.values import immutable
@@ -191,28 +192,13 @@ def _report_problem(source: ForkFile, reason: str) -> MergedFile:
 def _guard(source: ForkFile, upstream: str, merged: MergedFile, rules: Sequence[GuardedFunction]) -> MergedFile:
     """Put the guards in; kernels that a rule would fence are not merged where it cannot."""
     known = parse_items(upstream)
-    missing = [rule.function for rule in rules if not has_function(known, rule.function)]
+    missing = [rule.function for rule in rules if find_function(rule.function, known) is None]
     if missing and merged.is_taken:
-        return _report_unguarded(source, merged, f"upstream has no {', '.join(missing)} that could be guarded")
+        reason = f"upstream has no {', '.join(missing)} that could be guarded"
+        return replace(merged, troubles=(MergeProblem(file=source.name, reason=reason),))
     present = [rule for rule in rules if rule.function not in missing]
     try:
         guarded = apply_guards(upstream, merged.text or "", present)
     except RefusedError as error:
-        return _report_unguarded(source, merged, error.message)
-    return MergedFile(
-        text=guarded.text,
-        outcomes=merged.outcomes,
-        guards=guarded.applied,
-        unused=(*guarded.unused, *missing),
-    )
-
-
-def _report_unguarded(source: ForkFile, merged: MergedFile, reason: str) -> MergedFile:
-    trouble = MergeProblem(file=source.name, reason=reason)
-    return MergedFile(text=merged.text, outcomes=merged.outcomes, troubles=(trouble,))
-
-
-def has_function(file: ParsedFile, name: str) -> bool:
-    """Whether a file defines a function of this name, or with a leading underscore more or less."""
-    names = {item.key.name for item in file.items if item.key.kind == "function"}
-    return not names.isdisjoint((name, f"_{name}", name.removeprefix("_")))
+        return replace(merged, troubles=(MergeProblem(file=source.name, reason=error.message),))
+    return replace(merged, text=guarded.text, guards=guarded.applied, unused=(*guarded.unused, *missing))

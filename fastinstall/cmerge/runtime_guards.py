@@ -266,7 +266,7 @@ def apply_guards(upstream: str, merged: str, rules: Sequence[GuardedFunction]) -
 
 def _resolve_rule(rule: GuardedFunction, upstream: ParsedFile) -> _Guard:
     """The function that a rule means, once its condition is found right."""
-    item = _find_function(rule.function, upstream)
+    item = find_function(rule.function, upstream)
     if item is None:
         raise _make_refusal(rule, "upstream's file has no such function")
     signature = read_signature(item)
@@ -282,7 +282,7 @@ def _resolve_rule(rule: GuardedFunction, upstream: ParsedFile) -> _Guard:
     return _Guard(rule=rule, item=item, signature=signature)
 
 
-def _find_function(name: str, file: ParsedFile) -> Item | None:
+def find_function(name: str, file: ParsedFile) -> Item | None:
     """A function by its name, else by that with a leading underscore more or less."""
     items = file.by_key
     wanted = (name, f"_{name}", name.removeprefix("_"))

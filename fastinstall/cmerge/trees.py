@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
 
 from fastinstall.cmerge.declarations import find_used_names, list_item_definitions
 from fastinstall.cmerge.documents import Kernels, MergedItem, MergeReport, NotAccelerated, Part, TextOrigin
@@ -183,8 +182,7 @@ def merge_trees(trees: Trees, rules: Kernels, *, without: Collection[str] = ()) 
         text = merged[source.name].text
         if text is not None and text != source.upstream:
             write_source(trees.target, source.name, text)
-    labels = Labels(base=label(trees.base), upstream=label(trees.target), kernels=label(trees.kernels))
-    return make_report(labels, merged, sources, rules, left)
+    return _make_report(trees, merged, sources, rules, left)
 
 
 def _find_part(rules: Kernels, name: str) -> Part:
@@ -215,31 +213,14 @@ def _merge(source: ForkFile, rules: Kernels, left: ExcludedItems) -> MergedFile:
     return merge_file(source, guards, keep | left.items_of(source.name).keys())
 
 
-class Labels(NamedTuple):
-    """Names and versions of the three sources."""
-
-    base: str
-    upstream: str
-    kernels: str
-
-
-def make_report(
-    labels: Labels, merged: Mapping[str, MergedFile], sources: Sequence[ForkFile], rules: Kernels, left: ExcludedItems
+def _make_report(
+    trees: Trees, merged: Mapping[str, MergedFile], sources: Sequence[ForkFile], rules: Kernels, left: ExcludedItems
 ) -> MergeReport:
-    """Say what a merge did.
-
-    Args:
-        labels: what was merged.
-        merged: what became of each file, by name.
-        sources: the files, in the order of their names.
-        rules: of the recipe.
-        left: what was left out.
-    """
     changed = [source for source in sources if merged[source.name].text not in (None, source.upstream)]
     return MergeReport(
-        base=labels.base,
-        upstream=labels.upstream,
-        kernels=labels.kernels,
+        base=label(trees.base),
+        upstream=label(trees.target),
+        kernels=label(trees.kernels),
         items=tuple(
             _make_item(source.name, outcome, rules, left)
             for source in sources
@@ -268,7 +249,8 @@ def _find_unused_rules(
 ) -> Iterator[str]:
     known = {source.name: source for source in sources}
     for kept in rules.keep:
-        applied = {outcome.name for outcome in _get_outcomes(merged, kept.file) if outcome.origin is TextOrigin.KEPT}
+        outcomes = merged[kept.file].outcomes if kept.file in merged else ()
+        applied = {outcome.name for outcome in outcomes if outcome.origin is TextOrigin.KEPT}
         for name in kept.items:
             if name not in applied:
                 yield f"keep {kept.file}: {name}: the fork does not change it, or upstream has it no more"
@@ -282,10 +264,6 @@ def _find_unused_rules(
     for part in rules.parts:
         for what in (*(file for file in part.files if file not in known), *_list_missing_items(part.items, known)):
             yield f"part {part.name}: {what}: the fork does not change it, or has it no more"
-
-
-def _get_outcomes(merged: Mapping[str, MergedFile], file: str) -> Sequence[ItemOutcome]:
-    return merged[file].outcomes if file in merged else ()
 
 
 def _is_unused(function: str, unused: Sequence[str]) -> bool:

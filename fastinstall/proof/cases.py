@@ -10,6 +10,7 @@ one more where the reciprocal instruction of SSE is used, which rounds different
 """
 
 import math
+import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
@@ -180,8 +181,8 @@ class CaseDifference:
 
     case: str
     operation: str
-    largest: float
-    allowed: float
+    largest: float = 0.0
+    allowed: float = 0.0
     problem: str = ""
 
     @property
@@ -275,6 +276,25 @@ def check_of(name: str, passed: str, differences: Sequence[CaseDifference], seco
         details=_summarize_differences(differences),
         operations=operations,
         seconds=round(seconds, 2),
+    )
+
+
+def conclude_check(name: str, passed: str, problems: tuple[str, ...], begun: float, *, failed: str = "") -> ProofCheck:
+    """A check that is ok exactly where there is no problem.
+
+    Args:
+        name: of the check.
+        passed: what is said where it is ok.
+        problems: what was found, a line each.
+        begun: when the check began, by `time.monotonic`.
+        failed: what is said where it is not; empty for the first problem.
+    """
+    return ProofCheck(
+        name=name,
+        status=ProofStatus.FAILED if problems else ProofStatus.OK,
+        summary=failed or problems[0] if problems else passed,
+        details=problems,
+        seconds=round(time.monotonic() - begun, 2),
     )
 
 

@@ -164,11 +164,10 @@ def judge(comparison: StackComparison, work: Work, results: Results) -> tuple[Ca
     ours, standard = fill_fresh_memory(comparison.ours), fill_fresh_memory(comparison.standard)
     mine, theirs = map(await_future, [results.start(stack, work) for stack in (ours, standard)])
     differing = [case for case in work.cases if mine[case] != theirs[case] and not is_death(theirs[case])]
-    distances = _measure_distances(
-        (ours, standard), replace(work, cases=[c for c in differing if _has_two_pictures(c, mine, theirs)])
-    )
+    pictures = [case for case in differing if is_digest(mine[case]) and is_digest(theirs[case])]
+    distances = _measure_distances((ours, standard), replace(work, cases=pictures))
     wrong = [
-        *(_report_unlike(case, mine, theirs) for case in differing if not _has_two_pictures(case, mine, theirs)),
+        *(_report_unlike(case, mine, theirs) for case in differing if case not in distances),
         *_find_excesses(distances, exact=comparison.exact),
     ]
     return exclude_undetermined(wrong, comparison.witness, work)
@@ -187,10 +186,6 @@ def exclude_undetermined(
             again.start(how(witness), replace(work, cases=cases)) for how in (fill_fresh_memory, disturb_memory)
         )
         return tuple(item for item in wrong if await_future(one).get(item.case) == await_future(other).get(item.case))
-
-
-def _has_two_pictures(case: str, mine: Outcomes, theirs: Outcomes) -> bool:
-    return is_digest(mine[case]) and is_digest(theirs[case])
 
 
 def _measure_distances(stacks: tuple[ProofStack, ProofStack], work: Work) -> Mapping[str, Distance]:

@@ -27,8 +27,8 @@ from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.proof.cases import (
     CaseDifference,
     ProofCheck,
-    ProofStatus,
     check_of,
+    conclude_check,
     matrix_cases,
     operation_of,
     skip_proof_check,
@@ -237,7 +237,7 @@ def _choose_samples(deaths: Mapping[str, str]) -> Iterator[str]:
 
 def _make_fault(case: str, reports: Iterable[SanitizerFault], outcome: str) -> CaseDifference:
     problem = "; ".join(sorted(report.text for report in reports)) or outcome
-    return CaseDifference(case=case, operation=operation_of(case), largest=0.0, allowed=0.0, problem=problem)
+    return CaseDifference(case=case, operation=operation_of(case), problem=problem)
 
 
 def _split_work(work: Work) -> Iterator[Work]:
@@ -308,11 +308,11 @@ def prove_warnings(build_tree: BuildTree, *, quick: bool = False) -> ProofCheck:
             found, _read_fork_warnings(build_tree, [step for step in suspects if found[step.source]], quick=quick)
         )
     except FailedError as error:
-        return _check(name, error.message, (error.message, *error.details), begun)
+        return conclude_check(name, "", (error.message, *error.details), begun)
     own = f"; {len(_list_warning_lines(found))} are the fork's own" if found != merged else ""
     fresh = _list_warning_lines(merged)
     told = f"{len(fresh) or 'none'} that {stock.name} does not give{own}, in {len(steps)} files"
-    return _check(name, told, fresh, begun)
+    return conclude_check(name, told, fresh, begun, failed=told)
 
 
 def _read_fork_warnings(
@@ -399,9 +399,3 @@ def _parse_warnings(lines: Iterable[str]) -> Iterator[ComparableWarning]:
         elif warning is not None:
             text = _LINE_NUMBER.sub("N", _WARNING_OF_MERGE.sub("", warning["text"]))
             yield ComparableWarning(file=warning["file"], function=function, kind=warning["kind"] or "", text=text)
-
-
-def _check(name: str, summary: str, problems: tuple[str, ...], begun: float) -> ProofCheck:
-    status = ProofStatus.FAILED if problems else ProofStatus.OK
-    seconds = round(time.monotonic() - begun, 2)
-    return ProofCheck(name=name, status=status, summary=summary, details=problems, seconds=seconds)

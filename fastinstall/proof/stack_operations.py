@@ -224,6 +224,11 @@ class PixelDifference:
         """Whether the results count as the same."""
         return not self.problem and self.largest <= self.tolerance
 
+    @property
+    def text(self) -> str:
+        """One line for people."""
+        return f"{self.operation}: {self.problem or f'differs by {self.largest:g}, allowed {self.tolerance:g}'}"
+
 
 def compare_pixels(ours: Path, reference: Path) -> tuple[PixelDifference, ...]:
     """Compare two files that `observe_runtime` wrote, in the order of the reference.
@@ -249,14 +254,14 @@ def _read(path: Path) -> dict[str, tuple[str, bytes]]:
 
 def _compare(operation: str, ours: tuple[str, bytes] | None, reference: tuple[str, bytes]) -> PixelDifference:
     tolerance = next((allowed for prefix, allowed in _TOLERANCES if operation.startswith(prefix)), _TOLERANCE)
+    problem, largest = "", 0.0
     if ours is None:
         problem = "it failed, or is not there"
     elif ours[0] != reference[0] or len(ours[1]) != len(reference[1]):
         problem = f"mode {ours[0]} with {len(ours[1])} samples, expected {reference[0]} with {len(reference[1])}"
     else:
         largest = _measure_largest_difference(ours[1], reference[1], reference[0])
-        return PixelDifference(operation=operation, largest=largest, tolerance=tolerance)
-    return PixelDifference(operation=operation, largest=0.0, tolerance=tolerance, problem=problem)
+    return PixelDifference(operation=operation, largest=largest, tolerance=tolerance, problem=problem)
 
 
 def _measure_largest_difference(ours: bytes, reference: bytes, mode: str) -> float:
@@ -402,9 +407,5 @@ def _refuse_differences(ours: Path, theirs: Path, reference: Artefact, ran: Coll
         raise FailedError(
             f"{len(wrong)} operations give other pixels than {reference.filename}",
             hint="report this build: it is not installed",
-            details=tuple(_describe_difference(item) for item in wrong),
+            details=tuple(item.text for item in wrong),
         )
-
-
-def _describe_difference(item: PixelDifference) -> str:
-    return f"{item.operation}: {item.problem or f'differs by {item.largest:g}, allowed {item.tolerance:g}'}"

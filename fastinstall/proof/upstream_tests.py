@@ -17,7 +17,7 @@ from fastinstall.core.process import CommandError, Completed, ProcessGroup, run
 from fastinstall.core.values import immutable
 from fastinstall.index.pip import argv_for, pip_environment
 from fastinstall.model.facts import Interpreter
-from fastinstall.proof.cases import ProofCheck, ProofStatus, skip_proof_check
+from fastinstall.proof.cases import ProofCheck, ProofStatus, conclude_check, skip_proof_check
 from fastinstall.proof.runs import ProofStack
 from fastinstall.wheelbuild.prepare import extract_source
 
@@ -169,7 +169,12 @@ def _run_tests(suite: Suite, ours: ProofStack, reference: ProofStack) -> ProofCh
     begun = time.monotonic()
     works = [partial(_run_suite, suite, stack, number) for number, stack in enumerate((ours, reference))]
     mine, theirs = run_together(works)
-    return _check(tuple(_list_problems(mine, theirs)), mine, begun)
+    problems = tuple(_list_problems(mine, theirs))
+    endings = {} if isinstance(mine, str) else mine
+    failing = sum(ending.outcome == "failed" for ending in endings.values())
+    passed = f"{len(endings)} tests end as on the official wheel; {failing} fail, which is known or happens there too"
+    failed = f"{len(problems)} tests end otherwise than on the official wheel"
+    return conclude_check(NAME, passed, problems, begun, failed=failed)
 
 
 def _list_problems(mine: Results | str, theirs: Results | str) -> Iterator[str]:
@@ -180,25 +185,10 @@ def _list_problems(mine: Results | str, theirs: Results | str) -> Iterator[str]:
         yield from (f"{test}: {why}" for test, why in compare_results(mine, theirs))
 
 
-def _check(problems: tuple[str, ...], mine: Results | str, begun: float) -> ProofCheck:
-    counts = {} if isinstance(mine, str) else mine
-    failed = sum(ended.outcome == "failed" for ended in counts.values())
-    passed = f"{len(counts)} tests end as on the official wheel; {failed} fail, which is known or happens there too"
-    return ProofCheck(
-        name=NAME,
-        status=ProofStatus.FAILED if problems else ProofStatus.OK,
-        summary=f"{len(problems)} tests end otherwise than on the official wheel" if problems else passed,
-        details=problems,
-        seconds=round(time.monotonic() - begun, 2),
-    )
-
-
 def _is_known(test: str, ended: UpstreamTestEnding) -> bool:
-    known = find_known_difference(test)
-    if known is None or ended.outcome != "failed":
-        return False
+    most = next((most for start, most in KNOWN.items() if test.startswith(start)), None)
     largest = parse_reported_difference(ended.message)
-    return largest is not None and largest <= known.most
+    return ended.outcome == "failed" and most is not None and largest is not None and largest <= most
 
 
 def _name(case: ET.Element) -> str:
@@ -221,33 +211,11 @@ _TABLES = re.compile(r"Have:\s*\n(?P<have>.*?)\n\s*Expected:\s*\n(?P<expected>.*
 _SAMPLE = re.compile(r"\b[0-9a-f]{2}\b")
 
 
-@immutable
-class KnownDifference:
-    """A failure that is expected.
+KNOWN = {"Tests.test_image_resample.TestImagingCoreResampleAccuracy::test_enlarge_lanczos[": 1}
+"""How identifiers of tests begin that may fail, and the largest difference of one sample that they may tell.
 
-    Attributes:
-        test: how its identifier begins.
-        most: the largest difference of one sample that it may tell.
-        reason: why it is harmless.
-    """
-
-    test: str
-    most: int
-    reason: str
-
-
-KNOWN = (
-    KnownDifference(
-        test="Tests.test_image_resample.TestImagingCoreResampleAccuracy::test_enlarge_lanczos[",
-        most=1,
-        reason="the test expects upstream's rounding of each sample; the kernels' coefficients have 16 bits",
-    ),
-)
-
-
-def find_known_difference(test: str) -> KnownDifference | None:
-    """The entry for a test, if there is one."""
-    return next((known for known in KNOWN if test.startswith(known.test)), None)
+The test expects upstream's rounding of each sample; the kernels' coefficients have 16 bits.
+"""
 
 
 def parse_reported_difference(message: str) -> int | None:

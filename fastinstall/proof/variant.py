@@ -104,14 +104,14 @@ def record_steps(work: BuildInputs, chassis: BaseWheel, target: LevelTarget) -> 
     (compiled_level,) = compile_levels(ground, {target.level: LinkLocation(run_path=chassis.run_path)})
     noted = [tuple(path.read_text("utf-8").split("\0")[:-1]) for path in sorted(notes.iterdir())]
     compiled, link = tuple(_parse_compilations(noted)), _find_link_command(noted)
-    archived = _group_archived_objects(compiled, link, noted, compiled_level.source)
+    archived, linking = _group_archived_objects(compiled, link, noted, compiled_level.source)
     header = compiled_level.source / _find_prefix_header(noted)
     used = (step for step in compiled if step.output in link)
     return CoreSteps(
         compiler=work.ground.request.compiler.command,
         variables={**work.ground.request.variables, "LC_ALL": "C"},
-        compile=_sort_by_size((*used, *archived.steps), compiled_level.source),
-        link=(*(word for word in link if word not in archived.words), *(step.output for step in archived.steps)),
+        compile=_sort_by_size((*used, *archived), compiled_level.source),
+        link=(*(word for word in link if word not in linking), *(step.output for step in archived)),
         prefix=header.read_text("utf-8") if header.is_file() else "",
         jobs=work.ground.request.step.jobs,
     )
@@ -143,26 +143,19 @@ def _find_link_command(noted: list[tuple[str, ...]]) -> tuple[str, ...]:
     raise FailedError(f"the build links no {CORE}: its compile commands cannot be learnt")
 
 
-@immutable
-class _Archived:
-    """What the build puts into static libraries of its own, and the words that link them."""
-
-    steps: tuple[RecordedCompilation, ...] = ()
-    words: frozenset[str] = frozenset()
-
-
 def _group_archived_objects(
     compiled: tuple[RecordedCompilation, ...], link: tuple[str, ...], noted: list[tuple[str, ...]], source: Path
-) -> _Archived:
-    """Objects that no module is linked from; they know nothing of Python, so nothing of it is put before them."""
+) -> tuple[tuple[RecordedCompilation, ...], set[str]]:
+    """What the build puts into static libraries of its own, and the words that link them.
+
+    These objects, from which no module is linked, know nothing of Python, so nothing of it is put before them.
+    """
     words = {f"-l{path.stem.removeprefix('lib')}" for path in source.glob("**/lib*.a")}.intersection(link)
     if not words:
-        return _Archived()
+        return (), words
     linked = {word for words in noted if "-shared" in words for word in words}
     steps = (step for step in compiled if step.output not in linked)
-    return _Archived(
-        steps=tuple(replace(step, words=_drop_prefix_header(step.words)) for step in steps), words=frozenset(words)
-    )
+    return tuple(replace(step, words=_drop_prefix_header(step.words)) for step in steps), words
 
 
 def _drop_prefix_header(words: tuple[str, ...]) -> tuple[str, ...]:
@@ -273,7 +266,7 @@ class Bench:
             process_group: ends it with others.
         """
         prefix = self._prefix if _INCLUDE in step.words else ()
-        words = (*_remove_prefix_header(step.words), *self._variant.flags, *prefix, "-c", step.source, *output)
+        words = (*_drop_prefix_header(step.words), *self._variant.flags, *prefix, "-c", step.source, *output)
         return self._run(words, process_group)
 
     def _precompile_header(self) -> tuple[str, ...]:
@@ -284,7 +277,7 @@ class Bench:
         header = self._directory / "prefix.h"
         files.write_text(header, self._steps.prefix)
         common = (
-            word for word in _remove_prefix_header(step.words) if not word.startswith("-D") or self._is_common(word)
+            word for word in _drop_prefix_header(step.words) if not word.startswith("-D") or self._is_common(word)
         )
         self._run((*common, *self._variant.flags, "-x", "c-header", str(header), "-o", f"{header}.gch"), ProcessGroup())
         return (_INCLUDE, str(header))
@@ -339,14 +332,6 @@ def _run(steps: CoreSteps, variant: SanitizedVariant, words: tuple[str, ...], pr
     return run(argv, environment=steps.variables, directory=variant.source, check=False, process_group=process_group)
 
 
-def _remove_prefix_header(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Words without the header that is put before every file."""
-    if _INCLUDE not in words:
-        return words
-    place = words.index(_INCLUDE)
-    return (*words[:place], *words[place + 2 :])
-
-
 _CODE = ("src",)
 
 
@@ -356,8 +341,7 @@ class BuildTree:
 
     Attributes:
         work: everything that was ready before it was compiled.
-        steps: how the core of `target` is compiled.
-        target: the level.
+        steps: how the core of one level is compiled.
         source: top directory of what is compiled.
         stock: top directory of upstream's own source; None if a fork is built as it is, and it is not at hand.
         fork: of the fork's source, as it was published; None if nothing was merged.
@@ -368,7 +352,6 @@ class BuildTree:
 
     work: BuildInputs
     steps: CoreSteps
-    target: LevelTarget
     source: Path
     stock: Path | None
     fork: Path | None
@@ -415,19 +398,14 @@ def open_build_tree(request: BuildRequest, level: str, space: Path) -> BuildTree
     if work.chassis is None:
         return None
     target = next(target for target in request.step.targets if target.level == level)
+    is_upstream = request.recipe.source.pypi == request.recipe.source.chassis
     return BuildTree(
         work=work,
         steps=record_steps(work, work.chassis, target),
-        target=target,
         source=work.ground.source,
-        stock=extract_source(request.source, space / "stock", only=_CODE) if _is_upstream(request) else None,
+        stock=extract_source(request.source, space / "stock", only=_CODE) if is_upstream else None,
         fork=extract_source(request.kernels, space / "fork", only=_CODE) if request.kernels is not None else None,
         chassis=work.chassis,
         gcc=headers.gcc,
         space=space,
     )
-
-
-def _is_upstream(request: BuildRequest) -> bool:
-    """Whether the source is that of the official wheel."""
-    return request.recipe.source.pypi == request.recipe.source.chassis

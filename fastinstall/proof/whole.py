@@ -25,7 +25,15 @@ from fastinstall.elf.image import ElfError
 from fastinstall.elf.imaging_core import read_levels, read_stub
 from fastinstall.elf.symbols import measure_unoptimised_share
 from fastinstall.model.receipt import SpeedRow
-from fastinstall.proof.cases import Proof, ProofCheck, ProofStatus, matrix_cases, operation_of, skip_proof_check
+from fastinstall.proof.cases import (
+    Proof,
+    ProofCheck,
+    ProofStatus,
+    conclude_check,
+    matrix_cases,
+    operation_of,
+    skip_proof_check,
+)
 from fastinstall.proof.quick import WHOLE, QuickProof, prove_by_running
 from fastinstall.proof.runs import ProofStack
 from fastinstall.proof.sanitizers import COMPILER_WARNINGS as WARNINGS
@@ -137,15 +145,8 @@ def _check_statically(build_tree: BuildTree) -> ProofCheck:
     if report is None or build_tree.stock is None:
         return skip_proof_check(STATIC, "nothing is merged")
     problems = check_tree(build_tree.stock, build_tree.source, report.files)
-    return ProofCheck(
-        name=STATIC,
-        status=ProofStatus.FAILED if problems else ProofStatus.OK,
-        summary=problems[0]
-        if problems
-        else f"locks and the like are taken and given back in {len(report.files)} files",
-        details=problems,
-        seconds=round(time.monotonic() - begun, 2),
-    )
+    passed = f"locks and the like are taken and given back in {len(report.files)} files"
+    return conclude_check(STATIC, passed, problems, begun)
 
 
 def _make_check(name: str, make: Checks) -> tuple[ProofCheck, ...]:
@@ -180,15 +181,12 @@ def prove_binaries(tree: Path, core: Path, levels: Sequence[str]) -> tuple[Proof
     try:
         copies = _list_code_copies(tree / core, levels)
     except (ElfError, OSError) as error:
-        return (
-            _check(FLAGS_NAME, "", (f"{core}: {error}",), begun),
-            _check(LEVELS_NAME, "", (f"{core}: {error}",), begun),
-        )
+        return tuple(conclude_check(name, "", (f"{core}: {error}",), begun) for name in (FLAGS_NAME, LEVELS_NAME))
     slow = tuple(_find_unoptimised_copies(copies))
     wrong = tuple(_find_misplaced_copies(copies, levels))
     return (
-        _check(FLAGS_NAME, "every copy of the core is optimised", slow, begun),
-        _check(LEVELS_NAME, f"{' and '.join(levels)}, each in its place", wrong, begun),
+        conclude_check(FLAGS_NAME, "every copy of the core is optimised", slow, begun),
+        conclude_check(LEVELS_NAME, f"{' and '.join(levels)}, each in its place", wrong, begun),
     )
 
 
@@ -222,13 +220,6 @@ def _find_misplaced_copies(copies: Sequence[CoreLevel], levels: Sequence[str]) -
     yield from (f"there is a copy for {level}, which was not asked for" for level in expected if level not in levels)
 
 
-def _check(name: str, passed: str, problems: tuple[str, ...], begun: float) -> ProofCheck:
-    status = ProofStatus.FAILED if problems else ProofStatus.OK
-    summary = problems[0] if problems else passed
-    seconds = round(time.monotonic() - begun, 2)
-    return ProofCheck(name=name, status=status, summary=summary, details=problems, seconds=seconds)
-
-
 BOUND = 1.5
 """Least geometric mean of the speed-ups. Measured on 2026-11-21: 9.5 and 14 for x86-64-v2 and v3, 0.4 at -O0."""
 
@@ -257,28 +248,16 @@ def prove_speed(ours: ProofStack, reference: ProofStack, not_accelerated: Collec
     Raises:
         FailedError: one of them cannot be imported.
     """
-    begun = time.monotonic()
-    name = f"speed {ours.label}"
+    begun, name = time.monotonic(), f"speed {ours.label}"
     names = tuple(timed for operation, timed in _SERVED if operation not in not_accelerated)
     if not names:
-        return ProofCheck(name=name, status=ProofStatus.SKIPPED, summary="all kernels that are timed were left out")
+        return skip_proof_check(name, "all kernels that are timed were left out")
     circumstances = MeasurementConditions(cpu="", measured_at="", variables=ours.variables, emit=ignore)
-    table = measure(
-        _make_measured_pil(reference), _make_measured_pil(ours), TimingEffort(operations=names), circumstances
-    )
-    holds = table.geomean >= BOUND
-    bound = "" if holds else f", at least {BOUND:g} is expected"
-    return ProofCheck(
-        name=name,
-        status=ProofStatus.OK if holds else ProofStatus.FAILED,
-        summary=f"{table.geomean:.2f} times as fast as {reference.label} on {len(table.rows)} operations{bound}",
-        details=() if holds else tuple(_describe_rows(table.rows)),
-        seconds=round(time.monotonic() - begun, 2),
-    )
-
-
-def _make_measured_pil(stack: ProofStack) -> MeasuredPil:
-    return MeasuredPil(label=stack.label, python=stack.python, stage=stack.tree)
+    before, after = (MeasuredPil(label=each.label, python=each.python, stage=each.tree) for each in (reference, ours))
+    table = measure(before, after, TimingEffort(operations=names), circumstances)
+    told = f"{table.geomean:.2f} times as fast as {reference.label} on {len(table.rows)} operations"
+    slow = () if table.geomean >= BOUND else tuple(_describe_rows(table.rows))
+    return conclude_check(name, told, slow, begun, failed=f"{told}, at least {BOUND:g} is expected")
 
 
 def _describe_rows(rows: Sequence[SpeedRow]) -> list[str]:
