@@ -24,11 +24,12 @@ from fastinstall.core.process import Completed, ProcessGroup, run
 from fastinstall.core.values import immutable
 from fastinstall.model.artefact import LevelTarget
 from fastinstall.proof.runs import ProofStack
+from fastinstall.wheelbuild.assemble import BuildInputs
 from fastinstall.wheelbuild.base_wheel import CORE, VERSION_FILE, BaseWheel
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 from fastinstall.wheelbuild.compile import compile_levels, remove_stray_variables
 from fastinstall.wheelbuild.linking import LinkLocation, probe_headers
-from fastinstall.wheelbuild.pipeline import BuildInputs, BuildSite, prepare_build_inputs
+from fastinstall.wheelbuild.pipeline import BuildSite, prepare_build_inputs
 from fastinstall.wheelbuild.prepare import extract_source
 
 _LEVEL = "recorded"

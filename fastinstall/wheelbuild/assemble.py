@@ -16,7 +16,7 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from fastinstall.cmerge.documents import MergeReport
@@ -40,8 +40,8 @@ from fastinstall.wheelbuild.base_wheel import (
 )
 from fastinstall.wheelbuild.bill_of_materials import bill_of_materials, contents_of
 from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildRequirements
-from fastinstall.wheelbuild.compile import CompiledLevel
-from fastinstall.wheelbuild.linking import Headers, LinkLocation
+from fastinstall.wheelbuild.compile import BuildContext, CompiledLevel
+from fastinstall.wheelbuild.linking import LinkLocation, make_standalone_location
 from fastinstall.wheelbuild.provenance import provenance, provenance_text
 from fastinstall.wheelbuild.static_libraries import StaticLibrary
 from fastinstall.wheelbuild.wheel_files import (
@@ -271,93 +271,94 @@ def _write_stub(request: BuildRequest, chassis: BaseWheel, baseline: CorePlaceme
 
 
 @immutable
-class Parts:
-    """What a wheel is made of.
+class BuildInputs:
+    """What is ready once nothing is left to be done but to compile.
 
     Attributes:
-        request: the build.
-        headers: as found on the machine.
-        report: what the merge did, or None if nothing was merged.
-        statics: libraries that were linked into the cores.
-        requirements: what the build ran with.
+        report: what the merge did, or None if nothing is merged.
+        statics: libraries that are linked into the cores.
+        requirements: what the build backend runs with.
         chassis: the unpacked official wheel, if one carries the cores.
-        placements: where each core lies in it.
-        compiled_levels: the compiled levels, the baseline first.
-        space: the build's temporary directory.
+        placements: where each core will lie in it.
+        ground: what all levels share.
     """
 
-    request: BuildRequest
-    headers: Headers
     report: MergeReport | None
     statics: tuple[StaticLibrary, ...]
     requirements: BuildRequirements
     chassis: BaseWheel | None
     placements: tuple[CorePlacement, ...]
-    compiled_levels: tuple[CompiledLevel, ...]
-    space: Path
+    ground: BuildContext
+
+    @property
+    def places(self) -> dict[str, LinkLocation]:
+        """Where the core of each level will lie, by the level's name."""
+        if self.chassis is None:
+            request = self.ground.request
+            return {target.level: make_standalone_location(request) for target in request.step.targets}
+        return {placement.target.level: placement.place for placement in self.placements}
 
 
-def assemble(parts: Parts) -> Path:
+def assemble(inputs: BuildInputs, compiled_levels: Sequence[CompiledLevel]) -> Path:
     """Make the wheel, below the build's temporary directory.
+
+    Args:
+        inputs: what it is made of.
+        compiled_levels: the cores, the baseline first.
 
     Raises:
         FailedError: a core is not what was asked for, or does not fit.
     """
-    request, started = parts.request, time.monotonic()
+    request, started = inputs.ground.request, time.monotonic()
     request.emit(Started(stage="bundle", message="putting the wheel together"))
-    for compiled_level in parts.compiled_levels:
-        audit_core(_locate_core(parts, compiled_level), _list_expected_symbols(parts), compiled_level.target.ldflags)
-    tree, platforms = _bundle_libraries(parts)
-    wheel = _label_wheel(parts, tree, platforms)
+    expected = _list_expected_symbols(inputs, compiled_levels[0].source)
+    for level in compiled_levels:
+        audit_core(_locate_core(request, level), expected, level.target.ldflags)
+    tree, platforms = _bundle_libraries(inputs, compiled_levels)
+    wheel = _label_wheel(inputs, compiled_levels[0], tree, platforms)
     request.emit(Finished(stage="bundle", message=wheel.name, seconds=time.monotonic() - started))
     return wheel
 
 
-def _list_expected_symbols(parts: Parts) -> tuple[str, ...]:
+def _list_expected_symbols(inputs: BuildInputs, source: Path) -> tuple[str, ...]:
     """The symbols of the kernels, less those that the merge left out and says so."""
-    wanted = parts.request.recipe.expect.symbols
-    if parts.report is None or not parts.report.not_accelerated:
+    wanted = inputs.ground.request.recipe.expect.symbols
+    if inputs.report is None or not inputs.report.not_accelerated:
         return wanted
-    sources = (
-        path for compiled_level in parts.compiled_levels[:1] for path in (compiled_level.source / "src").rglob("*.[ch]")
-    )
-    words = {word for path in sources for word in re.findall(r"\w+", path.read_text("utf-8", "replace"))}
+    texts = (path.read_text("utf-8", "replace") for path in (source / "src").rglob("*.[ch]"))
+    words = {word for text in texts for word in re.findall(r"\w+", text)}
     return tuple(symbol for symbol in wanted if symbol in words)
 
 
-def _locate_core(parts: Parts, compiled_level: CompiledLevel) -> Path:
-    return compiled_level.tree / parts.request.recipe.package / f"{CORE}{parts.request.interpreter.extension_suffix}"
+def _locate_core(request: BuildRequest, level: CompiledLevel) -> Path:
+    return level.tree / request.recipe.package / f"{CORE}{request.interpreter.extension_suffix}"
 
 
-def _bundle_libraries(parts: Parts) -> tuple[Path, tuple[str, ...]]:
+def _bundle_libraries(inputs: BuildInputs, levels: Sequence[CompiledLevel]) -> tuple[Path, tuple[str, ...]]:
     """The tree of the wheel, and its platform tags."""
-    request, chassis, first = parts.request, parts.chassis, parts.compiled_levels[0]
+    request, chassis, first, space = inputs.ground.request, inputs.chassis, levels[0], inputs.ground.space
     if chassis is not None:
-        by_level = {
-            compiled_level.target.level: _locate_core(parts, compiled_level) for compiled_level in parts.compiled_levels
-        }
+        cores = {level.target.level: _locate_core(request, level) for level in levels}
         with hide_idle_libraries(chassis):
             take_version(chassis, first.tree)
-            place_cores(
-                request, chassis, {placement: by_level[placement.target.level] for placement in parts.placements}
-            )
-        return chassis.root, certify_base_wheel(chassis, request.variables, parts.space)
+            place_cores(request, chassis, {each: cores[each.target.level] for each in inputs.placements})
+        return chassis.root, certify_base_wheel(chassis, request.variables, space)
     if request.step.link is not LinkMode.BUNDLE:
         return first.tree, tags_of(first.tree).platforms
-    repaired = parts.space / "repaired"
-    unpack_wheel(repair_wheel(request, first.compiled.wheel, parts.space / "repair"), repaired)
+    repaired = space / "repaired"
+    unpack_wheel(repair_wheel(request, first.compiled.wheel, space / "repair"), repaired)
     return repaired, tags_of(repaired).platforms
 
 
-def _label_wheel(parts: Parts, tree: Path, platforms: tuple[str, ...]) -> Path:
-    request, step = parts.request, parts.request.step
+def _label_wheel(inputs: BuildInputs, first: CompiledLevel, tree: Path, platforms: tuple[str, ...]) -> Path:
+    request, step = inputs.ground.request, inputs.ground.request.step
     if any(platform.startswith("linux_") for platform in platforms) and step.link is LinkMode.BUNDLE:
         request.emit(Noted(message="the wheel fits no manylinux policy: it is for this system only", warning=True))
-    made = provenance(request, parts.headers, parts.compiled_levels[0].compiled.features, parts.statics)
-    contents = contents_of(step, made, parts.statics, parts.requirements.files)
+    made = provenance(request, inputs.ground.headers, first.compiled.features, inputs.statics)
+    contents = contents_of(step, made, inputs.statics, inputs.requirements.files)
     texts = {PROVENANCE_FILE: provenance_text(made), SBOM_FILE: bill_of_materials(contents, tree)}
-    if parts.report is not None:
-        texts[MERGE_FILE] = values.dump(values.document("merge", parts.report))
+    if inputs.report is not None:
+        texts[MERGE_FILE] = values.dump(values.document("merge", inputs.report))
     label = Label(
         distribution=step.distribution,
         version=step.version,
@@ -365,6 +366,6 @@ def _label_wheel(parts: Parts, tree: Path, platforms: tuple[str, ...]) -> Path:
         platforms=platforms,
         statements=texts,
     )
-    wheel = parts.space / label_tree(tree, label)
+    wheel = inputs.ground.space / label_tree(tree, label)
     pack_wheel(tree, wheel)
     return wheel

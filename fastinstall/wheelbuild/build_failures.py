@@ -12,8 +12,7 @@ from fastinstall.wheelbuild.build_inputs import BuildRequest
 from fastinstall.wheelbuild.linking import missing_python_headers, package_hint
 
 _LAST_LINES = 15
-_REFUSED = re.compile(r"^\s*((src/[\w./-]+\.[ch]):\d+(?::\d+)?: (?:fatal )?error: .*)$", re.MULTILINE)  # pip indents
-_Cause = Callable[[BuildRequest, re.Match[str]], FailedError | None]
+_REFUSED = re.compile(r"^\s*((src/[\w./-]+\.[ch]):\d+(?::\d+)?: (?:fatal )?error: .*)$", re.MULTILINE)
 
 
 def explain(request: BuildRequest, completed: Completed, log: Path) -> FailedError:
@@ -28,7 +27,7 @@ def explain(request: BuildRequest, completed: Completed, log: Path) -> FailedErr
     lines = [line for line in completed.stdout.splitlines() if line.strip()]
     details = (*lines[-_LAST_LINES:], f"log: {log}")
     if cause is not None:
-        return FailedError(f"the build failed: {cause.message}", hint=cause.hint, details=details)
+        return FailedError(f"the build failed: {cause[0]}", hint=cause[1], details=details)
     refused = dict(_REFUSED.findall(completed.stdout))
     if request.kernels is not None and refused:
         return _explain_refused_merge(request, refused, log)
@@ -45,97 +44,66 @@ def _explain_refused_merge(request: BuildRequest, refused: dict[str, str], log: 
     return UnprovenError(message, version=version, files=files, details=details)
 
 
-def _find_cause(request: BuildRequest, output: str) -> FailedError | None:
-    for pattern, cause in _CAUSES:
-        match = re.search(pattern, output, re.MULTILINE)
-        error = cause(request, match) if match else None
-        if error is not None:
-            return error
+def _find_cause(request: BuildRequest, output: str) -> tuple[str, str] | None:
+    """What went wrong and what to do about it, where the output tells."""
+    for pattern, describe in _CAUSES:
+        if match := re.search(pattern, output, re.MULTILINE):
+            return describe(request, match)
+    if re.search(r"fatal error: '?Python\.h'?", output):
+        error = missing_python_headers(request)
+        return error.message, error.hint or ""
+    for pattern, message, is_meant in _LIBRARIES:
+        if match := re.search(pattern, output):
+            name = next(filter(None, match.groups()))
+            if libraries := [each for each in request.recipe.libraries.values() if is_meant(each, name)]:
+                return message.format(name), package_hint(libraries)
     return None
 
 
-def _explain_full_disk(request: BuildRequest, _match: re.Match[str]) -> FailedError:
-    where = request.cache
-    return FailedError(f"no space left on the device of {where}", hint="FASTINSTALL_CACHE_DIR=DIR moves the cache")
+def _describe_full_disk(request: BuildRequest, _match: re.Match[str]) -> tuple[str, str]:
+    return f"no space left on the device of {request.cache}", "FASTINSTALL_CACHE_DIR=DIR moves the cache"
 
 
-def _explain_missing_python_headers(request: BuildRequest, _match: re.Match[str]) -> FailedError:
-    return missing_python_headers(request)
-
-
-def _explain_missing_library(request: BuildRequest, match: re.Match[str]) -> FailedError | None:
-    libraries = _select_requirements(request, lambda library: library.option == match[1])
-    if not libraries:
-        return None
-    return FailedError(f"headers or library of {match[1]} were not found", hint=package_hint(libraries))
-
-
-def _explain_missing_header(request: BuildRequest, match: re.Match[str]) -> FailedError | None:
-    name = Path(match[1]).name
-    libraries = _select_requirements(request, lambda library: Path(library.header).name == name)
-    if not libraries:
-        return None
-    return FailedError(f"C header {match[1]} is missing", hint=package_hint(libraries))
-
-
-def _explain_linker_failure(request: BuildRequest, match: re.Match[str]) -> FailedError | None:
-    libraries = _select_requirements(request, lambda library: library.link == match[1])
-    if not libraries:
-        return None
-    return FailedError(f"the linker does not find lib{match[1]}", hint=package_hint(libraries))
-
-
-def _explain_missing_compiler(request: BuildRequest, _match: re.Match[str]) -> FailedError:
+def _describe_missing_compiler(request: BuildRequest, _match: re.Match[str]) -> tuple[str, str]:
     command = " ".join(request.compiler.command)
-    hint = "apt-get install gcc libc6-dev, or dnf install gcc"
-    return FailedError(f"the C compiler ({command}) cannot be run", hint=hint)
+    return f"the C compiler ({command}) cannot be run", "apt-get install gcc libc6-dev, or dnf install gcc"
 
 
-def _explain_unknown_flag(_request: BuildRequest, match: re.Match[str]) -> FailedError:
-    hint = "ask for a lower --level, or install a later gcc"
-    return FailedError(f"the C compiler does not know {match[1]}", hint=hint)
+def _describe_unknown_flag(_request: BuildRequest, match: re.Match[str]) -> tuple[str, str]:
+    return f"the C compiler does not know {match[1]}", "ask for a lower --level, or install a later gcc"
 
 
-def _explain_lack_of_memory(request: BuildRequest, _match: re.Match[str]) -> FailedError:
+def _describe_lack_of_memory(request: BuildRequest, _match: re.Match[str]) -> tuple[str, str]:
     jobs = max(1, request.step.jobs // 2)
-    return FailedError("the compiler was killed, probably for memory", hint=f"run again with --jobs {jobs}")
+    return "the compiler was killed, probably for memory", f"run again with --jobs {jobs}"
 
 
-def _explain_missing_requirements(request: BuildRequest, match: re.Match[str]) -> FailedError:
-    said = match[0].strip()
-    if request.offline:
-        hint = _hint_at_wheelhouse(request)
-        return FailedError(f"the build's own requirements are not in the wheelhouse: {said}", hint=hint)
-    hint = "check the network and pip's index settings, or bring them in a --wheelhouse"
-    return FailedError(f"the build's own requirements could not be fetched: {said}", hint=hint)
-
-
-def _hint_at_wheelhouse(request: BuildRequest) -> str:
-    directory = quote(request.wheelhouse or "DIR")
-    python = quote(request.interpreter.executable)
-    return f"with a network: {python} -m pip download -d {directory} setuptools pybind11, then --wheelhouse {directory}"
-
-
-def _select_requirements(
-    request: BuildRequest, fits: Callable[[NativeRequirement], bool]
-) -> tuple[NativeRequirement, ...]:
-    return tuple(library for library in request.recipe.libraries.values() if fits(library))
-
-
-_CAUSES: tuple[tuple[str, _Cause], ...] = (
-    (r"No space left on device", _explain_full_disk),
-    (r"fatal error: '?Python\.h'?", _explain_missing_python_headers),
-    (r"headers or library files could not be found for (\w+)", _explain_missing_library),
-    (r"DependencyException: (\w+)", _explain_missing_library),
-    (r"fatal error: '?([\w./-]+\.h)'?", _explain_missing_header),
-    (r"ld(?:\.\w+)?: cannot find -l(\w+)", _explain_linker_failure),
-    (r"unrecognized command[- ]line option \W?(-[\w=.+-]+)", _explain_unknown_flag),
-    (r"bad value \S+ for \W?(-m[\w=.+-]+)", _explain_unknown_flag),
-    (r"Killed signal terminated program cc1|cannot allocate memory|out of memory allocating", _explain_lack_of_memory),
+_CAUSES: tuple[tuple[str, Callable[[BuildRequest, re.Match[str]], tuple[str, str]]], ...] = (
+    (r"No space left on device", _describe_full_disk),
+    (r"unrecognized command[- ]line option \W?(-[\w=.+-]+)", _describe_unknown_flag),
+    (r"bad value \S+ for \W?(-m[\w=.+-]+)", _describe_unknown_flag),
+    (r"Killed signal terminated program cc1|cannot allocate memory|out of memory allocating", _describe_lack_of_memory),
     (
         r"error: command '[^']*' failed: No such file or directory|error: \[Errno 2\].*'(?:cc|gcc|clang)",
-        _explain_missing_compiler,
+        _describe_missing_compiler,
     ),
-    (r"^.*No matching distribution found for .*$", _explain_missing_requirements),
-    (r"^.*Could not find a version that satisfies.*$", _explain_missing_requirements),
 )
+
+_LIBRARIES: tuple[tuple[str, str, Callable[[NativeRequirement, str], bool]], ...] = (
+    (
+        r"headers or library files could not be found for (\w+)|DependencyException: (\w+)",
+        "headers or library of {} were not found",
+        lambda library, name: library.option == name,
+    ),
+    (
+        r"fatal error: '?([\w./-]+\.h)'?",
+        "C header {} is missing",
+        lambda library, name: Path(library.header).name == Path(name).name,
+    ),
+    (
+        r"ld(?:\.\w+)?: cannot find -l(\w+)",
+        "the linker does not find lib{}",
+        lambda library, name: library.link == name,
+    ),
+)
+"""What says that a library is missing: a pattern, what to say of the name in it, and which library is meant."""

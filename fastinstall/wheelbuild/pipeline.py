@@ -11,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-from fastinstall.cmerge.documents import MergeReport
 from fastinstall.core import files, values
 from fastinstall.core.concurrency import await_future
 from fastinstall.core.events import Noted, ignore
@@ -19,17 +18,15 @@ from fastinstall.core.process import ProcessGroup
 from fastinstall.core.values import immutable
 from fastinstall.model.request import LinkMode
 from fastinstall.wheelbuild import wheel_cache
-from fastinstall.wheelbuild.assemble import CorePlacement, Parts, assemble, plan_core_placements
+from fastinstall.wheelbuild.assemble import BuildInputs, assemble, plan_core_placements
 from fastinstall.wheelbuild.base_wheel import BaseWheel, open_base_wheel
 from fastinstall.wheelbuild.build_backend import install_requirements
 from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildRequirements, BuildResult, fetch_requirements
 from fastinstall.wheelbuild.compile import BuildContext, compile_levels, remove_stray_variables
 from fastinstall.wheelbuild.linking import (
     Headers,
-    LinkLocation,
     find_linked_libraries,
     linking,
-    make_standalone_location,
     matching_headers,
     probe_headers,
 )
@@ -55,37 +52,6 @@ class BuildSite:
     space: Path
     key: str
     log: Path
-
-
-@immutable
-class BuildInputs:
-    """What is ready once nothing is left to be done but to compile.
-
-    Attributes:
-        report: what the merge did, or None if nothing is merged.
-        statics: libraries that are linked into the cores.
-        requirements: what the build backend runs with.
-        chassis: the unpacked official wheel, if one carries the cores.
-        placements: where each core will lie in it.
-        ground: what all levels share.
-    """
-
-    report: MergeReport | None
-    statics: tuple[StaticLibrary, ...]
-    requirements: BuildRequirements
-    chassis: BaseWheel | None
-    placements: tuple[CorePlacement, ...]
-    ground: BuildContext
-
-    @property
-    def places(self) -> dict[str, LinkLocation]:
-        """Where the core of each level will lie, by the level's name."""
-        if self.chassis is None:
-            return {
-                target.level: make_standalone_location(self.ground.request)
-                for target in self.ground.request.step.targets
-            }
-        return {placement.target.level: placement.place for placement in self.placements}
 
 
 def prepare_build_inputs(site: BuildSite) -> BuildInputs:
@@ -266,17 +232,6 @@ def _tidy_request(request: BuildRequest) -> BuildRequest:
 
 
 def _build(site: BuildSite) -> tuple[Path, dict[str, str | None]]:
-    work = prepare_build_inputs(site)
-    compiled_levels = compile_levels(work.ground, work.places)
-    parts = Parts(
-        request=site.request,
-        headers=site.headers,
-        report=work.report,
-        statics=work.statics,
-        requirements=work.requirements,
-        chassis=work.chassis,
-        placements=work.placements,
-        compiled_levels=compiled_levels,
-        space=site.space,
-    )
-    return assemble(parts), compiled_levels[0].compiled.features
+    inputs = prepare_build_inputs(site)
+    compiled_levels = compile_levels(inputs.ground, inputs.places)
+    return assemble(inputs, compiled_levels), compiled_levels[0].compiled.features
