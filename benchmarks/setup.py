@@ -84,6 +84,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="fastinstall-setup-") as scratch:
         bench = Bench(Path(scratch))
         checkouts = {"setup": HERE, **({"setup of the other": options.against.resolve()} if options.against else {})}
+        for checkout in checkouts.values():
+            bench.warm(checkout)  # its bytecode is written
         warm: dict[str, Callable[[], float]] = {"pip install --force-reinstall": bench.pip}
         warm |= {name: partial(bench.warm, checkout) for name, checkout in checkouts.items()}
         cold: dict[str, Callable[[], float]] = {
@@ -116,7 +118,8 @@ def _time(work: Callable[[], None]) -> float:
 
 
 def _run(argv: Sequence[str], variables: dict[str, str]) -> None:
-    environment = {**os.environ, "FASTINSTALL_GUARD": "0", **variables}
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment = {**inherited, "FASTINSTALL_GUARD": "0", **variables}
     subprocess.run(argv, check=True, capture_output=True, env=environment, cwd="/")
 
 

@@ -7,25 +7,21 @@ What pip would install is found by a dry run: it resolves against the index, fet
 nothing.
 """
 
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from importlib.util import find_spec
 from pathlib import Path
 
-from fastinstall.core.errors import RefusedError, UndeterminedError
+from fastinstall.core.errors import FailedError, RefusedError, UndeterminedError
 from fastinstall.core.messages import quote
 from fastinstall.core.parsing import json_data
-from fastinstall.core.process import CommandError, Completed, run
+from fastinstall.core.process import CommandError, run
 from fastinstall.core.values import immutable
 from fastinstall.model.facts import Interpreter
+from fastinstall.observe.pip_settings import list_pip_settings
 from fastinstall.observe.stack import normalise_distribution_name
 
 _TOOL_PIP = (sys.executable, "-P", "-m", "pip")
-_TOO_OLD = "This version of pip does not support python"
-_NO_PIP = "No module named pip"
-_SECONDS = 60.0
 _PIP_TIMEOUT = 15.0  # pip's own default
 _DROPPED = frozenset(
     {
@@ -42,8 +38,6 @@ _DROPPED = frozenset(
         "PIP_VERBOSE",
     }
 )
-_SETTING = re.compile(r"^(?P<section>:env:|[\w-]+)\.(?P<key>[\w-]+)=(?P<value>['\"].*)$")
-_SECTIONS = ("global", "install", ":env:")  # the later one wins, as for `pip install`
 
 
 @immutable
@@ -94,22 +88,15 @@ def pip_environment(variables: Mapping[str, str]) -> dict[str, str]:
 def pip_settings(python: Path, variables: Mapping[str, str]) -> PipSettings:
     """The index settings that pip would use for a target: global, user's, environment's, PIP_* variables.
 
+    They are read from pip's files, for `pip config list` takes a fifth of a second of each setup.
+
     Raises:
-        CommandError: pip cannot read its configuration.
+        FailedError: pip cannot read its configuration.
     """
-    words = ("config", "list")
     try:
-        completed = _run(python, words, variables)
-    except RefusedError:
-        completed = run((*_TOOL_PIP, *words), environment=pip_environment(variables), check=False, timeout=_SECONDS)
-    if completed.exit_code != 0:
-        raise CommandError("pip cannot read its configuration", completed, hint=f"{quote(python)} -m pip config debug")
-    return parse_settings(completed.stdout)
-
-
-def parse_settings(listing: str) -> PipSettings:
-    """Read what `pip config list` prints: `section.key='value'`, one a line, the value as Python's repr."""
-    values = _parse_settings(listing)
+        values = {setting.key: setting.value for setting in list_pip_settings(python.parent.parent, variables)}
+    except RefusedError as error:
+        raise FailedError("pip cannot read its configuration", hint=error.hint, details=(error.message,)) from error
     certificate = values.get("cert", "")
     return PipSettings(
         index_url=values.get("index-url", ""),
@@ -121,26 +108,6 @@ def parse_settings(listing: str) -> PipSettings:
         no_index=values.get("no-index", "").lower() in ("1", "true", "yes", "on", "y", "t"),
         timeout=_parse_seconds(values.get("timeout", values.get("default-timeout", ""))),
     )
-
-
-def _run(python: Path, words: tuple[str, ...], variables: Mapping[str, str]) -> Completed:
-    environment = pip_environment(variables)
-    completed = run((*_make_tool_pip_words(python), *words), environment=environment, check=False, timeout=_SECONDS)
-    if _TOO_OLD not in completed.stderr:
-        return completed
-    completed = run((*_make_own_pip_words(python), *words), environment=environment, check=False, timeout=_SECONDS)
-    if _NO_PIP in completed.stderr:
-        raise _make_no_pip_error(str(python))
-    return completed
-
-
-def _make_tool_pip_words(python: Path) -> tuple[str, ...]:
-    """The tool's pip for a target: what `pip --python` starts once it has started itself, which takes as long again."""
-    found = find_spec("pip")
-    runner = Path(found.origin).with_name("__pip-runner__.py") if found is not None and found.origin else None
-    if runner is None or not runner.is_file():
-        return (*_TOOL_PIP, "--python", str(python))
-    return (str(python), str(runner))
 
 
 def _make_own_pip_words(python: Path) -> tuple[str, ...]:
@@ -160,24 +127,6 @@ def _make_no_pip_error(python: str) -> RefusedError:
         f"{python}: too old for the pip of fastinstall, and without a pip of its own",
         hint=f"{quote(python)} -m ensurepip, or choose an environment of a later Python",
     )
-
-
-def _parse_settings(listing: str) -> dict[str, str]:
-    found: dict[str, dict[str, str]] = {section: {} for section in _SECTIONS}
-    for line in listing.splitlines():
-        match = _SETTING.match(line)
-        if match and match["section"] in found:
-            found[match["section"]][match["key"].lower()] = _parse_literal(match["value"])
-    return {key: value for section in _SECTIONS for key, value in found[section].items()}
-
-
-def _parse_literal(text: str) -> str:
-    import ast  # noqa: PLC0415 (needed only once pip has answered)
-
-    try:
-        return str(ast.literal_eval(text))
-    except (ValueError, SyntaxError):
-        return text
 
 
 def _parse_seconds(text: str) -> float:

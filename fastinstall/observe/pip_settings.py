@@ -142,18 +142,25 @@ def observe_pip_settings(prefix: Path, variables: Mapping[str, str]) -> tuple[Pi
         prefix: of the environment.
         variables: environment variables of the shell.
     """
-    named = variables.get("PIP_CONFIG_FILE", "")
-    if named == os.devnull:
+    found = tuple(setting for setting in list_pip_settings(prefix, variables) if setting.key in _KEYS)
+    if variables.get("PIP_CONFIG_FILE") == os.devnull:
         return (
-            PipSetting(origin="PIP_CONFIG_FILE", section=_VARIABLES, key="config-file", value=named),
-            *_read_variable_settings(variables),
+            PipSetting(origin="PIP_CONFIG_FILE", section=_VARIABLES, key="config-file", value=os.devnull),
+            *found,
         )
+    return found
+
+
+def list_pip_settings(prefix: Path, variables: Mapping[str, str]) -> tuple[PipSetting, ...]:
+    """All that `pip install` is told, in rising order of precedence; arguments likewise.
+
+    Raises:
+        RefusedError: pip cannot read a file of its own.
+    """
+    named = variables.get("PIP_CONFIG_FILE", "")
     own = (prefix / _NAME, Path(named))
-    found = [
-        setting
-        for file in _list_configuration_files(prefix, named, variables)
-        for setting in _read_file_settings(file, later=file in own)
-    ]
+    paths = _list_configuration_files(prefix, named, variables) if named != os.devnull else ()
+    found = [setting for file in paths for setting in _read_file_settings(file, later=file in own)]
     by_section = (setting for section in _SECTIONS for setting in found if setting.section == section)
     return (*by_section, *_read_variable_settings(variables))
 
@@ -192,7 +199,7 @@ def _read_file_settings(file: Path, *, later: bool) -> Iterator[PipSetting]:
     for section, values in parse_pip_config(remove_pin_block(content), file).items():
         for key, value in values.items():
             plain = key.lower().replace("_", "-").removeprefix("--")
-            if section in _SECTIONS and plain in _KEYS and value.strip():
+            if section in _SECTIONS and value.strip():
                 told = " ".join(value.split())
                 yield PipSetting(origin=str(file), section=section, key=plain, value=told, later=later)
 
@@ -200,5 +207,5 @@ def _read_file_settings(file: Path, *, later: bool) -> Iterator[PipSetting]:
 def _read_variable_settings(variables: Mapping[str, str]) -> Iterator[PipSetting]:
     for name, value in variables.items():
         key = name.removeprefix("PIP_").lower().replace("_", "-")
-        if name.startswith("PIP_") and key in _KEYS and value.strip():
+        if name.startswith("PIP_") and value.strip():
             yield PipSetting(origin=name, section=_VARIABLES, key=key, value=value.strip())

@@ -1,16 +1,14 @@
 import os
+import re
 import sys
 import venv
 from pathlib import Path
 
 import pytest
-from guarded import python_at_hand
 
 from fastinstall.core.errors import FailedError
-from fastinstall.core.process import CommandError, run
-from fastinstall.index.pip import pip_environment, pip_settings
-
-OLDER_THAN_OUR_PIP = "3.9"
+from fastinstall.core.process import run
+from fastinstall.index.pip import pip_settings
 
 
 @pytest.fixture
@@ -67,32 +65,41 @@ def test_a_configuration_that_pip_cannot_read_is_a_failure_with_pips_words(prefi
     assert any("no section" in line for line in failed.value.details)
 
 
-def test_a_directory_named_pip_where_we_stand_is_not_run(
-    prefix: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def told_by_pip(python: Path, given: dict[str, str]) -> dict[str, str]:
+    """Where a real pip looks: `pip config list` shows the files by name, whichever counts."""
+    words = ("install", "--dry-run", "--retries", "0", "--no-deps", "nothing-of-that-name")
+    done = run((sys.executable, "-m", "pip", "--python", str(python), *words), environment=given, check=False)
+    return dict(re.findall(r"^Looking in (\w+): (.*)$", done.stdout, re.MULTILINE))
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_the_settings_are_those_that_pip_itself_tells(
+    prefix: Path,
+    tmp_path: Path,
+    named: bool,  # noqa: FBT001 (a row)
 ) -> None:
-    (tmp_path / "pip").mkdir()
-    (tmp_path / "pip" / "__init__.py").write_text("raise SystemExit('the wrong pip')")
-    monkeypatch.chdir(tmp_path)
-
-    given = variables(PIP_INDEX_URL="https://mirror.example/simple")
-    assert pip_settings(prefix / "bin" / "python", given).index_url == "https://mirror.example/simple"
-
-
-def test_a_target_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(CommandError, match="nowhere/python: cannot be started: No such file"):
-        pip_settings(tmp_path / "nowhere" / "python", variables())
-
-
-def test_a_target_older_than_our_pip_is_served_by_its_own_or_by_ours(tmp_path: Path) -> None:
-    python = python_at_hand(OLDER_THAN_OUR_PIP)
-    if python is None:
-        pytest.skip(f"no Python {OLDER_THAN_OUR_PIP} at hand")
-    for name, flags in (("with", ()), ("without", ("--without-pip",))):
-        run((python, "-m", "venv", *flags, tmp_path / name), environment=pip_environment(os.environ))
-    given = variables(PIP_INDEX_URL="https://mirror.example/simple")
-
-    for name in ("with", "without"):
-        assert pip_settings(tmp_path / name / "bin" / "python", given).index_url == "https://mirror.example/simple"
+    home, shared, further = tmp_path / "home", tmp_path / "shared", tmp_path / "further.conf"
+    given = variables(HOME=str(home), XDG_CONFIG_DIRS=str(shared), PIP_PROXY="http://of-a-variable:1")
+    given.pop("XDG_CONFIG_HOME", None)
+    del given["PIP_CONFIG_FILE"]
+    for number, file in enumerate(
+        (shared / "pip/pip.conf", home / ".pip/pip.conf", home / ".config/pip/pip.conf", prefix / "pip.conf", further)
+    ):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        own = f"index-url = http://127.0.0.1:9/{number}\nfind_links =\n  {tmp_path}/a{number}\n  {tmp_path}/b\n"
+        file.write_text(
+            f"[global]\n{own}--timeout = {number + 1}\n[install]\ntrusted-host = h{number}\n[x]\nproxy = no\n"
+        )
+        if named and file == further:
+            given["PIP_CONFIG_FILE"] = str(further)
+        ours, theirs = pip_settings(prefix / "bin/python", given), told_by_pip(prefix / "bin/python", given)
+        assert (ours.index_url, ", ".join(ours.find_links)) == (theirs["indexes"], theirs["links"])
+        counted = 3 if file == further and not named else number
+        assert (ours.trusted_hosts, ours.timeout, ours.proxy) == (
+            (f"h{counted}",),
+            counted + 1,
+            "http://of-a-variable:1",
+        )
 
 
 def test_the_tools_own_interpreter_is_a_target_like_any_other() -> None:

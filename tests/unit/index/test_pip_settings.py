@@ -6,34 +6,41 @@ import pytest
 from builders import healthy_facts
 
 from fastinstall.core.errors import RefusedError
-from fastinstall.index.pip import PipSettings, argv_for, parse_settings, pip_environment
+from fastinstall.index.pip import PipSettings, argv_for, pip_environment, pip_settings
 
 INTERPRETER = healthy_facts().interpreter
 
 
-def test_no_configuration_means_the_default_index() -> None:
-    assert parse_settings("") == PipSettings()
+def read(prefix: Path, text: str, **variables: str) -> PipSettings:
+    """The settings of a target with this pip.conf, and nobody else's."""
+    (prefix / "pip.conf").write_text(text)
+    return pip_settings(prefix / "bin/python", {"HOME": str(prefix), "XDG_CONFIG_DIRS": str(prefix), **variables})
 
 
-def test_every_setting_about_indexes_is_read() -> None:
-    listing = dedent(
+def test_no_configuration_means_the_default_index(tmp_path: Path) -> None:
+    assert replace(read(tmp_path, ""), certificate=None) == PipSettings()  # the machine's own may name one
+
+
+def test_every_setting_about_indexes_is_read(tmp_path: Path) -> None:
+    text = dedent(
         """\
-        global.index-url='https://mirror.example/simple'
-        global.extra-index-url='https://one.example/simple\\nhttps://two.example/simple  file:///srv/simple'
-        global.find-links='/srv/wheels'
-        global.cert='/etc/company.pem'
-        global.proxy='http://proxy.example:3128'
-        global.trusted-host='one.example two.example:8080'
-        global.no-index='true'
-        :env:.default-timeout='42'
+        [global]
+        index-url = https://mirror.example/simple
+        extra_index_url = https://one.example/simple
+            https://two.example/simple  file:///srv/simple
+        --find-links = /srv/wheels
+        cert = /etc/it's.pem
+        proxy = http://proxy.example:3128
+        trusted-host = one.example two.example:8080
+        no-index = true
         """
     )
 
-    assert parse_settings(listing) == PipSettings(
+    assert read(tmp_path, text, PIP_DEFAULT_TIMEOUT="42") == PipSettings(
         index_url="https://mirror.example/simple",
         extra_index_urls=("https://one.example/simple", "https://two.example/simple", "file:///srv/simple"),
         find_links=("/srv/wheels",),
-        certificate=Path("/etc/company.pem"),
+        certificate=Path("/etc/it's.pem"),
         proxy="http://proxy.example:3128",
         trusted_hosts=("one.example", "two.example:8080"),
         no_index=True,
@@ -41,22 +48,18 @@ def test_every_setting_about_indexes_is_read() -> None:
     )
 
 
-def test_variables_go_before_the_install_section_and_that_before_the_global_one() -> None:
-    listing = ":env:.index-url='env'\ninstall.index-url='install'\nglobal.index-url='global'\ninstall.proxy='install'"
+def test_variables_go_before_the_install_section_and_that_before_the_global_one(tmp_path: Path) -> None:
+    text = "[install]\nindex-url = install\nproxy = install\n[global]\nindex-url = global\n"
 
-    settings = parse_settings(listing)
+    settings = read(tmp_path, text, PIP_INDEX_URL="env")
 
     assert (settings.index_url, settings.proxy) == ("env", "install")
 
 
-def test_sections_of_other_commands_and_further_lines_are_ignored() -> None:
-    listing = "freeze.index-url='freeze'\nFor variant 'global', will try loading '/etc/pip.conf'\nglobal.timeout='soon'"
+def test_sections_of_other_commands_are_ignored(tmp_path: Path) -> None:
+    settings = read(tmp_path, "[freeze]\nindex-url = freeze\n[global]\ntimeout = soon\n")
 
-    assert parse_settings(listing) == PipSettings()
-
-
-def test_a_value_with_quotes_is_read_as_python_writes_it() -> None:
-    assert parse_settings('global.cert="/etc/it\'s.pem"').certificate == Path("/etc/it's.pem")
+    assert replace(settings, certificate=None) == PipSettings()
 
 
 def test_credentials_do_not_show_in_the_settings_repr() -> None:
