@@ -264,7 +264,8 @@ def _lay_out_tree(work: _Work, built: BuildResult, transaction: Transaction) -> 
     making = find_step(work.plan.steps, MakeCondaPackages)
     if making is None:
         work.context.emit(Started(stage="stage", message=f"staging {built.wheel.name}"))
-        metadata = stage_wheel(built.wheel, transaction.stage, work.before.interpreter)
+        ours = built.sha256 if get_required_step(work.plan.steps, Build).prebuilt is None else ""
+        metadata = stage_wheel(built.wheel, transaction.stage, work.before.interpreter, ours)
         return StagedTree(site_packages=transaction.stage, metadata=metadata)
     linked = making.link(built, work.before, transaction, work.context)
     return StagedTree(site_packages=linked.site_packages, metadata=linked.metadata, linked=linked)

@@ -229,13 +229,14 @@ _WORTH_A_POOL, _MOST_WORKERS = 3, 8
 """CPUs."""
 
 
-def stage_wheel(wheel: Path, stage: Path, interpreter: Interpreter) -> str:
+def stage_wheel(wheel: Path, stage: Path, interpreter: Interpreter, ours: str = "") -> str:
     """Install a wheel into `stage` instead of site-packages; its bytecode is for `compile_meanwhile`.
 
     Args:
         wheel: the file.
         stage: an empty directory on the target's filesystem.
         interpreter: the target's.
+        ours: of `require_stack_alone`.
 
     Returns:
         The name of its `.dist-info` directory.
@@ -243,7 +244,7 @@ def stage_wheel(wheel: Path, stage: Path, interpreter: Interpreter) -> str:
     Raises:
         FailedError: the wheel is not whole, or brings something that is no part of PIL.
     """
-    require_stack_alone(wheel)
+    require_stack_alone(wheel, ours=ours)
     from installer import install  # noqa: PLC0415 (only a setup stages)
     from installer.destinations import SchemeDictionaryDestination  # noqa: PLC0415
     from installer.exceptions import InstallerError  # noqa: PLC0415

@@ -116,6 +116,20 @@ def test_what_is_inside_is_not_held_against_its_sums_where_the_wheel_has_one_of_
         require_stack_alone(wheel)
 
 
+def test_a_wheel_that_we_packed_is_whole_by_its_hash_and_still_brings_nothing_but_pil(tmp_path: Path) -> None:
+    wheel = write_wheel(tmp_path)
+    content = bytearray(wheel.read_bytes())
+    content[content.index(b"x = 1")] ^= 1
+    wheel.write_bytes(content)
+
+    require_stack_alone(wheel, ours=hashlib.sha256(content).hexdigest())
+
+    with zipfile.ZipFile(wheel, "a") as archive:
+        archive.writestr("other/__init__.py", "x = 2")
+    with pytest.raises(ArchiveError, match="other"):
+        require_stack_alone(wheel, ours=hashlib.sha256(wheel.read_bytes()).hexdigest())
+
+
 @pytest.mark.parametrize("kept", [0, 50, -20])
 @pytest.mark.parametrize("write", [write_wheel, write_sdist])
 def test_a_truncated_file_is_named(tmp_path: Path, write: Callable[[Path], Path], kept: int) -> None:
