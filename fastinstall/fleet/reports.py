@@ -7,6 +7,7 @@ expected and observed, are left to the document itself.
 
 from collections.abc import Collection as AbcCollection
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path, PurePath
 from typing import Any
@@ -280,7 +281,6 @@ def _parse_failure(fields: dict[str, Any], document: HostDocument) -> Unreported
 
 
 _SUMMARY_HINT = "examine it and collect its report: fastinstall doctor --json > HOST.json"
-_ORDER = tuple(sorted(Status, key=lambda status: (-status.gravity, status.value)))
 
 
 def sum_up(
@@ -305,14 +305,15 @@ def sum_up(
     hosts: dict[str, Status] = {}
     for report in current:
         hosts[report.host] = max(hosts.get(report.host, report.status), report.status, key=_compute_weight)
-    silent = [
-        *unreported,
-        *_list_outdated(told, hosts, now),
-        *(each for report in current for each in _list_unobservable(report)),
-    ]
-    known = {*hosts, *(each.host for each in silent)}
-    silent += [_make_missing(name) for name in sorted(set(expected) - known)]
-    by_status = {status.value: _list_names(hosts, status) for status in _ORDER if status in hosts.values()}
+    silent = [*unreported, *_list_outdated(told, hosts, now)]
+    for report in current:
+        silent += [_make_unreported(report.host, Absence.UNOBSERVABLE, reason) for reason in report.unobservable]
+    missing = set(expected) - hosts.keys() - {each.host for each in silent}
+    silent += [_make_unreported(name, Absence.MISSING, "there is no report of it") for name in missing]
+    names: dict[str, list[str]] = {}
+    for name, status in sorted(hosts.items(), key=lambda item: (-item[1].gravity, item[1].value, item[0])):
+        names.setdefault(status.value, []).append(name)
+    by_status = {status: tuple(found) for status, found in names.items()}
     statuses = {*hosts.values(), *((Status.UNKNOWN,) if silent else ())}
     return Collected(
         summary=_summarize(by_status, silent),
@@ -325,20 +326,16 @@ def sum_up(
 
 
 def _group_findings(reports: Iterable[HostReport]) -> tuple[SharedFinding, ...]:
-    hosts: dict[tuple[Status, str, str], set[str]] = {}
-    remedies: dict[tuple[Status, str, str], Remedy | None] = {}
+    alike: dict[tuple[Status, str, str], list[SharedFinding]] = {}
     for report in reports:
         for finding in report.findings:
-            key = (finding.status, finding.check, finding.message)
-            hosts.setdefault(key, set()).update(finding.hosts)
-            remedies.setdefault(key, finding.remedy)
-    ordered = sorted(hosts, key=lambda key: (-key[0].gravity, -len(hosts[key]), *key))
+            alike.setdefault((finding.status, finding.check, finding.message), []).append(finding)
+    shared = [
+        replace(found[0], hosts=tuple(sorted({host for each in found for host in each.hosts})))
+        for found in alike.values()
+    ]
     return tuple(
-        SharedFinding(
-            check=check, status=status, message=message, hosts=tuple(sorted(hosts[key])), remedy=remedies[key]
-        )
-        for key in ordered
-        for status, check, message in (key,)
+        sorted(shared, key=lambda each: (-each.status.gravity, -len(each.hosts), each.status, each.check, each.message))
     )
 
 
@@ -350,20 +347,11 @@ def _list_outdated(reports: Iterable[HostReport], current: AbcCollection[str], n
             latest[report.host] = max(latest.get(report.host, report), report, key=lambda each: each.written)
     for host, report in latest.items():
         reason = f"its report ({report.status}) is {(now - report.written) / DAY:.0f} days old"
-        yield Unreported(host=host, absence=Absence.OLD, reason=reason, hint=_SUMMARY_HINT)
+        yield _make_unreported(host, Absence.OLD, reason)
 
 
-def _list_unobservable(report: HostReport) -> Iterator[Unreported]:
-    for reason in report.unobservable:
-        yield Unreported(host=report.host, absence=Absence.UNOBSERVABLE, reason=reason, hint=_SUMMARY_HINT)
-
-
-def _make_missing(host: str) -> Unreported:
-    return Unreported(host=host, absence=Absence.MISSING, reason="there is no report of it", hint=_SUMMARY_HINT)
-
-
-def _list_names(hosts: dict[str, Status], status: Status) -> tuple[str, ...]:
-    return tuple(sorted(name for name, each in hosts.items() if each is status))
+def _make_unreported(host: str, absence: Absence, reason: str) -> Unreported:
+    return Unreported(host=host, absence=absence, reason=reason, hint=_SUMMARY_HINT)
 
 
 def _summarize(by_status: dict[str, tuple[str, ...]], silent: list[Unreported]) -> str:

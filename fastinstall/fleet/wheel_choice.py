@@ -312,11 +312,22 @@ def machine_verdict(machine: MachineClass, recipe: Recipe, request: Request) -> 
 
     The architecture comes first, because a level says nothing on another.
     """
-    for judge in (_judge_architecture, _judge_implementation, _judge_libc):
-        found = judge(machine)
-        if found is not None:
-            return found
-    return _refuse_python(machine, recipe) or _judge_cpu(machine, recipe, request)
+    architecture = next((each for each in (machine.cpu.architecture, machine.architecture) if each != _MACHINE), None)
+    if architecture is not None:
+        told = f"it is {architecture or 'of unknown architecture'}, and wheels are built for x86-64 only"
+        hint = f"{_STOCK}; its libjpeg-turbo has SIMD code for other architectures too (NEON on Arm)"
+        return Cause.ARCHITECTURE, told, hint
+    if machine.implementation != "cpython":
+        told = f"its Python is {machine.implementation}: the core is built for CPython only"
+        return Cause.IMPLEMENTATION, told, _STOCK
+    if machine.libc != "glibc":
+        told = f"its C library is {machine.libc or 'unknown'}: what is built here runs with glibc"
+        return Cause.LIBC, told, "build on a machine of that kind: fastinstall build -o DIR"
+    pythons = recipe.source.pythons
+    if pythons and not contains(pythons, machine.python):
+        told = f"{recipe.name} is for Python {pythons}, and it has {machine.python}"
+        return Cause.PYTHON, told, f"give it a later Python, or {OTHER_RECIPE}"
+    return _judge_cpu(machine, recipe, request)
 
 
 def host_verdict(host: FleetHost, now: float, max_age: float | None) -> Verdict | None:
@@ -351,35 +362,6 @@ def _exclude_duplicate(name: str, files: list[str]) -> ExcludedHost:
     return ExcludedHost(
         host=name, cause=Cause.DUPLICATE, reason=f"{len(files)} documents bear its name: {told}", hint=hint
     )
-
-
-def _judge_architecture(machine: MachineClass) -> Verdict | None:
-    found = next((each for each in (machine.cpu.architecture, machine.architecture) if each != _MACHINE), None)
-    if found is None:
-        return None
-    hint = f"{_STOCK}; its libjpeg-turbo has SIMD code for other architectures too (NEON on Arm)"
-    return Cause.ARCHITECTURE, f"it is {found or 'of unknown architecture'}, and wheels are built for x86-64 only", hint
-
-
-def _judge_implementation(machine: MachineClass) -> Verdict | None:
-    if machine.implementation == "cpython":
-        return None
-    return Cause.IMPLEMENTATION, f"its Python is {machine.implementation}: the core is built for CPython only", _STOCK
-
-
-def _judge_libc(machine: MachineClass) -> Verdict | None:
-    if machine.libc == "glibc":
-        return None
-    hint = "build on a machine of that kind: fastinstall build -o DIR"
-    return Cause.LIBC, f"its C library is {machine.libc or 'unknown'}: what is built here runs with glibc", hint
-
-
-def _refuse_python(machine: MachineClass, recipe: Recipe) -> Verdict | None:
-    pythons = recipe.source.pythons
-    if not pythons or contains(pythons, machine.python):
-        return None
-    hint = f"give it a later Python, or {OTHER_RECIPE}"
-    return Cause.PYTHON, f"{recipe.name} is for Python {pythons}, and it has {machine.python}", hint
 
 
 def _judge_cpu(machine: MachineClass, recipe: Recipe, request: Request) -> Verdict | None:
