@@ -97,7 +97,9 @@ def is_fitting(filename: str, names: Names, tags: dict[Tag, int]) -> bool:
 def _may_fit(filename: str, tags: dict[Tag, int]) -> bool:
     """A glance that spares most of an index's thousands of names from being parsed."""
     best = next(iter(tags), None)
-    machine = _MACHINE.search(best.platform) if best is not None else None
+    if best is None or not (best.interpreter in filename or "abi3" in filename):
+        return False
+    machine = _MACHINE.search(best.platform)
     return machine is not None and machine[1] in filename and "linux" in filename
 
 
