@@ -29,17 +29,17 @@ def simulation(context: CheckContext) -> Linkage | None:
     return linkage if linkage is not None and not linkage.problem and linkage.modules else None
 
 
-def no_simulation(context: CheckContext) -> str:
-    """Say why there is no simulated process."""
-    return f"what would be loaded was not followed through: {_obstacle(context) or 'it was not asked for'}"
-
-
 def _obstacle(context: CheckContext) -> str:
     linkage = context.facts.linkage
     if linkage is not None and linkage.problem:
         return linkage.problem
     is_musl = context.facts.interpreter.libc == "musl"
     return "this Python runs on musl, and only glibc's loader is simulated" if is_musl else ""
+
+
+def no_simulation(context: CheckContext) -> str:
+    """Say why there is no simulated process."""
+    return f"what would be loaded was not followed through: {_obstacle(context) or 'it was not asked for'}"
 
 
 def is_unresolved(context: CheckContext, core: ImagingCore) -> bool:
@@ -95,12 +95,11 @@ def name_library(library: LoadedLibrary) -> str:
 
 
 def _find_used_codec(files: Iterable[PurePath], codecs: Iterable[Codec]) -> Codec | None:
-    mine = frozenset(files)
-    return next((codec for codec in codecs if mine & {*codec.users, *_list_holder(codec)}), None)
-
-
-def _list_holder(codec: Codec) -> tuple[PurePath, ...]:
-    return (codec.library.path,) if codec.inside and codec.library.path is not None else ()
+    mine = set(files)
+    for codec in codecs:
+        if not mine.isdisjoint(codec.users) or (codec.inside and codec.library.path in mine):
+            return codec
+    return None
 
 
 _SHARED = frozenset(map(PurePath, ("/", "/usr", "/usr/local")))
@@ -119,6 +118,13 @@ class OwnedDirectory(StrEnum):
     ELSEWHERE = "elsewhere"
 
 
+_OWNERS = {
+    OwnedDirectory.SYSTEM: "the operating system's",
+    OwnedDirectory.OTHER_ENVIRONMENT: "another environment's",
+    OwnedDirectory.ELSEWHERE: "of a place outside this environment",
+}
+
+
 def place_of(context: CheckContext, path: PurePath) -> OwnedDirectory:
     """Tell whose directory a file lies in; that of the base interpreter counts as this environment's."""
     facts = context.facts
@@ -129,56 +135,40 @@ def place_of(context: CheckContext, path: PurePath) -> OwnedDirectory:
         return OwnedDirectory.ENVIRONMENT
     if any(path.is_relative_to(directory) for directory in _SYSTEM):
         return OwnedDirectory.SYSTEM
-    return OwnedDirectory.OTHER_ENVIRONMENT if _is_environment_path(path) else OwnedDirectory.ELSEWHERE
+    if any(part in _MARKS or part.rstrip("0123456789").lower() in _CONDAS for part in path.parts):
+        return OwnedDirectory.OTHER_ENVIRONMENT
+    return OwnedDirectory.ELSEWHERE
 
 
 def describe_file_owner(context: CheckContext, path: PurePath) -> str:
     """Say whose a file is: "pillow.libs of pillow 13.0.0", "this conda environment's jpeg-9e-h166bdaf_2"."""
-    place = place_of(context, path)
+    facts, place = context.facts, place_of(context, path)
     if place is OwnedDirectory.PACKAGES:
         return _describe_package(context, path)
-    if place is OwnedDirectory.ENVIRONMENT and _is_of_the_base(context, path):
+    if place is not OwnedDirectory.ENVIRONMENT:
+        return _OWNERS[place]
+    if path.is_relative_to(facts.interpreter.base_prefix) and not path.is_relative_to(facts.environment.prefix):
         return "the base interpreter's"
-    if place is OwnedDirectory.ENVIRONMENT:
-        return _describe_environment_path(context, path)
-    return {
-        OwnedDirectory.SYSTEM: "the operating system's",
-        OwnedDirectory.OTHER_ENVIRONMENT: "another environment's",
-        OwnedDirectory.ELSEWHERE: "of a place outside this environment",
-    }[place]
-
-
-def _describe_environment_path(context: CheckContext, path: PurePath) -> str:
-    """With the package of conda's, as far as it is known."""
-    conda = "conda " if context.facts.environment.kind is EnvironmentKind.CONDA else ""
+    conda = "conda " if facts.environment.kind is EnvironmentKind.CONDA else ""
     package = package_of(context, path)
     unclaimed = ", and none of conda's packages claims it" if is_unclaimed(context, path) else ""
     return f"this {conda}environment's{f' {package}' if package else unclaimed}"
-
-
-def _is_of_the_base(context: CheckContext, path: PurePath) -> bool:
-    facts = context.facts
-    return path.is_relative_to(facts.interpreter.base_prefix) and not path.is_relative_to(facts.environment.prefix)
 
 
 def _describe_package(context: CheckContext, path: PurePath) -> str:
     """The top-level name in site-packages, with the distribution where it is known."""
     facts = context.facts
     top = path.relative_to(facts.interpreter.site_packages).parts[0]
-    owners = (owner.distribution for owner in facts.stack.owners if top in owner.entries)
-    named = (each for each in facts.distributions if each.name.replace("-", "_") == top.removesuffix(".libs").lower())
-    owner = next(owners, None) or next(named, None)
-    return f"{top} of {owner.name} {owner.version}" if owner is not None else f"{top} in site-packages"
+    owners = [owner.distribution for owner in facts.stack.owners if top in owner.entries]
+    stem = top.removesuffix(".libs").lower()
+    owners += [each for each in facts.distributions if each.name.replace("-", "_") == stem]
+    return f"{top} of {owners[0].name} {owners[0].version}" if owners else f"{top} in site-packages"
 
 
 def _is_same_environment(path: PurePath, prefix: PurePath) -> bool:
     """Whether the path goes through a directory that ends as the prefix does: "envs/fast", reached by another link."""
     end = prefix.parts[-2:]
     return any(directory.parts[-2:] == end for directory in path.parents if len(directory.parts) > len(end))
-
-
-def _is_environment_path(path: PurePath) -> bool:
-    return any(part in _MARKS or part.rstrip("0123456789").lower() in _CONDAS for part in path.parts)
 
 
 def mapped_files(context: CheckContext) -> tuple[PurePath, ...]:
@@ -258,17 +248,20 @@ def displacement(context: CheckContext, linkage: Linkage, file: LoadedFile) -> D
 
     What the interpreter itself and LD_PRELOAD bring, and the files of the C library, may come from anywhere.
     """
+    facts, place, name = context.facts, place_of(context, file.path), _strip_library_name(file.name.rpartition("/")[2])
     if _is_given(linkage, file):
         return None
-    facts, place = context.facts, place_of(context, file.path)
-    if is_bundled(file.name.rpartition("/")[2]) and place is not OwnedDirectory.PACKAGES:
+    if is_bundled(name) and place is not OwnedDirectory.PACKAGES:
         where = f"below {facts.interpreter.site_packages}"
         return Displacement(message="was bundled with the wheel, and is taken from elsewhere", expected=where)
+    inside = f"below {facts.environment.prefix}"
     if place is OwnedDirectory.OTHER_ENVIRONMENT:
-        return Displacement(message="comes out of another environment", expected=_describe_inside(context))
-    outside = place in {OwnedDirectory.SYSTEM, OwnedDirectory.ELSEWHERE} and not _is_left_to_the_system(linkage, file)
+        return Displacement(message="comes out of another environment", expected=inside)
+    # A wheel that brings its other libraries along takes these from wherever it runs.
+    promised = name in _PROMISED and any(is_bundled(known.path.name) for known in linkage.files)
+    outside = place in {OwnedDirectory.SYSTEM, OwnedDirectory.ELSEWHERE} and not promised
     if facts.environment.kind is EnvironmentKind.CONDA and outside:
-        return Displacement(message="comes from outside this conda environment", expected=_describe_inside(context))
+        return Displacement(message="comes from outside this conda environment", expected=inside)
     return None
 
 
@@ -296,20 +289,10 @@ def is_by_variable(file: LoadedFile) -> bool:
     return file.reason.startswith(("LD_LIBRARY_PATH", "LD_PRELOAD"))
 
 
-def _describe_inside(context: CheckContext) -> str:
-    return f"below {context.facts.environment.prefix}"
-
-
 def _is_given(linkage: Linkage, file: LoadedFile) -> bool:
     name = file.name.rpartition("/")[2]
     is_runtime = name.startswith(("ld-linux", "ld-musl", "libc.musl")) or _strip_library_name(name) in _RUNTIMES
     return file.path in linkage.modules or is_runtime or not _is_of_modules(linkage, file)
-
-
-def _is_left_to_the_system(linkage: Linkage, file: LoadedFile) -> bool:
-    """Whether a wheel that brings its other libraries along takes this one from wherever it runs."""
-    is_wheel = any(is_bundled(known.path.name) for known in linkage.files)
-    return is_wheel and _strip_library_name(file.name.rpartition("/")[2]) in _PROMISED
 
 
 def _strip_library_name(name: str) -> str:

@@ -96,9 +96,8 @@ def _list_surplus(linkage: Linkage, unexplained: list[PurePath]) -> Iterator[Dis
 def _make_disagreement(
     linkage: Linkage, name: str, simulated: PurePath | None, mapped: PurePath | None
 ) -> Disagreement:
-    package = (
-        _find_package(mapped) if mapped is not None and mapped.parent not in _list_own_directories(linkage) else ""
-    )
+    foreign = mapped is not None and mapped.parent not in _list_own_directories(linkage)
+    package = _find_package(mapped) if mapped is not None and foreign else ""
     return Disagreement(name=name, simulated=simulated, mapped=mapped, package=package)
 
 

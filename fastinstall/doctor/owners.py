@@ -34,9 +34,6 @@ class _OtherLibc:
     tag: str
     soname: str
 
-    def is_other(self, name: str) -> bool:
-        return name.startswith(self.soname)
-
 
 _LIBCS = {
     "glibc": _OtherLibc(other="musl (a musllinux wheel, as for Alpine Linux)", tag="musl", soname="libc.musl-"),
@@ -103,29 +100,27 @@ def version_conflict(stack: InstalledStack) -> str:
 
 def other_libc(facts: Facts) -> str:
     """Say that the core is for the C library that this Python does not run on; empty if it is not."""
-    stack, here = facts.stack, facts.interpreter.libc
-    if here not in _LIBCS:
-        return ""
-    lost = (library.soname for library in stack.core.libraries if library.path is None) if stack.core else ()
-    if not any(map(_LIBCS[here].is_other, lost)) and (
-        stack.core or not names_of_other_libc(facts, stack.foreign_cores)
-    ):
-        return ""
-    return f"the core was built for {_LIBCS[here].other}, and this Python runs on {here}"
+    core, here = facts.stack.core, facts.interpreter.libc
+    if core is not None:
+        found = any(is_other_libc(facts, each.soname) for each in core.libraries if each.path is None)
+    else:
+        found = bool(names_of_other_libc(facts, facts.stack.foreign_cores))
+    return f"the core was built for {_LIBCS[here].other}, and this Python runs on {here}" if found else ""
 
 
 def names_of_other_libc(facts: Facts, names: Iterable[str]) -> tuple[str, ...]:
     """Those of extension modules that are for this very Python, but for the other C library."""
-    interpreter = facts.interpreter
-    if interpreter.libc not in _LIBCS:
+    interpreter, other = facts.interpreter, _LIBCS.get(facts.interpreter.libc)
+    if other is None:
         return ()
     python = interpreter.extension_suffix.partition("-linux-")[0]
-    return tuple(name for name in names if name.endswith(f"{python}-linux-{_LIBCS[interpreter.libc].tag}.so"))
+    return tuple(name for name in names if name.endswith(f"{python}-linux-{other.tag}.so"))
 
 
 def is_other_libc(facts: Facts, name: str) -> bool:
     """Whether a library that is asked for is the C library that this Python does not run on."""
-    return facts.interpreter.libc in _LIBCS and _LIBCS[facts.interpreter.libc].is_other(name)
+    other = _LIBCS.get(facts.interpreter.libc)
+    return other is not None and name.startswith(other.soname)
 
 
 def minor(version: str) -> str:
@@ -209,8 +204,11 @@ def package_of(context: CheckContext, path: PurePath) -> str:
 def is_unclaimed(context: CheckContext, path: PurePath) -> bool:
     """Whether a library whose claims would be known (libjpeg, libtiff) is no package's."""
     conda, name = context.facts.conda, relative_to_prefix(context.facts, path)
-    known = conda is not None and not conda.unreadable and _SHARED_LIBRARY.fullmatch(path.name) is not None
-    return known and bool(name) and not package_of(context, path) and not _is_contested(context, name)
+    if conda is None or conda.unreadable or not name or not _SHARED_LIBRARY.fullmatch(path.name):
+        return False
+    if any(clash.path == name for clash in conda.clashes):
+        return False
+    return not any(name in claim.files for claim in conda.claims)
 
 
 def packages_of_pil(facts: Facts) -> Iterator[tuple[CondaPackage, CondaClaim]]:
@@ -269,11 +267,6 @@ def _shorten_command(command: str) -> str:
     program, _, words = command.partition(" ")
     path = PurePath(program)
     return f"{path.parent.name if path.stem == '__main__' else path.name} {words}".rstrip()
-
-
-def _is_contested(context: CheckContext, name: str) -> bool:
-    conda = context.facts.conda
-    return conda is not None and any(clash.path == name for clash in conda.clashes)
 
 
 def _relativize_through_link(path: PurePath, prefix: PurePath) -> PurePath | None:
@@ -356,9 +349,10 @@ def holds_core(claimant: Claimant, facts: Facts) -> bool:
 
 
 def _make_claimant(facts: Facts, owner: Owner, packages: tuple[tuple[CondaPackage, CondaClaim], ...]) -> Claimant:
-    mine = (each for each in packages if _is_of(facts, owner, each[1]))
-    package, claim = next(mine, (None, None))
-    return Claimant(owner=owner, package=package, claim=claim)
+    for package, claim in packages:
+        if _is_of(facts, owner, claim):
+            return Claimant(owner=owner, package=package, claim=claim)
+    return Claimant(owner=owner)
 
 
 def _is_of(facts: Facts, owner: Owner, claim: CondaClaim) -> bool:

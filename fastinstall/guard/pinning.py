@@ -93,10 +93,8 @@ def list_links_beside_pin(session: Session, prefix: Path, project: Project | Non
 
 def read_pin(prefix: Path) -> str:
     """Our line in conda's pins, or what there is of ours for pip; empty if there is neither."""
-    lines = block_in(read_configuration(prefix))
-    return (
-        pin_in(_read_conda_pins(prefix)) or "".join(lines[:1]) or (DIRECTORY if (prefix / DIRECTORY).is_dir() else "")
-    )
+    told = pin_in(_read_conda_pins(prefix)) or "".join(block_in(read_configuration(prefix))[:1])
+    return told or (DIRECTORY if (prefix / DIRECTORY).is_dir() else "")
 
 
 def add_pin(prefix: Path, facts: Facts, transaction: Transaction) -> None:
@@ -137,8 +135,7 @@ def _list_conda_pin_removal_moves(store: JournalStore, stage: Path) -> Sequence[
 
 
 def _read_conda_pins(prefix: Path) -> str:
-    file = prefix / PINNED
-    return foreign.text_if_there(file)
+    return foreign.text_if_there(prefix / PINNED)
 
 
 def _find_installed_wheel(session: Session, prefix: Path, receipt: Receipt) -> Path:
@@ -170,10 +167,15 @@ def find_unpinned_project(
     Raises:
         RefusedError: somebody else began a change of its pin, and did not finish it.
     """
-    project = _find_project(environment, named)
+    project = project_of(Path(environment.prefix), named)
     if project is None:
         return None
-    _refuse_begun_by_others(session, environment, project)
+    if _is_begun_by_others(session, project):
+        command = unpinning_command(project.directory, environment.prefix)
+        raise RefusedError(
+            f"{project.directory}: a change of its pin is unfinished, and nothing says that you began it",
+            hint=f"if you know where it comes from, take it out: {command}",
+        )
     pin = _read_project_pin(session, project)
     noted = read_noted_project(Path(environment.prefix))
     held = pin is not None and not pin.problems and pin.requirement == f"{receipt.distribution}=={receipt.version}"
@@ -185,7 +187,7 @@ def find_pinned_project(session: Session, environment: Environment, named: Path 
 
     None too where its pin is unfinished, nothing says that this user began it, and nobody has named the project.
     """
-    project = _find_project(environment, named)
+    project = project_of(Path(environment.prefix), named)
     if project is None or (named is None and _is_begun_by_others(session, project)):
         return None
     return project if _read_project_pin(session, project) is not None else None
@@ -269,10 +271,6 @@ def find_named_project_pins(named: Path | None, known: Sequence[PinState]) -> tu
     return (pin,) if pin is not None and pin.file not in [each.file for each in known] else ()
 
 
-def _find_project(environment: Environment, named: Path | None) -> Project | None:
-    return project_of(Path(environment.prefix), named)
-
-
 def _read_project_pin(session: Session, project: Project) -> PinState | None:
     from fastinstall.pins.pin_project import project_pin  # noqa: PLC0415 (only where there is one)
 
@@ -284,15 +282,6 @@ def _is_begun_by_others(session: Session, project: Project) -> bool:
 
     interruption = interruption_of(Path(project.directory), session.begun_pins)
     return interruption is not None and interruption.cut is UnfinishedRun.FOREIGN_PIN
-
-
-def _refuse_begun_by_others(session: Session, environment: Environment, project: Project) -> None:
-    if _is_begun_by_others(session, project):
-        command = unpinning_command(project.directory, environment.prefix)
-        raise RefusedError(
-            f"{project.directory}: a change of its pin is unfinished, and nothing says that you began it",
-            hint=f"if you know where it comes from, take it out: {command}",
-        )
 
 
 def _forget_project(prefix: Path, transaction: Transaction) -> None:

@@ -7,7 +7,7 @@ plan with and without the pin before the pin is written.
 The module also makes the pin's part of a plan, and writes and removes the pin by a transaction.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
 
 from fastinstall.core import files, foreign
@@ -55,11 +55,6 @@ class ForcedDowngrade:
     installed: bool
 
 
-def dependants_of(facts: Facts) -> tuple[str, ...]:
-    """Names of the distributions that require Pillow."""
-    return tuple(sorted({dependant.name for dependant in facts.stack.dependants}))
-
-
 def find_forced_downgrades(
     there: Sequence[Distribution], free: Mapping[str, str], held: Mapping[str, str], names: Sequence[str]
 ) -> tuple[ForcedDowngrade, ...]:
@@ -72,7 +67,14 @@ def find_forced_downgrades(
         names: of the distributions that matter.
     """
     installed = {each.name: each.version for each in there}
-    return tuple(found for name in names for found in _find_downgrade(name, installed.get(name, ""), free, held))
+    found = []
+    for name in names:
+        now = installed.get(name, "")
+        comes, could = held.get(name, now), free.get(name, now)
+        other = next((version for version in (now, could) if _is_older(comes, version)), None)
+        if other is not None:
+            found.append(ForcedDowngrade(name=name, held=comes, other=other, installed=other == now))
+    return tuple(found)
 
 
 def explain_pin_objection(found: Sequence[ForcedDowngrade], impossible: str, requirement: str) -> str:
@@ -106,16 +108,6 @@ def make_refusal(spoken: str, found: Sequence[ForcedDowngrade], prefix: PurePath
             for each in found
         ),
     )
-
-
-def _find_downgrade(
-    name: str, installed: str, free: Mapping[str, str], held: Mapping[str, str]
-) -> Iterator[ForcedDowngrade]:
-    comes, could = held.get(name, installed), free.get(name, installed)
-    if _is_older(comes, installed):
-        yield ForcedDowngrade(name=name, held=comes, other=installed, installed=True)
-    elif _is_older(comes, could):
-        yield ForcedDowngrade(name=name, held=comes, other=could, installed=False)
 
 
 def _is_older(one: str, other: str) -> bool:
@@ -183,7 +175,14 @@ def write_pip_pin(pin: PipPin, transaction: Transaction) -> None:
         RefusedError: pip cannot read its configuration, or the lines would change it.
         OSError: as the kernel says; the caller undoes.
     """
-    _stage_pin(pin, transaction.stage / _STAGED)
+    staged = transaction.stage / _STAGED
+    wheel = staged / WHEELS.removeprefix(f"{DIRECTORY}/") / pin.wheel.name
+    wheel.parent.mkdir(parents=True)
+    files.copy(pin.wheel, wheel)
+    wheel.chmod(0o644)
+    constraints = constraints_text(pin.requirement, pin.wheel.name)
+    for path, text in ((CONSTRAINTS, constraints), (ENVIRONMENT, environment_text(pin.prefix, pin.links))):
+        files.write_text(staged / path.removeprefix(f"{DIRECTORY}/"), text)
     kind = MoveKind.EXCHANGE if (pin.prefix / DIRECTORY).exists() else MoveKind.IN
     transaction.perform((Move(kind=kind, live=DIRECTORY, kept=f"stage/{_STAGED}"),))
     content = read_configuration(pin.prefix)
@@ -221,26 +220,10 @@ def read_configuration(prefix: Path) -> bytes:
     return foreign.bytes_if_there(prefix / CONFIGURATION) or b""
 
 
-def _stage_pin(pin: PipPin, directory: Path) -> None:
-    (directory / "wheels").mkdir(parents=True)
-    wheel = directory / WHEELS.removeprefix(f"{DIRECTORY}/") / pin.wheel.name
-    files.copy(pin.wheel, wheel)
-    wheel.chmod(0o644)
-    texts = {
-        CONSTRAINTS: constraints_text(pin.requirement, pin.wheel.name),
-        ENVIRONMENT: environment_text(pin.prefix, pin.links),
-    }
-    for path, text in texts.items():
-        files.write_text(directory / path.removeprefix(f"{DIRECTORY}/"), text)
-
-
 def _make_exchange(prefix: Path, stage: Path, content: bytes) -> Move:
     mode = (prefix / CONFIGURATION).stat().st_mode & 0o7777
     files.write_bytes(stage / _REST, content, mode=mode)
     return Move(kind=MoveKind.EXCHANGE, live=CONFIGURATION, kept=f"stage/{_REST}")
-
-
-_THE_WHEEL_ALONE = ("--no-index", "--no-deps", "--force-reinstall")
 
 
 @immutable
@@ -271,11 +254,16 @@ def refuse_trap(pin: PipPin, facts: Facts, means: TrialTools) -> None:
     Raises:
         RefusedError: names what would go back, with both versions; where a pin is there already it is a warning.
     """
-    names = dependants_of(facts)
+    names = tuple(sorted({dependant.name for dependant in facts.stack.dependants}))
     if not names:
         return
     with files.temporary_directory("pin", within=means.space) as space:
-        trial = _make_trial(pin, facts, means, space)
+        file, none = space / "constraints.txt", space / "none.txt"
+        file.write_text(constraints_text(pin.requirement, pin.wheel.name), encoding="utf-8")
+        none.touch()
+        free = PipConditions(constraints=location(none), links=pin.links)
+        held = PipConditions(constraints=location(file), links=(*pin.links, location(pin.wheel.parent)))
+        trial = _Trial(pin=pin, facts=facts, means=means, free=free, held=held)
         why = "offline" if means.offline else _try_with_the_index(trial, names)
         if why:
             unknown = f"whether it takes {listing(names)} back is not known"
@@ -298,19 +286,6 @@ class _Trial:
         return forecast_pip_install(self.facts.interpreter, words, conditions, self.means.variables)
 
 
-def _make_trial(pin: PipPin, facts: Facts, means: TrialTools, space: Path) -> _Trial:
-    file, none = space / "constraints.txt", space / "none.txt"
-    file.write_text(constraints_text(pin.requirement, pin.wheel.name), encoding="utf-8")
-    none.touch()
-    return _Trial(
-        pin=pin,
-        facts=facts,
-        means=means,
-        free=PipConditions(constraints=location(none), links=pin.links),
-        held=PipConditions(constraints=location(file), links=(*pin.links, location(pin.wheel.parent))),
-    )
-
-
 def _try_with_the_index(trial: _Trial, names: tuple[str, ...]) -> str:
     """Why it could not be tried, or "" if it was tried and passed."""
     message = f"trying the pin: what would pip do about {listing(names)}?"
@@ -330,7 +305,7 @@ def _try_with_the_wheel(trial: _Trial) -> None:
     """Whether pip finds what the pin asks for, beside no index."""
     name = trial.pin.requirement.partition("==")[0]
     try:
-        found = trial.ask(trial.held, *_THE_WHEEL_ALONE, name)
+        found = trial.ask(trial.held, "--no-index", "--no-deps", "--force-reinstall", name)
     except UndeterminedError:
         return  # a pip of before dry runs; it was told above that nothing could be tried
     _raise_objection(trial, found.impossible)

@@ -75,10 +75,7 @@ def _read_events_backwards(file: Path) -> Iterator[GuardEvent]:
         lines = foreign.read_bytes(file).splitlines()
     except OSError:
         return
-    for line in reversed(lines):
-        event = _parse_event(line)
-        if event is not None:
-            yield event
+    yield from filter(None, map(_parse_event, reversed(lines)))
 
 
 def _parse_event(line: bytes) -> GuardEvent | None:
@@ -103,7 +100,12 @@ def renew_guard_files(store: JournalStore, facts: Facts, receipt: Receipt, trans
     site_packages = Path(facts.interpreter.site_packages)
     state = render_state(site_packages, receipt.core, receipt.stack_version)
     stage_guard(transaction.stage, state, Path(facts.interpreter.executable))
-    transaction.perform(_list_guard_arrival_moves(store, site_packages))
+    present = entries_present(site_packages)
+    moves = []
+    for name in GUARD_ENTRIES:
+        kind = MoveKind.EXCHANGE if name in present else MoveKind.IN
+        moves.append(Move(kind=kind, live=store.relative(site_packages / name), kept=f"stage/{name}"))
+    transaction.perform(moves)
 
 
 def list_guard_removal_moves(store: JournalStore, site_packages: Path) -> Sequence[Move]:
@@ -112,18 +114,6 @@ def list_guard_removal_moves(store: JournalStore, site_packages: Path) -> Sequen
     return [
         Move(kind=MoveKind.OUT, live=store.relative(site_packages / name), kept=f"aside/{name}")
         for name in reversed(entries_present(site_packages))
-    ]
-
-
-def _list_guard_arrival_moves(store: JournalStore, site_packages: Path) -> Sequence[Move]:
-    present = entries_present(site_packages)
-    return [
-        Move(
-            kind=MoveKind.EXCHANGE if name in present else MoveKind.IN,
-            live=store.relative(site_packages / name),
-            kept=f"stage/{name}",
-        )
-        for name in GUARD_ENTRIES
     ]
 
 

@@ -31,8 +31,6 @@ from fastinstall.lockcheck.verdict import (
 )
 from fastinstall.model.finding import Remedy, Status
 
-_AFAR = ("://", "${")
-
 
 @immutable
 class _Read:
@@ -74,11 +72,12 @@ def check_locks(files: Sequence[Path]) -> LockReport:
 def _check_file(kind: LockKind, file: Path, text: str) -> Iterator[LockFinding]:
     read = list(_read_tree(kind, file, text))
     links = [(each.file, link) for each in read for link in each.said.links]
+    entries = [entry for each in read for entry in each.said.entries]
     around = VerdictContext(
         kind=kind,
-        wheels=tuple(_list_wheels(links, hashing=any(entry.hashes for each in read for entry in each.said.entries))),
+        wheels=tuple(_list_wheels(links, hashing=any(entry.hashes for entry in entries))),
         looks=bool(links),
-        held=list_held_versions(entry for each in read for entry in each.said.entries),
+        held=list_held_versions(entries),
     )
     for each in read:
         yield from findings_of(each.file, each.said.entries, make_acceptance_test(each.text), around)
@@ -121,7 +120,7 @@ def _read_text(file: Path) -> str:
 
 
 def _is_afar(place: str) -> bool:
-    return any(mark in place for mark in _AFAR)
+    return "://" in place or "${" in place
 
 
 def _report_unreadable(file: Path, refused: Refused) -> LockFinding:

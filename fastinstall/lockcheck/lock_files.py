@@ -14,9 +14,8 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from pathlib import PurePath
 from typing import Any
 
@@ -24,7 +23,7 @@ from fastinstall.core.errors import DocumentError
 from fastinstall.core.parsing import json_data, toml_data
 from fastinstall.core.values import immutable
 from fastinstall.core.yaml_document import YamlKind, YamlNode, read_yaml
-from fastinstall.lockcheck.requirement_files import Include, RequirementsFile, find_exact_version, read_requirements
+from fastinstall.lockcheck.requirement_files import RequirementsFile, find_exact_version, read_requirements
 from fastinstall.lockcheck.verdict import (
     LockEntry,
     LockKind,
@@ -42,35 +41,52 @@ _VERSION = re.compile(r"\s*version\s*=")
 _NAME = re.compile(r"\s*name\s*=")
 
 
-@immutable
-class _Block:
-    """Where a package stands: from its head to the line that tells most, from 1."""
+def read_lock(kind: LockKind, text: str, file: PurePath) -> RequirementsFile:
+    """Read a file of a kind; what it includes is for the caller to read.
 
-    first: int
-    last: int
+    Raises:
+        DocumentError: it is malformed; the place is named.
+    """
+    if kind is LockKind.REQUIREMENTS:
+        return read_requirements(text)
+    if kind is LockKind.ENVIRONMENT:
+        return read_environment(text, file)
+    entries = read_tables(kind, text, file) if kind in _LIST else _READERS[kind](text, file)
+    return RequirementsFile(entries=tuple(entries))
 
 
-def read_tables(kind: LockKind, text: str, file: PurePath) -> tuple[LockEntry, ...]:
-    """Read a lock.
+def _shorten(told: str, source: str) -> str:
+    return f"{told} @ {file_name(source)}" if source else told
 
-    Args:
-        kind: one of the four.
-        text: its content.
-        file: for messages.
+
+def read_tables(kind: LockKind, text: str, file: PurePath) -> Iterator[LockEntry]:
+    """Read a lock of one of the four kinds that are TOML.
 
     Raises:
         DocumentError: no TOML, or no packages are listed as this format has them.
     """
     key = _LIST[kind]
     packages = _parse_packages(text, key, file)
-    blocks = list(_list_blocks(text, key))
-    if len(blocks) != len(packages):
+    head = re.compile(rf"\[\[\s*{key}\s*\]\]\s*(#.*)?")
+    lines = text.splitlines()
+    heads = [number for number, line in enumerate(lines, start=1) if head.fullmatch(line.strip())]
+    if len(heads) != len(packages):
         raise DocumentError(file, key, f"expected every package under a line [[{key}]] of its own")
-    return tuple(
-        _make_entry(package, block)
-        for package, block in zip(packages, blocks, strict=True)
-        if normalise_locked_name(package["name"]) in PROVIDERS
-    )
+    for package, first in zip(packages, heads, strict=True):
+        name, version = package["name"], str(package.get("version", ""))
+        if normalise_locked_name(name) in PROVIDERS:
+            line = _find_version_line(lines, first)
+            source = _find_source(package)
+            yield LockEntry(
+                name=normalise_locked_name(name),
+                says=_shorten(f"{name} {version}".strip(), source),
+                line=line,
+                first=first,
+                last=line,
+                version=version,
+                source=source,
+                marker=_find_marker(package),
+            )
 
 
 def _parse_packages(text: str, key: str, file: PurePath) -> list[dict[str, Any]]:
@@ -86,15 +102,6 @@ def _parse_packages(text: str, key: str, file: PurePath) -> list[dict[str, Any]]
     return packages
 
 
-def _list_blocks(text: str, key: str) -> Iterator[_Block]:
-    """Where each package stands; in the order of the file, which is that of the parsed list."""
-    head = re.compile(rf"\[\[\s*{key}\s*\]\]\s*(#.*)?")
-    lines = text.splitlines()
-    for first, line in enumerate(lines, start=1):
-        if head.fullmatch(line.strip()):
-            yield _Block(first=first, last=_find_version_line(lines, first))
-
-
 def _find_version_line(lines: list[str], first: int) -> int:
     """The line of a package's version, or of its name where it has none."""
     named = first
@@ -105,21 +112,6 @@ def _find_version_line(lines: list[str], first: int) -> int:
             break
         named = number if _NAME.match(line) else named
     return named
-
-
-def _make_entry(package: dict[str, Any], block: _Block) -> LockEntry:
-    version, source = str(package.get("version", "")), _find_source(package)
-    told = f"{package['name']} {version}".strip()
-    return LockEntry(
-        name=normalise_locked_name(package["name"]),
-        says=f"{told} @ {file_name(source)}" if source else told,
-        line=block.last,
-        first=block.first,
-        last=block.last,
-        version=version,
-        source=source,
-        marker=_find_marker(package),
-    )
 
 
 def _find_source(package: dict[str, Any]) -> str:
@@ -142,27 +134,36 @@ def _find_marker(package: dict[str, Any]) -> str:
 _META = "_meta"
 
 
-def read_pipfile(text: str, file: PurePath) -> tuple[LockEntry, ...]:
+def read_pipfile(text: str, file: PurePath) -> Iterator[LockEntry]:
     """Read a lock.
 
     Raises:
         DocumentError: no JSON, or not as pipenv writes it.
     """
-    found = []
     for section, packages in _parse_sections(text, file).items():
         for name, package in packages.items():
             if normalise_locked_name(name) in PROVIDERS:
-                found.append(_read_pipfile_entry(name, package, _find_line(text, section, name)))
-    return tuple(found)
+                clauses = str(package.get("version", ""))
+                source = next((str(package[key]) for key in ("path", "file", "git") if key in package), "")
+                line = _find_line(text, section, name)
+                yield LockEntry(
+                    name=normalise_locked_name(name),
+                    says=_shorten(f"{name}{clauses}", source),
+                    line=line,
+                    first=line,
+                    last=line,
+                    version=find_exact_version(clauses),
+                    source=source,
+                    marker=str(package.get("markers", "")),
+                )
 
 
 def _parse_sections(text: str, file: PurePath) -> dict[str, dict[str, Any]]:
     try:
         data = json_data(text)
-    except json.JSONDecodeError as error:
-        raise DocumentError(file, f"line {error.lineno}", f"no JSON: {error.msg}") from None
     except ValueError as error:
-        raise DocumentError(file, "", f"no JSON: {error}") from None
+        where = f"line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
+        raise DocumentError(file, where, f"no JSON: {getattr(error, 'msg', error)}") from None
     if not isinstance(data, dict) or _META not in data:
         raise DocumentError(file, _META, "missing: pipenv writes it into each lock")
     sections = {key: packages for key, packages in data.items() if key != _META}
@@ -170,22 +171,6 @@ def _parse_sections(text: str, file: PurePath) -> dict[str, dict[str, Any]]:
         if not isinstance(packages, dict) or not all(isinstance(each, dict) for each in packages.values()):
             raise DocumentError(file, key, "expected a table of packages")
     return sections
-
-
-def _read_pipfile_entry(name: str, package: dict[str, Any], line: int) -> LockEntry:
-    version = find_exact_version(str(package.get("version", "")))
-    source = next((str(package[key]) for key in ("path", "file", "git") if key in package), "")
-    told = f"{name}{package.get('version', '')}"
-    return LockEntry(
-        name=normalise_locked_name(name),
-        says=f"{told} @ {file_name(source)}" if source else told,
-        line=line,
-        first=line,
-        last=line,
-        version=version,
-        source=source,
-        marker=str(package.get("markers", "")),
-    )
 
 
 def _find_line(text: str, section: str, name: str) -> int:
@@ -197,36 +182,6 @@ def _find_line(text: str, section: str, name: str) -> int:
 
 def _is_opening(line: str, key: str) -> bool:
     return re.match(rf'\s*"{re.escape(key)}"\s*:\s*\{{', line) is not None
-
-
-_Reader = Callable[[str, PurePath], tuple[LockEntry, ...]]
-
-
-def read_lock(kind: LockKind, text: str, file: PurePath) -> RequirementsFile:
-    """Read a file of a kind; what it includes is for the caller to read.
-
-    Raises:
-        DocumentError: it is malformed; the place is named.
-    """
-    if kind is LockKind.REQUIREMENTS:
-        return read_requirements(text)
-    if kind is LockKind.ENVIRONMENT:
-        return read_environment(text, file)
-    return RequirementsFile(entries=_choose_reader(kind)(text, file))
-
-
-def _choose_reader(kind: LockKind) -> _Reader:
-    if kind is LockKind.PIPFILE:
-        return read_pipfile
-    if kind in (LockKind.PIXI, LockKind.CONDA_LOCK, LockKind.EXPLICIT):
-        readers: dict[LockKind, _Reader] = {
-            LockKind.PIXI: read_pixi,
-            LockKind.CONDA_LOCK: read_conda_lock,
-            LockKind.EXPLICIT: read_explicit,
-        }
-        return readers[kind]
-
-    return partial(read_tables, kind)
 
 
 _KEY = "dependencies"
@@ -245,21 +200,25 @@ def read_environment(text: str, file: PurePath) -> RequirementsFile:
     """
     if _KEY not in text:  # of another program, which writes YAML or something like it under the same name
         return RequirementsFile()
-    document = read_yaml(text, file)
-    listed = document.value(_KEY) if document is not None else None
-    items = listed.items if listed is not None else ()
-    of_pip = [
-        _read_pip_item(each) for item in items if (lines := item.value("pip")) is not None for each in lines.items
-    ]
+    of_conda: list[LockEntry] = []
+    of_pip: list[RequirementsFile] = []
+    for item in _list_items(text, _KEY, file) or ():
+        of_conda += _read_conda_item(item)
+        lines = item.value("pip")
+        of_pip += map(_read_pip_item, lines.items if lines is not None else ())
     return RequirementsFile(
-        entries=(
-            *(entry for item in items for entry in _read_conda_item(item)),
-            *(entry for each in of_pip for entry in each.entries),
-        ),
+        entries=(*of_conda, *(entry for each in of_pip for entry in each.entries)),
         includes=tuple(include for each in of_pip for include in each.includes),
         links=tuple(link for each in of_pip for link in each.links),
         refused=tuple(refused for each in of_pip for refused in each.refused),
     )
+
+
+def _list_items(text: str, key: str, file: PurePath) -> tuple[YamlNode, ...] | None:
+    """The items under a key at the top of a file; None if the key is not there."""
+    document = read_yaml(text, file)
+    listed = document.value(key) if document is not None else None
+    return tuple(listed.items) if listed is not None else None
 
 
 def _read_pip_item(item: YamlNode) -> RequirementsFile:
@@ -267,7 +226,7 @@ def _read_pip_item(item: YamlNode) -> RequirementsFile:
     said = read_requirements(item.text)
     return RequirementsFile(
         entries=tuple(replace(each, line=item.line, first=item.line, last=item.last) for each in said.entries),
-        includes=tuple(Include(place=each.place, line=item.line) for each in said.includes),
+        includes=tuple(replace(each, line=item.line) for each in said.includes),
         links=said.links,
         refused=tuple(replace(each, line=item.line) for each in said.refused),
     )
@@ -307,46 +266,34 @@ _OURS = "linux-64"
 _COMMENTED = re.compile(r"(^|\s)#\s.*$")
 
 
-def read_pixi(text: str, file: PurePath) -> tuple[LockEntry, ...]:
+def read_pixi(text: str, file: PurePath) -> Iterator[LockEntry]:
     """Read a pixi.lock.
 
     Raises:
         DocumentError: it is no YAML, or lists no packages as pixi does.
     """
-    found: list[LockEntry] = []
     for package in _read_conda_packages(text, "packages", file):
         kind = package.words.get("kind", next((key for key in ("conda", "pypi") if key in package.words), ""))
         if not kind:
             raise DocumentError(file, f"line {package.line}", "a package that is neither of conda nor of PyPI")
         key = next((each for each in (kind, "url", "path") if each in package.words), "")
-        source, line = package.words.get(key, ""), package.lines.get(key, package.line)
-        if kind == "conda":
-            found += _read_conda_package(source, package.line, line)
-        else:
-            found += _read_pypi_package(package, source, line)
-    return tuple(found)
+        yield from _read_package(package, key, is_conda=kind == "conda")
 
 
-def read_conda_lock(text: str, file: PurePath) -> tuple[LockEntry, ...]:
+def read_conda_lock(text: str, file: PurePath) -> Iterator[LockEntry]:
     """Read a conda-lock.yml.
 
     Raises:
         DocumentError: it is no YAML, or lists no packages as conda-lock does.
     """
-    found: list[LockEntry] = []
     for package in _read_conda_packages(text, "package", file):
         if not {"name", "manager", "url"} <= package.words.keys():
             raise DocumentError(file, f"line {package.line}", "a package without name, manager or url")
-        if package.words.get("platform", _OURS) != _OURS:
-            continue
-        if package.words["manager"] == "conda":
-            found += _read_conda_package(package.words["url"], package.line, package.lines["url"])
-        else:
-            found += _read_pypi_package(package, package.words["url"], package.lines["url"])
-    return tuple(found)
+        if package.words.get("platform", _OURS) == _OURS:
+            yield from _read_package(package, "url", is_conda=package.words["manager"] == "conda")
 
 
-def read_explicit(text: str, file: PurePath) -> tuple[LockEntry, ...]:
+def read_explicit(text: str, file: PurePath) -> Iterator[LockEntry]:
     """Read a list of URLs, one a line, below the mark `@EXPLICIT`.
 
     Raises:
@@ -354,12 +301,18 @@ def read_explicit(text: str, file: PurePath) -> tuple[LockEntry, ...]:
     """
     if not is_explicit(text):
         raise DocumentError(file, "@EXPLICIT", "missing: a list of URLs has it on a line of its own")
-    found: list[LockEntry] = []
     for number, line in enumerate(text.splitlines(), start=1):
         place = _COMMENTED.sub("", line).strip()
         if place and not place.startswith(("@", "#")):
-            found += _read_conda_package(place, number, number)
-    return tuple(found)
+            yield from _read_conda_package(place, number, number)
+
+
+_READERS = {
+    LockKind.PIPFILE: read_pipfile,
+    LockKind.PIXI: read_pixi,
+    LockKind.CONDA_LOCK: read_conda_lock,
+    LockKind.EXPLICIT: read_explicit,
+}
 
 
 @immutable
@@ -372,11 +325,10 @@ class _ListedPackage:
 
 
 def _read_conda_packages(text: str, key: str, file: PurePath) -> Iterator[_ListedPackage]:
-    document = read_yaml(text, file)
-    listed = document.value(key) if document is not None else None
-    if listed is None:
+    items = _list_items(text, key, file)
+    if items is None:
         raise DocumentError(file, key, "missing: expected it at the top of the file")
-    for item in listed.items:
+    for item in items:
         words = {name: pair for name, pair in item.pairs().items() if pair[1].kind is YamlKind.SCALAR}
         yield _ListedPackage(
             line=item.line,
@@ -388,6 +340,15 @@ def _read_conda_packages(text: str, key: str, file: PurePath) -> Iterator[_Liste
 def _find_conda_line(key: YamlNode, value: YamlNode) -> int:
     """Where a key and its value stand; those of an alias elsewhere."""
     return max(key.line, value.line) if value.line <= key.last + 1 else key.line
+
+
+def _read_package(package: _ListedPackage, key: str, *, is_conda: bool) -> Iterator[LockEntry]:
+    """A package that is taken from what a key says."""
+    source, line = package.words.get(key, ""), package.lines.get(key, package.line)
+    if is_conda:
+        yield from _read_conda_package(source, package.line, line)
+    else:
+        yield from _read_pypi_package(package, source, line)
 
 
 def _read_conda_package(source: str, first: int, line: int) -> Iterator[LockEntry]:

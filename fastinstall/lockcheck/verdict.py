@@ -163,19 +163,20 @@ def findings_of(
         accepted: whether a comment beside an entry says that stock Pillow is meant.
         around: what they are judged by.
     """
-    return tuple(
-        LockFinding(
-            file=file,
-            line=entry.line,
-            says=entry.says,
-            status=status,
-            message=message,
-            remedy=remedy_for(around.kind, entry, file) if status is Status.ERROR else _BESIDE[entry.is_conda],
-        )
-        for entry in entries
-        if may_apply(entry.marker) and not accepted(entry)
-        for status, message in _judge_entry(entry, around)
-    )
+    found = []
+    for entry in entries:
+        if accepted(entry) or not may_apply(entry.marker):
+            continue
+        problem = _find_conda_problem(entry) if entry.is_conda else _find_python_problem(entry, around)
+        if problem:
+            status, remedy = Status.ERROR, remedy_for(around.kind, entry, file)
+        else:
+            problem, status, remedy = _explain_doubt(entry, around), Status.HINT, _BESIDE[entry.is_conda]
+        if problem:
+            found.append(
+                LockFinding(file=file, line=entry.line, says=entry.says, status=status, message=problem, remedy=remedy)
+            )
+    return tuple(found)
 
 
 def list_held_versions(entries: Iterable[LockEntry]) -> tuple[str, ...]:
@@ -183,33 +184,29 @@ def list_held_versions(entries: Iterable[LockEntry]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(version for entry in entries if is_ours(version := _find_version(entry))))
 
 
-def _judge_entry(entry: LockEntry, around: VerdictContext) -> tuple[tuple[Status, str], ...]:
-    problem = _find_conda_problem(entry) if entry.is_conda else _find_python_problem(entry, around)
-    if problem:
-        return ((Status.ERROR, problem),)
-    doubt = _explain_doubt(entry, around)
-    return ((Status.HINT, doubt),) if doubt else ()
-
-
 def _find_conda_problem(entry: LockEntry) -> str:
     if is_our_build(entry.build):
         return ""
     if entry.name != _PILLOW:
         return _explain_other_pil(entry)
-    if not entry.build:
-        return ""
-    return f"the build {entry.build} is not one of fastinstall: {_BRINGS}"
+    return f"the build {entry.build} is not one of fastinstall: {_BRINGS}" if entry.build else ""
 
 
 def _find_python_problem(entry: LockEntry, around: VerdictContext) -> str:
     version = _find_version(entry)
-    wheels = [each for each in around.wheels if each.name == entry.name]
-    if is_ours(version):
-        return _explain_wrong_hash(entry, [each for each in wheels if each.version == version])
-    if entry.source:
+    ours = is_ours(version)
+    if entry.source and not ours:
         return f"what lies there is no build of fastinstall: {_BRINGS}"
-    fitting = [each for each in wheels if not version or public(each.version) == public(version)]
-    return _explain_wrong_hash(entry, fitting) if fitting else _find_index_problem(entry, version, around)
+    wheels = [wheel for wheel in around.wheels if wheel.name == entry.name]
+    if ours:
+        wheels = [wheel for wheel in wheels if wheel.version == version]
+    elif version:
+        wheels = [wheel for wheel in wheels if public(wheel.version) == public(version)]
+    if not ours and not wheels:
+        return _find_index_problem(entry, version, around)
+    if not entry.hashes or not wheels or any(wheel.hash in entry.hashes for wheel in wheels):
+        return ""
+    return f"its hashes leave out the build of fastinstall that is at hand ({wheels[0].version}): pip refuses it"
 
 
 def _find_index_problem(entry: LockEntry, version: str, around: VerdictContext) -> str:
@@ -235,20 +232,12 @@ def _explain_other_pil(entry: LockEntry) -> str:
     return f"{entry.name} writes a PIL of its own over the one that is there"
 
 
-def _explain_wrong_hash(entry: LockEntry, wheels: Sequence[OurWheel]) -> str:
-    if not entry.hashes or not wheels or any(each.hash in entry.hashes for each in wheels):
-        return ""
-    return f"its hashes leave out the build of fastinstall that is at hand ({wheels[0].version}): pip refuses it"
-
-
 def _explain_doubt(entry: LockEntry, around: VerdictContext) -> str:
     if entry.is_conda:
         exact = entry.version and not entry.build
         return f"a solver may take any build of {entry.version}, stock Pillow too" if exact else ""
-    told = around.kind is LockKind.REQUIREMENTS and is_ours(entry.version) and not entry.source
-    if told and not around.looks:
-        return "no line says where this wheel is: where nothing else does, an installation fails"
-    return ""
+    found = around.looks or entry.source or around.kind is not LockKind.REQUIREMENTS or not is_ours(entry.version)
+    return "" if found else "no line says where this wheel is: where nothing else does, an installation fails"
 
 
 _BESIDE = {
@@ -273,26 +262,19 @@ def remedy_for(kind: LockKind, entry: LockEntry, file: PurePath) -> Remedy:
     if entry.name != "pillow":
         return Remedy(text="ask for pillow instead: builds of fastinstall have that name, and the kernels in it")
     if kind in _PROJECTS:
-        project = quote(file.parent)
         return Remedy(
             text="pin the stack in this project, which locks it again",
-            command=f"fastinstall guard install --pin --project {project}",
+            command=f"fastinstall guard install --pin --project {quote(file.parent)}",
         )
     if entry.is_conda:
-        return Remedy(text=_advise_on_channel(kind), command="fastinstall build --format conda -o channel")
-    return Remedy(text=_OF_WHEELS.get(kind, _REQUIREMENTS), command=_build(entry, file.parent / "wheels"))
-
-
-def _build(entry: LockEntry, wheels: PurePath) -> str:
+        how = "put it first among the channels, and ask for pillow=*=simd_*"
+        if kind is not LockKind.ENVIRONMENT:
+            how = "ask for pillow=*=simd_* of it, and lock again"
+        return Remedy(text=f"make a channel of the build, {how}", command="fastinstall build --format conda -o channel")
     version = entry.version.partition("+")[0]
     wanted = f" --version {quote(version)}" if version else ""
-    return f"fastinstall build -o {quote(wheels)}{wanted}"
-
-
-def _advise_on_channel(kind: LockKind) -> str:
-    if kind is LockKind.ENVIRONMENT:
-        return "make a channel of the build, put it first among the channels, and ask for pillow=*=simd_*"
-    return "make a channel of the build, ask for pillow=*=simd_* of it, and lock again"
+    command = f"fastinstall build -o {quote(file.parent / 'wheels')}{wanted}"
+    return Remedy(text=_OF_WHEELS.get(kind, _REQUIREMENTS), command=command)
 
 
 _REQUIREMENTS = (
@@ -322,11 +304,12 @@ def may_apply(marker: str) -> bool:
         read = Marker(marker)
     except InvalidMarker:
         return True
-    return any(read.evaluate({**_LINUX, "python_version": python, **_make_full_version(python)}) for python in _PYTHONS)
-
-
-def _make_full_version(python: str) -> dict[str, str]:
-    return {"python_full_version": f"{python}.0", "implementation_version": f"{python}.0"}
+    for python in _PYTHONS:
+        full = f"{python}.0"
+        versions = {"python_version": python, "python_full_version": full, "implementation_version": full}
+        if read.evaluate(_LINUX | versions):
+            return True
+    return False
 
 
 _LABEL = re.compile(r"[a-z]+(?:\.(?:v\d|native))+")
@@ -354,9 +337,7 @@ def is_our_build(build: str) -> bool:
 def public(version: str) -> str:
     """What two builds of the same version have in common: "13.0" of "13.0.0+simd.v3"."""
     released = version.partition("+")[0].strip().lower().removeprefix("v")
-    while released.endswith(".0"):
-        released = released.removesuffix(".0")
-    return released
+    return re.sub(r"(\.0)+$", "", released)
 
 
 def file_name(source: str) -> str:
@@ -371,10 +352,12 @@ def archive(source: str) -> tuple[str, str]:
     end = next((end for end in _ENDS if name.endswith(end)), "")
     if not end:
         return "", ""
-    parts = name.removesuffix(end).split("-")
+    stem = name.removesuffix(end)
     if end == ".whl":
-        return normalise_locked_name(parts[0]), parts[1] if len(parts) > 1 else ""
-    return normalise_locked_name("-".join(parts[:-1])), parts[-1]
+        named, version = f"{stem}-".split("-")[:2]
+    else:
+        named, _, version = stem.rpartition("-")
+    return normalise_locked_name(named), version
 
 
 def conda_archive(source: str) -> tuple[str, str, str]:
@@ -414,8 +397,6 @@ KNOWN = (
 )
 """The names, for a person."""
 
-_EXPLICIT_MARK = "@EXPLICIT"
-
 
 def kind_of(path: PurePath, text: str) -> LockKind | None:
     """The format of a file.
@@ -431,13 +412,10 @@ def kind_of(path: PurePath, text: str) -> LockKind | None:
         return None
     if path.suffix == ".txt" and is_explicit(text):
         return LockKind.EXPLICIT
-    shown = path.as_posix()
-    for kind, pattern in _NAMES.items():
-        if re.search(f"(^|/)({pattern})$", shown):
-            return kind
-    return None
+    kinds = (kind for kind, pattern in _NAMES.items() if re.search(f"(^|/)({pattern})$", path.as_posix()))
+    return next(kinds, None)
 
 
 def is_explicit(text: str) -> bool:
     """Whether a text is a list of URLs, as `conda list --explicit` prints it."""
-    return any(line.strip() == _EXPLICIT_MARK for line in text.splitlines())
+    return any(line.strip() == "@EXPLICIT" for line in text.splitlines())

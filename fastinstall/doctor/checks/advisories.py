@@ -37,7 +37,6 @@ from fastinstall.doctor.check_context import CheckContext, Details, FindingFacto
 from fastinstall.doctor.codec_libraries import claimed_features, codec_in_use, core_codec
 from fastinstall.doctor.owners import is_of_the_system, readable_core
 from fastinstall.doctor.remedies import PRINT_FEATURES, VERSION, command, run_python, setup, stock
-from fastinstall.elf.description import Codec, ImagingCore
 from fastinstall.index.upgrades import UpgradeForecast, environment_command, forecast_upgrade
 from fastinstall.model.conda_packages import dependants_of
 from fastinstall.model.facts import PinKind, PinState
@@ -85,16 +84,13 @@ def _check_pillow(context: CheckContext, version: str) -> Iterator[Finding]:
         message = "PIL/_version.py holds no version that could be compared"
         yield _SAY.unknown(message, observed=version, verify=run_python(context, VERSION))
         return
-    own = tuple(advisory for advisory in affecting if not advisory.kernels_only)
-    of_kernels = tuple(advisory for advisory in affecting if advisory.kernels_only)
     if not affecting:
-        yield _SAY.ok(
-            f"none of {len(known)} known advisories affects Pillow {version}", **_make_details(context, VERSION)
-        )
-    if own:
-        yield _report_affected(context, f"Pillow {version}", own)
-    if of_kernels:
-        yield _report_affected(context, f"the SIMD kernels of Pillow {version}", of_kernels)
+        message = f"none of {len(known)} known advisories affects Pillow {version}"
+        yield _SAY.ok(message, **_make_details(context, VERSION))
+    for kernels_only, what in ((False, f"Pillow {version}"), (True, f"the SIMD kernels of Pillow {version}")):
+        these = tuple(advisory for advisory in affecting if advisory.kernels_only is kernels_only)
+        if these:
+            yield _report_affected(context, what, these)
 
 
 def _check_libraries(context: CheckContext) -> Iterator[Finding]:
@@ -104,9 +100,8 @@ def _check_libraries(context: CheckContext) -> Iterator[Finding]:
     affecting = select_library_advisories(context.recipe.advisories, versions)
     if affecting:
         affected = {advisory.component for advisory in affecting}
-        yield _report_affected(
-            context, _join_versions({name: versions[name] for name in versions if name in affected}), affecting
-        )
+        named = {name: version for name, version in versions.items() if name in affected}
+        yield _report_affected(context, _join_versions(named), affecting)
     elif versions:
         message = f"no known advisory affects the libraries {_join_versions(versions)}"
         yield _SAY.ok(message, **_make_details(context, PRINT_FEATURES))
@@ -128,9 +123,14 @@ def _has_kernels(context: CheckContext) -> bool:
 def _report_affected(context: CheckContext, what: str, affecting: tuple[Advisory, ...]) -> Finding:
     counts = ", ".join(f"{count} {severity}" for severity, count in count_by_severity(affecting).items())
     subject = "1 known advisory affects" if len(affecting) == 1 else f"{len(affecting)} known advisories affect"
-    status, consent = _raise_status(
-        context, *_weigh_advisories(context, affecting), libraries=_has_libraries(affecting)
-    )
+    of_libraries = any(advisory.component for advisory in affecting)
+    status, consent = _weigh_advisories(context, affecting)
+    pin = _pin(context)
+    if pin is not None and (not of_libraries or _is_bundled(context)):
+        # One step graver where a pin keeps a later version out, unless somebody has accepted the risk.
+        status = Status.WARNING if status is Status.WARNING and consent else Status.ERROR
+        consent += f"; the pin ({pin.requirement}) keeps a later one out"
+    shown = next((advisory.demonstration for advisory in affecting if advisory.demonstration), "")
     return _SAY.say(
         status,
         f"{subject} {what}: {counts}{consent}",
@@ -138,18 +138,8 @@ def _report_affected(context: CheckContext, what: str, affecting: tuple[Advisory
         expected="a version with the fixes",
         observed=what.rpartition("Pillow ")[2],
         remedy=_make_remedy(context),
-        verify=_show(context, affecting),
+        verify=run_python(context, shown or (PRINT_FEATURES if of_libraries else VERSION)),
     )
-
-
-def _show(context: CheckContext, affecting: tuple[Advisory, ...]) -> str:
-    """The versions that they are compared with; where a line of Python shows the defect itself, that."""
-    shown = next((advisory.demonstration for advisory in affecting if advisory.demonstration), "")
-    return run_python(context, shown or (PRINT_FEATURES if _has_libraries(affecting) else VERSION))
-
-
-def _has_libraries(affecting: tuple[Advisory, ...]) -> bool:
-    return any(advisory.component for advisory in affecting)
 
 
 def _weigh_advisories(context: CheckContext, affecting: tuple[Advisory, ...]) -> tuple[Status, str]:
@@ -157,35 +147,25 @@ def _weigh_advisories(context: CheckContext, affecting: tuple[Advisory, ...]) ->
     if is_of_the_system(context.facts):
         return Status.WARNING, "; the operating system may have mended its own build"
     critical = [advisory for advisory in affecting if advisory.severity is Severity.CRITICAL]
-    accepted = _get_acceptance_date(context)
-    if not critical or accepted is None:
-        return (Status.ERROR if critical else Status.WARNING), ""
+    if not critical:
+        return Status.WARNING, ""
+    receipt = context.receipt
+    if receipt is None or not context.core_is_ours or Risk.VULNERABLE not in receipt.wish.allow:
+        return Status.ERROR, ""
+    accepted = date.fromisoformat(receipt.created_at[:10])
     later = sum(advisory.dated > accepted for advisory in critical)
     if later:
         return Status.ERROR, f"; {later} critical since the risk was accepted on {accepted}"
     return Status.WARNING, f"; the risk was accepted on {accepted}"
 
 
-def _raise_status(context: CheckContext, status: Status, consent: str, *, libraries: bool) -> tuple[Status, str]:
-    """One step graver where a pin keeps a later version out, unless somebody has accepted the risk."""
-    pin = _pin(context)
-    brought = not libraries or (context.receipt is not None and context.receipt.link is LinkMode.BUNDLE)
-    if pin is None or not brought:
-        return status, consent
-    told = f"{consent}; the pin ({pin.requirement}) keeps a later one out"
-    return (Status.ERROR if status is Status.WARNING and not consent else status), told
+def _is_bundled(context: CheckContext) -> bool:
+    return context.receipt is not None and context.receipt.link is LinkMode.BUNDLE
 
 
 def _pin(context: CheckContext) -> PinState | None:
     """A pin that holds the stack in place, as far as it is ours."""
     return next((pin for pin in context.facts.pins if not pin.problems), None) if context.core_is_ours else None
-
-
-def _get_acceptance_date(context: CheckContext) -> date | None:
-    receipt = context.receipt
-    if receipt is None or not context.core_is_ours or Risk.VULNERABLE not in receipt.wish.allow:
-        return None
-    return date.fromisoformat(receipt.created_at[:10])
 
 
 def _describe_advisory(context: CheckContext, advisory: Advisory) -> Iterator[str]:
@@ -222,9 +202,8 @@ def _make_remedy_for_held_version(context: CheckContext, view: UpgradeForecast) 
 def _make_upgrade_remedy(context: CheckContext, view: UpgradeForecast) -> Remedy:
     if not _has_kernels(context):
         return stock(context, upgrade=True, least=view.allowed)
-    merged_already = context.receipt is not None and context.receipt.recipe == _MERGED
     text, options = "set up the newest Pillow, with the SIMD kernels merged in", ["--recipe", _MERGED]
-    if merged_already:
+    if context.receipt is not None and context.receipt.recipe == _MERGED:
         options.append("--upgrade")
     pin = _pin(context)
     if pin is not None:
@@ -251,7 +230,6 @@ def _describe_data_age(context: CheckContext) -> str:
 
 
 def _count_days(context: CheckContext) -> int:
-    """In days."""
     return (context.today - _find_data_date(context)).days
 
 
@@ -263,7 +241,6 @@ JPEG = "libjpeg-turbo"
 FEATURES = {"libtiff": "libtiff", "libwebp": "webp", "freetype": "freetype2", "openjpeg": "jpg_2000", "zlib": "zlib"}
 """Names of libraries whose version `PIL.features` asks of the library itself, and its names for them."""
 
-_COMPILED_FOR = "libjpeg_turbo"
 _KINDS = {"libtiff": "tiff", "libwebp": "webp", "freetype": "freetype", "openjpeg": "openjpeg", "zlib": "zlib"}
 """The same libraries as the simulated process has them."""
 _OTHERWISE_NUMBERED = ("zlib-ng", "zlib-ng compat")
@@ -287,26 +264,16 @@ def library_versions(context: CheckContext) -> dict[str, str]:
 
 def _find_linked_version(context: CheckContext, name: str) -> str:
     codec = codec_in_use(context, _KINDS[name])
-    return codec.library.version if codec is not None and not _is_replacement(codec) else ""
-
-
-def _is_replacement(codec: Codec) -> bool:
-    return codec.library.implementation in _OTHERWISE_NUMBERED
+    if codec is None or codec.library.implementation in _OTHERWISE_NUMBERED:
+        return ""
+    return codec.library.version
 
 
 def _find_jpeg_version(context: CheckContext) -> str:
     core, codec = readable_core(context.facts.stack), core_codec(context, "jpeg")
     if codec is not None:
         return codec.library.version if codec.library.implementation == JPEG else ""
-    if _is_jpeg_needed(core):
-        return _find_listed_jpeg(core)
-    return claimed_features(context).get(_COMPILED_FOR, "")
-
-
-def _is_jpeg_needed(core: ImagingCore | None) -> bool:
-    return core is not None and any(library.is_called_libjpeg for library in core.libraries)
-
-
-def _find_listed_jpeg(core: ImagingCore | None) -> str:
     libraries = core.libraries if core is not None else ()
-    return next((library.version for library in libraries if library.implementation == JPEG), "")
+    if any(library.is_called_libjpeg for library in libraries):
+        return next((library.version for library in libraries if library.implementation == JPEG), "")
+    return claimed_features(context).get("libjpeg_turbo", "")

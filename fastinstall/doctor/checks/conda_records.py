@@ -26,15 +26,13 @@ from pathlib import PurePath
 
 from fastinstall.conda.reinstall import channel_of, find_rightful_owner, is_taken, name_of, provides_pil
 from fastinstall.core.messages import listing as joined
-from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import contains, is_specifier, is_version
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
 from fastinstall.doctor.owners import find_conda_package, is_registered
 from fastinstall.doctor.remedies import find_text, repair, show_files, show_text, suggest_conda_reinstall
 from fastinstall.model.conda import Conda, CondaClash, CondaPackage
 from fastinstall.model.conda_packages import GUARD, TURBO, build_asked, conda_command, version_asked
-from fastinstall.model.finding import Finding, Remedy
-from fastinstall.model.receipt import Receipt
+from fastinstall.model.finding import Finding, Remedy, Status
 from fastinstall.model.request import EnvironmentKind
 
 NAME = "conda-records"
@@ -51,18 +49,14 @@ _SHOWN = 3
 def check(context: CheckContext) -> Iterator[Finding]:
     """Judge what conda keeps account of."""
     conda = context.facts.conda
-    if conda is None:
-        yield _SAY.skipped(_explain_missing_records(context))
-        return
-    judges = (_report_unreadable, _report_files, _report_harmful, _report_pinned, _report_unregistered)
-    problems = tuple(finding for judge in judges for finding in judge(context, conda))
-    yield from problems or (_report_success(context, conda),)
-
-
-def _explain_missing_records(context: CheckContext) -> str:
-    if context.facts.environment.kind is EnvironmentKind.CONDA:
-        return "conda's records were not looked at"
-    return "conda does not manage this environment: it has no conda-meta"
+    if conda is not None:
+        judges = (_report_unreadable, _report_lost, _report_contested, _report_harmful, _report_pinned)
+        problems = [finding for judge in (*judges, _report_unregistered) for finding in judge(context, conda)]
+        yield from problems or (_report_success(context, conda),)
+    elif context.facts.environment.kind is EnvironmentKind.CONDA:
+        yield _SAY.skipped("conda's records were not looked at")
+    else:
+        yield _SAY.skipped("conda does not manage this environment: it has no conda-meta")
 
 
 def _report_success(context: CheckContext, conda: Conda) -> Finding:
@@ -90,21 +84,33 @@ def _report_unreadable(context: CheckContext, conda: Conda) -> Iterator[Finding]
         )
 
 
-def _report_files(context: CheckContext, conda: Conda) -> Iterator[Finding]:
-    yield from lost_of_packages(context, conda, _SAY)
-    yield from contested_files(context, conda, _SAY)
-
-
 def _report_harmful(context: CheckContext, conda: Conda) -> Iterator[Finding]:
-    for advice in advised_against(conda):
-        yield _SAY.warning(
-            f"{advice.package.dist} {advice.reason}",
-            evidence=(f"installed from {advice.package.channel or 'an unknown channel'}",),
-            expected=advice.instead,
-            observed=advice.package.dist,
-            remedy=Remedy(text=f"have {advice.instead} in its place", command=advice.command(context)),
-            verify=show_files(_locate_conda_meta(context) / advice.package.record),
-        )
+    """Tell of installed packages that are known to do harm, by their name or by their channel."""
+    for package in conda.packages:
+        place = f"/{package.channel}/{package.url}"
+        channels = (reason for name, reason in _CHANNELS.items() if f"/{name}/" in place)
+        reason = _PACKAGES.get(package.name) or next(channels, "")
+        if reason:
+            instead = _STANDS_FOR.get(package.name, package.name)
+            yield _SAY.warning(
+                f"{package.dist} {reason}",
+                evidence=(f"installed from {package.channel or 'an unknown channel'}",),
+                expected=instead,
+                observed=package.dist,
+                remedy=Remedy(
+                    text=f"have {instead} in its place", command=_replace_package(context, package.name, instead)
+                ),
+                verify=show_files(_locate_conda_meta(context) / package.record),
+            )
+
+
+def _replace_package(context: CheckContext, name: str, instead: str) -> str:
+    """By the package of the same name out of the usual channels, or by the one that it stands for."""
+    facts, usual = context.facts, ("install", "--override-channels", "--channel", "conda-forge")
+    if instead == name:
+        return conda_command(facts, *usual, instead)
+    remove = conda_command(facts, "remove", "--force", name)
+    return f"{remove} && {conda_command(facts, *usual, '--force-reinstall', '--no-deps', instead)}"
 
 
 def _report_pinned(context: CheckContext, conda: Conda) -> Iterator[Finding]:
@@ -122,22 +128,17 @@ def _report_pinned(context: CheckContext, conda: Conda) -> Iterator[Finding]:
         )
 
 
-def _describe_channel_change(receipt: Receipt, channel: PurePath) -> str:
-    return " any more" if receipt.conda is not None and receipt.conda.channel == channel else ", which is a copy"
-
-
 def _report_unregistered(context: CheckContext, conda: Conda) -> Iterator[Finding]:
     receipt, facts = context.receipt, context.facts
     if receipt is None or receipt.conda is None or is_registered(facts, receipt):
         return
-
     channel = channel_of(receipt.conda, facts.environment.prefix)
-    here = f"this environment{_describe_channel_change(receipt, channel)}"
+    change = " any more" if receipt.conda.channel == channel else ", which is a copy"
     if find_conda_package(facts, receipt.conda.package.dist) is not None:
         yield _SAY.warning(
-            f"the channel that has {receipt.conda.package.dist} is not registered for {here}: "
+            f"the channel that has {receipt.conda.package.dist} is not registered for this environment{change}: "
             "conda does not find the package when it solves, and may replace it",
-            evidence=tuple(f"registered: {channel}" for channel in conda.channels),
+            evidence=tuple(f"registered: {registered}" for registered in conda.channels),
             expected=str(channel),
             observed="not among the channels of this environment",
             remedy=repair(context),
@@ -155,94 +156,52 @@ _PACKAGES = {
 _STANDS_FOR = {"libtiff-libjpeg-turbo": "libtiff"}
 
 
-@immutable
-class CondaAdvice:
-    """What is advised against.
-
-    Attributes:
-        package: the one that is installed.
-        reason: what follows its name in a sentence.
-        instead: the package to have in its place.
-    """
-
-    package: CondaPackage
-    reason: str
-    instead: str
-
-    def command(self, context: CheckContext) -> str:
-        """Replace it: by the package of the same name out of the usual channels, or by the one that it stands for."""
-        facts, usual = context.facts, ("--override-channels", "--channel", "conda-forge")
-        if self.instead == self.package.name:
-            return conda_command(facts, "install", *usual, self.instead)
-        remove = conda_command(facts, "remove", "--force", self.package.name)
-        return f"{remove} && {conda_command(facts, 'install', *usual, '--force-reinstall', '--no-deps', self.instead)}"
-
-
-def advised_against(conda: Conda) -> Iterator[CondaAdvice]:
-    """Give the installed packages that are known to do harm, by their name or by their channel."""
-    for package in conda.packages:
-        reason = _PACKAGES.get(package.name) or _explain_channel(package)
-        if reason:
-            yield CondaAdvice(package=package, reason=reason, instead=_STANDS_FOR.get(package.name, package.name))
-
-
-def _explain_channel(package: CondaPackage) -> str:
-    place = f"/{package.channel}/{package.url}"
-    return next((reason for name, reason in _CHANNELS.items() if f"/{name}/" in place), "")
-
-
 _NAMED = 2
 _Paths = tuple[str, ...]
 
 
-def lost_of_packages(context: CheckContext, conda: Conda, say: FindingFactory) -> Iterator[Finding]:
+def _report_lost(context: CheckContext, conda: Conda) -> Iterator[Finding]:
     """Tell of files that one package alone claims, and that are gone or altered; PIL's own and the guard's aside."""
-    contested = {clash.path for clash in conda.clashes}
+    contested, prefix = {clash.path for clash in conda.clashes}, context.facts.environment.prefix
     for claim in conda.claims:
         missing = tuple(path for path in claim.missing if path not in contested)
         altered = tuple(path for path in claim.altered if path not in contested)
-        if (missing or altered) and not provides_pil(claim) and name_of(claim.dist) != GUARD:
-            yield _report_lost(context, say, claim.dist, missing, altered)
+        name = name_of(claim.dist)
+        if (missing or altered) and not provides_pil(claim) and name != GUARD:
+            paths, what = (missing, "gone") if missing else (altered, "altered")
+            told = (*(f"{path} is gone" for path in missing), *(f"{path} is altered" for path in altered))
+            yield _SAY.warning(
+                f"{_join_names(paths)} of {claim.dist} {_choose_verb(paths)} {what}, and conda takes the package for "
+                "whole",
+                evidence=listing(told),
+                expected="every file as it was installed",
+                observed=f"{len(missing)} gone, {len(altered)} altered",
+                remedy=suggest_conda_reinstall(context, f"install {name} again", name),
+                verify=show_files(*(prefix / path for path in paths[:_SHOWN])),
+            )
 
 
-def contested_files(context: CheckContext, conda: Conda, say: FindingFactory) -> Iterator[Finding]:
+def _report_contested(context: CheckContext, conda: Conda) -> Iterator[Finding]:
     """Tell of files that several packages claim: at once those that have the same claimants and holder."""
     groups: dict[tuple[_Paths, str], list[CondaClash]] = {}
     for clash in conda.clashes:
         if not _is_told_elsewhere(clash):
             groups.setdefault((clash.claimants, clash.holder), []).append(clash)
-    return (_report_contested(context, say, clashes) for clashes in groups.values())
-
-
-def _report_lost(context: CheckContext, say: FindingFactory, dist: str, missing: _Paths, altered: _Paths) -> Finding:
-    name, prefix = name_of(dist), context.facts.environment.prefix
-    paths, what = (missing, "gone") if missing else (altered, "altered")
-    return say.warning(
-        f"{_join_names(paths)} of {dist} {_choose_verb(paths)} {what}, and conda takes the package for whole",
-        evidence=listing((*(f"{path} is gone" for path in missing), *(f"{path} is altered" for path in altered))),
-        expected="every file as it was installed",
-        observed=f"{len(missing)} gone, {len(altered)} altered",
-        remedy=suggest_conda_reinstall(context, f"install {name} again", name),
-        verify=show_files(*(prefix / path for path in paths[:_SHOWN])),
-    )
-
-
-def _report_contested(context: CheckContext, say: FindingFactory, clashes: list[CondaClash]) -> Finding:
-    first, paths = clashes[0], tuple(clash.path for clash in clashes)
-    right, is_wrong = find_rightful_owner(first), is_taken(first)
-    whose = f"of {first.holder}" if first.holder else "of neither"
-    tell = say.warning if is_wrong else say.hint
-    return tell(
-        f"{joined(first.claimants)} claim the same files: {_join_names(paths)} {_choose_verb(paths)} {whose}, "
-        "and removing one package takes the other's along",
-        evidence=listing(paths),
-        expected=right,
-        observed=first.holder or "the content of neither",
-        remedy=suggest_conda_reinstall(context, f"install {name_of(right)} again", name_of(right))
-        if is_wrong
-        else None,
-        verify=show_files(*(context.facts.environment.prefix / path for path in paths[:_SHOWN])),
-    )
+    for (claimants, holder), clashes in groups.items():
+        paths = tuple(clash.path for clash in clashes)
+        right, is_wrong = find_rightful_owner(clashes[0]), is_taken(clashes[0])
+        whose = f"of {holder}" if holder else "of neither"
+        name = name_of(right)
+        yield _SAY.say(
+            Status.WARNING if is_wrong else Status.HINT,
+            f"{joined(claimants)} claim the same files: {_join_names(paths)} {_choose_verb(paths)} {whose}, "
+            "and removing one package takes the other's along",
+            evidence=listing(paths),
+            expected=right,
+            observed=holder or "the content of neither",
+            remedy=suggest_conda_reinstall(context, f"install {name} again", name) if is_wrong else None,
+            verify=show_files(*(context.facts.environment.prefix / path for path in paths[:_SHOWN])),
+        )
 
 
 def _is_told_elsewhere(clash: CondaClash) -> bool:
@@ -266,7 +225,11 @@ def find_contradicted_pins(conda: Conda) -> Iterator[tuple[str, CondaPackage]]:
     for pin in conda.pins:
         name, specifier = version_asked(pin)
         package = conda.named(name)
-        if package is not None and not (_has_version(package, specifier) and _has_build(package, pin)):
+        if package is None:
+            continue
+        build = build_asked(pin)[1]
+        has_build = build.startswith("^") or fnmatchcase(package.build, build)
+        if not (has_build and _has_version(package, specifier)):
             yield pin, package
 
 
@@ -274,8 +237,3 @@ def _has_version(package: CondaPackage, specifier: str) -> bool:
     if not specifier or not is_version(package.version) or not is_specifier(specifier):
         return True
     return contains(specifier, package.version)
-
-
-def _has_build(package: CondaPackage, pin: str) -> bool:
-    _, build = build_asked(pin)
-    return build.startswith("^") or fnmatchcase(package.build, build)

@@ -47,7 +47,6 @@ from fastinstall.doctor.remedies import (
 from fastinstall.elf.cpu_levels import find_offered_level, knows_levels, rank
 from fastinstall.elf.description import CoreLevel, Cpu, ImagingCore
 from fastinstall.model.finding import Finding, Remedy
-from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 
 NAME = "cpu-level"
@@ -69,14 +68,9 @@ def check(context: CheckContext) -> Iterator[Finding]:
     elif not rank(cpu.level):
         yield _SAY.unknown("the level of this CPU could not be told", evidence=_describe_cpu(cpu), verify=show_cpu())
     else:
-        of_cpu = (
-            *_report_overtaxed(context),
-            *_report_unserved(context),
-            *_report_masked(cpu),
-            *_report_hidden(context),
-            *_report_underused(context),
-        )
-        yield from (*of_cpu, *judge_copies(_SAY, context)) or (_report_success(context),)
+        judges = (_report_overtaxed, _report_unserved, _report_masked, _report_hidden, _report_underused, judge_copies)
+        found = [finding for judge in judges for finding in judge(context)]
+        yield from found or (_report_success(context),)
 
 
 def _report_success(context: CheckContext) -> Finding:
@@ -88,6 +82,7 @@ def _report_success(context: CheckContext) -> Finding:
 
 def _report_overtaxed(context: CheckContext) -> Iterator[Finding]:
     demands, offered = _list_demands(context), find_offered_level(context.facts.cpu)
+    core, best = readable_core(context.facts.stack), _find_best_level(context.recipe, context.facts.cpu)
     highest = max(demands, key=lambda demand: rank(demand[0]), default=("", ""))
     if rank(highest[0]) > rank(offered):
         yield _SAY.error(
@@ -95,20 +90,9 @@ def _report_overtaxed(context: CheckContext) -> Iterator[Finding]:
             evidence=(*(source for _level, source in demands), *_describe_cpu(context.facts.cpu)),
             expected=f"at most {offered}",
             observed=highest[0],
-            remedy=_make_remedy(context),
-            verify=_show_demand(context),
+            remedy=setup(context, "set up the stack for this CPU", "--level", "auto") if best else stock(context),
+            verify=show_note(loaded_file(core)) if core is not None and core.isa_note else show_cpu(),
         )
-
-
-def _show_demand(context: CheckContext) -> str:
-    core = readable_core(context.facts.stack)
-    return show_note(loaded_file(core)) if core is not None and core.isa_note else show_cpu()
-
-
-def _make_remedy(context: CheckContext) -> Remedy:
-    if _find_best_level(context.recipe, context.facts.cpu) is None:
-        return stock(context)
-    return setup(context, "set up the stack for this CPU", "--level", "auto")
 
 
 def _list_demands(context: CheckContext) -> tuple[tuple[str, str], ...]:
@@ -129,7 +113,8 @@ def _report_unserved(context: CheckContext) -> Iterator[Finding]:
         yield _SAY.warning(message, evidence=evidence, expected=expected, verify=show_cpu())
 
 
-def _report_masked(cpu: Cpu) -> Iterator[Finding]:
+def _report_masked(context: CheckContext) -> Iterator[Finding]:
+    cpu = context.facts.cpu
     if cpu.masked:
         who = "the virtual machine" if cpu.hypervisor else "the kernel or a container"
         yield _SAY.hint(
@@ -156,38 +141,23 @@ def _report_hidden(context: CheckContext) -> Iterator[Finding]:
 
 def _report_underused(context: CheckContext) -> Iterator[Finding]:
     receipt, best = context.receipt, _find_best_level(context.recipe, context.facts.cpu)
-    if receipt is None or best is None or not context.core_is_ours or _is_by_name(receipt):
+    if receipt is None or best is None or not context.core_is_ours:
         return
-    if 0 < max(map(rank, receipt.levels)) < rank(best):
-        yield _SAY.hint(
-            _describe_lower_level(context, receipt, best),
-            evidence=_describe_cpu(context.facts.cpu),
-            remedy=_make_better_remedy(context, receipt, best),
-            verify=show_cpu(),
-        )
-
-
-def _is_by_name(receipt: Receipt) -> bool:
-    return receipt.wish.level != "auto" or bool(receipt.wish.levels)
-
-
-def _describe_lower_level(context: CheckContext, receipt: Receipt, best: str) -> str:
+    named = receipt.wish.level != "auto" or receipt.wish.levels
+    if named or not 0 < max(map(rank, receipt.levels)) < rank(best):
+        return
+    message = f"the stack was built for {' and '.join(receipt.levels)}, this CPU would bear {best}"
     if name := loaded_name(readable_core(context.facts.stack)):
-        return f"{name} is loaded; {best} would suit this CPU, but is not in the wheel"
-    return f"the stack was built for {' and '.join(receipt.levels)}, this CPU would bear {best}"
-
-
-def _make_better_remedy(context: CheckContext, receipt: Receipt, best: str) -> Remedy:
+        message = f"{name} is loaded; {best} would suit this CPU, but is not in the wheel"
+    remedy = setup(context, "build with the better level", "--levels", ",".join((*receipt.levels, best)))
     if len(receipt.levels) == 1:
-        return setup(context, "build for the better level", "--level", best)
-    return setup(context, "build with the better level", "--levels", ",".join((*receipt.levels, best)))
+        remedy = setup(context, "build for the better level", "--level", best)
+    yield _SAY.hint(message, evidence=_describe_cpu(context.facts.cpu), remedy=remedy, verify=show_cpu())
 
 
 def _find_best_level(recipe: Recipe, cpu: Cpu) -> str | None:
-    fitting = (
-        level.name for level in recipe.levels if level.automatic and rank(level.name) <= rank(find_offered_level(cpu))
-    )
-    return next(fitting, None)
+    limit = rank(find_offered_level(cpu))
+    return next((level.name for level in recipe.levels if level.automatic and rank(level.name) <= limit), None)
 
 
 def _describe_cpu(cpu: Cpu) -> tuple[str, ...]:
@@ -196,27 +166,25 @@ def _describe_cpu(cpu: Cpu) -> tuple[str, ...]:
     return (name, *source)
 
 
-def judge_copies(say: FindingFactory, context: CheckContext) -> Iterator[Finding]:
-    """Find copies that are missing, damaged or in a wrong place, and say why a better one is not loaded.
-
-    Args:
-        say: the check that speaks.
-        context: what it looks at; a core without copies gives no finding.
-    """
+def judge_copies(context: CheckContext) -> Iterator[Finding]:
+    """Find copies that are missing, damaged or in a wrong place, and say why a better one is not loaded."""
     core = context.facts.stack.core
     if core is None or not core.levels:
         return
-    yield from _report_unusable_copies(say, context, core)
-    yield from _report_lost_copies(say, context, core)
-    yield from _report_misplaced_copies(say, context, core)
-    yield from _report_old_loader(say, context, core)
-    yield from _report_misprediction(say, context, core)
+    for judge in (
+        _report_unusable_copies,
+        _report_lost_copies,
+        _report_misplaced_copies,
+        _report_old_loader,
+        _report_misprediction,
+    ):
+        yield from judge(context, core)
 
 
-def _report_unusable_copies(say: FindingFactory, context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
+def _report_unusable_copies(context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
     for copy in core.levels:
         if copy.problem:
-            yield say.error(
+            yield _SAY.error(
                 f"{name_core_copy(core, copy)} of the imaging core cannot be used: {copy.problem}",
                 evidence=(str(copy.path),),
                 expected="a whole copy of the core, for CPUs of its level",
@@ -226,35 +194,30 @@ def _report_unusable_copies(say: FindingFactory, context: CheckContext, core: Im
             )
 
 
-def _report_lost_copies(say: FindingFactory, context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
+def _report_lost_copies(context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
     """What the receipt says that the wheel had; the baseline is always looked at, even where it is missing."""
     if context.receipt is None or not context.core_is_ours:
         return
     there = {copy.level for copy in core.levels[1:]}
     for level in context.receipt.levels[1:]:
         if level not in there:
-            yield say.error(
+            yield _SAY.error(
                 f"the copy of the imaging core for {level} is gone: such CPUs get a lower level",
                 evidence=list_core_copies(core),
                 expected=", ".join(context.receipt.levels),
                 observed=", ".join(copy.level for copy in core.levels),
                 remedy=repair(context),
-                verify=_list_copies(core),
+                verify=f"{show_files(core.levels[0].path.parent)} -R",
             )
 
 
-def _list_copies(core: ImagingCore) -> str:
-    """The directory of the baseline, below which the others lie."""
-    return f"{show_files(core.levels[0].path.parent)} -R"
-
-
-def _report_misplaced_copies(say: FindingFactory, context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
+def _report_misplaced_copies(context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
     highest = _find_highest_baseline_level(context, core)
     if rank(core.levels[0].isa_note) > rank(highest) > 0:
-        yield _report_misplaced_copy(say, context, core, core.levels[0], f"at most {highest}")
+        yield _report_misplaced_copy(context, core, core.levels[0], f"at most {highest}")
     for copy in core.levels[1:]:
         if copy.isa_note is not None and rank(copy.isa_note) != rank(copy.level):
-            yield _report_misplaced_copy(say, context, core, copy, copy.level)
+            yield _report_misplaced_copy(context, core, copy, copy.level)
 
 
 def _find_highest_baseline_level(context: CheckContext, core: ImagingCore) -> str:
@@ -265,13 +228,11 @@ def _find_highest_baseline_level(context: CheckContext, core: ImagingCore) -> st
     return f"x86-64-v{least - 1}" if least > 1 else ""
 
 
-def _report_misplaced_copy(
-    say: FindingFactory, context: CheckContext, core: ImagingCore, copy: CoreLevel, expected: str
-) -> Finding:
+def _report_misplaced_copy(context: CheckContext, core: ImagingCore, copy: CoreLevel, expected: str) -> Finding:
     too_high = copy is core.levels[0] or rank(copy.isa_note) > rank(copy.level)
     effect = "CPUs that would load it refuse it" if too_high else "CPUs that load it get a lower level than is theirs"
     place = "in the baseline's place" if copy is core.levels[0] else f"in the place of {copy.level}"
-    return say.error(
+    return _SAY.error(
         f"the copy of the imaging core {place} is compiled for {copy.isa_note}: {effect}",
         evidence=(str(copy.path), f"its own note (GNU_PROPERTY_X86_ISA_1_NEEDED): {copy.isa_note}"),
         expected=expected,
@@ -281,14 +242,14 @@ def _report_misplaced_copy(
     )
 
 
-def _report_old_loader(say: FindingFactory, context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
+def _report_old_loader(context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
     """The loader itself is too old to look at any copy but the baseline."""
     python, cpu = context.facts.interpreter, context.facts.cpu
     if knows_levels(python.libc, python.libc_version):
         return
     passed = [copy.level for copy in whole_copies(core)[1:] if 0 < rank(copy.level) <= rank(cpu.level)]
     if passed:
-        yield say.hint(
+        yield _SAY.hint(
             f"{python.libc} {python.libc_version} takes the baseline, although this CPU offers {passed[-1]}: "
             "only glibc 2.33 and later choose by level",
             evidence=list_core_copies(core),
@@ -298,14 +259,14 @@ def _report_old_loader(say: FindingFactory, context: CheckContext, core: Imaging
         )
 
 
-def _report_misprediction(say: FindingFactory, context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
+def _report_misprediction(context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
     """Hold the model of the loader against what ran."""
     runtime, predicted = context.facts.runtime, loaded_copy(core)
     if runtime is None or not runtime.core or predicted is None or _is_file(core, predicted, runtime.core):
         return
     taken = next((copy for copy in core.levels if _is_file(core, copy, runtime.core)), None)
     what = name_core_copy(core, taken) if taken is not None else "code from elsewhere"
-    yield say.warning(
+    yield _SAY.warning(
         f"{what} was loaded, where the loader's rules say {name_core_copy(core, predicted)}",
         evidence=(f"the running core: {runtime.core}", *list_core_copies(core)),
         expected=str(predicted.path),

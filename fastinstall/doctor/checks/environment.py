@@ -56,7 +56,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
 def _report_success(context: CheckContext) -> Finding:
     conda = context.facts.conda
     managed = (f"{len(conda.packages)} packages of conda's",) if conda is not None else ()
-    evidence = (f"interpreter: {_format_python(context.facts)}", *managed)
+    evidence = (f"interpreter: {context.facts.environment.python}", *managed)
     return _SAY.ok(_describe_environment(context.facts), evidence=evidence, verify=show_python(context))
 
 
@@ -65,16 +65,12 @@ def _describe_environment(facts: Facts) -> str:
     return f"{facts.environment.kind} {facts.environment.prefix} with {python}"
 
 
-def _format_python(facts: Facts) -> str:
-    return str(facts.environment.python)
-
-
 def _report_changed_python(context: CheckContext) -> Iterator[Finding]:
     receipt, version = context.receipt, context.facts.interpreter.version
     if receipt is not None and minor(receipt.python_version) != minor(version):
         yield _SAY.error(
             f"the Python of this environment changed from {receipt.python_version} to {version} under its packages",
-            evidence=(f"interpreter: {_format_python(context.facts)}", f"set up: {receipt.created_at}"),
+            evidence=(f"interpreter: {context.facts.environment.python}", f"set up: {receipt.created_at}"),
             expected=receipt.python_version,
             observed=version,
             remedy=repair(context),
@@ -94,7 +90,7 @@ def _report_protected(context: CheckContext) -> Iterator[Finding]:
         yield _SAY.hint(message, evidence=(str(marker),), remedy=elsewhere)
     elif facts.environment.kind is EnvironmentKind.SYSTEM:
         message = "this is a global interpreter, no environment of its own: fastinstall does not change it"
-        yield _SAY.hint(message, evidence=(_format_python(facts),), remedy=elsewhere)
+        yield _SAY.hint(message, evidence=(str(facts.environment.python),), remedy=elsewhere)
     if facts.frozen is not None:
         message = "this conda environment is frozen: fastinstall does not change it"
         yield _SAY.hint(message, evidence=(str(facts.frozen),), remedy=elsewhere)
@@ -115,13 +111,11 @@ def _report_conda_protection(context: CheckContext, conda: Conda) -> Iterator[Fi
         elsewhere = setup(context, "set up the fast stack")
         yield _SAY.hint(message, evidence=(_describe_environment(context.facts),), remedy=elsewhere)
     if conda.unreadable:
-        message = f"{_count(conda.unreadable)} of conda's cannot be read: fastinstall does not change the environment"
+        count = len(conda.unreadable)
+        records = f"{count} record{'' if count == 1 else 's'}"
+        message = f"{records} of conda's cannot be read: fastinstall does not change the environment"
         evidence = listing(tuple(f"conda-meta/{name}: {problem}" for name, problem in conda.unreadable.items()))
         yield _SAY.hint(message, evidence=evidence)
-
-
-def _count(records: dict[str, str]) -> str:
-    return "1 record" if len(records) == 1 else f"{len(records)} records"
 
 
 def _report_stale_packages(context: CheckContext) -> Iterator[Finding]:
@@ -150,7 +144,7 @@ def _report_foreign_interpreter(context: CheckContext) -> Iterator[Finding]:
     if facts.conda is not None and theirs != mine and theirs.name != mine.name:
         yield _SAY.warning(
             f"the Python of this conda environment says that it belongs to {theirs}: pip would install there",
-            evidence=(f"interpreter: {_format_python(facts)}", f"site-packages: {facts.interpreter.site_packages}"),
+            evidence=(f"interpreter: {facts.environment.python}", f"site-packages: {facts.interpreter.site_packages}"),
             expected=str(mine),
             observed=str(theirs),
             remedy=Remedy(text="install conda's package `python` in this environment again"),

@@ -69,7 +69,8 @@ def claims(context: CheckContext) -> Iterator[Claim]:
     features = claimed_features(context)
     for name, (kind, implementations, symbol) in _COMPILED_FOR.items():
         codec = codec_in_use(context, kind)
-        if name in features and codec is not None and _is_another(codec, implementations):
+        loaded = codec.library.implementation if codec is not None else ""
+        if name in features and codec is not None and loaded and loaded not in implementations:
             yield _make_claim(name, features[name], codec, symbol=symbol)
     for name, kind in _ASKED.items():
         codec = codec_in_use(context, kind)
@@ -85,10 +86,6 @@ def _make_claim(name: str, version: str, codec: Codec, symbol: str = "") -> Clai
         symbol=symbol,
         harmless=name == "zlib_ng",
     )
-
-
-def _is_another(codec: Codec, implementations: tuple[str, ...]) -> bool:
-    return bool(codec.library.implementation) and codec.library.implementation not in implementations
 
 
 def _find_own_version(codec: Codec) -> str:

@@ -27,7 +27,7 @@ from fastinstall.doctor.check_context import CheckContext, FindingFactory, listi
 from fastinstall.doctor.owners import describe_revision, find_removing_revision
 from fastinstall.doctor.remedies import command, repair, setup, show_files, suggest_conda_reinstall
 from fastinstall.model.conda import Conda, CondaPackage
-from fastinstall.model.facts import Facts, GuardState, PinKind, PinState
+from fastinstall.model.facts import Facts, PinKind, PinState
 from fastinstall.model.finding import Finding, Remedy
 from fastinstall.model.receipt import Receipt
 
@@ -55,13 +55,21 @@ def check(context: CheckContext) -> Iterator[Finding]:
 def _report_startup_guard(context: CheckContext, receipt: Receipt) -> Finding:
     guard = context.facts.guard
     if guard.problems:
-        return _report_damaged(context, guard)
+        return _SAY.warning(
+            f"the start-up guard does not work as it should: {guard.problems[0]}",
+            evidence=guard.problems,
+            expected="installed, intact, compiled and up to date",
+            observed=f"problems: {len(guard.problems)}",
+            remedy=Remedy(text="have the guard written again", command=command(context, "doctor --fix")),
+            verify=_show(context),
+        )
     if guard.installed:
         return _SAY.ok("the start-up guard is installed and intact", observed=guard.version, verify=_show(context))
     if not receipt.wish.guard:
         return _SAY.skipped("the guard was declined at the setup")
     message = "no guard is installed: nothing tells when another installation replaces this stack"
-    return _SAY.hint(message, expected="installed", observed="not installed", remedy=_install(context))
+    remedy = Remedy(text="install the guard", command=command(context, "guard install"))
+    return _SAY.hint(message, expected="installed", observed="not installed", remedy=remedy)
 
 
 def _report_conda_guard(context: CheckContext, receipt: Receipt) -> Iterator[Finding]:
@@ -77,7 +85,10 @@ def _report_conda_guard(context: CheckContext, receipt: Receipt) -> Iterator[Fin
 def _report_pins(context: CheckContext, receipt: Receipt) -> Iterator[Finding]:
     pins, prefix = context.facts.pins, context.facts.environment.prefix
     for pin in pins:
-        yield _report_damaged_pin(context, pin) if pin.problems else _report_whole_pin(pin)
+        if pin.problems:
+            yield _report_damaged_pin(context, pin)
+        else:
+            yield _SAY.ok(f"pinned: {pin.requirement}", evidence=(str(pin.file),), verify=show_files(pin.file))
     if receipt.wish.pin and not _is_pinned(context.facts, receipt):
         yield _SAY.warning(
             "the pin is gone that was asked for at the setup: the next installation may replace this stack",
@@ -96,10 +107,6 @@ def _is_pinned(facts: Facts, receipt: Receipt) -> bool:
     if any(pin.kind in (PinKind.PIP, PinKind.CONDA) for pin in facts.pins) or is_of_pixi(facts.environment.prefix):
         return True
     return facts.conda is not None and receipt.conda is not None and is_pinned(facts.conda, receipt.conda.package)
-
-
-def _report_whole_pin(pin: PinState) -> Finding:
-    return _SAY.ok(f"pinned: {pin.requirement}", evidence=(str(pin.file),), verify=show_files(pin.file))
 
 
 def _report_damaged_pin(context: CheckContext, pin: PinState) -> Finding:
@@ -154,21 +161,6 @@ def _report_missing_package(context: CheckContext) -> Iterator[Finding]:
         )
 
 
-def _report_damaged(context: CheckContext, guard: GuardState) -> Finding:
-    return _SAY.warning(
-        f"the start-up guard does not work as it should: {guard.problems[0]}",
-        evidence=guard.problems,
-        expected="installed, intact, compiled and up to date",
-        observed=f"problems: {len(guard.problems)}",
-        remedy=Remedy(text="have the guard written again", command=command(context, "doctor --fix")),
-        verify=_show(context),
-    )
-
-
 def _show(context: CheckContext) -> str:
     packages = context.facts.interpreter.site_packages
     return show_files(packages / "fastinstall_guard.pth", packages / "_fastinstall_guard")
-
-
-def _install(context: CheckContext) -> Remedy:
-    return Remedy(text="install the guard", command=command(context, "guard install"))

@@ -29,7 +29,7 @@ from enum import StrEnum
 
 from fastinstall.core.values import immutable
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
-from fastinstall.doctor.owners import name_core_copy, whole_copies
+from fastinstall.doctor.owners import loaded_copy, name_core_copy, whole_copies
 from fastinstall.doctor.remedies import repair, setup, show_cpu, show_files, show_note, stock
 from fastinstall.elf.cpu_levels import find_offered_level, knows_levels, level_of, list_level_features, rank
 from fastinstall.elf.description import Confidence, CoreLevel, Cpu, ImagingCore, IsaScan
@@ -79,36 +79,27 @@ class TargetCpu:
     here: bool
 
 
-def loaded_scans(context: CheckContext, target_cpu: TargetCpu) -> tuple[IsaScan, ...]:
-    """Give the scans of what a CPU's loader would take: of a core with copies only one."""
-    taken = taken_copy(context, target_cpu)
-    passed = {copy.path for copy in copies(context) if copy != taken}
-    return tuple(scan for scan in context.facts.isa if scan.path not in passed)
-
-
 def taken_copy(context: CheckContext, target_cpu: TargetCpu) -> CoreLevel | None:
     """Give the copy of the core that a CPU's loader would take; None if there are no copies, or none that is."""
     core, python = context.facts.stack.core, context.facts.interpreter
     if core is None:
         return None
     if target_cpu.here:
-        return next((copy for copy in core.levels if copy.loaded), None)
+        return loaded_copy(core)
     return choose_core_for_cpu(core, target_cpu.cpu, knows_levels=knows_levels(python.libc, python.libc_version))
-
-
-def copies(context: CheckContext) -> tuple[CoreLevel, ...]:
-    """Give the copies of the core, the baseline first; none if the core holds its code itself."""
-    core = context.facts.stack.core
-    return core.levels if core is not None else ()
 
 
 def name_of(context: CheckContext, scan: IsaScan) -> str:
     """Name a file for a person: "the core", "the copy for x86-64-v3 of the core", "_webp.cpython-311...so"."""
     core = context.facts.stack.core
-    if core is not None and scan.path == core.path:
+    if core is None:
+        return scan.path.name
+    if scan.path == core.path:
         return "the core"
-    copy = next((copy for copy in copies(context) if copy.path == scan.path), None)
-    return f"{name_core_copy(core, copy)} of the core" if core is not None and copy is not None else scan.path.name
+    for copy in core.levels:
+        if copy.path == scan.path:
+            return f"{name_core_copy(core, copy)} of the core"
+    return scan.path.name
 
 
 MACHINE = "x86_64"
@@ -140,11 +131,6 @@ class FileVerdict:
     lacking: tuple[str, ...] = ()
     silent: tuple[str, ...] = ()
 
-    @property
-    def is_fatal(self) -> bool:
-        """Whether the file must not be used on that CPU."""
-        return self.outcome in {CpuOutcome.WRONG, CpuOutcome.DIES, CpuOutcome.REFUSED}
-
 
 def judge(scan: IsaScan, cpu: Cpu) -> FileVerdict:
     """Say what becomes of a file's code on a CPU.
@@ -155,7 +141,7 @@ def judge(scan: IsaScan, cpu: Cpu) -> FileVerdict:
     """
     if scan.problem or cpu.architecture != MACHINE or not (cpu.flags or rank(cpu.level)):
         return FileVerdict(scan=scan, outcome=CpuOutcome.UNTOLD)
-    lacking = missing(scan, cpu)
+    lacking = tuple(feature for feature in scan.requires if cpu.flags and feature not in cpu.flags)
     silent = tuple(feature for feature in lacking if feature in scan.silent)
     if rank(scan.declared) > rank(find_offered_level(cpu)):
         outcome = CpuOutcome.REFUSED
@@ -166,13 +152,6 @@ def judge(scan: IsaScan, cpu: Cpu) -> FileVerdict:
     else:
         outcome = CpuOutcome.RUNS if _is_told(scan, cpu) else CpuOutcome.UNTOLD
     return FileVerdict(scan=scan, outcome=outcome, lacking=lacking, silent=silent)
-
-
-def missing(scan: IsaScan, cpu: Cpu) -> tuple[str, ...]:
-    """What a file requires and a CPU has not; nothing, where the CPU's features are unknown."""
-    if not cpu.flags:
-        return ()
-    return tuple(feature for feature in scan.requires if feature not in cpu.flags)
 
 
 def find_features_beyond_level(scan: IsaScan, level: str) -> tuple[str, ...]:
@@ -231,80 +210,70 @@ def check(context: CheckContext) -> Iterator[Finding]:
 
 
 def _judge_target_cpu(context: CheckContext, target_cpu: TargetCpu) -> Iterator[Finding]:
-    verdicts = tuple(judge(scan, target_cpu.cpu) for scan in loaded_scans(context, target_cpu))
-    fatal = tuple(verdict for verdict in verdicts if verdict.is_fatal)
-    for outcome in (CpuOutcome.REFUSED, CpuOutcome.DIES, CpuOutcome.WRONG):
-        alike = tuple(verdict for verdict in fatal if verdict.outcome is outcome)
-        if alike:
+    """Judge what the CPU's loader would take: of a core with copies only one."""
+    core, taken = context.facts.stack.core, taken_copy(context, target_cpu)
+    passed = {copy.path for copy in core.levels if copy != taken} if core is not None else ()
+    scans = tuple(scan for scan in context.facts.isa if scan.path not in passed)
+    verdicts = [judge(scan, target_cpu.cpu) for scan in scans]
+    found = {verdict.outcome for verdict in verdicts}
+    for outcome in _EFFECTS:
+        if outcome in found:
+            alike = [verdict for verdict in verdicts if verdict.outcome is outcome]
             yield _report_fatal(context, target_cpu, outcome, alike)
-    if not fatal:
-        yield _report_bearable(context, target_cpu, verdicts)
+    if found.isdisjoint(_EFFECTS):
+        yield _report_bearable(context, target_cpu, scans)
 
 
 def _report_fatal(
-    context: CheckContext, target_cpu: TargetCpu, outcome: CpuOutcome, verdicts: tuple[FileVerdict, ...]
+    context: CheckContext, target_cpu: TargetCpu, outcome: CpuOutcome, verdicts: list[FileVerdict]
 ) -> Finding:
     lacking = _join_names(feature for verdict in verdicts for feature in verdict.lacking)
-    first = verdicts[0].scan
-    refused = outcome is CpuOutcome.REFUSED
-    what = (
-        _explain_refusal(context, target_cpu, verdicts)
-        if refused
-        else _explain_lack(context, target_cpu, verdicts, lacking)
-    )
+    first, offered = verdicts[0].scan, find_offered_level(target_cpu.cpu)
+    files, s = _name_files(context, verdicts), "s" if len(verdicts) == 1 else ""
+    if outcome is CpuOutcome.REFUSED:
+        declared = max((verdict.scan.declared or "" for verdict in verdicts), key=rank)
+        what = f"{target_cpu.subject} offers {offered}, and {files} declare{s} to need {declared}"
+        verify = show_note(first.path)
+    else:
+        sure = _SURE[first.confidence] if len({each.scan.confidence for each in verdicts}) == 1 else ""
+        what = f"{target_cpu.subject} lacks {lacking}, which {files} {sure}require{s}"
+        verify = show_features(first, verdicts[0].lacking)
     return _SAY.error(
         f"{what}: {_EFFECTS[outcome]}",
         evidence=listing(tuple(line for verdict in verdicts for line in _list_evidence(verdict.scan))),
-        expected=f"nothing beyond {find_offered_level(target_cpu.cpu) or 'what that CPU has'}",
+        expected=f"nothing beyond {offered or 'what that CPU has'}",
         observed=lacking or str(first.declared),
         remedy=_make_remedy(context, target_cpu),
-        verify=show_note(first.path) if refused else show_features(first, verdicts[0].lacking),
+        verify=verify,
     )
 
 
-def _explain_refusal(context: CheckContext, target_cpu: TargetCpu, verdicts: tuple[FileVerdict, ...]) -> str:
-    declared = max((verdict.scan.declared or "" for verdict in verdicts), key=rank)
-    verb = "declares" if len(verdicts) == 1 else "declare"
-    return (
-        f"{target_cpu.subject} offers {find_offered_level(target_cpu.cpu)}, and {_name_files(context, verdicts)} "
-        f"{verb} to need {declared}"
-    )
-
-
-def _explain_lack(context: CheckContext, target_cpu: TargetCpu, verdicts: tuple[FileVerdict, ...], lacking: str) -> str:
-    sure = _SURE[verdicts[0].scan.confidence] if len({each.scan.confidence for each in verdicts}) == 1 else ""
-    verb = "requires" if len(verdicts) == 1 else "require"
-    return f"{target_cpu.subject} lacks {lacking}, which {_name_files(context, verdicts)} {sure}{verb}"
-
-
-def _name_files(context: CheckContext, verdicts: tuple[FileVerdict, ...]) -> str:
+def _name_files(context: CheckContext, verdicts: list[FileVerdict]) -> str:
     first, *others = (name_of(context, verdict.scan) for verdict in verdicts)
     return first if not others else f"{first} and {others[0] if len(others) == 1 else f'{len(others)} others'}"
 
 
-def _report_bearable(context: CheckContext, target_cpu: TargetCpu, verdicts: tuple[FileVerdict, ...]) -> Finding:
-    scans = tuple(verdict.scan for verdict in verdicts)
-    evidence = listing(tuple(line for scan in scans if scan.requires or scan.problem for line in _list_evidence(scan)))
-    if target_cpu.cpu.architecture != MACHINE:
-        return _SAY.skipped(
-            f"{target_cpu.subject} is {target_cpu.cpu.architecture or 'unknown'}: only x86-64 has levels to judge"
-        )
-    if not target_cpu.cpu.flags:
+def _report_bearable(context: CheckContext, target_cpu: TargetCpu, scans: tuple[IsaScan, ...]) -> Finding:
+    subject, cpu = target_cpu.subject, target_cpu.cpu
+    if cpu.architecture != MACHINE:
+        return _SAY.skipped(f"{subject} is {cpu.architecture or 'unknown'}: only x86-64 has levels to judge")
+    if not cpu.flags:
+        told = (line for scan in scans if scan.requires or scan.problem for line in _list_evidence(scan))
         return _SAY.unknown(
-            f"the features of {target_cpu.subject} could not be told",
-            evidence=evidence,
+            f"the features of {subject} could not be told",
+            evidence=listing(tuple(told)),
             verify=show_cpu() if target_cpu.here else show_features(scans[0], scans[0].requires),
         )
-    unread = tuple(scan for scan in scans if scan.problem)
+    unread = [scan for scan in scans if scan.problem]
     if unread:
-        files = _join_names(scan.path.name for scan in unread)
         return _SAY.unknown(
-            f"what {files} asks of a CPU could not be told",
-            evidence=listing(_list_problems(unread)),
+            f"what {_join_names(scan.path.name for scan in unread)} asks of a CPU could not be told",
+            evidence=listing(tuple(f"{scan.path}: {scan.problem}" for scan in unread)),
             verify=show_files(unread[0].path),
         )
-    if any(scan.confidence is Confidence.UNVERIFIED for scan in scans):
-        return _report_unverified(context, target_cpu, scans)
+    unverified = [scan for scan in scans if scan.confidence is Confidence.UNVERIFIED]
+    if unverified:
+        return _report_unverified(context, target_cpu, unverified)
     return _report_success(context, target_cpu, scans)
 
 
@@ -322,8 +291,7 @@ def _report_success(context: CheckContext, target_cpu: TargetCpu, scans: tuple[I
     )
 
 
-def _report_unverified(context: CheckContext, target_cpu: TargetCpu, scans: tuple[IsaScan, ...]) -> Finding:
-    unread = tuple(scan for scan in scans if scan.confidence is Confidence.UNVERIFIED)
+def _report_unverified(context: CheckContext, target_cpu: TargetCpu, unread: list[IsaScan]) -> Finding:
     claims = _join_names(scan.level or "" for scan in unread if scan.level)
     known = f"by its own word it needs {claims}" if claims else "the files say nothing of it"
     return _SAY.hint(
@@ -339,16 +307,21 @@ def _report_unverified(context: CheckContext, target_cpu: TargetCpu, scans: tupl
 
 def _report_misplaced(context: CheckContext) -> Iterator[Finding]:
     """Copies that ask for more than the CPUs have which they are there for."""
-    core = context.facts.stack.core
+    core, receipt = context.facts.stack.core, context.receipt if context.core_is_ours else None
     scans = {scan.path: scan for scan in context.facts.isa}
-    for copy in whole_copies(core) if core is not None else ():
-        level, scan = _find_promised_level(context, copy), scans.get(copy.path)
+    if core is None:
+        return
+    for copy in whole_copies(core):
+        level, scan = copy.level, scans.get(copy.path)
+        if copy == core.levels[0]:  # what the baseline declares, else what it was built for
+            built_for = receipt.levels[0] if receipt is not None else ""
+            level = copy.isa_note if copy.isa_note is not None else built_for
         excess = find_features_beyond_level(scan, level) if scan is not None and rank(level) else ()
-        if core is not None and scan is not None and excess:
+        if scan is not None and excess:
             yield _SAY.error(
                 f"{name_core_copy(core, copy)} requires {_join_names(excess)}, beyond {level}: CPUs of "
                 f"that level load it, and die",
-                evidence=(*_list_evidence(scan),),
+                evidence=_list_evidence(scan),
                 expected=f"nothing beyond {level}",
                 observed=_join_names(excess),
                 remedy=repair(context),
@@ -356,46 +329,31 @@ def _report_misplaced(context: CheckContext) -> Iterator[Finding]:
             )
 
 
-def _find_promised_level(context: CheckContext, copy: CoreLevel) -> str:
-    """The level of the CPUs that load a copy; of the baseline what it declares, else what it was built for."""
-    if copy != copies(context)[0]:
-        return copy.level
-    if copy.isa_note is not None:
-        return copy.isa_note
-    return context.receipt.levels[0] if context.receipt is not None and context.core_is_ours else ""
-
-
 def _make_remedy(context: CheckContext, target_cpu: TargetCpu) -> Remedy:
-    levels = [
-        level.name
-        for level in context.recipe.levels
-        if 0 < rank(level.name) <= rank(find_offered_level(target_cpu.cpu))
-    ]
+    limit = rank(find_offered_level(target_cpu.cpu))
+    levels = [level.name for level in context.recipe.levels if 0 < rank(level.name) <= limit]
     if not levels and not target_cpu.here:
         return Remedy(text=f"no level suits {target_cpu.subject}: stock Pillow does, in an environment of its own")
     if not levels:
         return stock(context)
     if target_cpu.here:
         return setup(context, "set up the stack for this CPU", "--level", "auto")
-    least = min(levels, key=rank)
-    there = [copy.level for copy in copies(context) if rank(copy.level) > rank(least)]
+    least, core = min(levels, key=rank), context.facts.stack.core
+    there = [copy.level for copy in core.levels if rank(copy.level) > rank(least)] if core is not None else []
     wanted = ",".join(dict.fromkeys((least, *(there or _find_best_level(context)))))
     return setup(context, f"build one wheel for {target_cpu.subject} and this CPU", "--levels", wanted)
 
 
-def _find_best_level(context: CheckContext) -> tuple[str, ...]:
+def _find_best_level(context: CheckContext) -> list[str]:
     """The level that a setup would choose for this CPU."""
     limit = rank(find_offered_level(context.facts.cpu))
     chosen = [level.name for level in context.recipe.levels if level.automatic and 0 < rank(level.name) <= limit]
-    return tuple(sorted(chosen, key=rank)[-1:])
+    return sorted(chosen, key=rank)[-1:]
 
 
 def _list_evidence(scan: IsaScan) -> tuple[str, ...]:
-    return (f"{scan.path}: {scan.problem or _describe_required(scan)}", *scan.evidence)
-
-
-def _describe_required(scan: IsaScan) -> str:
-    return f"requires {', '.join(scan.requires) or 'no more than any x86-64'} ({scan.confidence.value})"
+    requires = f"requires {', '.join(scan.requires) or 'no more than any x86-64'} ({scan.confidence.value})"
+    return (f"{scan.path}: {scan.problem or requires}", *scan.evidence)
 
 
 def _describe_shares(scan: IsaScan) -> tuple[str, ...]:
@@ -404,10 +362,6 @@ def _describe_shares(scan: IsaScan) -> tuple[str, ...]:
     shares = ", ".join(f"{feature} {scan.shares[feature]:.2%}" for feature in scan.requires if feature in scan.shares)
     chosen = f"; chosen by itself: {', '.join(scan.contains)}" if scan.contains else ""
     return (f"{scan.path}: {scan.instructions} instructions, {shares or 'none beyond x86-64-v1'}{chosen}",)
-
-
-def _list_problems(scans: tuple[IsaScan, ...]) -> tuple[str, ...]:
-    return tuple(f"{scan.path}: {scan.problem}" for scan in scans)
 
 
 def _join_names(names: Iterable[str]) -> str:

@@ -43,7 +43,7 @@ from fastinstall.doctor.owners import loaded_file, why_no_stack
 from fastinstall.doctor.remedies import repair, show_lines, show_needed, trace_bindings
 from fastinstall.elf.description import Binding, Codec, Linkage
 from fastinstall.model.facts import LiveProcess
-from fastinstall.model.finding import Finding, Remedy
+from fastinstall.model.finding import Finding, Remedy, Status
 
 NAME = "jpeg-duplicates"
 SUMMARY = "Whether two libjpegs come into one process: who brings each, and whether symbols bind wrongly."
@@ -53,7 +53,7 @@ VERIFIES_SETUP = True
 SETUP_REPAIRS = True
 
 _SAY = FindingFactory(NAME)
-_ENTRY = "jpeg_"
+_WORKS = ": it works, since both have the same interface"
 _Codecs = dict[PurePath | None, Codec]
 
 
@@ -72,11 +72,12 @@ def check(context: CheckContext) -> Iterator[Finding]:
         codec.library.path: codec for codec in codecs_of(context, "jpeg") if codec.library.path is not None
     }
     shared = tuple(codec for codec in codecs.values() if not codec.inside)
-    crossed = tuple(binding for binding in _select_jpeg_bindings(linkage) if _is_confused(binding, codecs))
+    bindings = [binding for binding in linkage.bindings if binding.symbol.startswith("jpeg_")]
+    crossed = tuple(binding for binding in bindings if binding.is_crossed and binding.provider in codecs)
     if crossed:
         yield _report_confused(context, codecs, crossed)
     elif len(shared) > 1:
-        yield _report_lucky(context, linkage, shared)
+        yield _report_lucky(context, bindings, shared)
     elif codecs:
         yield _report_single_library(context, linkage, tuple(codecs.values()))
     else:
@@ -86,20 +87,18 @@ def check(context: CheckContext) -> Iterator[Finding]:
 def _report_taken(context: CheckContext, process: LiveProcess) -> Finding:
     """A library that was loaded for everybody, before PIL, has its functions called in the place of ours."""
     codecs: _Codecs = {library.path: Codec(kind="jpeg", library=library) for library in process.libjpegs}
-    crossed = process.taken
-    fatal = tuple(
-        each for each in crossed if not {each.provider, each.wanted} <= set(codecs) or not _is_compatible(each, codecs)
-    )
-    binding = (fatal or crossed)[0]
-    got, wanted = (codecs.get(path) for path in (binding.provider, binding.wanted))
+    fatal = [
+        each
+        for each in process.taken
+        if not {each.provider, each.wanted} <= set(codecs) or not _is_compatible(each, codecs)
+    ]
+    binding = (fatal or process.taken)[0]
     preloaded = process.preload and "by LD_PRELOAD, or "
-    message = (
-        f"in process {process.pid} {binding.user.name} calls {_name_codec(got)}, and asks for {_name_codec(wanted)}"
-    )
-    say = _SAY.error if fatal else _SAY.warning
-    return say(
-        message if fatal else f"{message}: it works, since both have the same interface",
-        evidence=(*_describe_codecs(context, tuple(codecs.values())), *listing(_describe_crossed(crossed))),
+    got, wanted = (_name_codec(codecs.get(path)) for path in (binding.provider, binding.wanted))
+    return _SAY.say(
+        Status.ERROR if fatal else Status.WARNING,
+        f"in process {process.pid} {binding.user.name} calls {got}, and asks for {wanted}{'' if fatal else _WORKS}",
+        evidence=(*_describe_codecs(context, tuple(codecs.values())), *listing(_describe_crossed(process.taken))),
         expected=f"{binding.symbol} of {binding.wanted}",
         observed=f"{binding.symbol} of {binding.provider}",
         remedy=Remedy(
@@ -110,22 +109,13 @@ def _report_taken(context: CheckContext, process: LiveProcess) -> Finding:
     )
 
 
-def _select_jpeg_bindings(linkage: Linkage) -> Iterator[Binding]:
-    return (binding for binding in linkage.bindings if binding.symbol.startswith(_ENTRY))
-
-
-def _is_confused(binding: Binding, codecs: _Codecs) -> bool:
-    return binding.is_crossed and binding.provider in codecs
-
-
 def _report_confused(context: CheckContext, codecs: _Codecs, crossed: tuple[Binding, ...]) -> Finding:
-    fatal = tuple(binding for binding in crossed if not _is_compatible(binding, codecs))
+    fatal = [binding for binding in crossed if not _is_compatible(binding, codecs)]
     binding = (fatal or crossed)[0]
-    got, wanted = codecs.get(binding.provider), codecs.get(binding.wanted)
-    message = f"{binding.user.name} gets the functions of {_name_codec(got)}, and asks for {_name_codec(wanted)}"
-    say = _SAY.error if fatal else _SAY.warning
-    return say(
-        message if fatal else f"{message}: it works, since both have the same interface",
+    got, wanted = (_name_codec(codecs.get(path)) for path in (binding.provider, binding.wanted))
+    return _SAY.say(
+        Status.ERROR if fatal else Status.WARNING,
+        f"{binding.user.name} gets the functions of {got}, and asks for {wanted}{'' if fatal else _WORKS}",
         evidence=(*_describe_codecs(context, tuple(codecs.values())), *listing(_describe_crossed(crossed))),
         expected=f"{binding.symbol} of {binding.wanted}",
         observed=f"{binding.symbol} of {binding.provider}",
@@ -140,8 +130,8 @@ def _is_compatible(binding: Binding, codecs: _Codecs) -> bool:
     return len({(library.implementation, library.abi) for library in pair}) == 1 and all(each.abi for each in pair)
 
 
-def _report_lucky(context: CheckContext, linkage: Linkage, shared: tuple[Codec, ...]) -> Finding:
-    unversioned = any(not binding.version for binding in _select_jpeg_bindings(linkage))
+def _report_lucky(context: CheckContext, bindings: list[Binding], shared: tuple[Codec, ...]) -> Finding:
+    unversioned = any(not binding.version for binding in bindings)
     keeps = "the order of loading alone" if unversioned else "nothing but the versions of their symbols"
     return _SAY.warning(
         f"{len(shared)} libjpegs come into one process: {' and '.join(map(_name_codec, shared))}; "
@@ -188,18 +178,13 @@ def _describe_codecs(context: CheckContext, codecs: tuple[Codec, ...]) -> tuple[
 
 
 def _describe_codec(context: CheckContext, codec: Codec) -> Iterator[str]:
-    path = codec.library.path
-    if path is None:
-        return
-    if codec.inside:
-        yield f"{_name_codec(codec)}, linked into {path}"
-        return
-    reason = reason_for(context, path)
-    users = ", ".join(dict.fromkeys(user.name for user in codec.users)) or "nobody"
-    yield (
-        f"{_name_codec(codec)}: {path} "
-        f"({'; '.join(filter(None, (describe_file_owner(context, path), reason)))}), used by {users}"
-    )
+    name, path = _name_codec(codec), codec.library.path
+    if path is not None and codec.inside:
+        yield f"{name}, linked into {path}"
+    elif path is not None:
+        users = ", ".join(dict.fromkeys(user.name for user in codec.users)) or "nobody"
+        why = "; ".join(filter(None, (describe_file_owner(context, path), reason_for(context, path))))
+        yield f"{name}: {path} ({why}), used by {users}"
 
 
 def _describe_crossed(crossed: tuple[Binding, ...]) -> tuple[str, ...]:

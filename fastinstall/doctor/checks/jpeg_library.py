@@ -33,7 +33,6 @@ from pathlib import PurePath
 
 from fastinstall.conda.reinstall import is_taken, name_of
 from fastinstall.core.messages import listing as joined
-from fastinstall.core.values import immutable
 from fastinstall.doctor.check_context import CheckContext, Details, FindingFactory, listing
 from fastinstall.doctor.codec_libraries import (
     Jpeg,
@@ -73,8 +72,7 @@ from fastinstall.doctor.remedies import (
 )
 from fastinstall.elf.description import ImagingCore, LoadedLibrary, MissingLibrary
 from fastinstall.model.conda import CondaClash
-from fastinstall.model.conda_packages import TURBO
-from fastinstall.model.finding import Finding, Remedy
+from fastinstall.model.finding import Finding, Remedy, Status
 from fastinstall.model.request import EnvironmentKind, LinkMode
 
 NAME = "jpeg-library"
@@ -91,7 +89,7 @@ _MARKS = "libjpeg-turbo|mozjpeg|Thomas G. Lane"
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
-    """Judge the libjpeg of the core."""
+    """Judge the libjpeg of the core, and what the next build in this conda environment would compile for."""
     yield from _check_core(context)
     yield from _check_headers(context)
 
@@ -111,54 +109,73 @@ def _check_core(context: CheckContext) -> Iterator[Finding]:
             f"process {context.facts.process.pid} calls another library's functions: see jpeg-duplicates"
         )
     else:
-        problems = tuple(
-            finding
-            for judge in (_check_identity, _report_changed, _check_outside, _report_other)
-            for finding in judge(context, jpeg)
-        )
+        judges = (_check_identity, _report_changed, _check_outside, _report_other)
+        problems = [finding for judge in judges for finding in judge(context, jpeg)]
         yield from problems or (_report_success(context, jpeg),)
 
 
 def _report_success(context: CheckContext, jpeg: Jpeg) -> Finding:
     how = "has linked in" if jpeg.inside else "loads"
-    traits = ("with SIMD code",) if jpeg.library.simd else ()
-    message = (
-        f"the core {how} {name_library(jpeg.library)} ({', '.join((*traits, describe_file_owner(context, jpeg.path)))})"
-    )
+    simd = "with SIMD code, " if jpeg.library.simd else ""
+    message = f"the core {how} {name_library(jpeg.library)} ({simd}{describe_file_owner(context, jpeg.path)})"
     return _SAY.ok(message, evidence=portray(context, jpeg), verify=show_strings(jpeg.path, _MARKS))
 
 
 def _check_headers(context: CheckContext) -> Iterator[Finding]:
-    """What the next build in this conda environment would compile for."""
-    if context.facts.conda is None:
+    """Tell of libjpeg-turbo's files for builds that another package of conda's has overwritten."""
+    conda, prefix = context.facts.conda, context.facts.environment.prefix
+    clashes = conda.clashes if conda is not None else ()
+    taken = [clash for clash in clashes if any(map(_is_turbo, clash.claimants)) and is_taken(clash)]
+    if not taken:
         return
+    names = [clash.path.rpartition("/")[2] for clash in taken]
+    told = [name for name in ("libjpeg.so", "jpeglib.h") if name in names] or names[:2]
+    holder, loser = taken[0].holder, next(filter(_is_turbo, taken[0].claimants))
+    owner = holder or "nobody's"
+    verb = ("are" if len(told) > 1 else "is", "those of" if len(told) > 1 else "that of")
+    revision = find_bringing_revision(context.facts, holder)
+    headers = [prefix / clash.path for clash in taken if clash.path.startswith("include/")]
+    yield _SAY.warning(
+        f"{joined(told)} {' '.join(verb) if holder else verb[0]} {owner}, though {loser} claims them too: "
+        "what is built here next is linked to another libjpeg, without SIMD code",
+        evidence=(
+            *listing(tuple(map(_describe_clash, taken))),
+            *((f"{holder} was installed{describe_revision(revision)}",) if revision is not None else ()),
+        ),
+        expected=f"those of {loser}",
+        observed=owner,
+        remedy=suggest_conda_reinstall(context, "install libjpeg-turbo again, so that its files win", _TURBO),
+        verify=show_lines("JPEG_LIB_VERSION\\|LIBJPEG_TURBO_VERSION", *headers[:3])
+        if headers
+        else show_lines('"lib/libjpeg', prefix / f"conda-meta/{loser}.json"),
+    )
 
-    clash = find_symbols_taken_from_turbo(context)
-    if clash is not None:
-        yield _SAY.warning(
-            f"{clash.files} {clash.verb} {clash.holder}, though {clash.loser} claims them too: what is built here next "
-            "is linked to another libjpeg, without SIMD code",
-            evidence=clash.evidence,
-            expected=f"those of {clash.loser}",
-            observed=clash.holder,
-            remedy=suggest_conda_reinstall(context, "install libjpeg-turbo again, so that its files win", _TURBO),
-            verify=clash.verify,
-        )
+
+def _is_turbo(dist: str) -> bool:
+    return name_of(dist) == _TURBO
+
+
+def _describe_clash(clash: CondaClash) -> str:
+    return f"{clash.path}: claimed by {joined(clash.claimants)}; it is that of {clash.holder or 'none of them'}"
 
 
 def _report_unlinked(context: CheckContext, core: ImagingCore) -> Finding:
     asked = ", ".join(library.soname for library in core.libraries) or "no library"
-    evidence, verify = (f"{core.path} asks for {asked}",), show_needed(core.path)
-    runtime = context.facts.runtime
+    evidence = (f"{core.path} asks for {asked}",)
+    runtime, receipt = context.facts.runtime, context.receipt
     if runtime is not None and "jpg" in runtime.features:
         message = "the core has JPEG without asking for a libjpeg: it is linked statically"
-        return _SAY.hint(message, evidence=evidence, verify=verify)
-    message, remedy = "the core asks for no libjpeg: it was built without JPEG", repair(context)
-    verify = run_python(context, PRINT_FEATURES)
-    if context.receipt is not None and context.receipt.jpeg is not None:
-        was = name_library(context.receipt.jpeg)
-        return _SAY.error(message, evidence=evidence, expected=was, observed="none", remedy=remedy, verify=verify)
-    return _SAY.warning(message, evidence=evidence, expected="libjpeg", observed="none", remedy=remedy, verify=verify)
+        return _SAY.hint(message, evidence=evidence, verify=show_needed(core.path))
+    recorded = receipt.jpeg if receipt is not None else None
+    return _SAY.say(
+        Status.ERROR if recorded is not None else Status.WARNING,
+        "the core asks for no libjpeg: it was built without JPEG",
+        evidence=evidence,
+        expected=name_library(recorded) if recorded is not None else "libjpeg",
+        observed="none",
+        remedy=repair(context),
+        verify=run_python(context, PRINT_FEATURES),
+    )
 
 
 def _report_unresolved(context: CheckContext, missing: MissingLibrary) -> Finding:
@@ -176,10 +193,9 @@ def _report_unresolved(context: CheckContext, missing: MissingLibrary) -> Findin
 
 def _check_identity(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
     library, name = jpeg.library, name_library(jpeg.library)
-    failure = "" if jpeg.inside else explain_jpeg_mismatch(context, library)
-    evidence = (*portray(context, jpeg), *(claims_and_failures(context) if failure else ()))
+    failure = "" if jpeg.inside else _explain_mismatch(context, library)
     details = Details(
-        evidence=evidence,
+        evidence=(*portray(context, jpeg), *(_list_claims_and_failures(context) if failure else ())),
         expected=_TURBO,
         observed=name,
         remedy=repair(context),
@@ -271,8 +287,9 @@ def describe_change_since_setup(
 def _is_same(recorded: LoadedLibrary, library: LoadedLibrary) -> bool:
     if recorded.sha256 and library.sha256:
         return recorded.sha256 == library.sha256
-    fingerprints = ((recorded.build_id, library.build_id), (recorded.size, library.size))
-    return all(was == now for was, now in fingerprints if was and now)
+    return all(
+        was == now for was, now in ((recorded.build_id, library.build_id), (recorded.size, library.size)) if was and now
+    )
 
 
 def _describe_author(context: CheckContext, recorded: LoadedLibrary, library: LoadedLibrary) -> tuple[str, ...]:
@@ -284,149 +301,53 @@ def _describe_author(context: CheckContext, recorded: LoadedLibrary, library: Lo
     place = place_of(context, path)
     if place is OwnedDirectory.PACKAGES:
         return _describe_record_author(context, path)
-    if place is OwnedDirectory.ENVIRONMENT and context.facts.environment.kind is EnvironmentKind.CONDA:
-        return (_describe_conda_author(context, library, path),)
-    if place is OwnedDirectory.SYSTEM:
-        return ("replaced in place, as an upgrade of the operating system's packages does",)
-    return ("overwritten in place, by something that left no trace",)
-
-
-def _describe_conda_author(context: CheckContext, library: LoadedLibrary, path: PurePath) -> str:
-    """The package of conda's that wrote it, with its command; guessed where conda's records do not tell."""
+    if place is not OwnedDirectory.ENVIRONMENT or context.facts.environment.kind is not EnvironmentKind.CONDA:
+        upgraded = "replaced in place, as an upgrade of the operating system's packages does"
+        return (
+            upgraded if place is OwnedDirectory.SYSTEM else "overwritten in place, by something that left no trace",
+        )
     package = package_of(context, path)
     if package:
         brought = describe_revision(find_bringing_revision(context.facts, package))
-        return f"as it is, it belongs to conda's {package}{brought}"
-    likely = "libjpeg-turbo" if library.implementation == "libjpeg-turbo" else "jpeg"
+        return (f"as it is, it belongs to conda's {package}{brought}",)
+    likely = _TURBO if library.implementation == _TURBO else "jpeg"
     records = find_text(f"lib/{path.name}", context.facts.environment.prefix / "conda-meta")
-    return f"clobbered in place, as conda's package {likely} does; who did: {records}"
+    return (f"clobbered in place, as conda's package {likely} does; who did: {records}",)
 
 
 def _describe_record_author(context: CheckContext, path: PurePath) -> tuple[str, ...]:
     """Whose RECORD lists the file as it is now, or that none does."""
-    name = str(path.relative_to(context.facts.interpreter.site_packages))
-    listing = [owner for owner in context.facts.stack.owners if PurePath(name).parts[0] in owner.entries]
-    if any(name in owner.mismatched for owner in listing):
+    name = path.relative_to(context.facts.interpreter.site_packages)
+    owners = [owner for owner in context.facts.stack.owners if name.parts[0] in owner.entries]
+    if any(str(name) in owner.mismatched for owner in owners):
         return ("clobbered in place: RECORD lists other contents",)
-    return tuple(f"as it is, it belongs to {describe(owner)}" for owner in listing[:1])
+    return tuple(f"as it is, it belongs to {describe(owner)}" for owner in owners[:1])
 
 
-_NAMED = ("libjpeg.so", "jpeglib.h")
-_VERBS = {
-    (False, False): "is",
-    (False, True): "is that of",
-    (True, False): "are",
-    (True, True): "are those of",
-}
-"""By whether there are several, and whether somebody has them."""
-
-
-@immutable
-class TakenSymbols:
-    """What was taken from libjpeg-turbo.
-
-    Attributes:
-        files: for a sentence: "libjpeg.so and jpeglib.h".
-        verb: what goes before the holder.
-        holder: the package whose they are by now.
-        loser: the libjpeg-turbo.
-        evidence: each file, and who brought the holder.
-        verify: a command that shows it.
-    """
-
-    files: str
-    verb: str
-    holder: str
-    loser: str
-    evidence: tuple[str, ...]
-    verify: str
-
-
-def find_symbols_taken_from_turbo(context: CheckContext) -> TakenSymbols | None:
-    """Find what another package took from libjpeg-turbo, or return None if nothing was taken."""
-    conda = context.facts.conda
-    taken = tuple(clash for clash in (conda.clashes if conda is not None else ()) if _is_taken(clash))
-    if not taken:
-        return None
-    names = _choose_named_files(taken)
-    holder, loser = taken[0].holder, next(filter(_is_turbo, taken[0].claimants))
-    headers = tuple(clash.path for clash in taken if clash.path.startswith("include/"))
-    prefix = context.facts.environment.prefix
-    return TakenSymbols(
-        files=joined(names),
-        verb=_VERBS[len(names) > 1, bool(holder)],
-        holder=holder or "nobody's",
-        loser=loser,
-        evidence=(*listing(tuple(map(_describe_clash, taken))), *_find_clash_author(context, holder)),
-        verify=show_lines("JPEG_LIB_VERSION\\|LIBJPEG_TURBO_VERSION", *(prefix / path for path in headers[:3]))
-        if headers
-        else show_lines('"lib/libjpeg', prefix / f"conda-meta/{loser}.json"),
-    )
-
-
-def _is_taken(clash: CondaClash) -> bool:
-    return any(map(_is_turbo, clash.claimants)) and is_taken(clash)
-
-
-def _is_turbo(dist: str) -> bool:
-    return name_of(dist) == TURBO
-
-
-def _choose_named_files(taken: tuple[CondaClash, ...]) -> list[str]:
-    """The two that matter to a build, or else the first ones."""
-    names = [clash.path.rpartition("/")[2] for clash in taken]
-    return [name for name in _NAMED if name in names] or names[:2]
-
-
-def _describe_clash(clash: CondaClash) -> str:
-    return f"{clash.path}: claimed by {joined(clash.claimants)}; it is that of {clash.holder or 'none of them'}"
-
-
-def _find_clash_author(context: CheckContext, holder: str) -> tuple[str, ...]:
-    revision = find_bringing_revision(context.facts, holder)
-    return (f"{holder} was installed{describe_revision(revision)}",) if revision is not None else ()
-
-
-_INTERFACE = re.compile(r"([6-9])\.(\d)")
-
-
-def explain_jpeg_mismatch(context: CheckContext, library: LoadedLibrary) -> str:
+def _explain_mismatch(context: CheckContext, library: LoadedLibrary) -> str:
     """Say why the core cannot work with this libjpeg; empty if it can, or if nothing is known of either.
 
     A libjpeg refuses callers that were compiled for another interface ("Wrong JPEG library version"). The IJG's
     does not know the colour spaces that a core which was compiled for libjpeg-turbo asks for when it writes. Where
     an operation with JPEG was seen to work, it works.
     """
-    if _has_worked(context):
+    runtime, features = context.facts.runtime, claimed_features(context)
+    if runtime is not None and any("jpeg" in each.name and each.ok for each in runtime.operations):
         return ""
-    compiled_for = _find_interface(context)
-    if compiled_for and library.abi and compiled_for != library.abi:
-        asked, has = (f"{number[:-1]}.{number[-1]}" for number in (compiled_for, library.abi))
-        return (
-            f"the core was compiled for libjpeg's interface {asked}, and loads {name_library(library)}, which has {has}"
-        )
-    claimed = claimed_features(context).get("libjpeg_turbo")
-    if claimed is not None and library.implementation == "IJG libjpeg":
-        turbo = f"{_TURBO} {claimed}".rstrip()
-        return f"the core was compiled for {turbo}, and loads {name_library(library)}: JPEG files cannot be written"
+    asked, name = features.get("jpg", ""), name_library(library)
+    if re.fullmatch(r"[6-9]\.\d", asked) and library.abi and library.abi != asked.replace(".", ""):
+        has = f"{library.abi[:-1]}.{library.abi[-1]}"
+        return f"the core was compiled for libjpeg's interface {asked}, and loads {name}, which has {has}"
+    if "libjpeg_turbo" in features and library.implementation == "IJG libjpeg":
+        turbo = f"{_TURBO} {features['libjpeg_turbo']}".rstrip()
+        return f"the core was compiled for {turbo}, and loads {name}: JPEG files cannot be written"
     return ""
 
 
-def claims_and_failures(context: CheckContext) -> tuple[str, ...]:
+def _list_claims_and_failures(context: CheckContext) -> tuple[str, ...]:
     """What `PIL.features` says all the same, and the operations that failed."""
     features, runtime = claimed_features(context), context.facts.runtime
     claims = (f"PIL.features says {name} {features[name]}" for name in ("jpg", "libjpeg_turbo") if name in features)
     operations = runtime.operations if runtime is not None else ()
     failed = (f"{each.name}: {each.error}" for each in operations if "jpeg" in each.name and not each.ok)
     return (*claims, *failed)
-
-
-def _has_worked(context: CheckContext) -> bool:
-    runtime = context.facts.runtime
-    return runtime is not None and any("jpeg" in each.name and each.ok for each in runtime.operations)
-
-
-def _find_interface(context: CheckContext) -> str:
-    """The interface that the core was compiled for, as a libjpeg counts it: "62"; `PIL.features` says "6.2"."""
-    told = _INTERFACE.fullmatch(claimed_features(context).get("jpg", ""))
-    return f"{told[1]}{told[2]}" if told else ""

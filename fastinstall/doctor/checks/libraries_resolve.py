@@ -57,7 +57,6 @@ VERIFIES_SETUP = True
 SETUP_REPAIRS = True
 
 _SAY = FindingFactory(NAME)
-_VARIABLES = ("LD_LIBRARY_PATH", "LD_PRELOAD")
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
@@ -102,11 +101,10 @@ def _report_resolved(context: CheckContext, linkage: Linkage) -> Finding:
 
 def _group_by_name(missing: tuple[MissingLibrary, ...]) -> tuple[tuple[MissingLibrary, ...], ...]:
     """The needs of one library together, in the order in which the first of each was found."""
-    groups: dict[tuple[str, str], tuple[MissingLibrary, ...]] = {}
+    groups: dict[tuple[str, str], list[MissingLibrary]] = {}
     for need in missing:
-        key = (need.name, need.problem)
-        groups[key] = (*groups.get(key, ()), need)
-    return tuple(groups.values())
+        groups.setdefault((need.name, need.problem), []).append(need)
+    return tuple(map(tuple, groups.values()))
 
 
 def _report_missing(context: CheckContext, needs: tuple[MissingLibrary, ...]) -> Finding:
@@ -153,9 +151,9 @@ def _report_displaced(context: CheckContext, linkage: Linkage) -> Iterator[Findi
         yield _SAY.warning(
             f"{_name(file)} {problem.message}{more}",
             evidence=(
-                *_describe_file(file),
+                _describe_file(file),
                 f"it is {describe_file_owner(context, file.path)}",
-                *listing(tuple(_describe_files(along))),
+                *listing(tuple(map(_describe_file, along))),
                 *absent_packages(context, _name(file)),
             ),
             expected=problem.expected,
@@ -174,10 +172,6 @@ def _find_brought_files(files: list[LoadedFile], first: LoadedFile) -> Iterator[
             yield file
 
 
-def _describe_files(files: list[LoadedFile]) -> Iterator[str]:
-    return (line for file in files for line in _describe_file(file))
-
-
 def _report_redirected(context: CheckContext, linkage: Linkage) -> Iterator[Finding]:
     """What a variable of the shell decides, and is at a place where it may be."""
     files = [file for file in linkage.files if is_by_variable(file) and not displacement(context, linkage, file)]
@@ -187,9 +181,9 @@ def _report_redirected(context: CheckContext, linkage: Linkage) -> Iterator[Find
         decide, come = "decide" if " and " in variables else "decides", "come" if files[1:] else "comes"
         yield _SAY.hint(
             f"the shell's {variables} {decide} where {names} {come} from: another shell may load others",
-            evidence=listing(tuple(line for file in files for line in _describe_file(file))),
+            evidence=listing(tuple(map(_describe_file, files))),
             remedy=unset_variables(),
-            verify=show_variables(*_VARIABLES),
+            verify=show_variables("LD_LIBRARY_PATH", "LD_PRELOAD"),
         )
 
 
@@ -215,9 +209,9 @@ def _describe_disagreement(difference: Disagreement) -> str:
     return f"{difference.name}: by the rules {simulated}, mapped {mapped}{package}"
 
 
-def _describe_file(file: LoadedFile) -> tuple[str, ...]:
+def _describe_file(file: LoadedFile) -> str:
     asked = f", asked for by {file.needed_by}" if file.needed_by is not None else ""
-    return (f"{file.path}: found by {file.reason}{asked}",)
+    return f"{file.path}: found by {file.reason}{asked}"
 
 
 def _name(file: LoadedFile) -> str:

@@ -119,13 +119,19 @@ def _report_stray(context: CheckContext) -> Iterator[Finding]:
         return
     foreign = (*_list_files_of_another_python(context), *context.facts.stack.foreign_cores)
     modules, libraries, files = _divide(tuple(name for name in find_unclaimed_files(context) if name not in foreign))
-    other = (*libraries, *files)
+    others = (*libraries, *files)
     if modules:
         message = f"stray extension modules that no distribution claims: {_join_names(modules)}"
-        yield _report_problem(context, Status.ERROR, message, _make_details(context, modules))
-    if other:
-        message = f"{len(other)} files below PIL/ that no distribution claims"
-        yield _report_problem(context, Status.WARNING, message, _make_details(context, other))
+        yield _report_strays(context, Status.ERROR, message, modules)
+    if others:
+        message = f"{len(others)} files below PIL/ that no distribution claims"
+        yield _report_strays(context, Status.WARNING, message, others)
+
+
+def _report_strays(context: CheckContext, status: Status, message: str, files: tuple[str, ...]) -> Finding:
+    packages = context.facts.interpreter.site_packages
+    verify = show_files(*(packages / name for name in files[:_LISTED]))
+    return _report_problem(context, status, message, Details(evidence=files, verify=verify))
 
 
 def _report_foreign_modules(context: CheckContext) -> Iterator[Finding]:
@@ -133,13 +139,14 @@ def _report_foreign_modules(context: CheckContext) -> Iterator[Finding]:
     stack = context.facts.stack
     if stack.core is not None and stack.foreign_cores:
         whose = _describe_foreign_python(context, stack.foreign_cores)
-        message = f"a core for {whose} lies beside the right one"
-        yield _report_problem(context, Status.WARNING, message, _make_details(context, stack.foreign_cores))
+        yield _report_strays(
+            context, Status.WARNING, f"a core for {whose} lies beside the right one", stack.foreign_cores
+        )
     modules = tuple(name for name in _list_files_of_another_python(context) if name not in stack.foreign_cores)
     if modules:
         whose = _describe_foreign_python(context, modules)
         message = f"extension modules for {whose}, which this one never loads: {_join_names(modules)}"
-        yield _report_problem(context, Status.WARNING, message, _make_details(context, modules))
+        yield _report_strays(context, Status.WARNING, message, modules)
 
 
 def _describe_foreign_python(context: CheckContext, names: tuple[str, ...]) -> str:
@@ -151,11 +158,6 @@ def _list_files_of_another_python(context: CheckContext) -> tuple[str, ...]:
     suffix = context.facts.interpreter.extension_suffix
     tagged = (name for name in find_unclaimed_files(context) if _TAGGED.search(name))
     return tuple(name for name in tagged if not name.endswith(suffix))
-
-
-def _make_details(context: CheckContext, files: tuple[str, ...]) -> Details:
-    packages = context.facts.interpreter.site_packages
-    return Details(evidence=files, verify=show_files(*(packages / name for name in files[:_LISTED])))
 
 
 def _report_problem(context: CheckContext, status: Status, message: str, told: Details) -> Finding:

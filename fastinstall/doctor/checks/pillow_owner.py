@@ -23,7 +23,6 @@ keeps what it takes out for `fastinstall rollback`.
 """
 
 from collections.abc import Iterator
-from pathlib import PurePath
 
 from fastinstall.core.messages import listing as joined
 from fastinstall.doctor.check_context import CheckContext, FindingFactory
@@ -40,7 +39,7 @@ from fastinstall.doctor.owners import (
     why_no_stack,
 )
 from fastinstall.doctor.remedies import repair, setup, show_files, show_lines, show_owner
-from fastinstall.model.facts import Facts, InstalledStack
+from fastinstall.model.facts import Facts
 from fastinstall.model.finding import Finding
 from fastinstall.model.request import EnvironmentKind
 
@@ -63,7 +62,8 @@ def check(context: CheckContext) -> Iterator[Finding]:
         return
     if is_of_the_system(context.facts):
         message = "PIL is the operating system's: its package manager keeps account of the files"
-        yield _SAY.ok(message, evidence=(str(stack.directory),), verify=show_files(*_list_package_directory(stack)))
+        directories = () if stack.directory is None else (stack.directory,)
+        yield _SAY.ok(message, evidence=(str(stack.directory),), verify=show_files(*directories))
         return
     states = (
         _report_contested,
@@ -78,13 +78,12 @@ def check(context: CheckContext) -> Iterator[Finding]:
     yield from problems or (_report_single_owner(context, found[0]),)
 
 
-def _list_package_directory(stack: InstalledStack) -> tuple[PurePath, ...]:
-    return (stack.directory,) if stack.directory is not None else ()
-
-
 def _report_single_owner(context: CheckContext, claimant: Claimant) -> Finding:
     message = f"PIL belongs to {claimant.description}"
-    return _SAY.ok(message, evidence=(claimant.place, *own_metadata(claimant)), verify=show_claim(context, claimant))
+    evidence: tuple[str, ...] = (claimant.place,)
+    if claimant.package is not None and claimant.owner is not None:  # the metadata that the package brings along
+        evidence += (claimant.owner.distribution.metadata,)
+    return _SAY.ok(message, evidence=evidence, verify=show_claim(context, claimant))
 
 
 def _report_contested(context: CheckContext, found: _Claimants) -> Iterator[Finding]:
@@ -130,9 +129,10 @@ def _report_dangling(context: CheckContext, found: _Claimants) -> Iterator[Findi
     if is_whole_enough(context.facts.stack):
         return
     for claimant in found:
+        missing = max(len(side.missing) for side in (claimant.owner, claimant.claim) if side is not None)
         yield _SAY.error(
             f"{claimant.title} is listed as installed, but PIL's files are gone",
-            evidence=(f"{claimant.place}: {claimant.description}; {missing_files(claimant)} files missing",),
+            evidence=(f"{claimant.place}: {claimant.description}; {missing} files missing",),
             expected="metadata with files, or neither",
             observed="a dangling dist-info" if claimant.package is None else "a record of conda's without its files",
             remedy=repair(context),
@@ -197,23 +197,14 @@ _CORE = "PIL/_imaging[.]"
 
 def describe_claimant(claimant: Claimant, facts: Facts) -> str:
     """What it is, since when, what it lost, and whether the core is its own."""
-    whose = "the core on disk is its own" if holds_core(claimant, facts) else "the core on disk is not its own"
-    since = (
-        describe_revision(find_bringing_revision(facts, claimant.package.dist)) if claimant.package is not None else ""
-    )
-    return f"{claimant.place}: {claimant.description}{since}; {_describe_lost_files(claimant)}{whose}"
-
-
-def own_metadata(claimant: Claimant) -> tuple[str, ...]:
-    """Give the metadata that a package of conda's brings along."""
-    both = claimant.package is not None and claimant.owner is not None
-    return (claimant.owner.distribution.metadata,) if both and claimant.owner is not None else ()
-
-
-def missing_files(claimant: Claimant) -> int:
-    """Give the number of files that it recorded and that are gone."""
-    sides = (claimant.owner, claimant.claim)
-    return max(len(side.missing) for side in sides if side is not None)
+    told = [claimant.description]
+    if claimant.package is not None:
+        told[0] += describe_revision(find_bringing_revision(facts, claimant.package.dist))
+    if claimant.claim is not None:
+        counted = ((len(claimant.claim.altered), "altered"), (len(claimant.claim.missing), "missing"))
+        told += [f"{number} of its files {what}" for number, what in counted if number]
+    told.append(f"the core on disk is {'its own' if holds_core(claimant, facts) else 'not its own'}")
+    return f"{claimant.place}: {'; '.join(told)}"
 
 
 def show_claim(context: CheckContext, claimant: Claimant) -> str:
@@ -231,9 +222,3 @@ def show_claims(context: CheckContext, found: tuple[Claimant, ...]) -> str:
     kept = records(context, *(claimant.package for claimant in found if claimant.package is not None))
     pattern = _CORE if kept else f"^{_CORE}"
     return show_lines(pattern, *(packages / name / "RECORD" for name in named), *kept)
-
-
-def _describe_lost_files(claimant: Claimant) -> str:
-    claim = claimant.claim
-    counted = ((len(claim.altered), "altered"), (len(claim.missing), "missing")) if claim is not None else ()
-    return "".join(f"{number} of its files {what}; " for number, what in counted if number)

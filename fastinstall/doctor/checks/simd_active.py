@@ -66,7 +66,8 @@ def _list_omitted_symbols(context: CheckContext) -> tuple[str, ...]:
 
 def _report_complete(context: CheckContext, core: ImagingCore) -> Finding:
     wanted, left_out = context.recipe.expect.symbols, _list_omitted_symbols(context)
-    where = f"every copy of the core, {_join_levels(core)}" if core.levels else "the core"
+    levels = ", ".join(copy.level for copy in whole_copies(core))
+    where = f"every copy of the core, {levels}" if core.levels else "the core"
     verify = show_symbols(loaded_file(core), wanted[0])
     if left_out:
         message = f"{len(wanted) - len(left_out)} of {len(wanted)} symbols of SIMD kernels are in {where}"
@@ -74,10 +75,6 @@ def _report_complete(context: CheckContext, core: ImagingCore) -> Finding:
         return _SAY.hint(message, evidence=evidence, verify=verify)
     message = f"the SIMD kernels are in {where} ({len(wanted)} of {len(wanted)} symbols)"
     return _SAY.ok(message, evidence=wanted, verify=verify)
-
-
-def _join_levels(core: ImagingCore) -> str:
-    return ", ".join(copy.level for copy in whole_copies(core))
 
 
 def _report_lacking_copy(context: CheckContext, core: ImagingCore, copy: CoreLevel) -> Finding | None:
@@ -111,27 +108,23 @@ def _report_partial(context: CheckContext, core: ImagingCore, missing: tuple[str
 
 
 def _report_none_active(context: CheckContext, core: ImagingCore, missing: tuple[str, ...]) -> Finding:
+    architecture, pretender = context.facts.cpu.architecture, _find_simd_claimant(context)
     told = Details(
         evidence=(f"{core.path} defines none of {', '.join(missing)}",), verify=count_symbols(core.path, missing[0])
     )
+    lost = Details(
+        expected=f"{len(context.recipe.expect.symbols)} symbols of SIMD kernels",
+        observed="none",
+        remedy=repair(context),
+    )
     if context.receipt is not None:
-        return _report_lacking_kernels(
-            context, Status.ERROR, "the SIMD kernels are gone: the core in place has none", told
-        )
-    if pretender := _find_simd_claimant(context):
-        message = f"{pretender} calls itself SIMD, but its core has no SIMD kernels"
-        return _report_lacking_kernels(context, Status.WARNING, message, told)
-    if context.facts.cpu.architecture != "x86_64":
-        architecture = context.facts.cpu.architecture
+        return _SAY.error("the SIMD kernels are gone: the core in place has none", **(told | lost))
+    if pretender:
+        return _SAY.warning(f"{pretender} calls itself SIMD, but its core has no SIMD kernels", **(told | lost))
+    if architecture != "x86_64":
         return _SAY.skipped(f"this is stock Pillow; there are no SIMD kernels for {architecture}", **told)
     told["remedy"] = setup(context, "set up the fast stack")
     return _SAY.hint("this is stock Pillow, without SIMD kernels", **told)
-
-
-def _report_lacking_kernels(context: CheckContext, status: Status, message: str, told: Details) -> Finding:
-    told |= Details(expected=f"{len(context.recipe.expect.symbols)} symbols of SIMD kernels", observed="none")
-    told["remedy"] = repair(context)
-    return _SAY.say(status, message, **told)
 
 
 def _find_simd_claimant(context: CheckContext) -> str:

@@ -59,11 +59,8 @@ def check(context: CheckContext) -> Iterator[Finding]:
         return
     differences = (*_describe_differences(context.facts, receipt), *package_differences(context.facts, receipt))
     if not differences:
-        message, evidence = (
-            f"{_name_own_stack(receipt)} is in place as it was set up",
-            (f"set up: {receipt.created_at}",),
-        )
-        yield _SAY.ok(message, evidence=evidence, verify=_show(context.facts))
+        message = f"{_name_own_stack(receipt)} is in place as it was set up"
+        yield _SAY.ok(message, evidence=(f"set up: {receipt.created_at}",), verify=_show(context.facts))
         return
     owners = tuple(f"{claimant.place}: {claimant.description}" for claimant in claimants(context.facts))
     yield _SAY.error(
@@ -196,10 +193,9 @@ def package_differences(facts: Facts, receipt: Receipt) -> Iterator[str]:
 def replacement(facts: Facts, owner: Owner) -> str:
     """Name the owner that took the stack's place; one of conda's with the command that brought it."""
     claimant = claimant_of(facts, owner)
-    since = (
-        describe_revision(find_bringing_revision(facts, claimant.package.dist)) if claimant.package is not None else ""
-    )
-    return f"{claimant.description}{since}"
+    if claimant.package is None:
+        return claimant.description
+    return f"{claimant.description}{describe_revision(find_bringing_revision(facts, claimant.package.dist))}"
 
 
 def other_package(facts: Facts, receipt: Receipt) -> str | None:
@@ -212,11 +208,9 @@ def other_package(facts: Facts, receipt: Receipt) -> str | None:
 
 def describe_removal(facts: Facts, receipt: Receipt) -> str:
     """Tell of the transaction of conda's that took our package away; empty if none is known."""
-    return (
-        describe_revision(find_removing_revision(facts, receipt.conda.package.dist))
-        if receipt.conda is not None
-        else ""
-    )
+    if receipt.conda is None:
+        return ""
+    return describe_revision(find_removing_revision(facts, receipt.conda.package.dist))
 
 
 def describe_missing_guards(facts: Facts, receipt: Receipt) -> Iterator[str]:
