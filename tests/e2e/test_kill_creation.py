@@ -17,21 +17,28 @@ def killed(sandbox: Sandbox, prefix: Path, *where: str) -> Result:
     asked = json.dumps({"hook": "dies_where", "arguments": where})
     words = (sys.executable, "-m", "faults.program", asked, "setup", "--yes", "--new-env", prefix, *STOCK)
     variables = sandbox.variables({"PYTHONPATH": str(TESTS)})
+    _wait_for_venv(prefix)
     done = subprocess.run(words, env=variables, cwd=sandbox.root, capture_output=True, text=True, check=False)
     assert done.returncode == -9, done.stderr
     return Result(exit_code=done.returncode, stdout=done.stdout, stderr=done.stderr)
 
 
 def begun_again(sandbox: Sandbox, prefix: Path, *where: str) -> Result:
-    """The same, once what outlived the earlier one has ended: it is named until then."""
-    deadline = time.monotonic() + 60
-    while any(f"venv\0{prefix}".encode() in _words(each) for each in Path("/proc").glob("[0-9]*/cmdline")):
-        assert time.monotonic() < deadline, "venv does not end"
-        time.sleep(0.1)
+    """The same, of one that was killed while it made the environment."""
     again = killed(sandbox, prefix, *where)
     assert "making the environment" in again.text, again.text
     assert "what was there of it is cleared away" in again.text
     return again
+
+
+def _wait_for_venv(prefix: Path) -> None:
+    """What outlived an earlier setup is named until it has ended; it may be about to begin."""
+    deadline = time.monotonic() + 60
+    for _ in range(2):
+        while any(f"venv\0{prefix}".encode() in _words(each) for each in Path("/proc").glob("[0-9]*/cmdline")):
+            assert time.monotonic() < deadline, "venv does not end"
+            time.sleep(0.1)
+        time.sleep(0.5)
 
 
 def _words(file: Path) -> bytes:
