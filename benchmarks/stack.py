@@ -12,14 +12,23 @@ import importlib.util
 import os
 from pathlib import Path
 
+from fastinstall.bench.report import BenchRequest
 from fastinstall.cli.console import Page
 from fastinstall.cli.text.reports import render_speed_table
+from fastinstall.core import files
 from fastinstall.core.values import document, dump
 from fastinstall.model.receipt import SpeedTable
+from fastinstall.model.request import Environment
 from fastinstall.observe.active_environment import NamedTarget, find
-from fastinstall.observe.session import open_session
-from fastinstall.proof.stack_operations import TimingEffort
-from fastinstall.verbs.measure_loading import measure_operations
+from fastinstall.observe.session import Session, open_session
+from fastinstall.proof.stack_operations import (
+    MeasuredPil,
+    MeasurementConditions,
+    TimingEffort,
+    measure,
+    unpack_official_wheel,
+)
+from fastinstall.verbs.bench_stacks import make_bench_execution_context, observe_context
 
 GOALS = {
     "decode-256-224 500 px": 2.1,
@@ -49,6 +58,26 @@ def main() -> None:
         arguments.json.write_text(dump(document("speed", table)), encoding="utf-8")
     if arguments.plot:
         plot(table, arguments.plot)
+
+
+def measure_operations(session: Session, environment: Environment, effort: TimingEffort) -> SpeedTable:
+    """The stack in place against the newest official wheel, whatever is in place."""
+    with files.temporary_directory("bench", within=session.own_cache() / "tmp") as space:
+        context = observe_context(session, environment, BenchRequest(loading=False), space, [])
+        execution = make_bench_execution_context(context, offline=False)
+        wheel = execution.index.releases(execution.recipe, context.facts.interpreter).wheels[0]
+        official = MeasuredPil(
+            label=f"pillow {wheel.version} (official wheel)",
+            python=context.python,
+            stage=unpack_official_wheel(wheel, execution),
+        )
+        conditions = MeasurementConditions(
+            cpu=context.facts.cpu.name,
+            measured_at=session.now().isoformat(timespec="seconds"),
+            variables=session.variables,
+            emit=session.emit,
+        )
+        return measure(official, MeasuredPil(label=context.label, python=context.python), effort, conditions)
 
 
 def photo() -> Path | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from builders import environment
 
-from fastinstall.bench.adoption import AdviceSurroundings
+from fastinstall.bench.adoption import AdviceContext
 from fastinstall.bench.advice import advice_for
 from fastinstall.bench.bottleneck import verdict_of
 from fastinstall.bench.report import (
@@ -104,13 +104,17 @@ def verdict(
     return verdict_of(base, workload, machine, target)
 
 
+def context(base: CandidateResult, workload: Workload = WORKLOAD, **fields: Any) -> AdviceContext:
+    """The usual machine and environment; fields as they are called."""
+    return AdviceContext(baseline=base, workload=workload, machine=MACHINE, environment=environment(), **fields)
+
+
 def advice(
     base: CandidateResult,
     *candidates: CandidateResult,
     target: float | None = None,
     workload: Workload = WORKLOAD,
-    surroundings: AdviceSurroundings = AdviceSurroundings(),  # noqa: B008 (a value that never changes)
+    **fields: Any,
 ) -> tuple[SpeedAdvice, ...]:
-    """What is told, on the usual machine."""
-    told = verdict(base, target, workload)
-    return advice_for(base, candidates, told, workload, MACHINE, environment(), surroundings)
+    """What is told, on the usual machine; fields of the context, as they are called."""
+    return advice_for(candidates, verdict(base, target, workload), context(base, workload, **fields))

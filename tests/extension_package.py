@@ -32,7 +32,6 @@ TITLE = "grey pictures"
 MODULES = ("json",)
 BRINGS = ()
 FORMATS = ("JPEG",)
-ALIASED = False
 CODE = "bytes(3 * 256 * 256)"
 LOADER = "def load(path):\\n    return bytes(3 * SHORTER * (CROP or SHORTER))\\n"
 

@@ -10,20 +10,12 @@ import sys
 import traceback
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
-from typing import Any, Callable, Dict, Tuple
+from typing import Any, Callable, Tuple
 
 MODULE = "fastinstall_loader"
 USUAL = "load"
-KNOWN = {
-    "PIL": "pillow",
-    "cv2": "opencv",
-    "numpy": "numpy",
-    "torch": "torch",
-    "torchvision": "torchvision",
-    "albumentations": "albumentations",
-    "skimage": "scikit-image",
-    "tensorflow": "tensorflow",
-}
+KNOWN = ("PIL", "cv2", "numpy", "torch", "torchvision", "albumentations", "skimage", "tensorflow")
+"""Packages that load images, whose versions are told."""
 
 
 class LoaderError(Exception):
@@ -83,9 +75,3 @@ def told(error: BaseException, file: str) -> str:
     lines = [each.lineno for each in traceback.extract_tb(error.__traceback__) if each.filename == file]
     text = "%s: %s" % (type(error).__name__, error)
     return "%s (line %s)" % (text, lines[-1]) if lines else text
-
-
-def versions() -> Dict[str, str]:
-    """Of the packages that it has imported, as far as they are known to load images."""
-    there = {name: sys.modules[module] for module, name in KNOWN.items() if module in sys.modules}
-    return {name: str(getattr(module, "__version__", "?")) for name, module in there.items()}

@@ -9,7 +9,7 @@ Lines of JSON in, a line of JSON out for each. The first line is the job:
      "wanted": {"shorter": 256, "crop": 224, "filter": "bilinear", "tensor": true}}
 
 `site` goes in front of the path; `file` is the adapter's, where it is not in `adapters/`. Answer:
-`{"ready": true, "versions": {...}, "numpy": B, "torch": B, "images": N}`, or `{"missing": MODULE}`, `{"unsuited": WHY}`
+`{"ready": true, "versions": {...}}`, or `{"missing": MODULE}`, `{"unsuited": WHY}`
 or `{"error": TEXT}`, after which the program ends. Then:
 
     {"do": "measure", "seconds": S, "cold": false,
@@ -43,7 +43,7 @@ def main() -> None:
     job = json.loads(requests.readline())
     try:
         pipeline = Pipeline(job)
-        greeting = pipeline.greeting()
+        greeting: Dict[str, Any] = {"ready": True, "versions": pipeline.versions}
     except Unsuited as reason:
         greeting = reason.answer
     except Exception as error:  # noqa: BLE001 (whatever a package raises is an answer)
@@ -81,20 +81,11 @@ class Pipeline:
         self.source = source_of(job)
         self.versions: Dict[str, str] = {}
         self._known: Set[str] = set()
-        self.stages = self._load_own_stages(values) if job.get("loader") else self._load_adapter_stages()
+        self.stages = self._load_own_stages(values) if job.get("loader") else self._load_adapter_stages(values)
         if self.torch:
             self.stages.append(("tensor", values.to_tensor()))
         values.one_thread()
         values.one_malloc()
-
-    def greeting(self) -> Dict[str, Any]:
-        return {
-            "ready": True,
-            "versions": self.versions,
-            "numpy": self.numpy,
-            "torch": self.torch,
-            "images": len(self.source),
-        }
 
     def _load_own_stages(self, values: Any) -> Stages:
         loader = sibling("_loader")
@@ -102,10 +93,10 @@ class Pipeline:
             load = loader.own_loader(self.job["loader"], len(self.job.get("site", [])))
         except loader.LoaderError as error:
             raise Unsuited({"error": str(error)}) from None
-        self.versions = loader.versions()
+        self.versions = values.versions_of(each for each in loader.KNOWN if each in sys.modules)
         return [("decode", load), ("array", values.to_array())]
 
-    def _load_adapter_stages(self) -> Stages:
+    def _load_adapter_stages(self, values: Any) -> Stages:
         file = self.job.get("file")
         adapter = module_of("fastinstall_adapter", file) if file else adapter_of(self.job["adapter"])
         for module in adapter.MODULES:
@@ -115,7 +106,7 @@ class Pipeline:
         if trouble:
             raise Unsuited({"unsuited": trouble})
         found: Stages = adapter.stages({**self.job["wanted"], "array": self.numpy})
-        self.versions = adapter.versions()
+        self.versions = adapter.versions() if hasattr(adapter, "versions") else values.versions_of(adapter.MODULES)
         return [("read", self.source.read), *found]
 
     def first(self, index: int) -> Any:

@@ -23,14 +23,14 @@ def rate(pipeline: Any, request: Dict[str, Any]) -> Dict[str, Any]:
 
     Args:
         pipeline: whose `job` the workers take up.
-        request: `workers` (0: in the process itself), `start` ("none", "fork", "spawn"), `engine` ("auto": torch's
-            DataLoader where tensors are made, else "own"), `seconds` to count, `batch` images a batch, `prefetch`
-            batches a worker ahead, `cold` (one pass over files that were put out of the page cache), `pin_memory`,
+        request: `workers` (0: in the process itself), `start` ("none", "fork", "spawn"), `seconds` to count, `batch`
+            images a batch, `cold` (one pass over files that were put out of the page cache),
             `images` (indexes; all of them if there is none), `limit` in seconds, `last` (nothing more is asked).
 
     Returns:
         `images_per_second` once every worker has given its first batch, `images` that were counted,
-        `first_batch_seconds`, `peak_bytes` of all processes, `engine`, `batch` and `failed` (index of an image to
+        `first_batch_seconds`, `peak_bytes` of all processes, `engine` ("torch": its DataLoader, where tensors are made;
+        else "own") and `failed` (index of an image to
         what was wrong with it); or `error`.
     """
     if not hasattr(pipeline, "pool"):

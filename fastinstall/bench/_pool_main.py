@@ -23,19 +23,12 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 JOIN_SECONDS = 5.0
 
 
-def module_of(name: str) -> Any:
-    """A module beside this one: `-I` keeps its directory off the path."""
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, os.path.join(HERE, name + ".py"))
-        made = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]  # a path always has one
-        sys.modules[name] = made
-        spec.loader.exec_module(made)  # type: ignore[union-attr]  # likewise
-    return sys.modules[name]
-
-
-loading = module_of("_loading")
-processes = module_of("_pool_processes")
-ENGINES = {"own": module_of("_pool_own"), "torch": module_of("_pool_torch")}
+spec: Any = importlib.util.spec_from_file_location("_loading", os.path.join(HERE, "_loading.py"))
+loading: Any = importlib.util.module_from_spec(spec)  # `-I` keeps its directory off the path
+sys.modules["_loading"] = loading
+spec.loader.exec_module(loading)
+processes = loading.sibling("_pool_processes")
+ENGINES = {"own": loading.sibling("_pool_own"), "torch": loading.sibling("_pool_torch")}
 
 
 def main() -> None:
@@ -87,23 +80,15 @@ def counted(pipeline: Any, request: Dict[str, Any]) -> Dict[str, Any]:
     if cold and not loading.sibling("_cache").drop(pipeline.source):
         raise processes.Trouble("the files cannot be put out of the page cache where they lie")
     images = request.get("images") or list(range(len(pipeline.source)))
-    request = {"prefetch": 2, **request, "batch": batch_size(request, len(images))}
-    engine = engine_for(pipeline, request)
-    flow = ENGINES[engine].batches(pipeline, request, batches_of(images, request["batch"], once=cold))
-    found = count(flow, max(1, request["workers"]), request["seconds"])
-    return {**found, "engine": engine, "batch": request["batch"]}
-
-
-def engine_for(pipeline: Any, request: Dict[str, Any]) -> str:
-    wanted: str = request.get("engine", "auto")
-    if wanted == "auto":
-        return "torch" if pipeline.torch else "own"
-    return wanted
+    engine = "torch" if pipeline.torch else "own"
+    lists = batches_of(images, batch_size(request, len(images)), once=cold)
+    found = count(ENGINES[engine].batches(pipeline, request, lists), max(1, request["workers"]), request["seconds"])
+    return {**found, "engine": engine}
 
 
 def batch_size(request: Dict[str, Any], images: int) -> int:
     """Images a batch: as asked for; less where one pass has to be enough for four batches from every worker."""
-    wanted: int = request.get("batch", 32)
+    wanted: int = request["batch"]
     if request.get("cold"):
         wanted = min(wanted, images // (4 * max(1, request["workers"])))
     return max(1, wanted)

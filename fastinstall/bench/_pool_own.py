@@ -48,14 +48,13 @@ class Team:
 
     def __init__(self, job: Dict[str, Any], request: Dict[str, Any]) -> None:
         context = multiprocessing.get_context(request["start"])
-        self.ahead = request["prefetch"]
         self.processes: List[Any] = []
         self.connections: List[Any] = []
         self.mapped: Dict[Tuple[int, int], mmap.mmap] = {}
         self.given = 0
         for _ in range(request["workers"]):
             ours, theirs = context.Pipe()
-            words = (os.getpid(), job, theirs, self.ahead + 1)
+            words = (os.getpid(), job, theirs, processes().AHEAD + 1)
             process = context.Process(target=work, args=words, daemon=True)
             process.start()
             theirs.close()
@@ -63,7 +62,7 @@ class Team:
             self.connections.append(ours)
 
     def in_order(self, lists: Iterator[List[int]]) -> Iterator[Batch]:
-        for _ in range(self.ahead * len(self.processes)):
+        for _ in range(processes().AHEAD * len(self.processes)):
             self.give(lists)
         arrived: Dict[int, Any] = {}
         taken = 0

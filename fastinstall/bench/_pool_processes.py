@@ -8,6 +8,8 @@ import os
 import signal
 from typing import Any, Dict, Optional
 
+AHEAD = 2
+"""Batches that each worker has to make beyond the one that is taken, as a DataLoader has it."""
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 

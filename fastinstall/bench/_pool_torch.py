@@ -15,9 +15,9 @@ def batches(pipeline: Any, request: Dict[str, Any], lists: Iterator[List[int]]) 
     """How many images each batch brought, in order, and which ones failed."""
     from torch.utils.data import DataLoader
 
-    words = {"num_workers": request["workers"], "pin_memory": bool(request.get("pin_memory")), "collate_fn": collate}
+    words = {"num_workers": request["workers"], "collate_fn": collate}
     if request["workers"]:
-        words.update(multiprocessing_context=request["start"], prefetch_factor=request["prefetch"])
+        words.update(multiprocessing_context=request["start"], prefetch_factor=processes().AHEAD)
         words.update(persistent_workers=True, worker_init_fn=partial(begin, os.getpid()))
     flow = iter(DataLoader(Images(pipeline.job, len(pipeline.source)), batch_sampler=lists, **words))
     workers = multiprocessing.active_children()

@@ -7,7 +7,7 @@ On stdin the job, a line of JSON:
     {"kind": KIND, "images": [PATH...], "indexes": [I...], "out": DIR, "site": [DIR...], "limit_bytes": N,
      "wanted": {"shorter": 256, "filter": "bilinear", "processes": 2}}
 
-On stdout `{"kind": KIND, "bytes": N, "seconds": S, "skipped": {INDEX: WHY}}`, or `{"missing": MODULE}`,
+On stdout `{"bytes": N, "skipped": {INDEX: WHY}}`, or `{"missing": MODULE}`,
 `{"limit": BYTES}` (it was about to need more than that), `{"error": TEXT}`. What was written is left to whoever asked.
 
 What the kinds are stands in `_stores/`. This file adds what a measurement needs and a user does not: that it ends
@@ -21,7 +21,6 @@ import importlib.util
 import json
 import os
 import sys
-from time import perf_counter
 from typing import Any, Dict, Iterator, List, Tuple
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -58,7 +57,7 @@ def open_store(kind: str, path: str) -> Store:
 
 def missing(kind: str) -> str:
     """The module that this kind needs and that is not there; empty if all are."""
-    absent = (each for each in kind_of(kind).MODULES if importlib.util.find_spec(each) is None)
+    absent = (each for each in getattr(kind_of(kind), "MODULES", ()) if importlib.util.find_spec(each) is None)
     return next(absent, "")
 
 
@@ -119,7 +118,6 @@ def made(job: Dict[str, Any]) -> Dict[str, Any]:
     absent = missing(job["kind"])
     if absent:
         return {"missing": absent}
-    start = perf_counter()
     skipped = dict(unstored(kind, job))
     size = sum(os.path.getsize(each) for each in files_below(out))
     if size > limit:
@@ -127,7 +125,7 @@ def made(job: Dict[str, Any]) -> Dict[str, Any]:
     held = [index for index in job["indexes"] if index not in skipped]
     with open(os.path.join(out, INDEXES), "w", encoding="utf-8") as stream:
         json.dump([len(job["images"]), held], stream)
-    return {"kind": job["kind"], "bytes": size, "seconds": perf_counter() - start, "skipped": skipped}
+    return {"bytes": size, "skipped": skipped}
 
 
 def unstored(kind: Any, job: Dict[str, Any]) -> Iterator[Tuple[int, str]]:

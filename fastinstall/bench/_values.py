@@ -8,11 +8,22 @@ from __future__ import annotations
 
 import base64
 import sys
-from typing import Any, Callable, Dict, Optional, Tuple
+from importlib import import_module, metadata
+from typing import Any, Callable, Dict, Iterable, Optional, Tuple
 
 CHANNELS = (1, 3, 4)
 COLOURS = 3
 LARGE_BLOCK = 31 << 20
+NAMES = {
+    "PIL": "pillow",
+    "cv2": "opencv",
+    "skimage": "scikit-image",
+    "turbojpeg": "PyTurboJPEG",
+    "kornia_rs": "kornia-rs",
+    "nvidia.dali": "dali",
+    "nvidia.nvimgcodec": "nvimgcodec",
+}
+"""Of packages that are not called like their modules."""
 
 
 def works(module: str) -> bool:
@@ -22,6 +33,19 @@ def works(module: str) -> bool:
     except Exception:  # noqa: BLE001 (a broken package raises anything)
         return False
     return True
+
+
+def versions_of(modules: Iterable[str]) -> Dict[str, str]:
+    """Names and versions of the packages that these modules belong to."""
+    return {NAMES.get(each, each): version_of(each) for each in modules}
+
+
+def version_of(module: str) -> str:
+    found = getattr(import_module(module), "__version__", None)
+    try:
+        return str(found or metadata.version(NAMES.get(module, module)))
+    except metadata.PackageNotFoundError:
+        return "?"
 
 
 def torch_works() -> bool:

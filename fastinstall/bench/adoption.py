@@ -12,8 +12,7 @@ import ast
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import field
-from pathlib import Path, PurePath
+from pathlib import Path
 
 from fastinstall.bench.catalogue import Adapter, StoreKind, all_adapters, all_kinds, kind_named
 from fastinstall.bench.report import CandidateKind, CandidateResult, Gain, ImagePipeline, LoadingRate, Workload
@@ -27,29 +26,6 @@ from fastinstall.model.request import Environment, EnvironmentKind
 
 
 @immutable
-class AdviceSurroundings:
-    """What advice has to know beside what was measured.
-
-    Attributes:
-        pipeline: what was done to every image.
-        codes: the line of code of a way of loading, by its name.
-        requirements: what a way of loading needs installed, by its name.
-        caveats: what has to be known before a store is chosen, by its name.
-        pillow: what an installer is asked for, so that it is the newest Pillow which dependants take ("pillow<13").
-        has_pip: whether the environment has a pip of its own.
-        has_gpu: whether training can use a GPU of NVIDIA's.
-    """
-
-    pipeline: ImagePipeline = ImagePipeline()
-    codes: Mapping[str, str] = field(default_factory=dict)
-    requirements: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    caveats: Mapping[str, str] = field(default_factory=dict)
-    pillow: str = "pillow"
-    has_pip: bool = True
-    has_gpu: bool = False
-
-
-@immutable
 class AdviceContext:
     """What advice rests on.
 
@@ -58,14 +34,20 @@ class AdviceContext:
         workload: the images.
         machine: where it was measured.
         environment: that the advice is for.
-        surroundings: what else has to be known.
+        pipeline: what was done to every image.
+        pillow: what an installer is asked for, so that it is the newest Pillow which dependants take ("pillow<13").
+        has_pip: whether the environment has a pip of its own.
+        has_gpu: whether training can use a GPU of NVIDIA's.
     """
 
     baseline: CandidateResult
     workload: Workload
     machine: LoaderLimits
     environment: Environment
-    surroundings: AdviceSurroundings = AdviceSurroundings()
+    pipeline: ImagePipeline = ImagePipeline()
+    pillow: str = "pillow"
+    has_pip: bool = True
+    has_gpu: bool = False
 
 
 @immutable
@@ -88,7 +70,7 @@ def ways_of(result: CandidateResult, context: AdviceContext) -> tuple[AdviceOpti
     return (
         *_explain_stack(result, context),
         *_explain_decoder(result, context),
-        *_store(result, context),
+        *_explain_store(result, context),
         *_explain_variables(result),
     )
 
@@ -111,63 +93,63 @@ def _explain_stack(result: CandidateResult, context: AdviceContext) -> Iterator[
 
 
 def _format_pillow_command(context: AdviceContext) -> str:
-    wanted = context.surroundings.pillow
     if context.environment.kind is EnvironmentKind.CONDA:
-        verb = "update" if wanted == "pillow" else "install"
-        return f"conda {verb} --prefix {quote(context.environment.prefix)} {quote(wanted)}"
-    return _format_install_command(context, "--upgrade", wanted)
+        verb = "update" if context.pillow == "pillow" else "install"
+        return f"conda {verb} --prefix {quote(context.environment.prefix)} {quote(context.pillow)}"
+    return _format_install_command(context, "--upgrade", context.pillow)
 
 
 def _format_install_command(context: AdviceContext, *words: str) -> str:
     python, named = quote(context.environment.python), " ".join(map(quote, words))
-    if context.surroundings.has_pip:
-        return f"{python} -m pip install {named}"
-    return f"uv pip install --python {python} {named}"
+    return f"{python} -m pip install {named}" if context.has_pip else f"uv pip install --python {python} {named}"
 
 
 def _explain_decoder(result: CandidateResult, context: AdviceContext) -> Iterator[AdviceOption]:
     name = result.candidate.adapter
     if name == context.baseline.candidate.adapter or result.candidate.kind is CandidateKind.STORAGE:
         return
-    yield from _explain_requirements(result, name, context)
-    printed = (
-        f"fastinstall bench{_format_options(context.surroundings.pipeline)} --print-code {quote(name)} > loader.py"
-    )
+    adapter = next((each for each in all_adapters() if each.name == name), None)
+    yield from _explain_requirements(result, adapter, context)
     text = "call `load(path)` of the printed loader.py in your own loader"
-    yield AdviceOption(text=text, command=printed, code=context.surroundings.codes.get(name, ""))
+    code = adapter.code if adapter else ""
+    yield AdviceOption(text=text, command=f"{_format_printing(name, context)} > loader.py", code=code)
 
 
-def _explain_requirements(result: CandidateResult, name: str, context: AdviceContext) -> Iterator[AdviceOption]:
-    needed = context.surroundings.requirements.get(name, ())
-    if result.candidate.stack == "its own" and needed:
-        text = f"install {' and '.join(needed)}, which was fetched for this measurement only"
-        yield AdviceOption(text=text, command=_format_install_command(context, *needed))
+def _explain_requirements(
+    result: CandidateResult, needing: Adapter | StoreKind | None, context: AdviceContext
+) -> Iterator[AdviceOption]:
+    if needing is not None and needing.brings and result.candidate.stack == "its own":
+        text = f"install {' and '.join(needing.brings)}, which was fetched for this measurement only"
+        yield AdviceOption(text=text, command=_format_install_command(context, *needing.brings))
 
 
-def _format_options(pipeline: ImagePipeline) -> str:
-    """The flags that tell what is done to every image, where that is not what is done by default."""
-    usual = ImagePipeline()
-    named = (("--size", pipeline.shorter, usual.shorter), ("--crop", pipeline.crop, usual.crop))
-    flags = [f" {flag} {value}" for flag, value, default in named if value != default]
-    return "".join((*flags, f" --filter {pipeline.filter}" if pipeline.filter != usual.filter else ""))
+def _format_printing(name: str, context: AdviceContext) -> str:
+    """The command that prints the code of a candidate, with what is done to every image where that is not the usual."""
+    pipeline, usual = context.pipeline, ImagePipeline()
+    flags = (
+        ("--size", pipeline.shorter, usual.shorter),
+        ("--crop", pipeline.crop, usual.crop),
+        ("--filter", pipeline.filter, usual.filter),
+    )
+    changed = "".join(f" {flag} {value}" for flag, value, default in flags if value != default)
+    return f"fastinstall bench{changed} --print-code {quote(name)}"
 
 
-def _store(result: CandidateResult, context: AdviceContext) -> Iterator[AdviceOption]:
-    name, pipeline = result.candidate.storage, context.surroundings.pipeline
+def _explain_store(result: CandidateResult, context: AdviceContext) -> Iterator[AdviceOption]:
+    name, workload = result.candidate.storage, context.workload
     if name == "files":
         return
-    yield from _explain_requirements(result, name, context)
-    printed = f"fastinstall bench{_format_options(pipeline)} --print-code {quote(name)} > prepare.py"
-    directory, python = context.workload.directory, quote(context.environment.python)
-    where = (
-        "DIR OUT"
-        if context.workload.generated
-        else f"{quote(directory)} {quote(_name_prepared_directory(directory, name))}"
+    kind = kind_named(name)
+    yield from _explain_requirements(result, kind, context)
+    where = "DIR OUT"
+    if not workload.generated:  # below the working directory, so that it may be another disk
+        prepared = f"./{workload.directory.name or 'images'}-{name}"
+        where = f"{quote(workload.directory)} {quote(prepared)}"
+    command = (
+        f"{_format_printing(name, context)} > prepare.py && {quote(context.environment.python)} prepare.py {where}"
     )
-    caveat = context.surroundings.caveats.get(name, "keep the originals")
-    text = f"prepare the images once and read what was prepared; {caveat}{_describe_space(result, context)}"
-    code = context.surroundings.codes.get(name, "")
-    yield AdviceOption(text=text, command=f"{printed} && {python} prepare.py {where}", code=code)
+    text = f"prepare the images once and read what was prepared; {kind.caveat}{_describe_space(result, context)}"
+    yield AdviceOption(text=text, command=command, code=kind.code)
 
 
 def _describe_space(result: CandidateResult, context: AdviceContext) -> str:
@@ -177,11 +159,6 @@ def _describe_space(result: CandidateResult, context: AdviceContext) -> str:
     if context.workload.generated:
         return f"; it takes {of_files}"
     return f"; it takes {size(disk_need(result, context))} for all {context.workload.files:,} files, {of_files}"
-
-
-def _name_prepared_directory(directory: PurePath, name: str) -> str:
-    """Where the prepared images go: below the working directory, so that it may be another disk."""
-    return f"./{directory.name or 'images'}-{name}"
 
 
 def _explain_variables(result: CandidateResult) -> Iterator[AdviceOption]:
@@ -223,11 +200,6 @@ def describe_worker_rate(measured: LoadingRate) -> str:
     return f"{measured.workers} worker{'s load' if measured.workers > 1 else ' loads'} {number}"
 
 
-def percent(part: float) -> str:
-    """A share: "71%"."""
-    return f"{part:.0%}"
-
-
 def times(gain: Gain) -> str:
     """How many times as fast, and within which bounds: "1.82 times as fast (1.75 to 1.90 in 5 rounds)"."""
     bounds = f" ({gain.low:.2f} to {gain.high:.2f} in {gain.rounds} rounds)" if gain.rounds > 1 else ""
@@ -267,21 +239,21 @@ def render_code(name: str, pipeline: ImagePipeline) -> str:
     Raises:
         UsageError: no candidate of that name is code.
     """
-    adapter = next((each for each in all_adapters() if each.name == name), None)
-    if adapter is not None:
-        return _write_loader(adapter, pipeline)
-
-    stores = [each.name for each in all_kinds()]
+    adapters = {each.name: each for each in all_adapters()}
+    stores = {each.name: each for each in all_kinds()}
+    if name in adapters:
+        return _write_loader(adapters[name], pipeline)
     if name in stores:
-        return render_script(name, pipeline)
-    known = ", ".join((*(each.name for each in all_adapters()), *stores))
-    raise UsageError(f"no candidate called {name!r} is code", hint=f"there are: {known}")
+        return _write_script(stores[name], pipeline)
+    raise UsageError(f"no candidate called {name!r} is code", hint=f"there are: {', '.join((*adapters, *stores))}")
 
 
 def _write_loader(adapter: Adapter, pipeline: ImagePipeline) -> str:
+    pillow = ("pillow",) if "PIL" in adapter.modules else ()
+    requirements = " ".join(map(quote, dict.fromkeys((*adapter.brings, *pillow, "numpy"))))
     return f'''"""{adapter.title}: load(path) gives the picture in RGB, resized and cut.
 
-It needs: python -m pip install {" ".join(_list_requirements(adapter))}
+It needs: python -m pip install {requirements}
 To measure it: fastinstall bench DIR --loader FILE
 """
 
@@ -293,12 +265,6 @@ FILTER = "{pipeline.filter}"  # "bilinear", "bicubic" or "lanczos"
 '''
 
 
-def _list_requirements(adapter: Adapter) -> tuple[str, ...]:
-    """Requirements of the code, for a shell."""
-    pillow = ("pillow",) if "PIL" in adapter.modules else ()
-    return tuple(quote(each) for each in dict.fromkeys((*adapter.brings, *pillow, "numpy")))
-
-
 _ABOUT = (
     *("NAME", "TITLE", "CAVEAT", "MODULES", "BRINGS", "IN_FILES", "SETTINGS", "PRIORITY"),
     "most_bytes",
@@ -306,24 +272,16 @@ _ABOUT = (
 """What a file says of itself to us, and to nobody else."""
 
 
-def render_script(name: str, pipeline: ImagePipeline) -> str:
-    """The text of a script that makes a store of a whole directory of images.
+def _write_script(kind: StoreKind, pipeline: ImagePipeline) -> str:
+    """A script that makes a store of a whole directory of images.
 
-    It goes on where it was interrupted and overwrites nothing; as a module it has `Reader`.
-
-    Args:
-        name: of the store.
-        pipeline: what is done to every image; what of it matters stands in the script as `WANTED`.
-
-    Raises:
-        UsageError: there is no such store.
+    It goes on where it was interrupted and overwrites nothing; as a module it has `Reader`. What it takes of
+    the pipeline stands in it as `WANTED`.
     """
-    kind = kind_named(name)
     parts = [_Part(each) for each in _list_files(kind.file)]
+    wanted = json.dumps({"kind": kind.name, **{setting: getattr(pipeline, setting) for setting in kind.settings}})
+    start = f'"""{parts[-1].docstring}"""\n\n{_merge_imports(parts)}\n\nWANTED = {wanted}'
     ending = 'if __name__ == "__main__":\n    main(make, WANTED)\n'
-    wanted = f"WANTED = {json.dumps(_make_job_request(kind, pipeline))}"
-    docstring = f'"""{parts[-1].docstring}"""'
-    start = f"{docstring}\n\n{_merge_imports(parts)}\n\n{wanted}"
     return "\n\n\n".join((start, *(part.body for part in parts), ending))
 
 
@@ -374,7 +332,3 @@ def _remove_statements(text: str, statements: list[ast.stmt]) -> str:
     gone = {number for each in statements for number in range(each.lineno - 1, each.end_lineno or each.lineno)}
     kept = (line.partition("  # noqa")[0] for number, line in enumerate(lines) if number not in gone)
     return re.sub(r"\n{4,}", "\n\n\n", "\n".join(kept)).strip()
-
-
-def _make_job_request(kind: StoreKind, pipeline: ImagePipeline) -> dict[str, object]:
-    return {"kind": kind.name, **{name: getattr(pipeline, name) for name in kind.settings}}

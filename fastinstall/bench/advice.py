@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from fastinstall.bench import adoption as words
-from fastinstall.bench.adoption import AdviceContext, AdviceSurroundings, disk_need, ways_of
+from fastinstall.bench.adoption import AdviceContext, disk_need, ways_of
 from fastinstall.bench.bottleneck import find_best_rate, reads_from_disk, stays_in_memory
 from fastinstall.bench.report import (
     BottleneckVerdict,
@@ -21,48 +21,33 @@ from fastinstall.bench.report import (
     SpeedAdvice,
     Stage,
     WorkerStart,
-    Workload,
 )
 from fastinstall.model.finding import Remedy
-from fastinstall.model.machine import LoaderLimits
-from fastinstall.model.request import Environment
 
 _BEYOND_NOISE = 1.02
 
 
-def advice_for(  # noqa: PLR0913, PLR0917 (what a workload's result is made of, and where it was measured)
-    baseline: CandidateResult,
-    candidates: Sequence[CandidateResult],
-    verdict: BottleneckVerdict,
-    workload: Workload,
-    machine: LoaderLimits,
-    environment: Environment,
-    surroundings: AdviceSurroundings = AdviceSurroundings(),  # noqa: B008 (a value that never changes)
+def advice_for(
+    candidates: Sequence[CandidateResult], verdict: BottleneckVerdict, context: AdviceContext
 ) -> tuple[SpeedAdvice, ...]:
     """What helps, the largest gain first; then what is worth a look without having been measured.
 
     Args:
-        baseline: what was compared with.
         candidates: everything that was tried.
         verdict: what limits the loading.
-        workload: the images.
-        machine: where it was measured.
-        environment: that the advice is for.
-        surroundings: what else has to be known to word it.
+        context: what was compared with, where and for whom.
     """
-    context = AdviceContext(
-        baseline=baseline, workload=workload, machine=machine, environment=environment, surroundings=surroundings
-    )
-    if baseline.timing is None:
+    if context.baseline.timing is None:
         return ()
     measured = [each for each in candidates if each.outcome is CandidateOutcome.MEASURED and each.gain is not None]
     if verdict.bound is LoadingLimit.FAST_ENOUGH:
         return (_advise_to_leave_fast_loading(measured, verdict), *list_pointers(context, verdict))
-    gains = [_make_advice(each, gain, context) for each, gain in _select_worthwhile(measured)]
+    alike = [each for each in measured if not flaws_of(each, context)]
+    gains = [_make_advice(each, each.gain, context) for each in measured if each.gain and is_worthwhile(each.gain)]
     ranked = sorted((*gains, *advice_on_workers(context)), key=_get_ratio, reverse=True)
     return (
-        *_advise_to_leave_pictures(measured, context),
-        *_mark_recommendation(ranked, measured, verdict, context),
+        *_advise_to_leave_pictures(measured, alike),
+        *_mark_recommendation(ranked, alike, verdict),
         *list_pointers(context, verdict),
     )
 
@@ -70,12 +55,6 @@ def advice_for(  # noqa: PLR0913, PLR0917 (what a workload's result is made of, 
 def is_worthwhile(gain: Gain) -> bool:
     """Whether a gain is more than noise, and more than the trouble."""
     return gain.ratio >= words.WORTHWHILE and gain.low > _BEYOND_NOISE
-
-
-def _select_worthwhile(measured: Sequence[CandidateResult]) -> Iterator[tuple[CandidateResult, Gain]]:
-    for each in measured:
-        if each.gain is not None and is_worthwhile(each.gain):
-            yield each, each.gain
 
 
 def _get_ratio(advice: SpeedAdvice) -> float:
@@ -99,13 +78,10 @@ def _make_advice(result: CandidateResult, gain: Gain, context: AdviceContext) ->
 
 
 def _mark_recommendation(
-    ranked: Sequence[SpeedAdvice],
-    measured: Sequence[CandidateResult],
-    verdict: BottleneckVerdict,
-    context: AdviceContext,
+    ranked: Sequence[SpeedAdvice], alike: Sequence[CandidateResult], verdict: BottleneckVerdict
 ) -> Iterator[SpeedAdvice]:
     """Mark the first candidate without a flaw; say where it is all that is needed."""
-    flawless = {each.candidate.name: each for each in measured if not flaws_of(each, context)}
+    flawless = {each.candidate.name: each for each in alike}
     best = next((each for each in ranked if each.candidate in flawless), None)
     for each in ranked:
         yield each if each is not best else _recommend(each, flawless[each.candidate], verdict)
@@ -125,9 +101,10 @@ def _advise_to_leave_fast_loading(measured: Sequence[CandidateResult], verdict: 
     return SpeedAdvice(candidate="", gain=None, finding=words.SAY.ok(message, evidence=_describe_best_gain(measured)))
 
 
-def _advise_to_leave_pictures(measured: Sequence[CandidateResult], context: AdviceContext) -> Iterator[SpeedAdvice]:
+def _advise_to_leave_pictures(
+    measured: Sequence[CandidateResult], alike: Sequence[CandidateResult]
+) -> Iterator[SpeedAdvice]:
     """Where nothing helps that leaves the pictures as they are."""
-    alike = [each for each in measured if not flaws_of(each, context)]
     if not measured or any(is_worthwhile(each.gain) for each in alike if each.gain is not None):
         return
     others = "" if len(alike) == len(measured) else "with every picture as it is, "
@@ -139,7 +116,7 @@ def _describe_highest_gain(measured: Sequence[CandidateResult]) -> str:
     highest = max((each.gain.ratio for each in measured if each.gain is not None), default=0.0)
     if highest >= words.WORTHWHILE:
         return "no gain is more than the noise of the measurement"
-    return f"you would gain {words.percent(highest - 1)} at most" if highest > 1 else "nothing else is faster"
+    return f"you would gain {highest - 1:.0%} at most" if highest > 1 else "nothing else is faster"
 
 
 def _describe_best_gain(measured: Sequence[CandidateResult]) -> tuple[str, ...]:
@@ -159,25 +136,26 @@ _PLACE_LEFT = 0.9
 
 def flaws_of(result: CandidateResult, context: AdviceContext) -> tuple[str, ...]:
     """Why this candidate is not to be recommended, whatever it gains; nothing where it may be."""
-    return tuple(
-        filter(
-            None,
-            (
-                words.describe_picture_difference(result),
-                _report_failed_images(result),
-                *_report_lack_of_space(result, context),
-            ),
-        )
-    )
+    picture = words.describe_picture_difference(result)
+    failed = f"{result.left_out} of the images cannot be loaded like this" if result.left_out else ""
+    return tuple(filter(None, (picture, failed, *_report_lack_of_space(result, context))))
 
 
 def evidence_of(result: CandidateResult, context: AdviceContext) -> Iterator[str]:
     """The figures behind an advice."""
-    yield from _compare_worker_rates(result, context)
+    here, there = find_best_rate(result.rates), find_best_rate(context.baseline.rates)
+    if here is not None and there is not None:
+        yield f"{words.describe_worker_rate(here)}; as it is, {words.describe_worker_rate(there)}"
     yield from _from_disk(result, context)
-    yield from _compare_pictures(result)
-    yield from _compare_memory(result, context)
-    if result.candidate.stack == "fastinstall" and _share_of_png(context) > _MOSTLY:
+    difference = result.difference
+    if difference is not None and difference.same_shape:
+        far = f"mean difference {difference.mean:.2f} levels, {difference.highest} at most"
+        yield f"{far if difference.highest else 'the same pictures to the last bit'}, on {difference.images} images"
+    timing, usual = result.timing, context.baseline.timing
+    if timing is not None and usual is not None and timing.peak_bytes and usual.peak_bytes:
+        yield f"peak memory of one process: {words.size(timing.peak_bytes)}; as it is, {words.size(usual.peak_bytes)}"
+    formats = context.workload.formats
+    if result.candidate.stack == "fastinstall" and formats.get("PNG", 0) > _MOSTLY * sum(formats.values()):
         yield "it brings zlib-ng, which unpacks PNG 1.2 times as fast (measured 2026-11-21)"
     if result.versions:
         yield ", ".join(f"{name} {version}" for name, version in sorted(result.versions.items()))
@@ -190,10 +168,6 @@ def rate_with(result: CandidateResult, verdict: BottleneckVerdict) -> float:
     return promised if measured is None else min(promised, measured.images_per_second)
 
 
-def _report_failed_images(result: CandidateResult) -> str:
-    return f"{result.left_out} of the images cannot be loaded like this" if result.left_out else ""
-
-
 def _report_lack_of_space(result: CandidateResult, context: AdviceContext) -> Iterator[str]:
     need, place = disk_need(result, context), context.workload.filesystem
     if place is not None and place.free_bytes and need > place.free_bytes * _PLACE_LEFT:
@@ -202,12 +176,6 @@ def _report_lack_of_space(result: CandidateResult, context: AdviceContext) -> It
         yield f"takes {result.stored_ratio:.1f} times the room: what is read from a disk becomes slower"
     if need and not reads_from_disk(context.workload, context.machine) and not stays_in_memory(need, context.machine):
         yield f"{words.size(need)} would not stay in memory, where the files do: it was measured in memory"
-
-
-def _compare_worker_rates(result: CandidateResult, context: AdviceContext) -> Iterator[str]:
-    here, there = find_best_rate(result.rates), find_best_rate(context.baseline.rates)
-    if here is not None and there is not None:
-        yield f"{words.describe_worker_rate(here)}; as it is, {words.describe_worker_rate(there)}"
 
 
 def _from_disk(result: CandidateResult, context: AdviceContext) -> Iterator[str]:
@@ -222,24 +190,6 @@ def _from_disk(result: CandidateResult, context: AdviceContext) -> Iterator[str]
         yield f"measured with the files in memory; from disk, where they will come from, about {left:.2f} times as fast"
 
 
-def _compare_pictures(result: CandidateResult) -> Iterator[str]:
-    difference = result.difference
-    if difference is not None and difference.same_shape:
-        far = f"mean difference {difference.mean:.2f} levels, {difference.highest} at most"
-        yield f"{far if difference.highest else 'the same pictures to the last bit'}, on {difference.images} images"
-
-
-def _compare_memory(result: CandidateResult, context: AdviceContext) -> Iterator[str]:
-    here, there = result.timing, context.baseline.timing
-    if here is not None and there is not None and here.peak_bytes and there.peak_bytes:
-        yield f"peak memory of one process: {words.size(here.peak_bytes)}; as it is, {words.size(there.peak_bytes)}"
-
-
-def _share_of_png(context: AdviceContext) -> float:
-    formats = context.workload.formats
-    return formats.get("PNG", 0) / (sum(formats.values()) or 1)
-
-
 _AS_GOOD = 0.95
 _SLOW_START = 1.0
 """Seconds to the first batch that are worth a word: they come again with every epoch."""
@@ -247,56 +197,35 @@ _SLOW_START = 1.0
 
 def advice_on_workers(context: AdviceContext) -> Iterator[SpeedAdvice]:
     """The number of workers that pays, against loading in the process itself; nothing where none does."""
-    alone, best = _find_single_process_rate(context), fewest_that_pay(context)
+    rates, is_cold = context.baseline.rates, reads_from_disk(context.workload, context.machine)
+    rates = tuple(rate for rate in rates if rate.cold == is_cold) or tuple(rate for rate in rates if not rate.cold)
+    timing = context.baseline.timing
+    alone = max(
+        (rate.images_per_second for rate in rates if not rate.workers),
+        default=timing.images_per_second if timing else 0.0,
+    )
+    with_workers = [rate for rate in rates if rate.workers]
+    best = fewest_that_pay(with_workers)
     if best is None or not alone or best.images_per_second < alone * words.WORTHWHILE:
         return
     ratio = best.images_per_second / alone
-    gain = Gain(ratio=ratio, low=ratio, high=ratio, rounds=1)
-    message = f"num_workers={best.workers}, compared with num_workers=0{_explain_worker_limit(best, context)}"
+    usable, limit = context.machine.usable_cpus, ""
+    if any(rate.workers > best.workers for rate in with_workers):
+        limit = "; more of them load no faster"
+    elif best.workers >= usable:
+        limit = f"; no more than {usable} can compute at a time"
+    message = f"num_workers={best.workers}, compared with num_workers=0{limit}"
     remedy = Remedy(text="give your DataLoader this number of workers; each has the memory of one process more")
     finding = words.SAY.hint(message, evidence=tuple(_list_rates(context)), remedy=remedy)
+    gain = Gain(ratio=ratio, low=ratio, high=ratio, rounds=1)
     yield SpeedAdvice(candidate="", gain=gain, finding=finding, code=f"num_workers={best.workers}")
 
 
-def fewest_that_pay(context: AdviceContext) -> LoadingRate | None:
+def fewest_that_pay(rates: Sequence[LoadingRate]) -> LoadingRate | None:
     """Return the fewest workers that match the best rate, or None if none was measured."""
-    measured = _list_worker_rates(context)
-    most = max((rate.images_per_second for rate in measured), default=0.0)
-    good = (rate for rate in measured if rate.images_per_second >= most * _AS_GOOD)
+    most = max((rate.images_per_second for rate in rates), default=0.0)
+    good = (rate for rate in rates if rate.images_per_second >= most * _AS_GOOD)
     return min(good, key=lambda rate: (rate.workers, -rate.images_per_second), default=None)
-
-
-def find_slow_worker_starts(context: AdviceContext) -> tuple[LoadingRate, ...]:
-    """Of each way to start workers, the rate of the most of them, where the first batch is long in coming."""
-    warm = (rate for rate in context.baseline.rates if rate.workers and not rate.cold)
-    most = {rate.start: rate for rate in sorted(warm, key=lambda rate: rate.workers)}
-    slow = (rate for rate in most.values() if rate.first_batch_seconds >= _SLOW_START)
-    return tuple(sorted(slow, key=lambda rate: -rate.first_batch_seconds))
-
-
-def _list_worker_rates(context: AdviceContext) -> list[LoadingRate]:
-    """With workers, and from disk where the files will come from there."""
-    return [rate for rate in _select_training_rates(context) if rate.workers]
-
-
-def _select_training_rates(context: AdviceContext) -> list[LoadingRate]:
-    rates, is_cold = context.baseline.rates, reads_from_disk(context.workload, context.machine)
-    return [rate for rate in rates if rate.cold == is_cold] or [rate for rate in rates if not rate.cold]
-
-
-def _find_single_process_rate(context: AdviceContext) -> float:
-    """Images per second without workers."""
-    timing = context.baseline.timing
-    rates = [rate.images_per_second for rate in _select_training_rates(context) if not rate.workers]
-    return max(rates) if rates else timing.images_per_second if timing is not None else 0.0
-
-
-def _explain_worker_limit(best: LoadingRate, context: AdviceContext) -> str:
-    """Why not more of them, where more were tried or there are no CPUs for them."""
-    if any(rate.workers > best.workers for rate in _list_worker_rates(context)):
-        return "; more of them load no faster"
-    usable = context.machine.usable_cpus
-    return f"; no more than {usable} can compute at a time" if best.workers >= usable else ""
 
 
 def _list_rates(context: AdviceContext) -> Iterator[str]:
@@ -341,34 +270,31 @@ _PER_TRAINING = (
 
 
 def list_pointers(context: AdviceContext, verdict: BottleneckVerdict) -> Iterator[SpeedAdvice]:
-    """Everything that is worth a look here."""
+    """Everything that is worth a look here. A training that waits for its images gains nothing by computing faster."""
     yield from _advise_persistent_workers(context)
-    if has_torch(context) and context.surroundings.has_gpu:
-        for message, code, page in (*_list_loader_pointers(verdict), *_list_training_pointers(verdict)):
-            yield _make_pointer(message, code, page)
+    if not (context.has_gpu and _has_torch(context)):
+        return
+    is_fast = verdict.bound is LoadingLimit.FAST_ENOUGH
+    of_loader = () if is_fast else _PER_LOADER
+    of_training = _PER_TRAINING if is_fast or verdict.target_rate is None else ()
+    for message, code, page in (*of_loader, *of_training):
+        yield _make_pointer(message, code, page)
 
 
-def has_torch(context: AdviceContext) -> bool:
+def _has_torch(context: AdviceContext) -> bool:
     """Whether torch took part in the measurement."""
     timing = context.baseline.timing
     makes_tensors = timing is not None and any(each.stage is Stage.TENSOR for each in timing.stages)
     return makes_tensors or any(rate.engine is LoadingEngine.TORCH for rate in context.baseline.rates)
 
 
-def _list_loader_pointers(verdict: BottleneckVerdict) -> tuple[tuple[str, str, str], ...]:
-    return () if verdict.bound is LoadingLimit.FAST_ENOUGH else _PER_LOADER
-
-
-def _list_training_pointers(verdict: BottleneckVerdict) -> tuple[tuple[str, str, str], ...]:
-    """A training that waits for its images gains nothing by computing faster."""
-    waits = verdict.target_rate is not None and verdict.bound is not LoadingLimit.FAST_ENOUGH
-    return () if waits else _PER_TRAINING
-
-
 def _advise_persistent_workers(context: AdviceContext) -> Iterator[SpeedAdvice]:
-    slow = find_slow_worker_starts(context)
+    warm = (rate for rate in context.baseline.rates if rate.workers and not rate.cold)
+    most = {rate.start: rate for rate in sorted(warm, key=lambda rate: rate.workers)}
+    slow = [rate for rate in most.values() if rate.first_batch_seconds >= _SLOW_START]
     if not slow:
         return
+    slow.sort(key=lambda rate: -rate.first_batch_seconds)
     started = tuple(f"{rate.start}: {rate.first_batch_seconds:.1f} s to the first batch" for rate in slow)
     first = slow[0]
     workers = f"{first.workers} worker{'s' if first.workers > 1 else ''} started by {first.start}"

@@ -19,7 +19,6 @@ from fastinstall.bench.report import (
     WorkerStart,
     Workload,
 )
-from fastinstall.core.values import immutable
 from fastinstall.model.machine import LoaderLimits
 
 _GROUPS = {
@@ -52,17 +51,40 @@ def verdict_of(
         machine: where it was measured.
         target_rate: images per second that training consumes, or None if not given.
     """
-    if baseline.timing is None:
+    timing = baseline.timing
+    if timing is None:
         sentence = f"nothing was measured: {baseline.reason or baseline.outcome}"
         return BottleneckVerdict(bound=LoadingLimit.UNTOLD, sentence=sentence, target_rate=target_rate)
-    seen = _collect_basis(baseline, baseline.timing, is_cold=reads_from_disk(workload, machine))
+    is_cold = reads_from_disk(workload, machine)
+    lost = _measure_worker_overhead(baseline, timing)
+    groups = _group_stages(timing, lost, is_cold=is_cold)
+    best = _find_reached_rate(baseline, timing, is_cold=is_cold)
+    bound = max(groups, key=groups.__getitem__) if groups else LoadingLimit.UNTOLD
+    if target_rate is not None and best.images_per_second >= target_rate:
+        bound = LoadingLimit.FAST_ENOUGH
+    shares = {group: f"{ms / (sum(groups.values()) or 1.0):.0%}" for group, ms in groups.items()}
+    slowest_first = sorted(groups, key=lambda each: -groups[each])
+    evidence = [f"{_WORK[each]}: {groups[each]:.2f} ms an image, {shares[each]}" for each in slowest_first]
+    if groups and lost:
+        evidence.append(f"of the copying, {lost:.2f} ms go into handing an image over from a worker process")
+    evidence += _describe_files(baseline, timing, workload, machine)
     return BottleneckVerdict(
-        bound=_find_limit(seen, target_rate),
-        sentence=_describe_bottleneck(seen, target_rate),
-        evidence=(*_describe_shares(seen), *_describe_handover(seen), *_cache(seen, workload, machine)),
+        bound=bound,
+        sentence=_describe_bottleneck(bound, shares.get(bound, ""), best, target_rate),
+        evidence=tuple(evidence),
         target_rate=target_rate,
-        reached_rate=seen.best.images_per_second,
+        reached_rate=best.images_per_second,
     )
+
+
+def _describe_bottleneck(bound: LoadingLimit, share: str, best: LoadingRate, target_rate: float | None) -> str:
+    wanted = f", and {words.rate(target_rate)} are wanted" if target_rate is not None else ""
+    reached = f"{words.describe_worker_rate(best)}{wanted}"
+    if bound is LoadingLimit.FAST_ENOUGH:
+        return reached
+    if bound is LoadingLimit.UNTOLD:
+        return f"{reached}; this loader is one piece, so what takes the time in it cannot be told apart"
+    return f"{share} of the time goes into {_WORK[bound]}; {reached}"
 
 
 def reads_from_disk(workload: Workload, machine: LoaderLimits) -> bool:
@@ -82,48 +104,15 @@ def find_best_rate(rates: tuple[LoadingRate, ...], *, is_cold: bool = False) -> 
     return max(wanted, key=lambda rate: rate.images_per_second, default=None)
 
 
-@immutable
-class _VerdictBasis:
-    """What a verdict rests on.
+def _find_reached_rate(baseline: CandidateResult, timing: Timing, *, is_cold: bool) -> LoadingRate:
+    """The best with workers; from disk, the warm one with the time that a cold read takes longer where need be.
 
-    Attributes:
-        groups: milliseconds an image, by the limit that they stand for; empty if the loader is of one piece.
-        handing_over: the part a worker loses in transfer, or None if not measured.
-        best: the highest rate that is reached.
-        is_cold: whether the files come from disk.
-        was_cold: whether that was measured.
+    Each worker waits for its own read. Where no workers were tried, it is the process itself.
     """
-
-    groups: dict[LoadingLimit, float]
-    handing_over: float | None
-    best: LoadingRate
-    is_cold: bool
-    was_cold: bool
-
-    @property
-    def slowest(self) -> LoadingLimit:
-        return max(self.groups, key=self.groups.__getitem__) if self.groups else LoadingLimit.UNTOLD
-
-    def share(self, group: LoadingLimit) -> float:
-        return self.groups[group] / (sum(self.groups.values()) or 1.0)
-
-
-def _collect_basis(baseline: CandidateResult, timing: Timing, *, is_cold: bool) -> _VerdictBasis:
     measured_cold = find_best_rate(baseline.rates, is_cold=True)
-    warm = find_best_rate(baseline.rates) or _make_single_process_rate(timing)
-    lost = _measure_worker_overhead(baseline, timing)
-    return _VerdictBasis(
-        groups=_group_stages(timing, lost or 0.0, is_cold=is_cold),
-        handing_over=lost,
-        best=(measured_cold or _estimate_cold_rate(warm, timing)) if is_cold else warm,
-        is_cold=is_cold,
-        was_cold=measured_cold is not None or timing.cold_read_ms is not None,
-    )
-
-
-def _make_single_process_rate(timing: Timing) -> LoadingRate:
-    """The process itself, where no workers were tried."""
-    return LoadingRate(
+    if is_cold and measured_cold is not None:
+        return measured_cold
+    warm = find_best_rate(baseline.rates) or LoadingRate(
         workers=0,
         start=WorkerStart.NONE,
         engine=LoadingEngine.OWN,
@@ -131,36 +120,24 @@ def _make_single_process_rate(timing: Timing) -> LoadingRate:
         images_per_second=timing.images_per_second,
         first_batch_seconds=0.0,
     )
-
-
-def _estimate_cold_rate(warm: LoadingRate, timing: Timing) -> LoadingRate:
-    """A warm rate with the time that a cold read takes longer, each worker waiting for its own."""
-    longer = max(0.0, (timing.cold_read_ms or 0.0) - _read_ms(timing))
+    if not is_cold:
+        return warm
+    read = sum(each.ms for each in timing.stages if each.stage is Stage.READ)
+    longer = max(0.0, (timing.cold_read_ms or 0.0) - read)
     processes = max(1, warm.workers)
     slowed = processes * 1000 / (processes * 1000 / warm.images_per_second + longer)
     return replace(warm, images_per_second=slowed, cold=True)
 
 
-def _read_ms(timing: Timing) -> float:
-    return sum(each.ms for each in timing.stages if each.stage is Stage.READ)
-
-
-def _measure_worker_overhead(baseline: CandidateResult, timing: Timing) -> float | None:
-    """Return one worker's overhead in milliseconds per image, or None if not measured.
+def _measure_worker_overhead(baseline: CandidateResult, timing: Timing) -> float:
+    """Return one worker's overhead in milliseconds per image; 0 if it was not measured.
 
     The two are compared as a loader has them, one after the other: collecting a batch is no handing over, and a machine
     whose speed drifts had another one when the stages were timed.
     """
-    by_one, alone = (_find_warm_rate(baseline, workers) for workers in (1, 0))
-    if not by_one:
-        return None
-    return max(0.0, 1000 / by_one - (1000 / alone if alone else timing.ms))
-
-
-def _find_warm_rate(baseline: CandidateResult, workers: int) -> float:
-    """Images per second with so many workers; 0 where that was not measured."""
-    rates = (each for each in baseline.rates if each.workers == workers and not each.cold)
-    return max((each.images_per_second for each in rates), default=0.0)
+    warm = sorted((each.images_per_second, each.workers) for each in baseline.rates if not each.cold)
+    best = {workers: rate for rate, workers in warm if rate}
+    return max(0.0, 1000 / best[1] - (1000 / best[0] if 0 in best else timing.ms)) if 1 in best else 0.0
 
 
 def _group_stages(timing: Timing, lost: float, *, is_cold: bool) -> dict[LoadingLimit, float]:
@@ -176,37 +153,14 @@ def _group_stages(timing: Timing, lost: float, *, is_cold: bool) -> dict[Loading
     return found
 
 
-def _find_limit(seen: _VerdictBasis, target_rate: float | None) -> LoadingLimit:
-    is_reached = target_rate is not None and seen.best.images_per_second >= target_rate
-    return LoadingLimit.FAST_ENOUGH if is_reached else seen.slowest
-
-
-def _describe_bottleneck(seen: _VerdictBasis, target_rate: float | None) -> str:
-    bound = _find_limit(seen, target_rate)
-    wanted = f", and {words.rate(target_rate)} are wanted" if target_rate is not None else ""
-    reached = f"{words.describe_worker_rate(seen.best)}{wanted}"
-    if bound is LoadingLimit.FAST_ENOUGH:
-        return reached
-    if bound is LoadingLimit.UNTOLD:
-        return f"{reached}; this loader is one piece, so what takes the time in it cannot be told apart"
-    return f"{words.percent(seen.share(bound))} of the time goes into {_WORK[bound]}; {reached}"
-
-
-def _describe_shares(seen: _VerdictBasis) -> Iterator[str]:
-    for group in sorted(seen.groups, key=lambda each: -seen.groups[each]):
-        yield f"{_WORK[group]}: {seen.groups[group]:.2f} ms an image, {words.percent(seen.share(group))}"
-
-
-def _describe_handover(seen: _VerdictBasis) -> Iterator[str]:
-    if seen.groups and seen.handing_over:
-        yield f"of the copying, {seen.handing_over:.2f} ms go into handing an image over from a worker process"
-
-
-def _cache(seen: _VerdictBasis, workload: Workload, machine: LoaderLimits) -> Iterator[str]:
-    if seen.is_cold:
+def _describe_files(
+    baseline: CandidateResult, timing: Timing, workload: Workload, machine: LoaderLimits
+) -> Iterator[str]:
+    """Where they come from, as far as it matters."""
+    if reads_from_disk(workload, machine):
         sizes = f"{words.size(workload.files * workload.mean_bytes)} of files, {words.size(machine.memory_bytes)}"
         yield f"{sizes} of memory: every epoch reads them from disk"
-        if not seen.was_cold:
+        if timing.cold_read_ms is None and find_best_rate(baseline.rates, is_cold=True) is None:
             yield "reading from disk could not be measured: the figures are of files in the page cache"
     if workload.filesystem is not None and workload.filesystem.network:
         yield f"the files lie on a network filesystem ({workload.filesystem.type}): the first epoch waits for it"

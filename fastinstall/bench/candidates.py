@@ -6,6 +6,7 @@ Stacks, decoders, settings, stores, and what helps together. Nothing is started 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
+from typing import Any
 
 from fastinstall.bench.catalogue import (
     SETTINGS,
@@ -24,6 +25,10 @@ from fastinstall.model.machine import LoaderLimits
 
 OWN_LOADER = "own loader"
 """Instead of an adapter, where the user's own code loads."""
+OFFICIAL_WHEEL = "official-wheel"
+FASTINSTALL = "fastinstall"
+TOGETHER = "together"
+_PLAIN = "pillow"
 
 
 @immutable
@@ -65,51 +70,18 @@ class CandidateRun:
 
 
 @immutable
-class BenchStack:
-    """Another PIL, unpacked.
+class UnpackedPackages:
+    """Another PIL, or what a decoder or a store needs, in a directory of its own.
 
     Attributes:
-        title: for people: "pillow 13.0.0 (official wheel)".
-        directory: prepended to the path, or None if it could not be made.
-        absent: why, where it could not.
+        title: of a PIL, for people: "pillow 13.0.0 (official wheel)".
+        directory: that goes in front of the path; None if they are installed, or could not be had.
+        absent: why they could not be had.
     """
 
-    title: str
+    title: str = ""
     directory: Path | None = None
     absent: str = ""
-
-
-@immutable
-class ComparableStacks:
-    """What a PIL can be compared with.
-
-    Attributes:
-        official: the newest official wheel, or None if it is installed already.
-        ours: our build, or None if it is installed already.
-    """
-
-    official: BenchStack | None = None
-    ours: BenchStack | None = None
-
-
-@immutable
-class DecoderPackages:
-    """Packages that a way to decode needs, other than as they are installed.
-
-    Attributes:
-        directory: in our cache, that goes in front of the path; None if they could not be had.
-        absent: why.
-    """
-
-    directory: Path | None = None
-    absent: str = ""
-
-
-OFFICIAL_WHEEL = "official-wheel"
-FASTINSTALL = "fastinstall"
-TOGETHER = "together"
-_PLAIN = "pillow"
-_PIL = "PIL"
 
 
 @immutable
@@ -131,18 +103,23 @@ class Materials:
     machine: LoaderLimits
     variables: Mapping[str, str]
     own_loader: bool = False
-    official: BenchStack | None = None
-    fastinstall: BenchStack | None = None
-    libraries: Mapping[str, DecoderPackages] = field(default_factory=dict)
+    official: UnpackedPackages | None = None
+    fastinstall: UnpackedPackages | None = None
+    libraries: Mapping[str, UnpackedPackages] = field(default_factory=dict)
     adapters: tuple[Adapter, ...] = field(default_factory=all_adapters)
     settings: tuple[ProcessVariables, ...] = SETTINGS
     stores: tuple[StoreKind, ...] = field(default_factory=all_kinds)
 
 
 def make_candidate_runs(materials: Materials) -> tuple[CandidateRun, ...]:
-    """Everything that can be compared on this machine, in the order of what it promises."""
-    found = (*_list_stacks(materials), *_list_decoders(materials), *_list_settings(materials), *_list_stores(materials))
-    return tuple(found)
+    """Everything that can be compared on this machine: stacks, decoders, settings, stores."""
+    usual = OWN_LOADER if materials.own_loader else _PLAIN
+    return (
+        *_list_stacks(materials, usual),
+        *(_make_decoder_run(each, materials) for each in materials.adapters if each.name != usual),
+        *_list_settings(materials, usual),
+        *(_make_store_run(each, materials) for each in materials.stores),
+    )
 
 
 def baseline_of(title: str, *, is_own_loader: bool) -> Candidate:
@@ -152,27 +129,23 @@ def baseline_of(title: str, *, is_own_loader: bool) -> Candidate:
 
 
 def join_candidate_runs(parts: Sequence[CandidateRun]) -> CandidateRun:
-    """Several that each help, at the same time: the last stack, the last decoder, all variables.
+    """Several that each help, at the same time: the stack, the decoder, all variables.
 
     Args:
         parts: one of a kind each.
     """
-    variables = {name: value for each in parts for name, value in each.candidate.variables.items()}
-    decoder = next((each for each in parts if each.candidate.kind is CandidateKind.DECODER), None)
-    stack = next((each for each in parts if each.candidate.kind is CandidateKind.STACK), None)
-    plain = parts[0].candidate.adapter if decoder is None else decoder.candidate.adapter
-    return CandidateRun(
-        candidate=Candidate(
-            name=TOGETHER,
-            title=listing(each.name for each in parts) + " together",
-            kind=CandidateKind.TOGETHER,
-            adapter=plain,
-            stack="in place" if stack is None else stack.candidate.stack,
-            variables=variables,
-        ),
-        site=() if stack is None else stack.site,
-        formats=() if decoder is None else decoder.formats,
+    by_kind = {each.candidate.kind: each for each in parts}
+    decoder = by_kind.get(CandidateKind.DECODER, parts[0])
+    stack = by_kind.get(CandidateKind.STACK)
+    candidate = Candidate(
+        name=TOGETHER,
+        title=listing(each.name for each in parts) + " together",
+        kind=CandidateKind.TOGETHER,
+        adapter=decoder.candidate.adapter,
+        stack=stack.candidate.stack if stack else "in place",
+        variables={name: value for each in parts for name, value in each.candidate.variables.items()},
     )
+    return CandidateRun(candidate=candidate, site=stack.site if stack else (), formats=decoder.formats)
 
 
 def select_candidate_runs(found: Sequence[CandidateRun], names: Sequence[str]) -> tuple[CandidateRun, ...]:
@@ -182,85 +155,68 @@ def select_candidate_runs(found: Sequence[CandidateRun], names: Sequence[str]) -
         found: that there are on this machine.
         names: asked for.
     """
-    if not names:
-        return tuple(found)
     joined = TOGETHER in names
-    return tuple(each for each in found if each.name in names or (joined and each.can_be_joined))
+    return tuple(each for each in found if not names or each.name in names or (joined and each.can_be_joined))
 
 
-def _list_stacks(materials: Materials) -> Iterator[CandidateRun]:
-    adapter = OWN_LOADER if materials.own_loader else _PLAIN
-    named = (
+def _list_stacks(materials: Materials, adapter: str) -> Iterator[CandidateRun]:
+    for name, label, packages, priority in (
         (FASTINSTALL, "fastinstall", materials.fastinstall, 20),
         (OFFICIAL_WHEEL, "official wheel", materials.official, 30),
-    )
-    for name, label, stack, priority in named:
-        if stack is not None:
-            yield CandidateRun(
-                candidate=Candidate(
-                    name=name, title=stack.title, kind=CandidateKind.STACK, adapter=adapter, stack=label, variables={}
-                ),
-                site=() if stack.directory is None else (stack.directory,),
-                priority=priority,
-                absent=stack.absent,
+    ):
+        if packages is not None:
+            candidate = Candidate(
+                name=name, title=packages.title, kind=CandidateKind.STACK, adapter=adapter, stack=label, variables={}
             )
+            yield _make_run(candidate, packages, priority=priority)
 
 
-def _list_decoders(materials: Materials) -> Iterator[CandidateRun]:
-    for adapter in materials.adapters:
-        if adapter.name == _PLAIN and not materials.own_loader:
-            continue
-        library = materials.libraries.get(adapter.name, DecoderPackages())
-        yield CandidateRun(
-            candidate=Candidate(
-                name=adapter.name,
-                title=adapter.title,
-                kind=CandidateKind.DECODER,
-                adapter=adapter.name,
-                stack="in place" if library.directory is None else "its own",
-                variables={},
-                aliased=adapter.aliased,
-            ),
-            site=() if library.directory is None else (library.directory,),
-            formats=adapter.formats,
-            uses_pillow=_PIL in adapter.modules,
-            scales=adapter.scales,
-            priority=adapter.priority,
-            absent=library.absent,
-        )
-
-
-def _list_settings(materials: Materials) -> Iterator[CandidateRun]:
-    adapter = OWN_LOADER if materials.own_loader else _PLAIN
-    for setting in materials.settings:
-        found = variables_of(setting, materials.machine, materials.variables)
-        if found:
-            yield _make_setting_run(setting, found, adapter)
-
-
-def _make_setting_run(setting: ProcessVariables, variables: dict[str, str], adapter: str) -> CandidateRun:
+def _make_decoder_run(adapter: Adapter, materials: Materials) -> CandidateRun:
+    packages = materials.libraries.get(adapter.name, UnpackedPackages())
     candidate = Candidate(
-        name=setting.name, title=setting.title, kind=CandidateKind.SETTING, adapter=adapter, variables=variables
+        name=adapter.name,
+        title=adapter.title,
+        kind=CandidateKind.DECODER,
+        adapter=adapter.name,
+        stack="its own" if packages.directory else "in place",
+        variables={},
+        aliased=adapter.aliased,
     )
-    return CandidateRun(candidate=candidate, priority=setting.priority)
+    return _make_run(
+        candidate,
+        packages,
+        formats=adapter.formats,
+        uses_pillow="PIL" in adapter.modules,
+        scales=adapter.scales,
+        priority=adapter.priority,
+    )
 
 
-def _list_stores(materials: Materials) -> Iterator[CandidateRun]:
-    for kind in materials.stores:
-        library = materials.libraries.get(kind.name, DecoderPackages())
-        own = materials.own_loader and kind.in_files
-        yield CandidateRun(
-            candidate=Candidate(
-                name=kind.name,
-                title=kind.title,
-                kind=CandidateKind.STORAGE,
-                adapter=OWN_LOADER if own else _PLAIN,
-                stack="in place" if library.directory is None else "its own",
-                variables={},
-                storage=kind.name,
-            ),
-            site=() if library.directory is None else (library.directory,),
-            store=kind,
-            priority=kind.priority,
-            absent=library.absent,
-        )
+def _list_settings(materials: Materials, adapter: str) -> Iterator[CandidateRun]:
+    for setting in materials.settings:
+        variables = variables_of(setting, materials.machine, materials.variables)
+        if variables:
+            candidate = Candidate(
+                name=setting.name, title=setting.title, kind=CandidateKind.SETTING, adapter=adapter, variables=variables
+            )
+            yield CandidateRun(candidate=candidate, priority=setting.priority)
+
+
+def _make_store_run(kind: StoreKind, materials: Materials) -> CandidateRun:
+    packages = materials.libraries.get(kind.name, UnpackedPackages())
+    candidate = Candidate(
+        name=kind.name,
+        title=kind.title,
+        kind=CandidateKind.STORAGE,
+        adapter=OWN_LOADER if materials.own_loader and kind.in_files else _PLAIN,
+        stack="its own" if packages.directory else "in place",
+        variables={},
+        storage=kind.name,
+    )
+    return _make_run(candidate, packages, store=kind, priority=kind.priority)
+
+
+def _make_run(candidate: Candidate, packages: UnpackedPackages, **fields: Any) -> CandidateRun:  # noqa: ANN401
+    """Fields are those of a CandidateRun."""
+    site = (packages.directory,) if packages.directory else ()
+    return CandidateRun(candidate=candidate, site=site, absent=packages.absent, **fields)

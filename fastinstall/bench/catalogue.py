@@ -10,36 +10,16 @@ from dataclasses import field, replace
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any
 
 from fastinstall.bench import _stores, adapters
+from fastinstall.bench.image_search import SurveyedImage
 from fastinstall.core.errors import UsageError
 from fastinstall.core.extensions import ADAPTERS, choose, find_installed_extensions
 from fastinstall.core.values import immutable
 from fastinstall.model.machine import LoaderLimits
 
-
-class SizedImage(Protocol):
-    """An image of which size and pixels are known."""
-
-    @property
-    def path(self) -> Path:
-        """Its file."""
-
-    @property
-    def width(self) -> int:
-        """In pixels."""
-
-    @property
-    def height(self) -> int:
-        """In pixels."""
-
-    @property
-    def size_bytes(self) -> int:
-        """Of its file."""
-
-
-Room = Callable[[SizedImage, Mapping[str, Any]], int]
+Room = Callable[[SurveyedImage, Mapping[str, Any]], int]
 """How many bytes an image takes at most in a store, by what is wanted of it."""
 
 
@@ -52,6 +32,8 @@ class StoreKind:
         title: for people.
         modules: what has to be importable in the target.
         brings: requirements that bring them.
+        sdists: as an adapter's.
+        by_hand: likewise.
         caveat: what has to be known before it is chosen.
         in_files: whether every image has a file of its own, so that any loader can read it.
         settings: what of the pipeline decides what it holds: "shorter", "filter".
@@ -65,6 +47,8 @@ class StoreKind:
     title: str
     modules: tuple[str, ...]
     brings: tuple[str, ...]
+    sdists: tuple[str, ...] = ()
+    by_hand: str = ""
     caveat: str
     in_files: bool
     settings: tuple[str, ...]
@@ -76,8 +60,9 @@ class StoreKind:
 
 @cache
 def all_kinds() -> tuple[StoreKind, ...]:
-    """Every kind there is, in the order in which they are measured."""
-    return tuple(sorted(map(_make_store_kind, _store_modules()), key=lambda each: (each.priority, each.name)))
+    """Every kind there is, in the order in which they are measured; a file without a name is shared by others."""
+    modules = (each for each in _import_modules(_stores) if hasattr(each, "NAME"))
+    return tuple(sorted(map(_make_store_kind, modules), key=lambda each: (each.priority, each.name)))
 
 
 def kind_named(name: str) -> StoreKind:
@@ -86,42 +71,35 @@ def kind_named(name: str) -> StoreKind:
     Raises:
         UsageError: there is none.
     """
-    for each in all_kinds():
-        if each.name == name:
-            return each
-    known = ", ".join(each.name for each in all_kinds())
-    raise UsageError(f"there is no store called {name!r}", hint=f"there are: {known}")
+    kinds = {each.name: each for each in all_kinds()}
+    if name not in kinds:
+        raise UsageError(f"there is no store called {name!r}", hint=f"there are: {', '.join(kinds)}")
+    return kinds[name]
 
 
-def _store_modules() -> Iterator[ModuleType]:
-    """The files of stores; those without a name are shared by others."""
-    for each in pkgutil.iter_modules(_stores.__path__):
-        module = importlib.import_module(f"{_stores.__name__}.{each.name}")
-        if hasattr(module, "NAME"):
-            yield module
+def _import_modules(package: ModuleType) -> Iterator[ModuleType]:
+    for each in pkgutil.iter_modules(package.__path__):
+        if not each.name.startswith("_"):
+            yield importlib.import_module(f"{package.__name__}.{each.name}")
 
 
 def _make_store_kind(module: ModuleType) -> StoreKind:
+    in_files = getattr(module, "IN_FILES", False)
     folder = 'torchvision.datasets.ImageFolder("OUT", transform)'
     reader = 'images = prepare.Reader("OUT")  # images.read(index), images.name(index)'
     return StoreKind(
         name=module.NAME,
         title=module.TITLE,
-        modules=tuple(module.MODULES),
-        brings=tuple(module.BRINGS),
+        modules=tuple(getattr(module, "MODULES", ())),
+        brings=tuple(getattr(module, "BRINGS", ())),
         caveat=module.CAVEAT,
-        in_files=module.IN_FILES,
-        settings=tuple(module.SETTINGS),
+        in_files=in_files,
+        settings=tuple(getattr(module, "SETTINGS", ())),
         priority=getattr(module, "PRIORITY", USUAL_PRIORITY),
-        most_bytes=getattr(module, "most_bytes", _get_file_size),
-        code=folder if module.IN_FILES else reader,
+        most_bytes=getattr(module, "most_bytes", lambda image, _wanted: image.size_bytes),
+        code=folder if in_files else reader,
         file=Path(str(module.__file__)),
     )
-
-
-def _get_file_size(image: SizedImage, _wanted: Mapping[str, Any]) -> int:
-    """The bytes of the file."""
-    return image.size_bytes
 
 
 USUAL_PRIORITY = 1000
@@ -196,9 +174,8 @@ def variables_of(setting: ProcessVariables, machine: LoaderLimits, variables: Ma
         machine: where.
         variables: the environment as it is.
     """
-    if not machine.libc_version or _parse_minor_version(machine.libc_version) < _parse_minor_version(
-        setting.libc_version
-    ):
+    known = _parse_minor_version(machine.libc_version)
+    if not known or known < _parse_minor_version(setting.libc_version):
         return {}
     if setting.huge_pages and machine.huge_pages in ("", "never"):
         return {}
@@ -270,10 +247,8 @@ def adapter_problems() -> tuple[str, ...]:
 
 @cache
 def _load_own_adapters() -> tuple[Adapter, ...]:
-    found = sorted(
-        map(_make_adapter, _import_modules()), key=lambda each: (not each.name.startswith("pillow"), each.name)
-    )
-    return tuple(found)
+    found = map(_make_adapter, _import_modules(adapters))
+    return tuple(sorted(found, key=lambda each: (not each.name.startswith("pillow"), each.name)))
 
 
 def _list_own_names() -> frozenset[str]:
@@ -291,12 +266,6 @@ def _load_foreign_adapters() -> Iterator[Adapter | str]:
             yield f"the adapter {extension.name!r} of {extension.distribution} is left out: {error}"
 
 
-def _import_modules() -> Iterator[ModuleType]:
-    for each in pkgutil.iter_modules(adapters.__path__):
-        if not each.name.startswith("_"):
-            yield importlib.import_module(f"{adapters.__name__}.{each.name}")
-
-
 def _make_adapter(module: ModuleType) -> Adapter:
     return Adapter(
         name=module.NAME,
@@ -305,8 +274,8 @@ def _make_adapter(module: ModuleType) -> Adapter:
         brings=tuple(module.BRINGS),
         sdists=tuple(getattr(module, "SDISTS", ())),
         by_hand=getattr(module, "BY_HAND", ""),
-        formats=tuple(module.FORMATS),
-        aliased=module.ALIASED,
+        formats=tuple(getattr(module, "FORMATS", ())),
+        aliased=getattr(module, "ALIASED", False),
         scales=getattr(module, "SCALES", False),
         priority=getattr(module, "PRIORITY", USUAL_PRIORITY),
         code=module.CODE,

@@ -4,9 +4,9 @@ Each candidate has an outcome. How many are compared, and for how long, is decid
 """
 
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 
 from fastinstall.bench.candidates import OWN_LOADER, CandidateRun
 from fastinstall.bench.effort import Schedule
@@ -25,7 +25,6 @@ from fastinstall.bench.report import (
     CandidateResult,
     Difference,
     Gain,
-    ImagePipeline,
     Stage,
     StageTime,
     Timing,
@@ -85,8 +84,14 @@ def measure_baseline(baseline: LoadingProcess, indexes: Sequence[int], schedule:
     Raises:
         FailedError: it died, hung, or can load them no longer.
     """
-    try:
+    with _needing_baseline():
         return _require_complete(baseline.measure(schedule.seconds, indexes=indexes, timeout=schedule.patience))
+
+
+@contextmanager
+def _needing_baseline() -> Iterator[None]:
+    try:
+        yield
     except NotLoadedError as error:
         raise explain_lost_baseline(error) from error
 
@@ -154,9 +159,8 @@ def _require_complete(measured: LoadingMeasurement) -> LoadingMeasurement:
     """What failed after it had been loaded once is no measurement of the same images."""
     if measured.failed:
         reason = next(iter(measured.failed.values()))
-        raise NotLoadedError(
-            CandidateOutcome.FAILED, f"{len(measured.failed)} images failed that it had loaded: {reason}"
-        )
+        told = f"{len(measured.failed)} images failed that it had loaded: {reason}"
+        raise NotLoadedError(CandidateOutcome.FAILED, told)
     return measured
 
 
@@ -175,25 +179,16 @@ def compare_pictures(reference: Sequence[Picture], other: Sequence[Picture]) -> 
     """
     total = highest = values = 0
     for one, another in zip(reference, other, strict=True):
-        if not _has_same_shape(one, another):
+        if one.shape != another.shape or len(one.data) != len(another.data):
             return Difference(mean=0.0, highest=0, images=len(reference), same_shape=False)
         values += len(one.data)
-        for steps in _compute_differences(one.data, another.data):
-            total += sum(steps)
-            highest = max(highest, max(steps))  # noqa: PLW3301 (unpacking them would cost more than all the rest)
+        for start in range(0, len(one.data), _CHUNK):
+            left, right = (each.data[start : start + _CHUNK] for each in (one, another))
+            if left != right:
+                steps = _compute_absolute_differences(left, right)
+                total += sum(steps)
+                highest = max(highest, max(steps))  # noqa: PLW3301 (unpacking them would cost more than all the rest)
     return Difference(mean=total / values if values else 0.0, highest=highest, images=len(reference))
-
-
-def _has_same_shape(one: Picture, other: Picture) -> bool:
-    return one.shape == other.shape and len(one.data) == len(other.data)
-
-
-def _compute_differences(one: bytes, other: bytes) -> Iterator[bytes]:
-    """Absolute differences, a chunk at a time; chunks that are equal are left out."""
-    for start in range(0, len(one), _CHUNK):
-        left, right = one[start : start + _CHUNK], other[start : start + _CHUNK]
-        if left != right:
-            yield _compute_absolute_differences(left, right)
 
 
 def _compute_absolute_differences(left: bytes, right: bytes) -> bytes:
@@ -220,67 +215,27 @@ _COMPARED = 3
 _COMPARED_BYTES = 12_000_000
 
 
-@immutable
-class JobTemplate:
-    """What every process of a workload loads, and how it is started.
-
-    Attributes:
-        python: the target's interpreter.
-        images: files.
-        formats: of each, by Pillow's names.
-        pipeline: what is done to every image.
-        variables: the environment variables that processes start from.
-        loader: FILE:FUNCTION of the user's own; empty for Pillow.
-        tensor: whether a tensor is made, where torch is there.
-    """
-
-    python: Path
-    images: tuple[Path, ...]
-    formats: tuple[str, ...]
-    pipeline: ImagePipeline
-    variables: Mapping[str, str]
-    loader: str = ""
-    tensor: bool = True
-
-    def baseline_job(self) -> Job:
-        """The environment as it is, or the user's own loader in it."""
-        return Job(
-            python=self.python,
-            images=self.images,
-            loader=self.loader,
-            pipeline=self.pipeline,
-            tensor=self.tensor,
-            variables=self.variables,
-        )
-
-    def job_of(self, candidate_run: CandidateRun, store: ImageStore | None = None) -> Job:
-        """What a candidate runs."""
-        own = candidate_run.candidate.adapter == OWN_LOADER
-        return Job(
-            python=self.python,
-            images=self.images,
-            adapter="pillow" if own else candidate_run.candidate.adapter,
-            site=candidate_run.site,
-            loader=self.loader if own else "",
-            store=store,
-            pipeline=self.pipeline,
-            tensor=self.tensor,
-            variables={**self.variables, **candidate_run.candidate.variables},
-        )
-
-    def list_suitable_indexes(self, formats: Sequence[str]) -> tuple[int, ...]:
-        """Indexes of the images that are in one of these formats; all where none is named."""
-        return tuple(index for index, each in enumerate(self.formats) if not formats or each in formats)
+def job_of(baseline: Job, candidate_run: CandidateRun, store: ImageStore | None = None) -> Job:
+    """What a candidate runs, where the baseline runs this."""
+    own = candidate_run.candidate.adapter == OWN_LOADER
+    return replace(
+        baseline,
+        adapter="pillow" if own else candidate_run.candidate.adapter,
+        site=candidate_run.site,
+        loader=baseline.loader if own else "",
+        store=store,
+        variables={**baseline.variables, **candidate_run.candidate.variables},
+    )
 
 
 class BaselineComparison:
     """The baseline, alive, and what it came to."""
 
-    def __init__(self, template: JobTemplate, baseline: LoadingProcess, schedule: Schedule) -> None:
-        self.template = template
+    def __init__(self, job: Job, baseline: LoadingProcess, schedule: Schedule) -> None:
+        self.job = job
         self.loading = baseline
         self.schedule = schedule
-        self.indexes = tuple(range(len(template.images)))
+        self.indexes = tuple(range(len(job.images)))
         self._alone: tuple[LoadingMeasurement, ...] = ()
         self._reference: dict[int, Picture] = {}
 
@@ -294,25 +249,20 @@ class BaselineComparison:
         Raises:
             FailedError: it died or hung, or could load none.
         """
-        try:
+        with _needing_baseline():
             first = self.loading.measure(0.0, timeout=self.schedule.patience)
-        except NotLoadedError as error:
-            raise explain_lost_baseline(error) from error
         good = [index for index in self.indexes if str(index) not in first.failed]
         self.indexes = tuple(good[: max(least, int(1000 * most_seconds / max(first.ms, 0.001)))])
         return first
 
-    def measure(self, rounds: int | None = None) -> tuple[LoadingMeasurement, ...]:
+    def measure(self) -> tuple[LoadingMeasurement, ...]:
         """The baseline alone, round by round.
-
-        Args:
-            rounds: how many; None for as many as the schedule says.
 
         Raises:
             FailedError: it died, hung, or can load them no longer.
         """
-        count = rounds or self.schedule.rounds
-        self._alone = tuple(measure_baseline(self.loading, self.indexes, self.schedule) for _ in range(count))
+        rounds = range(self.schedule.rounds)
+        self._alone = tuple(measure_baseline(self.loading, self.indexes, self.schedule) for _ in rounds)
         return self._alone
 
     def measure_cold(self) -> LoadingMeasurement:
@@ -321,17 +271,15 @@ class BaselineComparison:
         Raises:
             FailedError: it died, hung, or can load them no longer.
         """
-        try:
+        with _needing_baseline():
             return self.loading.measure(0.0, cold=True, indexes=self.indexes, timeout=self.schedule.patience)
-        except NotLoadedError as error:
-            raise explain_lost_baseline(error) from error
 
     def list_able_indexes(self, candidate_run: CandidateRun, made: MadeStore | None = None) -> tuple[int, ...]:
         """Indexes of the images that a candidate can be asked for, by their formats and by what is in its store."""
-        able = set(self.template.list_suitable_indexes(candidate_run.formats))
-        if made is not None:
-            able &= set(made.indexes)
-        return tuple(index for index in self.indexes if index in able)
+        formats, held = candidate_run.formats, set(self.indexes if made is None else made.indexes)
+        return tuple(
+            each for each in self.indexes if each in held and (not formats or self.job.formats[each] in formats)
+        )
 
     def measure_candidate(self, candidate_run: CandidateRun, made: MadeStore | None = None) -> CandidateResult:
         """Hold a candidate against the baseline; whatever becomes of it is its outcome.
@@ -343,23 +291,25 @@ class BaselineComparison:
         Raises:
             FailedError: the baseline died or hung.
         """
+        candidate = candidate_run.candidate
         if candidate_run.absent:
-            return make_unmeasured(candidate_run.candidate, candidate_run.absence, candidate_run.absent)
+            return make_unmeasured(candidate, candidate_run.absence, candidate_run.absent)
         indexes = self.list_able_indexes(candidate_run, made)
         if not indexes:
-            return make_unmeasured(
-                candidate_run.candidate, CandidateOutcome.UNSUITED, f"it reads {', '.join(candidate_run.formats)} only"
-            )
-        job = self.template.job_of(candidate_run, made.store if made else None)
+            reason = f"it reads {', '.join(candidate_run.formats)} only"
+            return make_unmeasured(candidate, CandidateOutcome.UNSUITED, reason)
+        job = job_of(self.job, candidate_run, made.store if made else None)
         try:
             with start_loading(job, self.schedule.start_patience) as other:
                 turns = take_turns(self.loading, other, indexes, self.schedule)
-                difference, versions = self._measure_difference(other, turns.indexes), other.ready.versions
-            turns = self._repeat_turns(job, turns)
+                difference, versions = self._measure_difference(other, turns.indexes), other.versions
+            for _ in range(self.schedule.starts - 1):
+                with start_loading(job, self.schedule.start_patience) as other:
+                    turns = turns.append_turns(take_turns(self.loading, other, turns.indexes, self.schedule))
         except NotLoadedError as error:
-            return make_unmeasured(candidate_run.candidate, error.outcome, error.reason)
+            return make_unmeasured(candidate, error.outcome, error.reason)
         return CandidateResult(
-            candidate=candidate_run.candidate,
+            candidate=candidate,
             outcome=CandidateOutcome.MEASURED,
             versions=versions,
             timing=compute_timing(turns.other, compute_drift(turns, self._alone)),
@@ -368,31 +318,18 @@ class BaselineComparison:
             left_out=len(self.indexes) - len(turns.indexes),
         )
 
-    def _repeat_turns(self, job: Job, turns: RoundTimings) -> RoundTimings:
-        """More turns, with other processes of the same candidate."""
-        for _ in range(self.schedule.starts - 1):
-            with start_loading(job, self.schedule.start_patience) as other:
-                turns = turns.append_turns(take_turns(self.loading, other, turns.indexes, self.schedule))
-        return turns
-
     def _measure_difference(self, other: LoadingProcess, indexes: Sequence[int]) -> Difference | None:
-        wanted = self._load_reference_pictures(indexes)
-        if not wanted:
-            return None
-        theirs = other.pictures(tuple(wanted), self.schedule.patience)
-        return compare_pictures(tuple(wanted.values()), theirs)
-
-    def _load_reference_pictures(self, indexes: Sequence[int]) -> dict[int, Picture]:
-        """The baseline's pictures of some images, of less where they are large; none if it gives no arrays."""
+        """Of some images, of less where they are large; None if the baseline gives no arrays."""
         few: dict[int, Picture] = {}
         for index in indexes[:_COMPARED]:
             if sum(len(each.data) for each in few.values()) >= _COMPARED_BYTES:
                 break
             picture = self._load_reference_picture(index)
             if picture is None:
-                return {}
+                return None
             few[index] = picture
-        return few
+        theirs = other.pictures(tuple(few), self.schedule.patience)
+        return compare_pictures(tuple(few.values()), theirs)
 
     def _load_reference_picture(self, index: int) -> Picture | None:
         if index not in self._reference:
@@ -406,21 +343,16 @@ class BaselineComparison:
 
 
 @contextmanager
-def start_comparison(template: JobTemplate, schedule: Schedule) -> Iterator[BaselineComparison]:
+def start_comparison(job: Job, schedule: Schedule) -> Iterator[BaselineComparison]:
     """Start the baseline; it is killed when the block ends.
 
     Raises:
         FailedError: it cannot be started.
     """
-    started = False
-    try:
-        with start_loading(template.baseline_job(), schedule.start_patience) as baseline:
-            started = True
-            yield BaselineComparison(template, baseline, schedule)
-    except NotLoadedError as error:
-        if started:
-            raise
-        raise explain_lost_baseline(error) from error
+    with ExitStack() as closing:
+        with _needing_baseline():
+            baseline = closing.enter_context(start_loading(job, schedule.start_patience))
+        yield BaselineComparison(job, baseline, schedule)
 
 
 def make_unmeasured(candidate: Candidate, outcome: CandidateOutcome, reason: str) -> CandidateResult:

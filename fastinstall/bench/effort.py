@@ -17,14 +17,14 @@ from fastinstall.model.machine import LoaderLimits
 from fastinstall.model.request import Environment
 from fastinstall.observe.session import Session
 
-QUICK_SECONDS = 19.0
-FULL_SECONDS = 180.0
 _MS_PER_MEGAPIXEL = 14.0
 _MS_PER_IMAGE = 0.8
 _LEAST_SECONDS = 2.0
 _FIRST_PATIENCE = 60.0
 """Seconds for a first pass: the files may come from a network, and packages from a slow disk."""
 _WEIGHTS: Mapping[str, float] = MappingProxyType({"12mp": 1.7, "png": 1.2})
+_KINDS = tuple(CandidateKind)
+"""Of two with the same promise, the one whose kind comes first is measured first."""
 
 
 @immutable
@@ -79,7 +79,7 @@ class MeasurementBudget:
 
 
 QUICK = MeasurementBudget(
-    seconds=QUICK_SECONDS,
+    seconds=19.0,
     sample=12,
     least_sample=1,
     pass_seconds=0.2,
@@ -92,7 +92,7 @@ QUICK = MeasurementBudget(
     patience=6.0,
 )
 FULL = MeasurementBudget(
-    seconds=FULL_SECONDS,
+    seconds=180.0,
     sample=48,
     least_sample=4,
     pass_seconds=0.5,
@@ -164,7 +164,11 @@ def sort_by_promise(candidate_runs: Sequence[CandidateRun], *, scalable: bool) -
         candidate_runs: all of them.
         scalable: whether the images are large enough to be decoded at half their size.
     """
-    return tuple(sorted(candidate_runs, key=lambda each: _rank(each, scalable=scalable)))
+
+    def rank(each: CandidateRun) -> tuple[bool, int, int]:
+        return each.scales and not scalable, each.priority, _KINDS.index(each.candidate.kind)
+
+    return tuple(sorted(candidate_runs, key=rank))
 
 
 def share_of(seconds_left: float, name: str, others: Sequence[str]) -> float:
@@ -182,16 +186,6 @@ def share_of(seconds_left: float, name: str, others: Sequence[str]) -> float:
 def minimum_workload_seconds(name: str) -> float:
     """What a workload takes at least, if it is to say anything, on a machine that has nothing else to do."""
     return _LEAST_SECONDS * _WEIGHTS.get(name, 1.0)
-
-
-def _rank(candidate_run: CandidateRun, *, scalable: bool) -> tuple[bool, int, int]:
-    kind = _KINDS.get(candidate_run.candidate.kind, len(_KINDS))
-    return candidate_run.scales and not scalable, candidate_run.priority, kind
-
-
-_KINDS: Mapping[CandidateKind, int] = MappingProxyType(
-    {CandidateKind.STACK: 0, CandidateKind.DECODER: 1, CandidateKind.SETTING: 2, CandidateKind.STORAGE: 3}
-)
 
 
 @immutable
@@ -239,13 +233,13 @@ class BenchContext:
 
     def from_now(self) -> "BenchContext":
         """The same with the whole time left, as builds and downloads are not part of it; in quick mode all is."""
-        if self.wish.quick:
-            return self
-        return replace(self, effort=replace(self.effort, seconds=self.effort.seconds + self.elapsed()))
+        return self._with_more_seconds(self.elapsed())
 
     def with_time_for(self, workloads: int) -> "BenchContext":
         """The same with as much time for each of several workloads; in quick mode they share what there is."""
+        return self._with_more_seconds(self.effort.seconds * (workloads - 1))
+
+    def _with_more_seconds(self, seconds: float) -> "BenchContext":
         if self.wish.quick:
             return self
-        more = self.effort.seconds * (workloads - 1)
-        return replace(self, effort=replace(self.effort, seconds=self.effort.seconds + more))
+        return replace(self, effort=replace(self.effort, seconds=self.effort.seconds + seconds))

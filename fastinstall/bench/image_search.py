@@ -8,7 +8,8 @@ import os
 import re
 import struct
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path, PurePath
 from typing import BinaryIO
 
@@ -30,6 +31,36 @@ _SKIPPED = frozenset(("node_modules", "__pycache__"))
 
 
 @immutable
+class SurveyedImage:
+    """An image, and whether it may be measured.
+
+    Attributes:
+        path: as it was given.
+        format: Pillow's name, "JPEG" for the pictures of phones that are MPO; empty if it could not be told.
+        mode: Pillow's name of its samples; empty likewise.
+        width: in pixels, as stored: an orientation told by EXIF is not applied, by nobody here.
+        height: likewise.
+        size_bytes: of the file.
+        reason: why it is not measured; empty if it may be. "unreadable", "not a file", "empty", "not an image",
+            "truncated", "corrupt", "CMYK", "LAB", "16 bits a channel", "animated", "several pages", "too large",
+            "too small", "vector graphics", "takes too long", "kills the decoder: SIGSEGV".
+    """
+
+    path: Path
+    format: str = ""
+    mode: str = ""
+    width: int = 0
+    height: int = 0
+    size_bytes: int = 0
+    reason: str = ""
+
+    @property
+    def megapixels(self) -> float:
+        """Millions of pixels."""
+        return self.width * self.height / 1e6
+
+
+@immutable
 class SearchBounds:
     """Where a search ends.
 
@@ -42,77 +73,51 @@ class SearchBounds:
     seconds: float = 5.0
 
 
-@immutable
 class ImageSearch:
-    """What a search came to.
+    """A search, and what it came to.
 
     Attributes:
-        images: files that look like images, sorted by path.
-        others: how many files do not.
+        others: how many files do not look like images.
         unreadable: directories that could not be listed.
         complete: whether all was searched before a bound was met.
     """
 
-    images: tuple[Path, ...]
-    others: int
-    unreadable: tuple[Path, ...]
-    complete: bool
-
-
-def find_images(places: Sequence[Path], bounds: SearchBounds | None = None) -> ImageSearch:
-    """Search directories for images, by their extensions, or their first bytes where they have none.
-
-    A file that is named itself is taken whatever it looks like. Hidden directories are left out, and each
-    directory is searched once, whichever links lead to it.
-
-    Args:
-        places: directories and files that exist.
-        bounds: where to end; None for the usual ones.
-    """
-    search = _Search(bounds or SearchBounds())
-    for place in places:
-        if place.is_dir():
-            search.walk(place)
-        else:
-            search.images.add(place)
-    return ImageSearch(
-        images=tuple(sorted(search.images)),
-        others=search.others,
-        unreadable=tuple(search.unreadable),
-        complete=search.complete,
-    )
-
-
-def spread_evenly(images: Sequence[Path]) -> tuple[Path, ...]:
-    """The same images in an order of which every beginning is an even sample, and the same one each time."""
-    return tuple(sorted(images, key=lambda each: hashlib.sha1(os.fsencode(each), usedforsecurity=False).digest()))
-
-
-class _Search:
     def __init__(self, bounds: SearchBounds) -> None:
-        self.images: set[Path] = set()
         self.others = 0
         self.unreadable: list[Path] = []
         self.complete = True
+        self._found: set[Path] = set()
         self._left = bounds.entries
         self._end = time.monotonic() + bounds.seconds
         self._seen: set[tuple[int, int]] = set()
 
+    @cached_property
+    def images(self) -> tuple[Path, ...]:
+        """Files that look like images, sorted by path."""
+        return tuple(sorted(self._found))
+
     def walk(self, top: Path) -> None:
+        """Search a directory; whatever else is there is taken as it is."""
+        if top.exists() and not top.is_dir():
+            self._found.add(top)
+            return
         pending = [str(top)]
         while pending:
             directory = pending.pop()
             if not self._is_first(directory):
                 continue
             for entry in self._scan_entries(directory):
-                if not self._has_time_left():
+                self._left -= 1
+                if self._left < 0 or time.monotonic() >= self._end:
                     self.complete = False
                     return
-                if _is_directory(entry):
+                if _has_kind(entry.is_dir):
                     if not entry.name.startswith(".") and entry.name not in _SKIPPED:
                         pending.append(entry.path)
+                elif _has_kind(entry.is_file) and _is_image(entry):
+                    self._found.add(Path(entry.path))
                 else:
-                    self._count(entry)
+                    self.others += 1
 
     def _is_first(self, directory: str) -> bool:
         try:
@@ -132,27 +137,32 @@ class _Search:
         except OSError:
             self.unreadable.append(Path(directory))
 
-    def _has_time_left(self) -> bool:
-        self._left -= 1
-        return self._left >= 0 and time.monotonic() < self._end
 
-    def _count(self, entry: "os.DirEntry[str]") -> None:
-        if _is_file(entry) and _is_image(entry):
-            self.images.add(Path(entry.path))
-        else:
-            self.others += 1
+def find_images(places: Sequence[Path], bounds: SearchBounds | None = None) -> ImageSearch:
+    """Search directories for images, by their extensions, or their first bytes where they have none.
+
+    A file that is named itself is taken whatever it looks like. Hidden directories are left out, and each
+    directory is searched once, whichever links lead to it.
+
+    Args:
+        places: directories and files that exist.
+        bounds: where to end; None for the usual ones.
+    """
+    search = ImageSearch(bounds or SearchBounds())
+    for place in places:
+        search.walk(place)
+    return search
 
 
-def _is_directory(entry: "os.DirEntry[str]") -> bool:
+def spread_evenly(images: Sequence[Path]) -> tuple[Path, ...]:
+    """The same images in an order of which every beginning is an even sample, and the same one each time."""
+    return tuple(sorted(images, key=lambda each: hashlib.sha1(os.fsencode(each), usedforsecurity=False).digest()))
+
+
+def _has_kind(test: Callable[[], bool]) -> bool:
+    """Whether an entry is of a kind; of what cannot be looked at, not."""
     try:
-        return entry.is_dir()
-    except OSError:
-        return False
-
-
-def _is_file(entry: "os.DirEntry[str]") -> bool:
-    try:
-        return entry.is_file()
+        return test()
     except OSError:
         return False
 
@@ -177,44 +187,24 @@ _ALONE = frozenset((0x01, *range(0xD0, 0xD9)))
 _SEGMENTS = 200
 
 
-@immutable
-class Dimensions:
-    """Size of an image.
-
-    Attributes:
-        format: "JPEG" or "PNG".
-        width: in pixels, as stored.
-        height: likewise.
-    """
-
-    format: str
-    width: int
-    height: int
-
-    @property
-    def megapixels(self) -> float:
-        """Millions of pixels."""
-        return self.width * self.height / 1e6
-
-
-def read_dimensions(path: Path) -> Dimensions | None:
-    """What the header says; None for another format, or a file that cannot be read or is no image."""
+def read_dimensions(path: Path) -> SurveyedImage | None:
+    """Format and size by the header of a JPEG or PNG; None for anything else, and what cannot be read."""
     try:
         if not path.is_file():
             return None
         with path.open("rb") as stream:
             start = stream.read(24)
             if start[:8] == _PNG and start[12:16] == b"IHDR":
-                return _make_dimensions("PNG", *struct.unpack(">II", start[16:24]))
+                return _make_dimensions(path, "PNG", *struct.unpack(">II", start[16:24]))
             if start[:2] == b"\xff\xd8":
                 stream.seek(2)
-                return _read_jpeg_dimensions(stream)
+                return _read_jpeg_dimensions(path, stream)
     except (OSError, struct.error):
         return None
     return None
 
 
-def _read_jpeg_dimensions(stream: BinaryIO) -> Dimensions | None:
+def _read_jpeg_dimensions(path: Path, stream: BinaryIO) -> SurveyedImage | None:
     for _ in range(_SEGMENTS):
         marker = _read_marker(stream)
         if marker is None:
@@ -224,7 +214,7 @@ def _read_jpeg_dimensions(stream: BinaryIO) -> Dimensions | None:
         (length,) = struct.unpack(">H", stream.read(2))
         if marker in _FRAMES:
             _, height, width = struct.unpack(">BHH", stream.read(5))
-            return _make_dimensions("JPEG", width, height)
+            return _make_dimensions(path, "JPEG", width, height)
         stream.seek(length - 2, 1)
     return None
 
@@ -238,8 +228,8 @@ def _read_marker(stream: BinaryIO) -> int | None:
     return code[0] if code else None
 
 
-def _make_dimensions(name: str, width: int, height: int) -> Dimensions | None:
-    return Dimensions(format=name, width=width, height=height) if width and height else None
+def _make_dimensions(path: Path, name: str, width: int, height: int) -> SurveyedImage | None:
+    return SurveyedImage(path=path, format=name, width=width, height=height) if width and height else None
 
 
 _NETWORK = frozenset(

@@ -6,7 +6,7 @@ What kills the process is an answer. Two of them are compared in `comparison`.
 import base64
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import field
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,20 @@ from typing import Any
 from fastinstall.bench.catalogue import all_adapters
 from fastinstall.bench.report import CandidateOutcome, ImagePipeline, LoadingEngine, LoadingRate, WorkerStart
 from fastinstall.core import process
-from fastinstall.core.values import immutable
+from fastinstall.core.parsing import json_data
+from fastinstall.core.values import encode, immutable
 from fastinstall.model.machine import LoaderLimits
 
 _PROGRAM = Path(__file__).with_name("_loading.py")
 START_SECONDS = 60.0
 """Until a process is ready: torch takes some seconds on a cold disk."""
+
+
+_REFUSALS = {
+    "missing": CandidateOutcome.MISSING,
+    "unsuited": CandidateOutcome.UNSUITED,
+    "error": CandidateOutcome.FAILED,
+}
 
 
 class NotLoadedError(Exception):
@@ -56,6 +64,7 @@ class Job:
     Attributes:
         python: the target's interpreter.
         images: files, in the order of their indexes.
+        formats: of each, by Pillow's names, where candidates are chosen by them.
         adapter: its name.
         site: directories that go in front of the path: another PIL, packages that were brought.
         loader: FILE[:FUNCTION] of the user's own, path in, array, Pillow image or tensor out; empty for the adapter.
@@ -67,6 +76,7 @@ class Job:
 
     python: Path
     images: tuple[Path, ...]
+    formats: tuple[str, ...] = ()
     adapter: str = "pillow"
     site: tuple[Path, ...] = ()
     loader: str = ""
@@ -74,23 +84,6 @@ class Job:
     pipeline: ImagePipeline = ImagePipeline()
     tensor: bool = True
     variables: Mapping[str, str] = field(default_factory=dict)
-
-
-@immutable
-class LoadingReady:
-    """What a process says of itself when it is ready.
-
-    Attributes:
-        versions: of the packages that take part.
-        numpy: whether numpy is there.
-        torch: whether torch takes part.
-        images: how many it has.
-    """
-
-    versions: dict[str, str]
-    numpy: bool
-    torch: bool
-    images: int
 
 
 @immutable
@@ -132,11 +125,11 @@ class Picture:
 
 
 class LoadingProcess:
-    """A process that loads images and answers."""
+    """A process that loads images and answers; `versions` are those of the packages that take part."""
 
-    def __init__(self, talk: process.Conversation, ready: LoadingReady) -> None:
+    def __init__(self, talk: process.Conversation, versions: dict[str, str]) -> None:
         self._talk = talk
-        self.ready = ready
+        self.versions = versions
 
     def measure(
         self, seconds: float, *, cold: bool = False, indexes: Sequence[int] = (), timeout: float = 120.0
@@ -152,9 +145,8 @@ class LoadingProcess:
         Raises:
             NotLoadedError: it died, hung, or could load none.
         """
-        answer = self.ask(
-            {"do": "measure", "seconds": seconds, "cold": cold, "indexes": list(indexes) or None}, timeout
-        )
+        request = {"do": "measure", "seconds": seconds, "cold": cold, "indexes": list(indexes) or None}
+        answer = self.ask(request, timeout)
         if not answer["images"]:
             example = next(iter(answer["failed"].values()), "no image")
             raise NotLoadedError(CandidateOutcome.FAILED, f"it could load none of the images: {example}")
@@ -181,8 +173,7 @@ class LoadingProcess:
             answer: dict[str, Any] = json.loads(self._talk.ask(json.dumps(request), timeout))
         except process.CommandError as error:
             raise explain_end(error) from error
-        if "error" in answer:
-            raise NotLoadedError(CandidateOutcome.FAILED, answer["error"])
+        refuse(answer)
         return answer
 
 
@@ -197,47 +188,71 @@ def start_loading(job: Job, patience: float = START_SECONDS) -> Iterator[Loading
     Raises:
         NotLoadedError: a package is missing, it does not suit this machine, or it died.
     """
-    words = (job.python, "-I", "-B", _PROGRAM)
-    variables = {**job.variables, "FASTINSTALL_GUARD": "0"}
     try:
-        with process.conversation(words, environment=variables) as talk:
+        with converse(_PROGRAM, job.python, job.variables) as talk:
             answer = json.loads(talk.ask(json.dumps(_encode_job(job)), patience))
-            yield LoadingProcess(talk, _parse_ready(answer))
+            refuse(answer)
+            yield LoadingProcess(talk, answer["versions"])
     except process.CommandError as error:
         raise explain_end(error) from error
 
 
 def _encode_job(job: Job) -> dict[str, Any]:
-    pipeline = job.pipeline
+    # the target does not have the adapters of other distributions
+    foreign = (str(each.file) for each in all_adapters() if each.distribution and each.name == job.adapter)
     return {
         "site": [str(each) for each in job.site],
         "adapter": job.adapter,
-        "file": _find_foreign_adapter_file(job.adapter),
+        "file": next(foreign, ""),
         "loader": job.loader,
         "images": [str(each) for each in job.images],
-        "store": {"kind": job.store.kind, "path": str(job.store.path)} if job.store else None,
-        "wanted": {
-            "shorter": pipeline.shorter,
-            "crop": pipeline.crop,
-            "filter": pipeline.filter,
-            "tensor": job.tensor,
-        },
+        "store": encode(job.store),
+        "wanted": {**encode(job.pipeline), "tensor": job.tensor},
     }
 
 
-def _find_foreign_adapter_file(adapter: str) -> str:
-    """The file of an adapter of another distribution, which the target does not have; empty for one of ours."""
-    return next((str(each.file) for each in all_adapters() if each.distribution and each.name == adapter), "")
+def converse(
+    program: Path, python: Path, variables: Mapping[str, str], *words: str | Path
+) -> AbstractContextManager[process.Conversation]:
+    """Start one of our programs inside the target, to talk to it."""
+    environment = {**variables, "FASTINSTALL_GUARD": "0"}
+    return process.conversation((python, "-I", "-B", program, *words), environment=environment)
 
 
-def _parse_ready(answer: dict[str, Any]) -> LoadingReady:
-    if "missing" in answer:
-        raise NotLoadedError(CandidateOutcome.MISSING, answer["missing"])
-    if "unsuited" in answer:
-        raise NotLoadedError(CandidateOutcome.UNSUITED, answer["unsuited"])
-    if "error" in answer:
-        raise NotLoadedError(CandidateOutcome.FAILED, answer["error"])
-    return LoadingReady(**{name: answer[name] for name in ("versions", "numpy", "torch", "images")})
+def run_program(
+    argv: Sequence[str | Path], variables: Mapping[str, str], timeout: float, stdin: str = ""
+) -> dict[str, Any]:
+    """What one of our programs inside the target answers, in its last line.
+
+    Args:
+        argv: the target's interpreter, the program and its words.
+        variables: the whole environment of the process.
+        timeout: seconds.
+        stdin: what it is told.
+
+    Raises:
+        NotLoadedError: it died, hung, or says what is missing or wrong.
+    """
+    python, *words = argv
+    environment = {**variables, "FASTINSTALL_GUARD": "0"}
+    try:
+        done = process.run((python, "-I", "-B", *words), environment=environment, stdin=stdin, timeout=timeout)
+    except process.CommandError as error:
+        raise explain_end(error) from error
+    answer: dict[str, Any] = json_data(done.stdout.strip().rpartition("\n")[2])
+    refuse(answer)
+    return answer
+
+
+def refuse(answer: Mapping[str, Any]) -> None:
+    """Raise if a program of ours answers why it cannot go on.
+
+    Raises:
+        NotLoadedError: so it does.
+    """
+    for key, outcome in _REFUSALS.items():
+        if key in answer:
+            raise NotLoadedError(outcome, answer[key])
 
 
 def explain_end(error: process.CommandError) -> NotLoadedError:
@@ -280,7 +295,6 @@ class PoolWorkload:
         seconds: that are counted, for each pool.
         ms: milliseconds an image takes in one process, by which the batches are made small enough; None if unknown.
         images: indexes of the images; empty for all.
-        pinned: whether batches are copied to pinned memory, by torch, where there is a GPU.
         patience: seconds for a rate beside those that are counted: packages are imported, in every worker where it is
             spawned, and a round of batches may take as long as what is counted.
     """
@@ -288,7 +302,6 @@ class PoolWorkload:
     seconds: float = 2.0
     ms: float | None = None
     images: tuple[int, ...] = ()
-    pinned: bool = False
     patience: float = 60.0
 
 
@@ -306,7 +319,16 @@ def measure_rates(
         load: what they load.
         remark: is told why a pool was left out, in a sentence.
     """
-    return tuple(_measure_rates(loading, pools, load, remark or _ignore_remark))
+    found = []
+    for number, pool in enumerate(pools, 1):
+        try:
+            found.append(_measure_rate(loading, pool, load, is_last=number == len(pools)))
+        except NotLoadedError as error:
+            if remark is not None:
+                remark(f"{_format_pool_title(pool)}: not measured: {error.reason}")
+            if error.outcome is not CandidateOutcome.FAILED:
+                break  # there is nobody left to ask
+    return tuple(found)
 
 
 def choose_pool_requests(machine: LoaderLimits, *, quick: bool, workers: Sequence[int] = ()) -> tuple[PoolRequest, ...]:
@@ -320,11 +342,13 @@ def choose_pool_requests(machine: LoaderLimits, *, quick: bool, workers: Sequenc
         quick: whether to try few.
         workers: the numbers to try instead.
     """
-    numbers = tuple(dict.fromkeys(workers)) or _choose_worker_counts(machine.usable_cpus, quick=quick)
+    cpus = machine.usable_cpus
+    powers = () if quick else (1 << exponent for exponent in range(cpus.bit_length()))
+    numbers = tuple(dict.fromkeys(workers)) or (0, *(each for each in powers if each < cpus), cpus)
     found = tuple(_make_pool_request(number) for number in numbers)
-    most = max(numbers)
     if quick:
         return found
+    most = max(numbers)
     spawned = (PoolRequest(workers=most, start=WorkerStart.SPAWN),) if most else ()
     return (*found, *spawned, _make_pool_request(most, cold=True))
 
@@ -336,34 +360,13 @@ def batch_size(load: PoolWorkload) -> int:
     return max(1, min(_LARGEST_BATCH, int(1000 * load.seconds / load.ms / _BATCHES)))
 
 
-def _choose_worker_counts(cpus: int, *, quick: bool) -> tuple[int, ...]:
-    if quick:
-        return (0, cpus)
-    powers = [1 << exponent for exponent in range(cpus.bit_length()) if 1 << exponent < cpus]
-    return (0, *powers, cpus)
-
-
 def _make_pool_request(workers: int, *, cold: bool = False) -> PoolRequest:
     return PoolRequest(workers=workers, start=WorkerStart.FORK if workers else WorkerStart.NONE, cold=cold)
 
 
-def _measure_rates(
-    loading: LoadingProcess, pools: Sequence[PoolRequest], load: PoolWorkload, remark: Callable[[str], None]
-) -> Iterator[LoadingRate]:
-    for number, pool in enumerate(pools, 1):
-        try:
-            request = {**_encode_pool_request(pool, load), "last": number == len(pools)}
-            answer = loading.ask(request, START_SECONDS + _compute_limit(load))
-        except NotLoadedError as error:
-            remark(f"{_format_pool_title(pool)}: not measured: {error.reason}")
-            if error.outcome is not CandidateOutcome.FAILED:
-                return  # there is nobody left to ask
-            continue
-        yield _decode_rate(pool, answer)
-
-
-def _encode_pool_request(pool: PoolRequest, load: PoolWorkload) -> dict[str, Any]:
-    return {
+def _measure_rate(loading: LoadingProcess, pool: PoolRequest, load: PoolWorkload, *, is_last: bool) -> LoadingRate:
+    limit = load.patience + 4 * load.seconds
+    request = {
         "do": "pool",
         "workers": pool.workers,
         "start": _START[pool.start],
@@ -371,17 +374,10 @@ def _encode_pool_request(pool: PoolRequest, load: PoolWorkload) -> dict[str, Any
         "seconds": load.seconds,
         "batch": batch_size(load),
         "images": list(load.images),
-        "pin_memory": load.pinned,
-        "limit": _compute_limit(load),
+        "limit": limit,
+        "last": is_last,
     }
-
-
-def _compute_limit(load: PoolWorkload) -> float:
-    """Seconds until a rate is given up."""
-    return load.patience + 4 * load.seconds
-
-
-def _decode_rate(pool: PoolRequest, answer: dict[str, Any]) -> LoadingRate:
+    answer = loading.ask(request, START_SECONDS + limit)
     return LoadingRate(
         workers=pool.workers,
         start=pool.start,
@@ -396,7 +392,3 @@ def _decode_rate(pool: PoolRequest, answer: dict[str, Any]) -> LoadingRate:
 def _format_pool_title(pool: PoolRequest) -> str:
     count = f"{pool.workers} workers by {pool.start.value}" if pool.workers else "no workers"
     return f"{count}, cold" if pool.cold else count
-
-
-def _ignore_remark(_sentence: str) -> None:
-    """Nobody asked for remarks."""

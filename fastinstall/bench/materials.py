@@ -19,20 +19,26 @@ from fastinstall.bench.candidates import (
     OFFICIAL_WHEEL,
     TOGETHER,
     CandidateRun,
-    ComparableStacks,
-    DecoderPackages,
     Materials,
+    UnpackedPackages,
     make_candidate_runs,
     select_candidate_runs,
 )
-from fastinstall.bench.catalogue import SETTINGS, adapter_problems, all_adapters, all_kinds, find_preloads
+from fastinstall.bench.catalogue import (
+    SETTINGS,
+    Adapter,
+    StoreKind,
+    adapter_problems,
+    all_adapters,
+    all_kinds,
+    find_preloads,
+)
 from fastinstall.bench.effort import BenchContext
 from fastinstall.bench.loading import NotLoadedError
 from fastinstall.bench.report import Candidate, CandidateKind, CandidateOutcome
 from fastinstall.core import files, lock, process, values
 from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.core.events import Emit, Noted, ignore
-from fastinstall.core.messages import quote
 from fastinstall.core.process import CommandError, run
 from fastinstall.core.values import immutable
 from fastinstall.index.pip import argv_for, pip_environment
@@ -60,60 +66,48 @@ class PossibleCandidate:
 
 def list_known_candidates() -> tuple[PossibleCandidate, ...]:
     """Every candidate, whether it can be measured on this machine or not."""
-    stacks = (
-        PossibleCandidate(
-            name=FASTINSTALL, title="fastinstall's build, before it is installed", kind=CandidateKind.STACK
-        ),
-        PossibleCandidate(name=OFFICIAL_WHEEL, title="the newest official wheel of Pillow", kind=CandidateKind.STACK),
+    known: tuple[tuple[CandidateKind, str, str, tuple[str, ...]], ...] = (
+        (CandidateKind.STACK, FASTINSTALL, "fastinstall's build, before it is installed", ()),
+        (CandidateKind.STACK, OFFICIAL_WHEEL, "the newest official wheel of Pillow", ()),
+        *((CandidateKind.DECODER, each.name, each.title, each.brings) for each in all_adapters()),
+        *((CandidateKind.SETTING, each.name, each.title, ()) for each in (*SETTINGS, *find_preloads())),
+        *((CandidateKind.STORAGE, each.name, each.title, each.brings) for each in all_kinds()),
+        (CandidateKind.TOGETHER, TOGETHER, "what helps and leaves the pictures as they are, together", ()),
     )
-    decoders = (
-        PossibleCandidate(name=each.name, title=each.title, kind=CandidateKind.DECODER, requirements=each.brings)
-        for each in all_adapters()
+    return tuple(
+        PossibleCandidate(name=name, title=title, kind=kind, requirements=needs) for kind, name, title, needs in known
     )
-    settings = (
-        PossibleCandidate(name=each.name, title=each.title, kind=CandidateKind.SETTING)
-        for each in (*SETTINGS, *find_preloads())
-    )
-    stores = (
-        PossibleCandidate(name=each.name, title=each.title, kind=CandidateKind.STORAGE, requirements=each.brings)
-        for each in all_kinds()
-    )
-    joined = PossibleCandidate(
-        name=TOGETHER, title="what helps and leaves the pictures as they are, together", kind=CandidateKind.TOGETHER
-    )
-    return (*stacks, *decoders, *settings, *stores, joined)
 
 
-def materials_for(context: BenchContext, stacks: ComparableStacks) -> Materials:
-    """Everything that candidates are made from; packages that were asked for are fetched now.
+def choose_candidate_runs(
+    context: BenchContext, official: UnpackedPackages | None, ours: UnpackedPackages | None
+) -> tuple[CandidateRun, ...]:
+    """Whom the baseline is held against; packages that were asked for are fetched now.
+
+    Args:
+        context: where it is measured.
+        official: the official wheel, or None if it is installed already.
+        ours: our build, or None if it is installed already.
 
     Raises:
-        UsageError: packages were asked for of what is no candidate.
-    """
-    for problem in adapter_problems():
-        context.remark(problem)
-    return Materials(
-        machine=context.machine,
-        variables=context.session.variables,
-        own_loader=bool(context.wish.loader),
-        official=stacks.official,
-        fastinstall=stacks.ours,
-        libraries=dict(_find_libraries(context)),
-        settings=(*SETTINGS, *find_preloads()),
-    )
-
-
-def choose_candidate_runs(context: BenchContext, materials: Materials) -> tuple[CandidateRun, ...]:
-    """Whom the baseline is held against.
-
-    Raises:
-        UsageError: a name was asked for that is no candidate's.
+        UsageError: a name was asked for that is no candidate's, or packages of what has none.
     """
     known = {each.name: each for each in list_known_candidates()}
     names = context.wish.candidates
     unknown = [name for name in names if name not in known]
     if unknown:
         raise UsageError(f"no candidate is called {unknown[0]!r}", hint=f"there are: {', '.join(known)}")
+    for problem in adapter_problems():
+        context.remark(problem)
+    materials = Materials(
+        machine=context.machine,
+        variables=context.session.variables,
+        own_loader=bool(context.wish.loader),
+        official=official,
+        fastinstall=ours,
+        libraries=dict(_find_libraries(context)),
+        settings=(*SETTINGS, *find_preloads()),
+    )
     found = select_candidate_runs(make_candidate_runs(materials), names)
     there = {TOGETHER, *(each.name for each in found)}
     return (*found, *(_make_absent_run(known[name]) for name in names if name not in there))
@@ -121,67 +115,42 @@ def choose_candidate_runs(context: BenchContext, materials: Materials) -> tuple[
 
 def _make_absent_run(known: PossibleCandidate) -> CandidateRun:
     """What was asked for, and is no candidate on this machine."""
-    reason = (
-        "it is what is in place"
-        if known.kind is CandidateKind.STACK
-        else "it is set already, or not known to this system"
-    )
+    is_stack = known.kind is CandidateKind.STACK
+    reason = "it is what is in place" if is_stack else "it is set already, or not known to this system"
     candidate = Candidate(name=known.name, title=known.title, kind=known.kind, variables={})
     return CandidateRun(candidate=candidate, absent=reason, absence=CandidateOutcome.UNSUITED)
 
 
-@immutable
-class _CandidateNeeds:
-    """What an adapter or a store needs: modules, what brings them, of that sdists, and why it is not done (if so)."""
-
-    title: str
-    modules: tuple[str, ...]
-    brings: tuple[str, ...]
-    sdists: tuple[str, ...] = ()
-    by_hand: str = ""
-
-
-def _list_candidate_needs() -> dict[str, _CandidateNeeds]:
-    """By name; what needs nothing but Pillow is left out."""
-    adapters = {
-        each.name: _CandidateNeeds(
-            title=each.title, modules=each.modules, brings=each.brings, sdists=each.sdists, by_hand=each.by_hand
-        )
-        for each in all_adapters()
-    }
-    stores = {
-        each.name: _CandidateNeeds(title=each.title, modules=each.modules, brings=each.brings) for each in all_kinds()
-    }
-    return {name: need for name, need in {**adapters, **stores}.items() if set(need.modules) - {"PIL"}}
-
-
-def _find_libraries(context: BenchContext) -> Iterator[tuple[str, DecoderPackages]]:
-    needs = _list_candidate_needs()
-    wanted = _list_fetched_modules(context, needs)
+def _find_libraries(context: BenchContext) -> Iterator[tuple[str, UnpackedPackages]]:
+    """By name, what is fetched or missing; what needs nothing but Pillow is left out."""
+    both: tuple[Adapter | StoreKind, ...] = (*all_adapters(), *all_kinds())
+    needs = {each.name: each for each in both if set(each.modules) - {"PIL"}}
+    wanted = _choose_fetched(context, needs)
     names = [module for each in needs.values() for module in each.modules]
     there = find_modules(names, context.python, context.session.variables)
     for name, need in needs.items():
         lacking = [module for module in need.modules if module not in there]
         if name in wanted:
-            yield name, _fetch_decoder_packages(context, name, need)
+            yield name, _fetch_unpacked(context, need)
         elif lacking:
-            yield name, DecoderPackages(absent=_explain_absence(name, need, lacking[0]))
+            cure = need.by_hand or _explain_fetching(name)
+            yield name, UnpackedPackages(absent=f"{lacking[0]} is not installed; {cure}")
 
 
-def _list_fetched_modules(context: BenchContext, needs: Mapping[str, _CandidateNeeds]) -> frozenset[str]:
+def _choose_fetched(context: BenchContext, needs: Mapping[str, Adapter | StoreKind]) -> tuple[str, ...]:
     asked = context.wish.bring
     if asked == (_ALL,):
-        return frozenset(name for name, need in needs.items() if not need.by_hand)
+        return tuple(name for name, need in needs.items() if not need.by_hand)
     for name in asked:
         if name not in needs:
             problem = f"--with {name}: no candidate of that name has packages to fetch"
             raise UsageError(problem, hint=f"--with {_ALL}, or some of {', '.join(needs)}")
-    return frozenset(asked)
+    return asked
 
 
-def _fetch_decoder_packages(context: BenchContext, name: str, need: _CandidateNeeds) -> DecoderPackages:
+def _fetch_unpacked(context: BenchContext, need: Adapter | StoreKind) -> UnpackedPackages:
     if need.by_hand:
-        return DecoderPackages(absent=need.by_hand)
+        return UnpackedPackages(absent=need.by_hand)
     fetching = PackageFetching(
         interpreter=context.facts.interpreter,
         cache=context.session.own_cache(),
@@ -191,17 +160,9 @@ def _fetch_decoder_packages(context: BenchContext, name: str, need: _CandidateNe
         sdists=need.sdists,
     )
     try:
-        return DecoderPackages(directory=fetch_packages(name, need.brings, fetching))
+        return UnpackedPackages(directory=fetch_packages(need.name, need.brings, fetching))
     except NotLoadedError as error:
-        return DecoderPackages(absent=error.reason)
-    except RefusedError:
-        return DecoderPackages(
-            absent=f"its packages are not in our cache, and --quick fetches nothing; {_explain_fetching(name)}"
-        )
-
-
-def _explain_absence(name: str, need: _CandidateNeeds, module: str) -> str:
-    return f"{module} is not installed; {need.by_hand or _explain_fetching(name)}"
+        return UnpackedPackages(absent=error.reason)
 
 
 def _explain_fetching(name: str) -> str:
@@ -225,7 +186,6 @@ class PackageFetching:
         variables: environment variables; with pip's own settings they say which index is asked.
         emit: hears whom this waits for.
         offline: whether the network must not be used.
-        wheelhouse: a directory of wheels to use as well.
         sdists: what may come as a source distribution, since it has no wheels and compiles nothing.
     """
 
@@ -234,7 +194,6 @@ class PackageFetching:
     variables: Mapping[str, str]
     emit: Emit = ignore
     offline: bool = False
-    wheelhouse: Path | None = None
     sdists: tuple[str, ...] = ()
 
 
@@ -250,18 +209,14 @@ def fetch_packages(name: str, requirements: Sequence[str], fetching: PackageFetc
         A directory for `Job.site`.
 
     Raises:
-        RefusedError: they are not there, and this run is offline.
         NotLoadedError: they could not be fetched, which is the candidate's outcome: why, in pip's words.
     """
     place = _place(requirements, fetching)
     if place.is_dir():
         return place
+    if fetching.offline:
+        raise _missing(f"its packages are not in our cache, and --quick fetches nothing; {_explain_fetching(name)}")
     _refuse_full_disk(name, fetching)
-    if fetching.offline and fetching.wheelhouse is None:
-        raise RefusedError(
-            f"the packages of {name} are not in our cache, and this run is offline",
-            hint=f"where there is a network: fastinstall bench --with {quote(name)}",
-        )
 
     def say(process: int | None) -> None:
         who = f"process {process}" if process else "another process"
@@ -272,10 +227,12 @@ def fetch_packages(name: str, requirements: Sequence[str], fetching: PackageFetc
             if not place.is_dir():
                 _fetch(name, requirements, fetching, place)
     except OSError as error:
-        raise NotLoadedError(
-            CandidateOutcome.MISSING, f"{name} could not be put into {fetching.cache}: {error}"
-        ) from error
+        raise _missing(f"{name} could not be put into {fetching.cache}: {error}") from error
     return place
+
+
+def _missing(reason: str) -> NotLoadedError:
+    return NotLoadedError(CandidateOutcome.MISSING, reason)
 
 
 def _place(requirements: Sequence[str], fetching: PackageFetching) -> Path:
@@ -296,37 +253,27 @@ def _refuse_full_disk(name: str, fetching: PackageFetching) -> None:
     free = shutil.disk_usage(fetching.cache).free
     if free < FREE_BYTES:
         reason = f"{free >> 20} MiB are free in {fetching.cache}, and {FREE_BYTES >> 20} have to be"
-        raise NotLoadedError(CandidateOutcome.MISSING, f"{name} is not brought: {reason}")
+        raise _missing(f"{name} is not brought: {reason}")
     libraries = fetching.cache / "libraries"
     taken = sum(each.stat().st_size for each in libraries.rglob("*") if each.is_file())
     if taken > MOST_BYTES:
-        reason = f"{libraries} takes {taken >> 20} MiB already, and may be removed"
-        raise NotLoadedError(CandidateOutcome.MISSING, f"{name} is not brought: {reason}")
+        raise _missing(f"{name} is not brought: {libraries} takes {taken >> 20} MiB already, and may be removed")
 
 
 def _fetch(name: str, requirements: Sequence[str], fetching: PackageFetching, place: Path) -> None:
+    """By pip; wheels alone, but for what has none and compiles nothing."""
+    sdists = ("--no-binary", ",".join(fetching.sdists)) if fetching.sdists else ()
     with files.temporary_directory("libraries", within=fetching.cache / "tmp") as space:
-        fresh = space / "site"
+        words = ("install", "--quiet", "--progress-bar", "off", "--no-compile", "--only-binary", ":all:", *sdists)
         environment = {**pip_environment(fetching.variables), "TMPDIR": str(space)}
         try:
-            argv = (*argv_for(fetching.interpreter), *_make_pip_words(fetching), "--target", str(fresh), *requirements)
+            argv = (*argv_for(fetching.interpreter), *words, "--target", str(space / "site"), *requirements)
             run(argv, environment=environment, timeout=_SECONDS)
         except CommandError as error:
-            raise NotLoadedError(
-                CandidateOutcome.MISSING, f"{name} could not be fetched: {_summarize_pip_error(error)}"
-            ) from error
+            raise _missing(f"{name} could not be fetched: {_summarize_pip_error(error)}") from error
         except RefusedError as error:
-            raise NotLoadedError(CandidateOutcome.MISSING, f"{name} could not be fetched: {error.message}") from error
-        files.publish(fresh, place, space / "aside")
-
-
-def _make_pip_words(fetching: PackageFetching) -> tuple[str, ...]:
-    """What pip does: wheels alone, but for what has none and compiles nothing."""
-    links = ("--find-links", str(fetching.wheelhouse)) if fetching.wheelhouse is not None else ()
-    offline = ("--no-index",) if fetching.offline else ()
-    sdists = ("--no-binary", ",".join(fetching.sdists)) if fetching.sdists else ()
-    wheels = ("--only-binary", ":all:", *sdists)
-    return ("install", "--quiet", "--progress-bar", "off", "--no-compile", *wheels, *offline, *links)
+            raise _missing(f"{name} could not be fetched: {error.message}") from error
+        files.publish(space / "site", place, space / "aside")
 
 
 def _summarize_pip_error(error: CommandError) -> str:

@@ -4,46 +4,19 @@ Photos for a measurement where the user has named none: generated, by the target
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fastinstall.bench.loading import NotLoadedError, explain_end
-from fastinstall.bench.report import CandidateOutcome
+from fastinstall.bench.image_search import SurveyedImage
+from fastinstall.bench.loading import converse, explain_end, refuse, run_program
 from fastinstall.core import process
-from fastinstall.core.values import immutable
 
 _PROGRAM = Path(__file__).with_name("_survey.py")
 _START_SECONDS = 30.0
 _PATIENCE = 20.0
 _LEAST_PATIENCE = 2.5
 _SLOW = "takes too long"
-
-
-@immutable
-class SurveyedImage:
-    """An image, and whether it may be measured.
-
-    Attributes:
-        path: as it was given.
-        format: Pillow's name, "JPEG" for the pictures of phones that are MPO; empty if it could not be told.
-        mode: Pillow's name of its samples; empty likewise.
-        width: in pixels, as stored: an orientation told by EXIF is not applied, by nobody here.
-        height: likewise.
-        size_bytes: of the file.
-        reason: why it is not measured; empty if it may be. "unreadable", "not a file", "empty", "not an image",
-            "truncated", "corrupt", "CMYK", "LAB", "16 bits a channel", "animated", "several pages", "too large",
-            "too small", "vector graphics", "takes too long", "kills the decoder: SIGSEGV".
-    """
-
-    path: Path
-    format: str = ""
-    mode: str = ""
-    width: int = 0
-    height: int = 0
-    size_bytes: int = 0
-    reason: str = ""
 
 
 def judge_images(
@@ -68,32 +41,23 @@ def judge_images(
     Raises:
         NotLoadedError: there is no PIL, or it cannot even be imported.
     """
-    words: tuple[str | Path, ...] = (python, "-I", "-B", _PROGRAM, *site)
-    environment = {**variables, "FASTINSTALL_GUARD": "0"}
     found: list[SurveyedImage] = []
     while len(found) < len(images):
-        with _survey(words, environment) as talk:
+        with converse(_PROGRAM, python, variables, *site) as talk:
+            _greet(talk)
             reason = _judge(images, found, talk, patience)
         if reason:
-            found.append(
-                SurveyedImage(path=images[len(found)], size_bytes=_measure_size(images[len(found)]), reason=reason)
-            )
+            path = images[len(found)]
+            found.append(SurveyedImage(path=path, size_bytes=_measure_size(path), reason=reason))
             patience = max(min(patience, _LEAST_PATIENCE), patience / 2) if reason == _SLOW else patience
     return tuple(found)
 
 
-@contextmanager
-def _survey(words: Sequence[str | Path], environment: Mapping[str, str]) -> Iterator[process.Conversation]:
-    with process.conversation(words, environment=environment) as talk:
-        try:
-            greeting = json.loads(talk.listen(_START_SECONDS))
-        except process.CommandError as error:
-            raise explain_end(error) from error
-        if "missing" in greeting:
-            raise NotLoadedError(CandidateOutcome.MISSING, greeting["missing"])
-        if "error" in greeting:
-            raise NotLoadedError(CandidateOutcome.FAILED, greeting["error"])
-        yield talk
+def _greet(talk: process.Conversation) -> None:
+    try:
+        refuse(json.loads(talk.listen(_START_SECONDS)))
+    except process.CommandError as error:
+        raise explain_end(error) from error
 
 
 def _judge(images: Sequence[Path], found: list[SurveyedImage], talk: process.Conversation, patience: float) -> str:
@@ -155,14 +119,5 @@ def generate_photos(  # noqa: PLR0913 (which photos, where to, and by whose PIL)
         NotLoadedError: there is no PIL, it could not do it, it died, or it hung.
     """
     number = min(count or 0, _MOST[name])
-    words: tuple[str | Path, ...] = (python, "-I", "-B", _PHOTOS_PROGRAM, name, directory, str(number), *site)
-    try:
-        done = process.run(words, environment={**variables, "FASTINSTALL_GUARD": "0"}, timeout=_SECONDS)
-    except process.CommandError as error:
-        raise explain_end(error) from error
-    answer = json.loads(done.stdout.strip().rpartition("\n")[2])
-    if "missing" in answer:
-        raise NotLoadedError(CandidateOutcome.MISSING, answer["missing"])
-    if "error" in answer:
-        raise NotLoadedError(CandidateOutcome.FAILED, answer["error"])
-    return tuple(directory / each for each in answer["files"])
+    argv: tuple[str | Path, ...] = (python, _PHOTOS_PROGRAM, name, directory, str(number), *site)
+    return tuple(directory / each for each in run_program(argv, variables, _SECONDS)["files"])

@@ -6,14 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field
 from pathlib import Path
-from typing import Any
 
-from fastinstall.bench.catalogue import SizedImage, StoreKind
-from fastinstall.bench.loading import ImageStore, NotLoadedError, explain_end
+from fastinstall.bench.catalogue import StoreKind
+from fastinstall.bench.image_search import SurveyedImage
+from fastinstall.bench.loading import ImageStore, NotLoadedError, run_program
 from fastinstall.bench.report import CandidateOutcome, ImagePipeline
-from fastinstall.core import files, process
+from fastinstall.core import files
 from fastinstall.core.events import Emit, Noted, ignore
-from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable
 from fastinstall.model.history import format_bytes
 
@@ -65,7 +64,7 @@ def bounds_of(directory: Path) -> StoreBounds:
 
 
 def estimate_store(
-    kind: StoreKind, images: Sequence[SizedImage], pipeline: ImagePipeline, bounds: StoreBounds
+    kind: StoreKind, images: Sequence[SurveyedImage], pipeline: ImagePipeline, bounds: StoreBounds
 ) -> Estimate:
     """What a store of this kind would take, and which images it can hold.
 
@@ -77,24 +76,20 @@ def estimate_store(
     """
     wanted = {"shorter": pipeline.shorter, "filter": pipeline.filter}
     sizes = [kind.most_bytes(each, wanted) + _OVERHEAD for each in images]
-    count = len(images)
-    while count and _BASE + sum(sizes[index] for index in _spread(count, len(images))) > bounds.most_bytes:
-        count -= 1
-    indexes = _spread(count, len(images))
-    return Estimate(
-        indexes=indexes,
-        most_bytes=_BASE + sum(sizes[index] for index in indexes),
-        all_bytes=_BASE + sum(sizes),
-    )
+    indexes = tuple(range(len(images)))
+    while indexes and _BASE + sum(sizes[index] for index in indexes) > bounds.most_bytes:
+        indexes = _spread(len(indexes) - 1, len(images))
+    most = _BASE + sum(sizes[index] for index in indexes)
+    return Estimate(indexes=indexes, most_bytes=most, all_bytes=_BASE + sum(sizes))
 
 
 def _spread(count: int, whole: int) -> tuple[int, ...]:
     return tuple(number * whole // count for number in range(count))
 
 
-_MARK = "prepared.json"
-"""What a script leaves in what it has made; see `_stores/preparing.py`."""
 _PROGRAM = Path(__file__).with_name("_storage.py")
+_SECONDS = 120.0
+"""After which a store is given up."""
 
 
 @immutable
@@ -109,7 +104,6 @@ class Maker:
         site: directories that go in front of the path: another PIL, packages that were brought.
         bounds: that it has to keep; None for those of the directory's disk.
         processes: that work on it.
-        seconds: after which it is given up.
         emit: hears what is about to be written, and where.
     """
 
@@ -120,7 +114,6 @@ class Maker:
     site: tuple[Path, ...] = ()
     bounds: StoreBounds | None = None
     processes: int = 2
-    seconds: float = 120.0
     emit: Emit = ignore
 
 
@@ -133,7 +126,6 @@ class MadeStore:
         indexes: of the images that are in it; any other fails when it is read.
         bytes: what it takes.
         files_bytes: what these images take in their files.
-        seconds: that it took.
         skipped: indexes of images that could not be stored, and why.
     """
 
@@ -141,7 +133,6 @@ class MadeStore:
     indexes: tuple[int, ...]
     bytes: int
     files_bytes: int
-    seconds: float
     skipped: dict[int, str] = field(default_factory=dict)
 
     @property
@@ -151,7 +142,7 @@ class MadeStore:
 
 
 @contextmanager
-def temporary_store(kind: StoreKind, images: Sequence[SizedImage], maker: Maker) -> Iterator[MadeStore]:
+def temporary_store(kind: StoreKind, images: Sequence[SurveyedImage], maker: Maker) -> Iterator[MadeStore]:
     """A store that is removed when the block ends; see `make_store`."""
     made = make_store(kind, images, maker)
     try:
@@ -160,7 +151,7 @@ def temporary_store(kind: StoreKind, images: Sequence[SizedImage], maker: Maker)
         files.discard(made.store.path)
 
 
-def make_store(kind: StoreKind, images: Sequence[SizedImage], maker: Maker) -> MadeStore:
+def make_store(kind: StoreKind, images: Sequence[SurveyedImage], maker: Maker) -> MadeStore:
     """Put images into a store; where it comes to nothing, nothing is left behind.
 
     Args:
@@ -178,25 +169,20 @@ def make_store(kind: StoreKind, images: Sequence[SizedImage], maker: Maker) -> M
     except OSError as error:
         raise NotLoadedError(CandidateOutcome.FAILED, f"nothing can be written there: {error}") from error
     try:
-        estimate = _require_room(kind, images, maker.pipeline, bounds)
+        estimate = estimate_store(kind, images, maker.pipeline, bounds)
+        _require_room(len(images), estimate, bounds)
         _tell(kind, len(images), estimate, maker)
-        return _make_store_result(
-            out, images, estimate, _run_job(_encode_job(kind, images, estimate, maker, out), maker)
-        )
+        return _fill(kind, images, estimate, maker, out)
     except BaseException:
         files.discard(out)
         raise
 
 
-def _require_room(
-    kind: StoreKind, images: Sequence[SizedImage], pipeline: ImagePipeline, bounds: StoreBounds
-) -> Estimate:
-    estimate = estimate_store(kind, images, pipeline, bounds)
+def _require_room(count: int, estimate: Estimate, bounds: StoreBounds) -> None:
     if not estimate.indexes:
         needed, granted = format_bytes(estimate.all_bytes), format_bytes(bounds.most_bytes)
-        reason = f"{len(images)} images would take up to {needed}, and a temporary store may take {granted}"
+        reason = f"{count} images would take up to {needed}, and a temporary store may take {granted}"
         raise NotLoadedError(CandidateOutcome.UNSUITED, f"{reason} ({format_bytes(bounds.free_bytes)} are free)")
-    return estimate
 
 
 def _tell(kind: StoreKind, count: int, estimate: Estimate, maker: Maker) -> None:
@@ -206,56 +192,29 @@ def _tell(kind: StoreKind, count: int, estimate: Estimate, maker: Maker) -> None
     maker.emit(Noted(message=message))
 
 
-def _encode_job(
-    kind: StoreKind, images: Sequence[SizedImage], estimate: Estimate, maker: Maker, out: Path
-) -> dict[str, Any]:
-    wanted = maker.pipeline
-    return {
+def _fill(kind: StoreKind, images: Sequence[SurveyedImage], estimate: Estimate, maker: Maker, out: Path) -> MadeStore:
+    pipeline = maker.pipeline
+    job = {
         "kind": kind.name,
         "images": [str(each.path) for each in images],
         "indexes": list(estimate.indexes),
         "out": str(out),
         "site": [str(each) for each in maker.site],
         "limit_bytes": estimate.most_bytes,
-        "wanted": {
-            "shorter": wanted.shorter,
-            "filter": wanted.filter,
-            "processes": maker.processes,
-        },
+        "wanted": {"shorter": pipeline.shorter, "filter": pipeline.filter, "processes": maker.processes},
     }
-
-
-def _run_job(job: dict[str, Any], maker: Maker) -> dict[str, Any]:
-    words = (maker.python, "-I", "-B", _PROGRAM)
-    variables = {**maker.variables, "FASTINSTALL_GUARD": "0"}
-    try:
-        done = process.run(words, environment=variables, stdin=json.dumps(job) + "\n", timeout=maker.seconds)
-    except process.CommandError as error:
-        raise explain_end(error) from error
-    answer: dict[str, Any] = json_data(done.stdout.strip().rpartition("\n")[2])
-    if "missing" in answer:
-        raise NotLoadedError(CandidateOutcome.MISSING, answer["missing"])
+    answer = run_program((maker.python, _PROGRAM), maker.variables, _SECONDS, json.dumps(job) + "\n")
     if "limit" in answer:
         raise NotLoadedError(CandidateOutcome.UNSUITED, f"it would take more than {format_bytes(answer['limit'])}")
-    if "error" in answer:
-        raise NotLoadedError(CandidateOutcome.FAILED, answer["error"])
-    return answer
-
-
-def _make_store_result(
-    out: Path, images: Sequence[SizedImage], estimate: Estimate, answer: dict[str, Any]
-) -> MadeStore:
     skipped = {int(index): why for index, why in answer["skipped"].items()}
     held = tuple(index for index in estimate.indexes if index not in skipped)
     if not held:
-        raise NotLoadedError(
-            CandidateOutcome.FAILED, f"it could store none of the images: {next(iter(skipped.values()))}"
-        )
+        reason = next(iter(skipped.values()))
+        raise NotLoadedError(CandidateOutcome.FAILED, f"it could store none of the images: {reason}")
     return MadeStore(
-        store=ImageStore(kind=answer["kind"], path=out),
+        store=ImageStore(kind=kind.name, path=out),
         indexes=held,
         bytes=answer["bytes"],
         files_bytes=sum(images[index].size_bytes for index in held),
-        seconds=answer["seconds"],
         skipped=skipped,
     )

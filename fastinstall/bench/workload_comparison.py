@@ -8,7 +8,7 @@ from fastinstall.bench.adoption import describe_picture_difference
 from fastinstall.bench.advice import is_worthwhile
 from fastinstall.bench.candidates import CandidateRun, baseline_of, join_candidate_runs
 from fastinstall.bench.catalogue import StoreKind
-from fastinstall.bench.comparison import BaselineComparison, compute_timing, make_unmeasured, start_comparison
+from fastinstall.bench.comparison import BaselineComparison, compute_timing, job_of, make_unmeasured, start_comparison
 from fastinstall.bench.effort import BenchContext, schedule_for, seconds_for, sort_by_promise
 from fastinstall.bench.loading import (
     Job,
@@ -31,7 +31,6 @@ from fastinstall.bench.temporary_store import Maker, temporary_store
 from fastinstall.bench.workloads import WorkloadTask, narrow_workload
 from fastinstall.core.events import Progressed, Started
 from fastinstall.core.messages import listing
-from fastinstall.core.values import immutable
 
 RATED = 2
 """How many of the best are measured with workers, beside the baseline."""
@@ -68,7 +67,7 @@ class WorkloadComparison:
         return CandidateResult(
             candidate=baseline_of(self.title, is_own_loader=bool(context.wish.loader)),
             outcome=CandidateOutcome.MEASURED,
-            versions=run.loading.ready.versions,
+            versions=run.loading.versions,
             timing=replace(timing, cold_read_ms=self._measure_cold_read_ms()),
         )
 
@@ -77,19 +76,10 @@ class WorkloadComparison:
         """The baseline, for people."""
         return f"your loader, {self.context.wish.loader}" if self.context.wish.loader else self.context.label
 
-    def baseline_rates(self, baseline: CandidateResult) -> tuple[LoadingRate, ...]:
-        """With workers: all numbers of them, however they start, and with a cold page cache."""
-        return self._measure_rates(self.run.template.baseline_job(), self.wishes, baseline)
-
-    def rates_of(self, candidate_run: CandidateRun, result: CandidateResult) -> tuple[LoadingRate, ...]:
-        """With workers that were forked, as most are."""
-        warm = [each for each in self.wishes if not each.cold and each.start is not WorkerStart.SPAWN]
-        return self._measure_rates(self.run.template.job_of(candidate_run), warm, result)
-
-    def _measure_rates(
+    def measure_rates(
         self, job: Job, wishes: Sequence[PoolRequest], result: CandidateResult
     ) -> tuple[LoadingRate, ...]:
-        """In a process of their own, once the comparison is over: workers take memory, and may hang."""
+        """With workers, in a process of their own, once the comparison is over: they take memory, and may hang."""
         title, emit = result.candidate.title, self.context.session.emit
         emit(Started(stage="workers", message=f"{title}, with workers"))
         ms = result.timing.ms if result.timing else None
@@ -115,12 +105,12 @@ class WorkloadComparison:
         return self._measure_stored(candidate_run, candidate_run.store)
 
     def _measure_stored(self, candidate_run: CandidateRun, kind: StoreKind) -> CandidateResult:
-        template = self.run.template
+        job = self.run.job
         maker = Maker(
-            python=template.python,
-            variables=template.variables,
+            python=job.python,
+            variables=job.variables,
             directory=self.context.space,
-            pipeline=template.pipeline,
+            pipeline=job.pipeline,
             site=candidate_run.site,
             processes=self.context.machine.usable_cpus,
             emit=self.context.session.emit,
@@ -167,24 +157,9 @@ class WorkloadComparison:
 _PARTS = (CandidateKind.STACK, CandidateKind.DECODER, CandidateKind.SETTING)
 
 
-@immutable
-class ComparedCandidates:
-    """What a workload came to.
-
-    Attributes:
-        workload: the images that the baseline could load.
-        baseline: what was compared with.
-        candidates: the others, in the order of their gain.
-    """
-
-    workload: Workload
-    baseline: CandidateResult
-    candidates: tuple[CandidateResult, ...]
-
-
 def compare_candidates(
     context: BenchContext, task: WorkloadTask, candidate_runs: Sequence[CandidateRun], seconds: float
-) -> ComparedCandidates:
+) -> tuple[Workload, CandidateResult, tuple[CandidateResult, ...]]:
     """Measure the baseline and every candidate in turn with it, as far as the time goes; then some with workers.
 
     Args:
@@ -193,11 +168,14 @@ def compare_candidates(
         candidate_runs: what the baseline is compared with.
         seconds: that all of it should take.
 
+    Returns:
+        The images that the baseline could load, the baseline, and the others in the order of their gain.
+
     Raises:
         FailedError: the baseline cannot be started, died or hung.
     """
     started = time.monotonic()
-    with start_comparison(task.template, schedule_for(context.effort)) as run:
+    with start_comparison(task.job, schedule_for(context.effort)) as run:
         comparison = WorkloadComparison(context, task, run, started + seconds)
         comparison.start_seconds = time.monotonic() - started
         workload = comparison.choose_workload()
@@ -206,13 +184,9 @@ def compare_candidates(
         results = list(_measure_candidates(comparison, sort_by_promise(candidate_runs, scalable=scalable)))
         joined = _combine_best_runs(comparison, candidate_runs, results)
         results += map(comparison.measure_candidate, joined)
-    return ComparedCandidates(
-        workload=workload,
-        baseline=replace(baseline, rates=comparison.baseline_rates(baseline)),
-        candidates=tuple(
-            _add_rates(comparison, sorted(results, key=_get_gain_ratio, reverse=True), (*candidate_runs, *joined))
-        ),
-    )
+    baseline = replace(baseline, rates=comparison.measure_rates(run.job, comparison.wishes, baseline))
+    ranked = sorted(results, key=_get_gain_ratio, reverse=True)
+    return workload, baseline, tuple(_add_rates(comparison, ranked, (*candidate_runs, *joined)))
 
 
 def _measure_candidates(
@@ -253,21 +227,19 @@ def _add_rates(
     """
     request = comparison.context.wish
     by_name = {each.name: each for each in candidate_runs}
-    able = [each.candidate.name for each in results if _is_ratable(each)]
-    few = [each.candidate.name for each in results if _is_ratable(each) and not describe_picture_difference(each)][
-        :RATED
-    ]
+    job, wishes = comparison.run.job, comparison.wishes
+    warm = [each for each in wishes if not each.cold and each.start is not WorkerStart.SPAWN]  # forked, as most are
+    whole = [each for each in results if each.outcome is CandidateOutcome.MEASURED and not each.left_out]
+    ratable = [each for each in whole if each.candidate.storage == "files"]
+    able = [each.candidate.name for each in ratable]
+    few = [each.candidate.name for each in ratable if not describe_picture_difference(each)][:RATED]
     wanted = able if request.workers else [*request.candidates, *(() if request.quick else few)]
     for result in results:
         name = result.candidate.name
         if name in able and name in wanted:
-            yield replace(result, rates=comparison.rates_of(by_name[name], result))
+            yield replace(result, rates=comparison.measure_rates(job_of(job, by_name[name]), warm, result))
         else:
             yield result
-
-
-def _is_ratable(result: CandidateResult) -> bool:
-    return result.outcome is CandidateOutcome.MEASURED and not result.left_out and result.candidate.storage == "files"
 
 
 def _find_best_of_kind(

@@ -4,11 +4,9 @@ Both are fetched, built or taken from the cache, and unpacked beside each other;
 """
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from fastinstall.bench.candidates import BenchStack, ComparableStacks
+from fastinstall.bench.candidates import UnpackedPackages
 from fastinstall.bench.effort import FULL, QUICK, BenchContext
 from fastinstall.bench.report import BenchRequest
 from fastinstall.core import files, foreign
@@ -28,9 +26,6 @@ from fastinstall.plan.make import defer_pip_settings, make_index
 from fastinstall.proof.stack_operations import unpack_official_wheel
 from fastinstall.wheelbuild.wheel_cache import CachedWheel
 from fastinstall.wheelbuild.wheel_files import unpack_wheel
-
-if TYPE_CHECKING:
-    from packaging.version import Version
 
 
 def observe_context(
@@ -101,56 +96,45 @@ def holds_our_build(context: BenchContext) -> bool:
     return receipt is not None and receipt.core.sha256 == context.core.sha256
 
 
-_NO_BUILD = "our build is not in the cache"
+def prepare_stacks(context: BenchContext) -> tuple[UnpackedPackages | None, UnpackedPackages | None]:
+    """The newest official wheel and our build, as far as may be; None for what is in place."""
+    return _find_official_stack(context), None if holds_our_build(context) else _find_our_stack(context)
 
 
-def prepare_stacks(context: BenchContext) -> ComparableStacks:
-    """Have both ready, as far as may be; what could not be had says why."""
-    return ComparableStacks(
-        official=_find_official_stack(context), ours=None if holds_our_build(context) else _find_our_stack(context)
-    )
-
-
-def _find_official_stack(context: BenchContext) -> BenchStack | None:
-    title = "the newest official wheel"
+def _find_official_stack(context: BenchContext) -> UnpackedPackages | None:
+    title, is_quick = "the newest official wheel", context.wish.quick
     try:
-        wheel = (
-            find_official_wheel(context.session.own_cache(), context.facts.interpreter)
-            if context.wish.quick
-            else _find_newest_official(context)
-        )
+        execution = make_bench_execution_context(context, offline=is_quick)
+        if is_quick:
+            wheel = find_official_wheel(execution.cache, context.facts.interpreter)
+        else:
+            recipe = execution.recipe
+            releases = execution.index.releases_for((recipe,), context.facts.interpreter)[recipe.name]
+            wheel = next(iter(releases.wheels), None)
         if wheel is None:
-            missing = "is not in the cache" if context.wish.quick else "does not exist for this Python"
-            return BenchStack(title=title, absent=f"{title} {missing}")
+            missing = "is not in the cache" if is_quick else "does not exist for this Python"
+            return UnpackedPackages(title=title, absent=f"{title} {missing}")
         title = f"pillow {wheel.version} (official wheel)"
-        stage = unpack_official_wheel(wheel, make_bench_execution_context(context, offline=context.wish.quick))
+        stage = unpack_official_wheel(wheel, execution)
     except FastinstallError as error:
-        return BenchStack(title=title, absent=error.message)
-    return None if _is_in_place(context, stage) else BenchStack(title=title, directory=stage)
+        return UnpackedPackages(title=title, absent=error.message)
+    return None if _is_in_place(context, stage) else UnpackedPackages(title=title, directory=stage)
 
 
-def _find_newest_official(context: BenchContext) -> Artefact | None:
-    execution = make_bench_execution_context(context, offline=False)
-    found = execution.index.releases_for((execution.recipe,), context.facts.interpreter)[execution.recipe.name].wheels
-    return found[0] if found else None
-
-
-def _find_our_stack(context: BenchContext) -> BenchStack | None:
-    title = "fastinstall's build, not installed yet"
+def _find_our_stack(context: BenchContext) -> UnpackedPackages | None:
+    title, cache = "fastinstall's build, not installed yet", context.session.own_cache()
     try:
-        wheel = (
-            find_cached_build(context.session.own_cache(), context.facts.interpreter)
-            if context.wish.quick or not context.wish.build
-            else _build_wheel(context)
-        )
+        if context.wish.quick or not context.wish.build:
+            wheel = find_cached_build(cache, context.facts.interpreter)
+        else:
+            wheel = _build_wheel(context)
         if wheel is None:
-            return BenchStack(title=title, absent=_NO_BUILD)
-        stage = _stage(wheel, context.session.own_cache())
+            return UnpackedPackages(title=title, absent="our build is not in the cache")
+        stage = _stage(wheel, cache)
     except FastinstallError as error:
-        return BenchStack(title=title, absent=error.message)
-    if _is_in_place(context, stage):
-        return None
-    return BenchStack(title=f"pillow {wheel.name.split('-')[1]} (fastinstall, not installed yet)", directory=stage)
+        return UnpackedPackages(title=title, absent=error.message)
+    title = f"pillow {wheel.name.split('-')[1]} (fastinstall, not installed yet)"
+    return None if _is_in_place(context, stage) else UnpackedPackages(title=title, directory=stage)
 
 
 def _build_wheel(context: BenchContext) -> Path:
@@ -210,28 +194,16 @@ def find_cached_build(cache: Path, interpreter: Interpreter) -> Path | None:
         cache: root of our cache.
         interpreter: that it was built for.
     """
-    found = max(_list_cached_wheels(cache, interpreter), key=lambda each: _rank(each[1]), default=None)
-    return found[0] if found else None
-
-
-def _list_cached_wheels(cache: Path, interpreter: Interpreter) -> Iterator[tuple[Path, CachedWheel]]:
     python = f"{interpreter.implementation} {'.'.join(interpreter.version.split('.')[:2])} {interpreter.abi}"
     wanted = {"recipe": Request().recipe, "link": LinkMode.BUNDLE.value, "python": python}
-    for result in sorted((cache / "wheels").glob("*/result.json")):
-        entry = _read(result)
-        if entry is None or any(entry.inputs.get(name) != value for name, value in wanted.items()):
+    found = []
+    for result in (cache / "wheels").glob("*/result.json"):
+        try:
+            entry = open_document(CachedWheel, "build", json_data(foreign.read_text(result)), file=result)
+        except (OSError, ValueError, DocumentError):
             continue
-        if entry.inputs.get("distribution", "").startswith("pillow ") and (result.parent / entry.wheel).is_file():
-            yield result.parent / entry.wheel, entry
-
-
-def _read(path: Path) -> CachedWheel | None:
-    try:
-        return open_document(CachedWheel, "build", json_data(foreign.read_text(path)), file=path)
-    except (OSError, ValueError, DocumentError):
-        return None
-
-
-def _rank(entry: CachedWheel) -> tuple["Version", int]:
-    version = entry.wheel.split("-")[1]
-    return parse_version_number(base_version(version)), len(version)
+        wheel, version = result.parent / entry.wheel, entry.wheel.split("-")[1]
+        is_pillow = entry.inputs.get("distribution", "").startswith("pillow ")
+        if is_pillow and entry.inputs.items() >= wanted.items() and wheel.is_file():
+            found.append((parse_version_number(base_version(version)), len(version), wheel))
+    return max(found)[-1] if found else None

@@ -4,19 +4,18 @@ The operations of PIL, before and after: the stack in place against the official
 """
 
 from collections.abc import Iterator
-from pathlib import Path
+from dataclasses import replace
 
 from fastinstall import __version__
-from fastinstall.bench.adoption import AdviceSurroundings
+from fastinstall.bench.adoption import AdviceContext
 from fastinstall.bench.advice import advice_for
 from fastinstall.bench.bottleneck import verdict_of
-from fastinstall.bench.candidates import BenchStack, CandidateRun, ComparableStacks
-from fastinstall.bench.catalogue import all_adapters, all_kinds
+from fastinstall.bench.candidates import CandidateRun, UnpackedPackages
 from fastinstall.bench.effort import BenchContext, minimum_workload_seconds, share_of
-from fastinstall.bench.materials import PossibleCandidate, choose_candidate_runs, list_known_candidates, materials_for
+from fastinstall.bench.materials import choose_candidate_runs
 from fastinstall.bench.report import BenchReport, BenchRequest, WorkloadResult
 from fastinstall.bench.workload_comparison import compare_candidates
-from fastinstall.bench.workloads import task_names, task_of
+from fastinstall.bench.workloads import rate_of_step, task_names, task_of
 from fastinstall.core import files
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Started
@@ -32,9 +31,8 @@ from fastinstall.proof.stack_operations import (
     MeasurementConditions,
     TimingEffort,
     measure,
-    unpack_official_wheel,
 )
-from fastinstall.verbs.bench_stacks import make_bench_execution_context, observe_context, prepare_stacks
+from fastinstall.verbs.bench_stacks import observe_context, prepare_stacks
 
 
 def bench(session: Session, environment: Environment, request: BenchRequest) -> BenchReport:
@@ -53,10 +51,10 @@ def bench(session: Session, environment: Environment, request: BenchRequest) -> 
     remarks: list[str] = []
     with files.temporary_directory("bench", within=session.own_cache() / "tmp") as space:
         context = observe_context(session, environment, request, space, remarks)
-        stacks = prepare_stacks(context)
+        official, ours = prepare_stacks(context)
         context = context.from_now()
-        workloads = tuple(_measure_workloads(context, stacks)) if request.loading else ()
-        operations = compare_operations(context, stacks) if request.operations else None
+        workloads = tuple(_measure_workloads(context, official, ours)) if request.loading else ()
+        operations = compare_operations(context, official, ours) if request.operations else None
         return BenchReport(
             prefix=environment.prefix,
             python=context.facts.interpreter.version,
@@ -71,36 +69,22 @@ def bench(session: Session, environment: Environment, request: BenchRequest) -> 
         )
 
 
-def measure_operations(session: Session, environment: Environment, effort: TimingEffort) -> SpeedTable:
-    """The stack in place against the newest official wheel, operation by operation.
-
-    Raises:
-        UndeterminedError: there is no PIL to measure.
-        FailedError: no official wheel to compare with.
-    """
-    with files.temporary_directory("bench", within=session.own_cache() / "tmp") as space:
-        context = observe_context(session, environment, BenchRequest(loading=False), space, [])
-        return compare_with_official(context, effort)
-
-
-def candidate_names(_session: Session) -> tuple[PossibleCandidate, ...]:
-    """Every candidate that there could be, with what it needs."""
-    return list_known_candidates()
-
-
-def _measure_workloads(context: BenchContext, stacks: ComparableStacks) -> Iterator[WorkloadResult]:
+def _measure_workloads(
+    context: BenchContext, official: UnpackedPackages | None, ours: UnpackedPackages | None
+) -> Iterator[WorkloadResult]:
     names = task_names(context)
     context = context.with_time_for(len(names))
-    candidate_runs = choose_candidate_runs(context, materials_for(context, stacks))
-    target_rate = _find_target_rate(context)
+    candidate_runs = choose_candidate_runs(context, official, ours)
+    wish = context.wish
+    target = rate_of_step(context.python, wish.step, context.session.variables) if wish.step else wish.target_rate
     left_out: list[str] = []
     for number, name in enumerate(names):
         least = minimum_workload_seconds(name)
-        if number and context.wish.quick and context.left() < least:
+        if number and wish.quick and context.left() < least:
             left_out.append(name)
             continue
         seconds = max(least, share_of(context.left(), name, names[number + 1 :]))
-        yield _measure_workload(context, name, candidate_runs, target_rate, seconds)
+        yield _measure_workload(context, name, candidate_runs, target, seconds)
     if left_out:
         command = f"fastinstall bench --quick --workload {','.join(left_out)}"
         context.remark(f"no time was left for {listing(left_out)}; to measure it: {command}")
@@ -115,46 +99,26 @@ def _measure_workload(
 ) -> WorkloadResult:
     until = context.elapsed() + seconds
     task = task_of(context, name)
-    compared = compare_candidates(context, task, candidate_runs, until - context.elapsed())
-    verdict = verdict_of(compared.baseline, compared.workload, context.machine, target_rate)
-    advice = advice_for(
-        compared.baseline,
-        compared.candidates,
-        verdict,
-        compared.workload,
-        context.machine,
-        context.environment,
-        _make_surroundings(context),
-    )
-    return WorkloadResult(
-        workload=compared.workload,
+    workload, baseline, candidates = compare_candidates(context, task, candidate_runs, until - context.elapsed())
+    verdict = verdict_of(baseline, workload, context.machine, target_rate)
+    advice_context = AdviceContext(
+        baseline=baseline,
+        workload=workload,
+        machine=context.machine,
+        environment=context.environment,
         pipeline=context.wish.pipeline,
-        baseline=compared.baseline,
-        candidates=compared.candidates,
-        verdict=verdict,
-        advice=advice,
-    )
-
-
-def _make_surroundings(context: BenchContext) -> AdviceSurroundings:
-    return AdviceSurroundings(
-        pipeline=context.wish.pipeline,
-        codes={each.name: each.code for each in all_adapters()} | {each.name: each.code for each in all_kinds()},
-        requirements={each.name: each.brings for each in all_adapters()}
-        | {each.name: each.brings for each in all_kinds()},
-        caveats={each.name: each.caveat for each in all_kinds()},
         pillow=requirement("pillow", dependants_of(context.facts)),
         has_pip=any(each.name == "pip" for each in context.facts.distributions),
         has_gpu=context.facts.gpu is not None and context.facts.gpu.usable,
     )
-
-
-def _find_target_rate(context: BenchContext) -> float | None:
-    if not context.wish.step:
-        return context.wish.target_rate
-    from fastinstall.bench.workloads import rate_of_step  # noqa: PLC0415 (only with --step)
-
-    return rate_of_step(context.python, context.wish.step, context.session.variables)
+    return WorkloadResult(
+        workload=workload,
+        pipeline=context.wish.pipeline,
+        baseline=baseline,
+        candidates=candidates,
+        verdict=verdict,
+        advice=advice_for(candidates, verdict, advice_context),
+    )
 
 
 _QUICK_ROUNDS = 2
@@ -164,44 +128,39 @@ _OPERATION_SECONDS = 0.14
 _FEWEST = 5
 
 
-def compare_operations(context: BenchContext, stacks: ComparableStacks) -> SpeedTable | None:
+def compare_operations(
+    context: BenchContext, official: UnpackedPackages | None, ours: UnpackedPackages | None
+) -> SpeedTable | None:
     """Measure them; None, and a remark, where there is nothing to compare with.
 
     Where our build is in place, it is held against the official wheel; elsewhere what is in place is held against
     our build, so that the table always reads: this is what fastinstall brings.
     """
-    pair = _choose_pair(context, stacks)
-    if pair is None:
+    here = MeasuredPil(label=context.label, python=context.python)
+    if ours is not None and ours.directory is not None:
+        before, after = here, replace(here, label=ours.title, stage=ours.directory)
+    elif official is not None and official.directory is not None:
+        before, after = replace(here, label=official.title, stage=official.directory), here
+    else:
         context.remark("no table of operations: there is neither another official wheel nor our build to compare with")
         return None
     effort = _choose_effort(context)
     if effort is None:
         context.remark("no table of operations: no time was left; --only operations measures it alone")
         return None
-    context.session.emit(Started(stage="measure", message=f"operations: {pair[0].label} against {pair[1].label}"))
+    session = context.session
+    session.emit(Started(stage="measure", message=f"operations: {before.label} against {after.label}"))
+    conditions = MeasurementConditions(
+        cpu=context.facts.cpu.name,
+        measured_at=session.now().isoformat(timespec="seconds"),
+        variables=session.variables,
+        emit=session.emit,
+    )
     try:
-        return measure(*pair, effort, _make_conditions(context))
+        return measure(before, after, effort, conditions)
     except FailedError as error:
         context.remark(f"no table of operations: {error.message}")
         return None
-
-
-def compare_with_official(context: BenchContext, effort: TimingEffort) -> SpeedTable:
-    """The stack in place against the newest official wheel, whatever is in place.
-
-    Raises:
-        FailedError: there is no official wheel for this Python, or one of the two cannot be imported.
-    """
-    execution = make_bench_execution_context(context, offline=False)
-    wheels = execution.index.releases(execution.recipe, context.facts.interpreter).wheels
-    if not wheels:
-        raise FailedError("there is no official wheel for this Python to compare with")
-    official = BenchStack(
-        title=f"pillow {wheels[0].version} (official wheel)", directory=unpack_official_wheel(wheels[0], execution)
-    )
-    return measure(
-        _make_compared_pil(context, official), _make_installed_pil(context), effort, _make_conditions(context)
-    )
 
 
 def _choose_effort(context: BenchContext) -> TimingEffort | None:
@@ -209,36 +168,9 @@ def _choose_effort(context: BenchContext) -> TimingEffort | None:
     if not context.wish.quick:
         return TimingEffort(operations=())
     left = context.effort.seconds - context.elapsed() - _START_SECONDS
-    count = int(left / _OPERATION_SECONDS)
-    if count < _FEWEST:
+    operations = SHORT[: max(0, int(left / _OPERATION_SECONDS))]
+    if len(operations) < _FEWEST:
         return None
-    if count < len(SHORT):
-        context.remark(f"{len(SHORT[:count])} of {len(SHORT)} operations were measured, for want of time")
-    return TimingEffort(operations=SHORT[:count], rounds=_QUICK_ROUNDS, seconds=_QUICK_SECONDS)
-
-
-def _choose_pair(context: BenchContext, stacks: ComparableStacks) -> tuple[MeasuredPil, MeasuredPil] | None:
-    if stacks.ours is not None and stacks.ours.directory is not None:
-        return _make_installed_pil(context), _make_compared_pil(context, stacks.ours)
-    if stacks.official is not None and stacks.official.directory is not None:
-        return _make_compared_pil(context, stacks.official), _make_installed_pil(context)
-    return None
-
-
-def _make_installed_pil(context: BenchContext) -> MeasuredPil:
-    return MeasuredPil(label=context.label, python=context.python)
-
-
-def _make_compared_pil(context: BenchContext, stack: BenchStack) -> MeasuredPil:
-    return MeasuredPil(
-        label=stack.title, python=context.python, stage=Path(stack.directory) if stack.directory else None
-    )
-
-
-def _make_conditions(context: BenchContext) -> MeasurementConditions:
-    return MeasurementConditions(
-        cpu=context.facts.cpu.name,
-        measured_at=context.session.now().isoformat(timespec="seconds"),
-        variables=context.session.variables,
-        emit=context.session.emit,
-    )
+    if len(operations) < len(SHORT):
+        context.remark(f"{len(operations)} of {len(SHORT)} operations were measured, for want of time")
+    return TimingEffort(operations=operations, rounds=_QUICK_ROUNDS, seconds=_QUICK_SECONDS)

@@ -17,7 +17,6 @@ from fastinstall.bench.comparison import compare_pictures
 from fastinstall.bench.loading import Job, NotLoadedError, Picture, start_loading
 from fastinstall.bench.materials import PackageFetching, fetch_packages
 from fastinstall.bench.report import CandidateOutcome, ImagePipeline
-from fastinstall.core.errors import RefusedError
 from fastinstall.model.facts import Interpreter
 from fastinstall.observe.interpreter import observe_interpreter
 
@@ -48,9 +47,7 @@ def fetching(interpreter: Interpreter, sandbox: Sandbox, wheelhouse: Path, tmp_p
     return PackageFetching(
         interpreter=interpreter,
         cache=tmp_path / "cache",
-        variables=sandbox.variables(),
-        offline=True,
-        wheelhouse=wheelhouse,
+        variables=sandbox.variables({"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheelhouse)}),
     )
 
 
@@ -59,12 +56,13 @@ def entries(cache: Path) -> list[Path]:
     return [each for name in ("libraries", "tmp") for each in sorted((cache / name).glob("*"))]
 
 
-def test_a_package_comes_with_what_it_requires_and_the_second_time_from_the_cache(fetching: PackageFetching) -> None:
+def test_a_package_comes_with_what_it_requires_and_the_second_time_from_the_cache(
+    fetching: PackageFetching, wheelhouse: Path
+) -> None:
     place = fetch_packages("it", ("outerpart",), fetching)
     assert {each.name for each in place.glob("*.dist-info")} == {"outerpart-1.0.dist-info", "innerpart-1.0.dist-info"}
     assert entries(fetching.cache) == [place]
-    assert fetching.wheelhouse is not None
-    for wheel in fetching.wheelhouse.iterdir():
+    for wheel in wheelhouse.iterdir():
         wheel.unlink()
     assert fetch_packages("it", ("outerpart",), fetching) == place
 
@@ -85,15 +83,10 @@ def test_an_index_that_does_not_answer_is_told(interpreter: Interpreter, sandbox
         fetch_packages("it", ("outerpart",), there)
 
 
-def test_offline_is_refused_with_the_command_for_a_place_with_a_network(
-    interpreter: Interpreter, sandbox: Sandbox, tmp_path: Path
-) -> None:
-    there = PackageFetching(
-        interpreter=interpreter, cache=tmp_path / "cache", variables=sandbox.variables(), offline=True
-    )
-    with pytest.raises(RefusedError, match="this run is offline") as caught:
-        fetch_packages("simplejpeg", ("simplejpeg",), there)
-    assert caught.value.hint == "where there is a network: fastinstall bench --with simplejpeg"
+def test_what_is_not_in_the_cache_is_not_fetched_offline_and_says_what_does(fetching: PackageFetching) -> None:
+    with pytest.raises(NotLoadedError, match=r"and --quick fetches nothing; .* bench --with simplejpeg") as caught:
+        fetch_packages("simplejpeg", ("simplejpeg",), replace(fetching, offline=True))
+    assert caught.value.outcome is CandidateOutcome.MISSING
 
 
 def test_simplejpeg_is_brought_with_numpy_and_its_code_gives_the_same_picture(

@@ -130,7 +130,7 @@ def test_an_own_loader_may_talk_read_and_import_its_neighbours(tmp_path: Path, i
     """
     job = own_job(tmp_path, text, images, "loaded")
     with start_loading(replace(job, variables={"PYTHONPATH": str(tmp_path / "elsewhere")})) as talk:
-        assert "pillow" in talk.ready.versions
+        assert "pillow" in talk.versions
         assert talk.measure(0.0).images == 3
         assert [each.shape for each in talk.pictures((0, 1))] == [(8, 8, 3), (8, 8, 3)]
 
@@ -199,7 +199,7 @@ def test_what_broke_is_as_good_as_missing(tmp_path: Path, images: tuple[Path, ..
     for name in ("numpy", "torch"):
         (tmp_path / f"{name}.py").write_text("raise RuntimeError('built for another machine')")
     with start_loading(Job(python=PYTHON, images=images, site=(tmp_path,))) as talk:
-        assert (talk.ready.numpy, talk.ready.torch) == (False, False)
+        assert "tensor" not in talk.measure(0.0).stages
         assert talk.pictures((0,))[0].shape == (224 * 224 * 3,)
 
 
@@ -300,7 +300,6 @@ def test_what_is_no_picture_is_refused() -> None:
 @pytest.mark.skipif(not LIBRARIES, reason="FASTINSTALL_TEST_LIBRARIES names no Python with torch")
 def test_a_tensor_is_made_where_torch_is(images: tuple[Path, ...], running: LoadingProcess) -> None:
     with start_loading(Job(python=Path(LIBRARIES), images=images)) as talk:
-        assert talk.ready.torch
         assert list(talk.measure(0.0).stages)[-1] == "tensor"
         ((ours,), (theirs,)) = (each.pictures((0,)) for each in (running, talk))
     assert ours.shape == theirs.shape

@@ -176,7 +176,7 @@ def test_what_a_worker_collates_is_what_the_parent_maps() -> None:
 
     slot = _pool_own.Slot()
     count, failed, place = _pool_own.made(Shelf(), [0, 1, 5], slot)
-    team = _pool_own.Team({}, {"workers": 0, "start": "fork", "prefetch": 2})
+    team = _pool_own.Team({}, {"workers": 0, "start": "fork"})
     seen = bytes(team.seen(*place))
     assert (count, list(failed)) == (2, [5])
     assert seen.startswith(b"firstsecond")

@@ -9,8 +9,9 @@ import pytest
 from PIL import Image
 
 from fastinstall.bench.candidates import OWN_LOADER, CandidateRun
-from fastinstall.bench.comparison import JobTemplate, start_comparison
+from fastinstall.bench.comparison import start_comparison
 from fastinstall.bench.effort import Schedule
+from fastinstall.bench.loading import Job
 from fastinstall.bench.materials import find_modules
 from fastinstall.bench.report import Candidate, CandidateKind, CandidateOutcome, ImagePipeline
 from fastinstall.core.errors import FailedError
@@ -20,14 +21,14 @@ PACE = Schedule(rounds=1, starts=2, seconds=0.0, patience=20.0, start_patience=2
 
 
 @pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> JobTemplate:
+def template(tmp_path_factory: pytest.TempPathFactory) -> Job:
     """Two JPEGs and a PNG."""
     directory = tmp_path_factory.mktemp("images")
     photo = Image.frombytes("RGB", (32, 24), bytes(range(256)) * 9).resize((640, 480), Image.Resampling.BICUBIC)
     paths = tuple(directory / name for name in ("a.jpg", "b.jpg", "c.png"))
     for path in paths:
         photo.save(path)
-    return JobTemplate(
+    return Job(
         python=Path(sys.executable),
         images=paths,
         formats=("JPEG", "JPEG", "PNG"),
@@ -50,7 +51,7 @@ def pil_that(directory: Path, does: str) -> CandidateRun:
     return candidate_run("pillow", site=(directory,))
 
 
-def test_a_candidate_is_held_against_the_baseline(template: JobTemplate) -> None:
+def test_a_candidate_is_held_against_the_baseline(template: Job) -> None:
     with start_comparison(template, PACE) as run:
         run.choose_images(1.0, 3)
         result = run.measure_candidate(candidate_run("pillow-no-copy"))
@@ -65,7 +66,7 @@ def test_a_candidate_is_held_against_the_baseline(template: JobTemplate) -> None
     assert (result.difference.highest, result.difference.images) == (0, 3)
 
 
-def test_images_that_a_candidate_cannot_read_are_counted_and_not_compared(template: JobTemplate) -> None:
+def test_images_that_a_candidate_cannot_read_are_counted_and_not_compared(template: Job) -> None:
     with start_comparison(template, PACE) as run:
         run.choose_images(1.0, 3)
         jpeg = run.measure_candidate(candidate_run("pillow-draft", formats=("JPEG",)))
@@ -77,7 +78,7 @@ def test_images_that_a_candidate_cannot_read_are_counted_and_not_compared(templa
     assert "WEBP" in nothing.reason
 
 
-def test_an_image_that_only_the_candidate_fails_on_is_left_out_of_both(template: JobTemplate, tmp_path: Path) -> None:
+def test_an_image_that_only_the_candidate_fails_on_is_left_out_of_both(template: Job, tmp_path: Path) -> None:
     loader = tmp_path / "loader.py"
     loader.write_text("def load(path):\n    return open(path, 'rb').read(100)\n")
     (tmp_path / "odd.jpg").write_bytes(b"no image")
@@ -92,7 +93,7 @@ def test_an_image_that_only_the_candidate_fails_on_is_left_out_of_both(template:
 
 
 def test_a_candidate_that_crashes_or_hangs_has_an_outcome_and_the_baseline_goes_on(
-    template: JobTemplate, tmp_path: Path
+    template: Job, tmp_path: Path
 ) -> None:
     with start_comparison(template, replace(PACE, patience=0.7)) as run:
         run.choose_images(1.0, 3)
@@ -108,7 +109,7 @@ def test_a_candidate_that_crashes_or_hangs_has_an_outcome_and_the_baseline_goes_
     assert after.outcome is CandidateOutcome.MEASURED
 
 
-def test_what_is_missing_is_told_with_its_reason(template: JobTemplate) -> None:
+def test_what_is_missing_is_told_with_its_reason(template: Job) -> None:
     with start_comparison(template, PACE) as run:
         result = run.measure_candidate(replace(candidate_run("opencv-area"), absent="cv2 is not installed"))
         already = run.measure_candidate(
@@ -122,7 +123,7 @@ def test_what_is_missing_is_told_with_its_reason(template: JobTemplate) -> None:
     ("does", "became"), [("os.abort()", "crashed: killed by SIGABRT"), ("time.sleep(60)", "hung"), ("1/0", "failed")]
 )
 def test_without_a_baseline_there_is_nothing_to_compare_with(
-    template: JobTemplate, tmp_path: Path, does: str, became: str
+    template: Job, tmp_path: Path, does: str, became: str
 ) -> None:
     loader = tmp_path / "loader.py"
     loader.write_text(f"import os, time\n\ndef load(path):\n    {does}\n")
@@ -131,7 +132,7 @@ def test_without_a_baseline_there_is_nothing_to_compare_with(
         run.choose_images(1.0, 3)
 
 
-def test_images_that_the_baseline_fails_on_take_no_part(template: JobTemplate, tmp_path: Path) -> None:
+def test_images_that_the_baseline_fails_on_take_no_part(template: Job, tmp_path: Path) -> None:
     loader = tmp_path / "loader.py"
     loader.write_text("def load(path):\n    assert not path.endswith('b.jpg')\n    return open(path, 'rb').read()\n")
     with start_comparison(replace(template, loader=f"{loader}:load"), PACE) as run:
@@ -142,7 +143,7 @@ def test_images_that_the_baseline_fails_on_take_no_part(template: JobTemplate, t
         assert run.measure_candidate(same).left_out == 0
 
 
-def test_no_more_images_are_measured_than_there_is_time_for(template: JobTemplate) -> None:
+def test_no_more_images_are_measured_than_there_is_time_for(template: Job) -> None:
     with start_comparison(template, PACE) as run:
         run.choose_images(0.0, 2)
     assert run.indexes == (0, 1)

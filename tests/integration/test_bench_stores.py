@@ -18,8 +18,9 @@ import pytest
 from PIL import Image
 
 from fastinstall.bench import _storage, temporary_store
-from fastinstall.bench.adoption import render_script
+from fastinstall.bench.adoption import render_code
 from fastinstall.bench.catalogue import all_kinds, kind_named
+from fastinstall.bench.image_search import SurveyedImage
 from fastinstall.bench.loading import (
     ImageStore,
     Job,
@@ -31,7 +32,6 @@ from fastinstall.bench.loading import (
     start_loading,
 )
 from fastinstall.bench.report import CandidateOutcome, ImagePipeline, WorkerStart
-from fastinstall.bench.survey import SurveyedImage
 from fastinstall.bench.temporary_store import MadeStore, Maker, StoreBounds, make_store
 from fastinstall.bench.temporary_store import temporary_store as temporary_store_stores
 from fastinstall.core.events import Event, Noted
@@ -125,7 +125,7 @@ def _prepared(
 ) -> subprocess.CompletedProcess[str]:
     """Run a printed script as a person does."""
     script = place / f"prepare_{kind}.py"
-    script.write_text(render_script(kind, PIPELINE))
+    script.write_text(render_code(kind, PIPELINE))
     return subprocess.run((python, script, photos, out), capture_output=True, text=True, check=False)
 
 
@@ -358,7 +358,7 @@ def test_a_printed_script_leaves_alone_what_it_has_not_made(photos: Path, tmp_pa
 
 def test_a_printed_script_names_the_package_that_it_lacks(photos: Path, tmp_path: Path) -> None:
     script = tmp_path / "prepare.py"
-    script.write_text(render_script("bmp", PIPELINE))
+    script.write_text(render_code("bmp", PIPELINE))
     words = (PYTHON, "-S", script, photos, tmp_path / "out")
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (1, f"No module named 'PIL': {PYTHON} -m pip install pillow\n")
@@ -367,7 +367,7 @@ def test_a_printed_script_names_the_package_that_it_lacks(photos: Path, tmp_path
 def test_a_printed_script_refuses_to_mix_sizes(photos: Path, prepared: Path, tmp_path: Path) -> None:
     before = _files(prepared / "resized")
     script = tmp_path / "prepare_resized.py"
-    script.write_text(render_script("resized", replace(PIPELINE, shorter=32, crop=32)))
+    script.write_text(render_code("resized", replace(PIPELINE, shorter=32, crop=32)))
     done = subprocess.run((PYTHON, script, photos, prepared / "resized"), capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "was made with" in done.stderr

@@ -94,7 +94,7 @@ def test_its_adapter_runs_in_a_target_that_does_not_have_it(
     Image.new("RGB", (64, 48)).save(photo)
     monkeypatch.syspath_prepend(site)
     with start_loading(Job(python=Path(sys.executable), images=(photo,), adapter="acme-raw", tensor=False)) as talk:
-        assert talk.ready.versions == {"acme": "1.0"}
+        assert talk.versions == {"acme": "1.0"}
         assert list(talk.measure(0.0).stages) == ["read", "decode"]
 
 

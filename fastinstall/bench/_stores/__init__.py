@@ -6,9 +6,9 @@ imports nothing but the standard library and names of its neighbours (`from .pre
 and runs on Python 3.8 or later. It has:
 
 - `NAME`, the file's name; `TITLE` for people; `CAVEAT`: what a reader has to know before choosing it;
-- `MODULES`: what has to be importable; `BRINGS`: the requirements that bring them;
-- `IN_FILES`: whether each image has a file of its own, so that any loader can read it;
-- `SETTINGS`: which of "shorter" and "filter" decide what it holds;
+- `MODULES`, if any: what has to be importable; `BRINGS`: the requirements that bring them;
+- `IN_FILES = True`, if each image has a file of its own, so that any loader can read it;
+- `SETTINGS`, if any: which of "shorter" and "filter" decide what it holds;
 - `PRIORITY`: its place among all candidates where time is short, the least first; among stores, what takes most room
   comes last;
 - `most_bytes(image, wanted)`, unless images stay as they are: how many bytes an image takes at most, told before it is

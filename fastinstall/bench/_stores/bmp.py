@@ -22,7 +22,6 @@ CAVEAT = "it takes 10 to 20 times the room of JPEG, so that the disk becomes the
 MODULES = ("PIL",)
 BRINGS = ("pillow",)
 IN_FILES = True
-SETTINGS = ()
 PRIORITY = 1060
 
 

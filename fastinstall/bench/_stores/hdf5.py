@@ -26,16 +26,13 @@ import os
 from typing import Any, Dict, Iterator, List
 
 from .opening import OpenedReader
-from .originals import originals
-from .preparing import Outcome, Source, leave_room
+from .preparing import Outcome, Source, leave_room, originals
 
 NAME = "hdf5"
 TITLE = "HDF5"
 CAVEAT = "it saves opening files, not decoding; one thread of a process reads at a time"
 MODULES = ("h5py",)
 BRINGS = ("h5py",)
-IN_FILES = False
-SETTINGS = ()
 PRIORITY = 1030
 
 FILE = "images.h5"

@@ -26,16 +26,13 @@ import os
 from typing import Any, Dict, Iterator, List, Set
 
 from .opening import OpenedReader
-from .originals import originals
-from .preparing import Outcome, Source, leave_room
+from .preparing import Outcome, Source, leave_room, originals
 
 NAME = "lmdb"
 TITLE = "LMDB"
 CAVEAT = "it saves opening files, not decoding; over a network its pages are fetched one by one"
 MODULES = ("lmdb",)
 BRINGS = ("lmdb",)
-IN_FILES = False
-SETTINGS = ()
 PRIORITY = 1020
 
 FILE = "data.mdb"

@@ -8,6 +8,7 @@ import time
 from typing import Any, BinaryIO, Callable, Dict, Iterator, List, Set, Tuple
 
 Source = Tuple[str, str]  # its name in the store, its file
+Content = Tuple[str, bytes, str]  # the name, what is stored, why it is left out
 Outcome = Tuple[str, int, str]  # the name, the bytes that were written, why it was left out
 
 SUFFIXES = (".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm")
@@ -86,6 +87,15 @@ def report(outcomes: Iterator[Outcome], count: int) -> int:
             told = time.monotonic()
             print("%d of %d" % (done, count), file=sys.stderr)
     return left_out
+
+
+def originals(images: List[Source]) -> Iterator[Content]:
+    """Images as they are: the bytes of their files."""
+    for name, path in images:
+        try:
+            yield name, content_of(path), ""
+        except OSError as error:
+            yield name, b"", trouble_of(error)
 
 
 def content_of(path: str) -> bytes:

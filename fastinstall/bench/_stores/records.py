@@ -3,10 +3,9 @@
 import json
 import os
 from array import array
-from typing import Any, BinaryIO, Callable, Dict, Iterable, Iterator, List, NamedTuple, Tuple
+from typing import Any, BinaryIO, Callable, Dict, Iterator, List, NamedTuple, Tuple
 
-from .originals import Content
-from .preparing import Outcome, Source, content_of, leave_room
+from .preparing import Outcome, Source, content_of, leave_room, originals
 
 INDEX = "index.u64"  # of each record, as unsigned numbers of 64 bits: file, first byte, length, where the next begins
 NAMES = "names.txt"  # a JSON string in each line
@@ -21,16 +20,11 @@ class Layout(NamedTuple):
     most: int = 1 << 30  # bytes of records in a file
 
 
-def make_records(
-    images: List[Source],
-    place: Tuple[str, Layout],
-    wanted: Dict[str, Any],
-    contents: Callable[[List[Source]], Iterable[Content]],
-) -> Iterator[Outcome]:
+def make_records(images: List[Source], place: Tuple[str, Layout], wanted: Dict[str, Any]) -> Iterator[Outcome]:
     """Append those images that are not there yet."""
     records = Records(*place)
     try:
-        for name, content, trouble in contents([each for each in images if each[0] not in records.done]):
+        for name, content, trouble in originals([each for each in images if each[0] not in records.done]):
             if not trouble:
                 leave_room(place[0], len(content), wanted)
                 records.add(name, content)

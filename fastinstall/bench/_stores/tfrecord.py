@@ -26,17 +26,12 @@ import importlib.util
 import os
 from typing import Any, Dict, Iterator, List, Tuple
 
-from .originals import originals
 from .preparing import Outcome, Source
 from .records import Layout, RecordReader, make_records
 
 NAME = "tfrecord"
 TITLE = "TFRecord files"
 CAVEAT = "frameworks read it from beginning to end: shuffling is only as good as what they hold in memory"
-MODULES = ()
-BRINGS = ()
-IN_FILES = False
-SETTINGS = ()
 PRIORITY = 1040
 
 LANE = 256  # bytes; lanes are checked beside each other
@@ -44,7 +39,7 @@ FEW = 4096  # bytes, for which that is not worth it
 
 
 def make(images: List[Source], out: str, wanted: Dict[str, Any]) -> Iterator[Outcome]:
-    return make_records(images, (out, Layout("images-{:05d}.tfrecord", frame)), wanted, originals)
+    return make_records(images, (out, Layout("images-{:05d}.tfrecord", frame)), wanted)
 
 
 class Reader(RecordReader):

@@ -33,17 +33,12 @@ import tarfile
 from functools import partial
 from typing import Any, Dict, Iterator, List, Set, Tuple
 
-from .originals import originals
 from .preparing import Outcome, Source
 from .records import Layout, RecordReader, make_records
 
 NAME = "webdataset"
 TITLE = "tar files (WebDataset)"
 CAVEAT = "WebDataset reads it from beginning to end: shuffling is only as good as what it holds in memory"
-MODULES = ()
-BRINGS = ()
-IN_FILES = False
-SETTINGS = ()
 PRIORITY = 1050
 
 END = bytes(2 * tarfile.BLOCKSIZE)
@@ -51,7 +46,7 @@ END = bytes(2 * tarfile.BLOCKSIZE)
 
 def make(images: List[Source], out: str, wanted: Dict[str, Any]) -> Iterator[Outcome]:
     layout = Layout("images-{:05d}.tar", partial(frame, members(images)), end=END)
-    return make_records(images, (out, layout), wanted, originals)
+    return make_records(images, (out, layout), wanted)
 
 
 def members(images: List[Source]) -> Dict[str, str]:

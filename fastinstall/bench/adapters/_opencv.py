@@ -8,6 +8,7 @@ from typing import Any, Callable, Dict
 from . import _arrays
 
 FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "TIFF", "PPM")
+Interpolation = Callable[[bool], int]  # by whether the picture becomes smaller
 INTERPOLATIONS = {"bilinear": "INTER_LINEAR", "bicubic": "INTER_CUBIC", "lanczos": "INTER_LANCZOS4"}
 
 
@@ -19,14 +20,14 @@ def opencv() -> Any:
     return cv2
 
 
-def versions() -> Dict[str, str]:
-    import cv2
-    import numpy as np
+def whole(wanted: Dict[str, Any], choose: Callable[[Any, Dict[str, Any]], Interpolation]) -> _arrays.Stages:
+    """All stages, the picture decoded at its full size."""
+    cv2 = opencv()
+    flags = cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION
+    return [("decode", partial(decode, cv2, flags)), *after_decoding(cv2, wanted, choose(cv2, wanted))]
 
-    return {"opencv": cv2.__version__, "numpy": np.__version__}
 
-
-def after_decoding(cv2: Any, wanted: Dict[str, Any], interpolation: Callable[[bool], int]) -> _arrays.Stages:
+def after_decoding(cv2: Any, wanted: Dict[str, Any], interpolation: Interpolation) -> _arrays.Stages:
     """Resize, crop, and colours in the order RGB, of what is left then."""
     return [
         ("resize", partial(resize, cv2, wanted["shorter"], interpolation)),
@@ -50,7 +51,7 @@ def decode(cv2: Any, flags: int, data: bytes) -> Any:
     return image
 
 
-def resize(cv2: Any, shorter: int, interpolation: Callable[[bool], int], image: Any) -> Any:
+def resize(cv2: Any, shorter: int, interpolation: Interpolation, image: Any) -> Any:
     height, width = _arrays.size_after(image.shape[0], image.shape[1], shorter)
     smaller = height < image.shape[0]
     return cv2.resize(image, (width, height), interpolation=interpolation(smaller))
@@ -60,18 +61,31 @@ def to_rgb(cv2: Any, image: Any) -> Any:
     return cv2.cvtColor(image, cv2.COLOR_BGR2RGB)
 
 
-def named(cv2: Any, wanted: Dict[str, Any]) -> Callable[[bool], int]:
+def named(cv2: Any, wanted: Dict[str, Any]) -> Interpolation:
     """The interpolation of OpenCV that is called like the wanted filter; it takes no account of the scale."""
     number = int(getattr(cv2, INTERPOLATIONS[wanted["filter"]]))
     return lambda _smaller: number
 
 
-def averaging(cv2: Any, wanted: Dict[str, Any]) -> Callable[[bool], int]:
+def averaging(cv2: Any, wanted: Dict[str, Any]) -> Interpolation:
     """INTER_AREA to make smaller, the only one of OpenCV's that does not skip pixels; the named one to enlarge."""
     area, other = int(cv2.INTER_AREA), named(cv2, wanted)
     return lambda smaller: area if smaller else other(smaller)
 
 
+LOAD = """
+import cv2
+
+cv2.setNumThreads(0)  # a DataLoader's worker has one CPU
+
+
+def load(path):
+    image = cv2.imread(path, cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION)
+    if image is None:
+        raise ValueError(f"OpenCV cannot decode {path}")
+    return finished(image)
+"""
+"""The beginning of a LOADER; `finished` follows."""
 LOADED = """
 
 INTERPOLATIONS = {"bilinear": cv2.INTER_LINEAR, "bicubic": cv2.INTER_CUBIC, "lanczos": cv2.INTER_LANCZOS4}

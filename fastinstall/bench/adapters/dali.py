@@ -17,7 +17,6 @@ MODULES = ("numpy", "nvidia.dali")
 BRINGS = ("nvidia-dali-cuda120",)
 BY_HAND = _gpu.no_gpu() or "DALI takes gigabytes, and has one package for each major version of CUDA"
 FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "TIFF")
-ALIASED = False
 CODE = 'fn.resize(fn.decoders.image(files, device="mixed"), resize_shorter=shorter, antialias=True)'
 LOADER = """
 import numpy
@@ -46,13 +45,6 @@ def load(path):
 INTERPOLATIONS = {"bilinear": "INTERP_LINEAR", "bicubic": "INTERP_CUBIC", "lanczos": "INTERP_LANCZOS3"}
 
 trouble = _gpu.no_gpu
-
-
-def versions() -> Dict[str, str]:
-    import numpy as np
-    import nvidia.dali
-
-    return {"dali": nvidia.dali.__version__, "numpy": np.__version__}
 
 
 def stages(wanted: Dict[str, Any]) -> _arrays.Stages:

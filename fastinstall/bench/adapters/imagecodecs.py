@@ -12,7 +12,6 @@ TITLE = "imagecodecs, resized by Pillow"
 MODULES = ("numpy", "imagecodecs", "PIL")
 BRINGS = ("imagecodecs", "numpy")
 FORMATS = ("JPEG", "PNG", "WEBP")
-ALIASED = False
 PRIORITY = 120
 CODE = "Image.fromarray(imagecodecs.jpeg8_decode(data))  # png_decode, webp_decode"
 LOADER = (
@@ -37,14 +36,6 @@ def decoded(data):
 """
     + pillow.FINISHED
 )
-
-
-def versions() -> Dict[str, str]:
-    import imagecodecs
-    import numpy as np
-    import PIL
-
-    return {"imagecodecs": imagecodecs.__version__, "pillow": PIL.__version__, "numpy": np.__version__}
 
 
 def stages(wanted: Dict[str, Any]) -> _arrays.Stages:

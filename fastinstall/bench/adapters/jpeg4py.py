@@ -13,7 +13,6 @@ MODULES = ("numpy", "jpeg4py", "PIL")
 BRINGS = ("jpeg4py", "numpy")
 SDISTS = ("jpeg4py",)
 FORMATS = ("JPEG",)
-ALIASED = False
 CODE = "Image.fromarray(jpeg4py.JPEG(path).decode())"
 LOADER = (
     """
@@ -27,15 +26,6 @@ def load(path):
 """
     + pillow.FINISHED
 )
-
-
-def versions() -> Dict[str, str]:
-    from importlib.metadata import version
-
-    import numpy as np
-    import PIL
-
-    return {"jpeg4py": version("jpeg4py"), "pillow": PIL.__version__, "numpy": np.__version__}
 
 
 def trouble() -> str:

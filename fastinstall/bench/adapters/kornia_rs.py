@@ -42,13 +42,6 @@ def load(path):
 """
 
 
-def versions() -> Dict[str, str]:
-    import kornia_rs
-    import numpy as np
-
-    return {"kornia-rs": kornia_rs.__version__, "numpy": np.__version__}
-
-
 def trouble() -> str:
     """Why what is installed cannot be used: names moved with version 0.2."""
     import kornia_rs

@@ -13,7 +13,6 @@ MODULES = ("numpy", "nvidia.nvimgcodec", "PIL")
 BRINGS = ("nvidia-nvimgcodec-cu12[all]",)
 BY_HAND = _gpu.no_gpu() or "it has one package for each major version of CUDA, and comes with libraries of CUDA"
 FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "TIFF")
-ALIASED = False
 CODE = "Image.fromarray(numpy.asarray(nvimgcodec.Decoder().read(path).cpu()))"
 LOADER = (
     """
@@ -39,14 +38,6 @@ def load(path):
 )
 
 trouble = _gpu.no_gpu
-
-
-def versions() -> Dict[str, str]:
-    import numpy as np
-    import PIL
-    from nvidia import nvimgcodec
-
-    return {"nvimgcodec": nvimgcodec.__version__, "pillow": PIL.__version__, "numpy": np.__version__}
 
 
 def stages(wanted: Dict[str, Any]) -> _arrays.Stages:

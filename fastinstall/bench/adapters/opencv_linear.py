@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, Dict
 
 from . import _arrays, _opencv
@@ -16,18 +15,7 @@ ALIASED = True
 PRIORITY = 150
 CODE = "cv2.resize(cv2.imread(path), size)"
 LOADER = (
-    """
-import cv2
-
-cv2.setNumThreads(0)  # a DataLoader's worker has one CPU
-
-
-def load(path):
-    image = cv2.imread(path, cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION)
-    if image is None:
-        raise ValueError(f"OpenCV cannot decode {path}")
-    return finished(image)
-"""
+    _opencv.LOAD
     + _opencv.LOADED
     + """
 
@@ -36,10 +24,6 @@ def interpolation(smaller):
 """
 )
 
-versions = _opencv.versions
-
 
 def stages(wanted: Dict[str, Any]) -> _arrays.Stages:
-    cv2 = _opencv.opencv()
-    decode = partial(_opencv.decode, cv2, cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION)
-    return [("decode", decode), *_opencv.after_decoding(cv2, wanted, _opencv.named(cv2, wanted))]
+    return _opencv.whole(wanted, _opencv.named)

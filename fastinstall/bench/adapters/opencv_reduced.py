@@ -16,7 +16,6 @@ TITLE = "OpenCV, reduced decoding and INTER_AREA"
 MODULES = ("numpy", "cv2", "PIL")
 BRINGS = ("opencv-python-headless", "numpy")
 FORMATS = ("JPEG",)
-ALIASED = False
 SCALES = True
 PRIORITY = 90
 CODE = "cv2.imread(path, cv2.IMREAD_REDUCED_COLOR_4)  # 2, 4 or 8: while the shorter side stays large enough"
@@ -42,12 +41,6 @@ def load(path):
     + _opencv.LOADED
     + _opencv.LOADED_AVERAGING
 )
-
-
-def versions() -> Dict[str, str]:
-    import PIL
-
-    return {**_opencv.versions(), "pillow": PIL.__version__}
 
 
 def stages(wanted: Dict[str, Any]) -> _arrays.Stages:

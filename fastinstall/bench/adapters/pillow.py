@@ -12,8 +12,6 @@ NAME = "pillow"
 TITLE = "Pillow"
 MODULES = ("PIL",)
 BRINGS = ("pillow",)
-FORMATS: Tuple[str, ...] = ()
-ALIASED = False
 PRIORITY = 0
 CODE = 'Image.open(path).convert("RGB").resize(size, Image.Resampling.BILINEAR)'
 FINISHED = """
@@ -41,12 +39,6 @@ def load(path):
 )
 
 FILTERS = {"bilinear": 2, "bicubic": 3, "lanczos": 1}
-
-
-def versions() -> Dict[str, str]:
-    import PIL
-
-    return {"pillow": PIL.__version__}
 
 
 def stages(wanted: Dict[str, Any]) -> Stages:

@@ -13,7 +13,6 @@ TITLE = "Pillow, draft mode"
 MODULES = ("PIL",)
 BRINGS = ("pillow",)
 FORMATS: Tuple[str, ...] = ("JPEG",)
-ALIASED = False
 SCALES = True
 PRIORITY = 10
 CODE = 'image.draft("RGB", (shorter, shorter))  # right after Image.open(path)'
@@ -29,8 +28,6 @@ def load(path):
 """
     + pillow.FINISHED
 )
-
-versions = pillow.versions
 
 
 def stages(wanted: Dict[str, Any]) -> pillow.Stages:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Dict, Tuple
+from typing import Any, Dict
 
 from . import pillow
 
@@ -11,8 +11,6 @@ NAME = "pillow-no-copy"
 TITLE = "Pillow, converted only where it is not RGB"
 MODULES = ("PIL",)
 BRINGS = ("pillow",)
-FORMATS: Tuple[str, ...] = ()
-ALIASED = False
 PRIORITY = 60
 CODE = 'image = image if image.mode == "RGB" else image.convert("RGB")'
 LOADER = (
@@ -27,8 +25,6 @@ def load(path):
 """
     + pillow.FINISHED
 )
-
-versions = pillow.versions
 
 
 def stages(wanted: Dict[str, Any]) -> pillow.Stages:

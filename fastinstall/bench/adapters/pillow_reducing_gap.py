@@ -6,7 +6,7 @@ For what has no draft mode: large PNG, WebP, TIFF. With it there is nothing left
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Dict, Tuple
+from typing import Any, Dict
 
 from . import pillow
 
@@ -14,8 +14,6 @@ NAME = "pillow-reducing-gap"
 TITLE = "Pillow, resize in two steps"
 MODULES = ("PIL",)
 BRINGS = ("pillow",)
-FORMATS: Tuple[str, ...] = ()
-ALIASED = False
 CODE = "image.resize(size, Image.Resampling.BILINEAR, reducing_gap=2.0)"
 LOADER = (
     """
@@ -31,8 +29,6 @@ def load(path):
 
 GAP = 2.0
 """What thumbnail() takes, and Pillow's documentation calls nearly as good as without."""
-
-versions = pillow.versions
 
 
 def stages(wanted: Dict[str, Any]) -> pillow.Stages:

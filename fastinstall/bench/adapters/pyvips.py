@@ -19,7 +19,6 @@ MODULES = ("numpy", "pyvips")
 BRINGS = ("pyvips[binary]>=2.2.3", "numpy")
 SDISTS = ("pyvips",)
 FORMATS = ("JPEG", "PNG", "WEBP", "TIFF")
-ALIASED = False
 PRIORITY = 130
 CODE = "pyvips.Image.thumbnail(path, width, height=height, no_rotate=True).numpy()"
 LOADER = """

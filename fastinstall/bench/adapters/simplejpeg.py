@@ -12,7 +12,6 @@ TITLE = "simplejpeg, resized by Pillow"
 MODULES = ("numpy", "simplejpeg", "PIL")
 BRINGS = ("simplejpeg", "numpy")
 FORMATS = ("JPEG",)
-ALIASED = False
 PRIORITY = 80
 CODE = "Image.fromarray(simplejpeg.decode_jpeg(data))"
 LOADER = (
@@ -29,14 +28,6 @@ def load(path):
 """
     + pillow.FINISHED
 )
-
-
-def versions() -> Dict[str, str]:
-    import numpy as np
-    import PIL
-    import simplejpeg
-
-    return {"simplejpeg": simplejpeg.__version__, "pillow": PIL.__version__, "numpy": np.__version__}
 
 
 def stages(wanted: Dict[str, Any]) -> _arrays.Stages:

@@ -12,7 +12,6 @@ TITLE = "simplejpeg, scaled decoding, resized by Pillow"
 MODULES = ("numpy", "simplejpeg", "PIL")
 BRINGS = ("simplejpeg", "numpy")
 FORMATS = ("JPEG",)
-ALIASED = False
 SCALES = True
 PRIORITY = 100
 CODE = "simplejpeg.decode_jpeg(data, min_height=shorter, min_width=shorter, min_factor=2)"
@@ -33,5 +32,4 @@ def load(path):
     + pillow.FINISHED
 )
 
-versions = simplejpeg.versions
 stages = simplejpeg.scaled

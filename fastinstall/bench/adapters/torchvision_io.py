@@ -17,7 +17,6 @@ MODULES = ("torch", "torchvision")
 BRINGS = ("torchvision",)
 BY_HAND = "torch and torchvision take gigabytes"
 FORMATS = ("JPEG", "PNG", "WEBP")
-ALIASED = False
 CODE = 'resize(torchvision.io.decode_image(path, mode="RGB"), [shorter], antialias=True)'
 LOADER = """
 import torch
@@ -38,13 +37,6 @@ def load(path):
         image = image[:, top : top + CROP, left : left + CROP]
     return image.permute(1, 2, 0).contiguous().numpy()
 """
-
-
-def versions() -> Dict[str, str]:
-    import torch
-    import torchvision
-
-    return {"torchvision": torchvision.__version__, "torch": torch.__version__}
 
 
 def trouble() -> str:

@@ -17,7 +17,6 @@ MODULES = ("numpy", "turbojpeg", "PIL")
 BRINGS = ("PyTurboJPEG<2", "numpy")
 SDISTS = ("pyturbojpeg",)
 FORMATS = ("JPEG",)
-ALIASED = False
 PRIORITY = 110
 CODE = "Image.fromarray(TurboJPEG().decode(data, pixel_format=TJPF_RGB))"
 LOADER = (
@@ -36,15 +35,6 @@ def load(path):
 """
     + pillow.FINISHED
 )
-
-
-def versions() -> Dict[str, str]:
-    import numpy as np
-    import PIL
-    import turbojpeg
-
-    found = getattr(turbojpeg, "__version__", "unknown")
-    return {"PyTurboJPEG": found, "pillow": PIL.__version__, "numpy": np.__version__}
 
 
 def trouble() -> str:

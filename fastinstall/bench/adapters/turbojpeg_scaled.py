@@ -10,7 +10,6 @@ MODULES = ("numpy", "turbojpeg", "PIL")
 BRINGS = turbojpeg.BRINGS
 SDISTS = turbojpeg.SDISTS
 FORMATS = ("JPEG",)
-ALIASED = False
 SCALES = True
 CODE = "TurboJPEG().decode(data, pixel_format=TJPF_RGB, scaling_factor=(1, 4))  # 2, 4 or 8"
 LOADER = (
@@ -34,6 +33,5 @@ def load(path):
     + pillow.FINISHED
 )
 
-versions = turbojpeg.versions
 trouble = turbojpeg.trouble
 stages = turbojpeg.scaled

@@ -30,7 +30,7 @@ def make_bench_request(arguments: Namespace) -> BenchRequest:
     return BenchRequest(
         paths=tuple(_require_existing_path(each) for each in arguments.paths),
         workloads=_read("--workload", arguments.workload, names, ()),
-        pipeline=_read_pipeline(arguments),
+        pipeline=pipeline_of(arguments),
         quick=arguments.quick,
         samples=_read("--samples", arguments.samples, count, None),
         workers=_read("--workers", arguments.workers, _parse_worker_counts, ()),
@@ -51,10 +51,6 @@ def pipeline_of(arguments: Namespace) -> ImagePipeline:
     Raises:
         UsageError: --size or --crop cannot be read, or do not fit together.
     """
-    return _read_pipeline(arguments)
-
-
-def _read_pipeline(arguments: Namespace) -> ImagePipeline:
     usual = ImagePipeline()
     shorter = _read("--size", arguments.size, _parse_pixels, usual.shorter)
     crop = _read("--crop", arguments.crop, _parse_pixels_or_zero, min(usual.crop, shorter))

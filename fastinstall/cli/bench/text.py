@@ -7,40 +7,35 @@ command to type. The candidates of `bench --list` are listed here too.
 from collections.abc import Iterator, Sequence
 
 from fastinstall.bench.materials import PossibleCandidate
-from fastinstall.bench.report import (
-    BenchReport,
-    CandidateResult,
-    LoadingLimit,
-    LoadingRate,
-    SpeedAdvice,
-    Timing,
-    WorkloadResult,
+from fastinstall.bench.report import BenchReport, CandidateResult, LoadingLimit, SpeedAdvice, Timing, WorkloadResult
+from fastinstall.cli.bench.tables import (
+    candidate_table,
+    operation_table,
+    rate_table,
+    stage_table,
+    table_lines,
+    word_table,
 )
 from fastinstall.cli.bench.words import (
-    Column,
-    bar,
+    SAME,
     bytes_words,
     describe_left_out_images,
     describe_unmeasured,
-    difference_words,
-    find_best_warm_rate,
     format_count,
     gain_words,
     images_words,
     machine_words,
-    memory_words,
     moment_words,
-    name_words,
-    operation_lines,
     pipeline_words,
-    rate_with,
     rate_words,
+    ratio_of,
     select_measured,
-    size_words,
+    sort_operations,
     start_words,
-    table_lines,
+    summarize_operations,
 )
 from fastinstall.cli.console import Page, join_lines
+from fastinstall.model.receipt import SpeedTable
 
 _QUICK = "quick"
 _FEW = 3
@@ -131,7 +126,6 @@ def _add_gap(lines: list[str]) -> list[str]:
     return ["", *lines] if lines else []
 
 
-_BAR = 30
 _LEGEND = {
     "gain": "gain: how many times as fast as the baseline, both in one process, in turn (least and greatest round)",
     "differs": "differs: mean / greatest difference of a channel from the baseline's picture, in levels of 0 to 255",
@@ -144,13 +138,8 @@ def stage_lines(result: CandidateResult, page: Page, *, unicode: bool) -> list[s
     timing = result.timing
     if timing is None:
         return list(page.lines(f"not measured: {result.outcome}: {result.reason}", first="  ", rest="    "))
-    columns = (Column(title="stage", figures=False), Column(title="ms"), Column(title="share"), _make_bar_column())
-    rows = [
-        (str(each.stage), f"{each.ms:.3f}", f"{each.share:.0%}", bar(each.share, _BAR, unicode=unicode))
-        for each in timing.stages
-    ]
-    rows.append(("all", f"{timing.ms:.3f}", "", ""))
-    return [*table_lines(columns, rows, page), *page.lines(_summarize_timing(timing), first="  ", rest="    ")]
+    lines = table_lines(stage_table(timing), page, unicode=unicode)
+    return [*lines, *page.lines(_summarize_timing(timing), first="  ", rest="    ")]
 
 
 def _summarize_timing(timing: Timing) -> str:
@@ -164,20 +153,9 @@ def rate_lines(result: CandidateResult, page: Page, *, unicode: bool) -> list[st
     """Images per second by number of workers, how they start, and page cache; empty if that was not measured."""
     if not result.rates:
         return []
-    most = max(each.images_per_second for each in result.rates) or 1.0
-    columns = (
-        Column(title="workers"),
-        Column(title="start, cache", figures=False),
-        Column(title="images/s"),
-        Column(title="first batch"),
-        Column(title="memory"),
-        _make_bar_column(),
-    )
-    rows = [
-        (*_make_rate_row(each), bar(each.images_per_second / most, _BAR // 2, unicode=unicode)) for each in result.rates
-    ]
     engines = dict.fromkeys(str(each.engine) for each in result.rates)
-    return [*table_lines(columns, rows, page), *page.lines(f"by: {', '.join(engines)}", first="  ", rest="    ")]
+    lines = table_lines(rate_table(result.rates), page, unicode=unicode)
+    return [*lines, *page.lines(f"by: {', '.join(engines)}", first="  ", rest="    ")]
 
 
 def rates_brief(result: CandidateResult, page: Page) -> list[str]:
@@ -191,21 +169,10 @@ def rates_brief(result: CandidateResult, page: Page) -> list[str]:
 
 def candidate_lines(result: WorkloadResult, page: Page) -> list[str]:
     """The baseline, then whatever was measured against it; empty if nothing was."""
-    others = select_measured(result.candidates)
-    if not others:
+    if not select_measured(result.candidates):
         return []
-    workers = find_best_warm_rate(result.baseline)
-    columns = (
-        Column(title="candidate", figures=False, least=18),
-        Column(title="gain"),
-        Column(title="images/s"),
-        Column(title=format_count(workers.workers, "worker") if workers is not None else ""),
-        Column(title="memory"),
-        Column(title="differs", figures=False, least=10),
-    )
-    rows = [_make_candidate_row(each, workers) for each in (*select_measured((result.baseline,)), *others)]
     baseline = f"baseline: {result.baseline.candidate.title}"
-    return [*page.lines(baseline, first="  ", rest="    "), *table_lines(columns, rows, page)]
+    return [*page.lines(baseline, first="  ", rest="    "), *table_lines(candidate_table(result), page)]
 
 
 def legend_lines(results: Sequence[WorkloadResult], page: Page) -> list[str]:
@@ -220,35 +187,32 @@ def legend_lines(results: Sequence[WorkloadResult], page: Page) -> list[str]:
     return [line for each in told for line in page.lines(each, rest="  ", style="dim")]
 
 
-def _make_rate_row(rate: LoadingRate) -> tuple[str, ...]:
-    first = f"{rate.first_batch_seconds:.2f} s" if rate.first_batch_seconds else ""
-    memory = bytes_words(rate.peak_bytes) if rate.peak_bytes else ""
-    return str(rate.workers), start_words(rate), rate_words(rate.images_per_second), first, memory
+_FIRST, _LAST = 10, 5
 
 
-def _make_candidate_row(result: CandidateResult, workers: LoadingRate | None) -> tuple[str, ...]:
-    rate = rate_words(result.timing.images_per_second) if result.timing is not None else ""
-    return (
-        _name(result),
-        gain_words(result.gain) if result.gain is not None else "",
-        rate,
-        rate_with(result, workers),
-        memory_words(result),
-        difference_words(result),
-    )
+def operation_lines(table: SpeedTable, page: Page, *, brief: bool) -> list[str]:
+    """The table, the fastest first, and how many were won and lost.
 
-
-def _name(result: CandidateResult) -> str:
-    """By which flags know it; the size of a store, and how many of the images it cannot load."""
-    left_out = f"cannot load {result.left_out} of the images" if result.left_out else ""
-    size = size_words(result)
-    told = "; ".join(each for each in (f"{size} the files" if size else "", left_out) if each)
-    name = name_words(result.candidate)
-    return f"{name} ({told})" if told else name
-
-
-def _make_bar_column() -> Column:
-    return Column(title="", figures=False)
+    Args:
+        table: what was measured.
+        page: how it is laid out.
+        brief: whether a few rows are enough; every one is shown where much is to be shown (--verbose).
+    """
+    rows = sort_operations(table)
+    first, last = (_FEW, _FEW) if brief else (_FIRST, _LAST)
+    shown = rows if page.verbose or len(rows) <= first + last + 1 else [*rows[:first], *rows[-last:]]
+    title = f"operations of PIL: {table.candidate} against {table.baseline}"
+    lines = [
+        *page.lines(title, rest="  ", style="bold"),
+        *page.lines(summarize_operations(table), first="  ", rest="    "),
+        *table_lines(operation_table(shown), page),
+    ]
+    if len(shown) < len(rows):
+        lines.append(f"  ... and {len(rows) - len(shown)} between them: --verbose, --json or --html FILE")
+    losses = [f"{row.operation} ({ratio_of(row):.2f}x)" for row in rows if ratio_of(row) < 1 - SAME]
+    if losses:
+        lines += page.lines(f"slower: {', '.join(losses)}", first="  ", rest="    ")
+    return lines
 
 
 _BELOW = " " * 5
@@ -299,12 +263,7 @@ def _to_type(advice: SpeedAdvice, page: Page, indent: str) -> Iterator[str]:
 
 def candidates_text(known: Sequence[PossibleCandidate], page: Page) -> str:
     """Every candidate: its name, what it is, the packages that it needs."""
-    columns = (
-        Column(title="name", figures=False, least=20),
-        Column(title="what it is", figures=False, least=20),
-        Column(title="needs", figures=False, least=12),
-    )
-    rows = [(each.name, each.title, ", ".join(each.requirements)) for each in known]
-    lines = table_lines(columns, rows, page)
+    titles = (("name", 20), ("what it is", 20), ("needs", 12))
+    table = word_table(titles, [(each.name, each.title, ", ".join(each.requirements)) for each in known])
     hint = "what needs packages is measured where they are installed, or with --with NAME, which fetches them for this"
-    return join_lines((*lines, *page.lines(hint, first="  ", rest="  ")))
+    return join_lines((*table_lines(table, page), *page.lines(hint, first="  ", rest="  ")))

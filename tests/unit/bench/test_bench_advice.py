@@ -5,11 +5,13 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 import pytest
-from bench_values import DISK, MACHINE, USUAL, WORKLOAD, advice, baseline, rate, result, timing, unlike
+from bench_values import DISK, USUAL, WORKLOAD, advice, baseline, context, rate, result, timing, unlike
 from builders import environment
+from known_adapters import adapter_named
 
-from fastinstall.bench.adoption import AdviceContext, AdviceSurroundings, ways_of
+from fastinstall.bench.adoption import ways_of
 from fastinstall.bench.advice import is_worthwhile
+from fastinstall.bench.catalogue import kind_named
 from fastinstall.bench.report import (
     CandidateKind,
     CandidateOutcome,
@@ -144,9 +146,7 @@ def test_the_build_is_set_up_in_the_environment() -> None:
 
 def test_the_operating_system_s_python_is_left_alone() -> None:
     place = replace(environment(), kind=EnvironmentKind.SYSTEM)
-    base = baseline()
-    ground = AdviceContext(baseline=base, workload=WORKLOAD, machine=MACHINE, environment=place)
-    (way,) = ways_of(result("fastinstall", 1.9, **BUILD), ground)
+    (way,) = ways_of(result("fastinstall", 1.9, **BUILD), replace(context(baseline()), environment=place))
     assert way.command == "fastinstall setup --new-env ./fast-env"
 
 
@@ -159,34 +159,31 @@ def test_the_build_s_zlib_ng_is_named_for_png() -> None:
 def test_the_official_wheel_comes_by_the_environment_s_own_pip() -> None:
     (told,) = advice(baseline(), result("official-wheel", 1.2, kind=CandidateKind.STACK, stack="official wheel"))
     assert command(told) == f"{PYTHON} -m pip install --upgrade pillow"
-    held = AdviceSurroundings(pillow="pillow<13")
     (told,) = advice(
-        baseline(), result("official-wheel", 1.2, kind=CandidateKind.STACK, stack="official wheel"), surroundings=held
+        baseline(), result("official-wheel", 1.2, kind=CandidateKind.STACK, stack="official wheel"), pillow="pillow<13"
     )
     assert command(told) == f"{PYTHON} -m pip install --upgrade 'pillow<13'"
 
 
 def test_a_decoder_is_printed_and_its_line_of_code_told() -> None:
-    known = AdviceSurroundings(codes={"pillow-draft": "image.draft(...)"})
-    (told,) = advice(baseline(), result("pillow-draft", 1.9, adapter="pillow-draft"), surroundings=known)
+    (told,) = advice(baseline(), result("pillow-draft", 1.9, adapter="pillow-draft"))
     assert command(told) == "fastinstall bench --print-code pillow-draft > loader.py"
-    assert told.code == "image.draft(...)"
+    assert told.code == adapter_named("pillow-draft").code
 
 
 def test_a_decoder_that_was_fetched_for_the_measurement_is_installed_first() -> None:
-    known = AdviceSurroundings(requirements={"simplejpeg": ("simplejpeg", "numpy>=2")})
-    own = result("simplejpeg", 1.9, adapter="simplejpeg", stack="its own")
-    (told,) = advice(baseline(), own, surroundings=known)
+    own = result("kornia-rs", 1.9, adapter="kornia-rs", stack="its own")
+    (told,) = advice(baseline(), own)
     installed, printed = command(told).split(" && ")
-    assert installed == f"{PYTHON} -m pip install simplejpeg 'numpy>=2'"
-    assert printed == "fastinstall bench --print-code simplejpeg > loader.py"
-    (told,) = advice(baseline(), own, surroundings=replace(known, has_pip=False))
-    assert command(told).startswith(f"uv pip install --python {PYTHON} simplejpeg")
+    assert installed == f"{PYTHON} -m pip install 'kornia-rs>=0.2' numpy"
+    assert printed == "fastinstall bench --print-code kornia-rs > loader.py"
+    (told,) = advice(baseline(), own, has_pip=False)
+    assert command(told).startswith(f"uv pip install --python {PYTHON} 'kornia-rs>=0.2'")
 
 
 def test_printed_code_does_what_was_measured() -> None:
-    known = AdviceSurroundings(pipeline=ImagePipeline(shorter=320, crop=0, filter="lanczos"))
-    (told,) = advice(baseline(), result("pillow-draft", 1.9, adapter="pillow-draft"), surroundings=known)
+    pipeline = ImagePipeline(shorter=320, crop=0, filter="lanczos")
+    (told,) = advice(baseline(), result("pillow-draft", 1.9, adapter="pillow-draft"), pipeline=pipeline)
     assert "bench --size 320 --crop 0 --filter lanczos --print-code pillow-draft" in command(told)
 
 
@@ -236,16 +233,15 @@ def test_a_store_in_place_of_a_loader_of_one_piece_needs_no_other_loader() -> No
 
 
 def test_the_caveat_of_a_store_is_told() -> None:
-    known = AdviceSurroundings(caveats={"lmdb": "one file, which one process may write"})
-    (told,) = advice(baseline(), result("lmdb", 1.9, **STORE), surroundings=known)
+    (told,) = advice(baseline(), result("lmdb", 1.9, **STORE))
     assert told.finding.remedy is not None
-    assert "one file, which one process may write; it takes 2.0 GB" in told.finding.remedy.text
+    assert f"{kind_named('lmdb').caveat}; it takes 2.0 GB" in told.finding.remedy.text
 
 
 def test_of_generated_images_nobody_needs_the_space() -> None:
     told = advice(baseline(), result("lmdb", 1.9, **STORE), workload=replace(WORKLOAD, generated=True))
     assert told[0].finding.remedy is not None
-    assert told[0].finding.remedy.text.endswith("keep the originals; it takes 2.0 times what the files take")
+    assert told[0].finding.remedy.text.endswith("; it takes 2.0 times what the files take")
     assert command(told[0]).endswith("prepare.py DIR OUT")
 
 
@@ -330,7 +326,7 @@ def test_workers_that_start_at_once_are_no_matter() -> None:
 )
 def test_pointers_for_a_gpu_suit_what_the_training_waits_for(target: float | None, first: str, last: str) -> None:
     base = baseline(measured=TRAINS)
-    told = [each for each in advice(base, target=target, surroundings=AdviceSurroundings(has_gpu=True)) if each.code]
+    told = [each for each in advice(base, target=target, has_gpu=True) if each.code]
     assert first in told[0].code
     assert last in told[-1].code
     assert all(each.gain is None for each in told)
@@ -339,9 +335,9 @@ def test_pointers_for_a_gpu_suit_what_the_training_waits_for(target: float | Non
 
 def test_there_are_no_pointers_without_a_gpu_or_without_torch() -> None:
     assert advice(baseline(measured=TRAINS)) == ()
-    assert advice(baseline(), surroundings=AdviceSurroundings(has_gpu=True)) == ()
+    assert advice(baseline(), has_gpu=True) == ()
     real = baseline(rate(0, 500, engine=LoadingEngine.TORCH))
-    assert advice(real, surroundings=AdviceSurroundings(has_gpu=True)) != ()
+    assert advice(real, has_gpu=True) != ()
 
 
 def test_where_nothing_was_measured_there_is_no_advice() -> None:

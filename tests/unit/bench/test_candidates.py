@@ -2,10 +2,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.bench.candidates import (
-    BenchStack,
     CandidateRun,
-    DecoderPackages,
     Materials,
+    UnpackedPackages,
     join_candidate_runs,
     make_candidate_runs,
     select_candidate_runs,
@@ -35,8 +34,8 @@ def adapter(name: str, *, formats: tuple[str, ...] = (), aliased: bool = False) 
 MATERIALS = Materials(
     machine=MACHINE,
     variables={},
-    official=BenchStack(title="the official wheel", directory=Path("/official")),
-    fastinstall=BenchStack(title="our build", directory=Path("/ours")),
+    official=UnpackedPackages(title="the official wheel", directory=Path("/official")),
+    fastinstall=UnpackedPackages(title="our build", directory=Path("/ours")),
     adapters=(adapter("pillow"), adapter("pillow-draft", formats=("JPEG",)), adapter("fast", aliased=True)),
     stores=(kind_named("resized"),),
 )
@@ -75,12 +74,12 @@ def test_plain_pillow_is_a_candidate_where_the_baseline_is_a_loader_of_the_users
 
 
 def test_what_is_missing_has_a_row_that_says_why() -> None:
-    found = named(replace(MATERIALS, libraries={"fast": DecoderPackages(absent="fast is not installed")}))
+    found = named(replace(MATERIALS, libraries={"fast": UnpackedPackages(absent="fast is not installed")}))
     assert found["fast"].absent == "fast is not installed"
 
 
 def test_what_was_brought_stands_in_front_of_the_path() -> None:
-    found = named(replace(MATERIALS, libraries={"fast": DecoderPackages(directory=Path("/brought"))}))
+    found = named(replace(MATERIALS, libraries={"fast": UnpackedPackages(directory=Path("/brought"))}))
     assert (found["fast"].site, found["fast"].candidate.stack) == ((Path("/brought"),), "its own")
 
 
@@ -98,7 +97,7 @@ def test_what_helps_together_needs_all_that_can_be_joined() -> None:
 
 
 def test_what_was_brought_is_not_joined_as_it_would_have_to_be_installed_first() -> None:
-    brought = replace(MATERIALS, libraries={"pillow-draft": DecoderPackages(directory=Path("/brought"))})
+    brought = replace(MATERIALS, libraries={"pillow-draft": UnpackedPackages(directory=Path("/brought"))})
     assert not named(brought)["pillow-draft"].can_be_joined
     assert named()["pillow-draft"].can_be_joined
 

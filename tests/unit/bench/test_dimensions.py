@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.bench.image_search import Dimensions, read_dimensions
+from fastinstall.bench.image_search import SurveyedImage, read_dimensions
 
 FRAME = b"\xff\xc2" + struct.pack(">HBHHB", 8, 8, 3000, 4000, 0)
-LARGE = Dimensions(format="JPEG", width=4000, height=3000)
+LARGE = ("JPEG", 4000, 3000)
 PNG = b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sII", 13, b"IHDR", 800, 600)
 
 
@@ -20,12 +20,9 @@ def _segment(marker: int, size: int) -> bytes:
     ("content", "seen"),
     [
         (b"\xff\xd8" + FRAME, LARGE),
-        (
-            b"\xff\xd8" + _segment(0xE1, 65535) * 3 + b"\xff\xff" + FRAME,
-            Dimensions(format="JPEG", width=4000, height=3000),
-        ),
+        (b"\xff\xd8" + _segment(0xE1, 65535) * 3 + b"\xff\xff" + FRAME, LARGE),
         (b"\xff\xd8" + _segment(0xC4, 20) + FRAME, LARGE),
-        (PNG, Dimensions(format="PNG", width=800, height=600)),
+        (PNG, ("PNG", 800, 600)),
         (b"", None),
         (b"\xff\xd8", None),
         (b"\xff\xd8\xff\xda\0\x02" + b"\0" * 10, None),
@@ -39,10 +36,11 @@ def _segment(marker: int, size: int) -> bytes:
         *("no height", "gif"),
     ],
 )
-def test_size_from_the_header(tmp_path: Path, content: bytes, seen: Dimensions | None) -> None:
+def test_size_from_the_header(tmp_path: Path, content: bytes, seen: tuple[str, int, int] | None) -> None:
     file = tmp_path / "image"
     file.write_bytes(content)
-    assert read_dimensions(file) == seen
+    found = read_dimensions(file)
+    assert (found and (found.format, found.width, found.height)) == seen
 
 
 def test_what_is_no_file_is_passed_over(tmp_path: Path) -> None:
@@ -51,4 +49,4 @@ def test_what_is_no_file_is_passed_over(tmp_path: Path) -> None:
 
 
 def test_megapixels() -> None:
-    assert Dimensions(format="JPEG", width=4000, height=3000).megapixels == 12.0
+    assert SurveyedImage(path=Path("a.jpg"), width=4000, height=3000).megapixels == 12.0

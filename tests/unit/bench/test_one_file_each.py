@@ -15,9 +15,9 @@ from fastinstall.bench.adoption import render_code
 from fastinstall.bench.candidates import Materials, make_candidate_runs
 from fastinstall.bench.catalogue import kind_named
 from fastinstall.bench.effort import sort_by_promise
+from fastinstall.bench.image_search import SurveyedImage
 from fastinstall.bench.materials import list_known_candidates
 from fastinstall.bench.report import ImagePipeline
-from fastinstall.bench.survey import SurveyedImage
 from fastinstall.bench.temporary_store import StoreBounds, estimate_store
 from fastinstall.model.machine import LoaderLimits
 
@@ -36,7 +36,6 @@ SCALES = True
 PRIORITY = 5
 CODE = "acme.decode(data)"
 LOADER = "def load(path):\\n    return path, SHORTER, CROP, FILTER\\n"
-versions = pillow.versions
 stages = pillow.finish
 '''
 STORE = '''"""Your images in a shelf.

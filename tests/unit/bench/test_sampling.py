@@ -69,11 +69,7 @@ def test_a_search_ends_in_time(tmp_path: Path) -> None:
 
 
 def test_a_directory_that_is_gone_is_named_and_no_failure(tmp_path: Path) -> None:
-    from fastinstall.bench.image_search import _Search
-
-    search = _Search(SearchBounds())
-    search.walk(tmp_path / "gone")
-    assert search.unreadable == [tmp_path / "gone"]
+    assert find_images([tmp_path / "gone"]).unreadable == [tmp_path / "gone"]
 
 
 def test_the_same_images_give_the_same_sample_and_it_is_spread_over_all() -> None:

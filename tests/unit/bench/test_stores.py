@@ -2,30 +2,19 @@
 
 import ast
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from fastinstall.bench._stores import tfrecord, webdataset
-from fastinstall.bench.adoption import render_script
+from fastinstall.bench.adoption import render_code
 from fastinstall.bench.catalogue import all_kinds, kind_named
+from fastinstall.bench.image_search import SurveyedImage
 from fastinstall.bench.report import ImagePipeline
 from fastinstall.bench.temporary_store import StoreBounds, bounds_of, estimate_store
 from fastinstall.core.errors import UsageError
 
-
-@dataclass(frozen=True)
-class Image:
-    """An image of which only the figures are known."""
-
-    width: int
-    height: int
-    size_bytes: int
-    path: Path = Path("image.jpg")
-
-
-PHOTO = Image(width=4000, height=3000, size_bytes=4_000_000)
+PHOTO = SurveyedImage(path=Path("image.jpg"), width=4000, height=3000, size_bytes=4_000_000)
 LARGE = StoreBounds(most_bytes=1 << 40)
 
 
@@ -53,7 +42,7 @@ def test_images_are_taken_evenly_until_the_room_ends() -> None:
 
 
 def test_a_bound_between_small_and_large_images_is_kept() -> None:
-    small = Image(width=10, height=10, size_bytes=1000)
+    small = SurveyedImage(path=Path("image.jpg"), width=10, height=10, size_bytes=1000)
     for most in (0, 70_000, 100_000, 4_100_000, 8_200_000):
         found = estimate_store(
             kind_named("lmdb"), [PHOTO, small, PHOTO, small], ImagePipeline(), StoreBounds(most_bytes=most)
@@ -80,7 +69,7 @@ def test_a_store_that_there_is_not_is_refused() -> None:
 
 @pytest.mark.parametrize("name", [each.name for each in all_kinds()])
 def test_a_script_stands_by_itself_and_holds_the_pipeline(name: str) -> None:
-    kind, text = kind_named(name), render_script(name, ImagePipeline(shorter=300, crop=280, filter="lanczos"))
+    kind, text = kind_named(name), render_code(name, ImagePipeline(shorter=300, crop=280, filter="lanczos"))
     tree = ast.parse(text)
     imported = {each.module for each in ast.walk(tree) if isinstance(each, ast.ImportFrom)}
     assert not any(isinstance(each, ast.ImportFrom) and each.level for each in ast.walk(tree))
