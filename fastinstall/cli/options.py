@@ -308,7 +308,7 @@ REQUEST_OPTIONS: tuple[Option, ...] = (
         field="toolchain",
         flag="--toolchain",
         metavar="SOURCE",
-        help="compiler and headers: auto (default), system, or conda: of conda packages, in a private prefix",
+        help="compiler: auto (default), clang from the index, system, or conda: of conda packages, in a private prefix",
         read=one_of(ToolchainSource),
     ),
     Option(

@@ -17,6 +17,7 @@ from fastinstall.core.values import digest, immutable
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.model.conda import CondaInstaller
 from fastinstall.observe.conda.channels import channel_urls
+from fastinstall.wheelbuild.clang import TOOLCHAINS
 
 
 @immutable
@@ -82,6 +83,3 @@ def prepare_private_toolchain(
 
 COMPILER = "c-compiler"
 """conda-forge's name for whatever compiles C."""
-
-TOOLCHAINS = "toolchains"
-"""The directory of our cache that private toolchains lie in."""

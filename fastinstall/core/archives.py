@@ -144,8 +144,13 @@ def sound_zip(archive: Path) -> Iterator[SoundZip]:
         yield SoundZip(archive, opened, members)
 
 
-def unpack_zip(archive: Path, directory: Path) -> None:
-    """Unpack a wheel into a directory, made if it is not there.
+def unpack_zip(archive: Path, directory: Path, wanted: Callable[[str], bool] = lambda _name: True) -> None:
+    """Unpack a wheel.
+
+    Args:
+        archive: the file.
+        directory: where to; made if it is not there.
+        wanted: says by its name whether a member is unpacked.
 
     Raises:
         ArchiveError: it is damaged or hostile; nothing is left of it.
@@ -153,6 +158,8 @@ def unpack_zip(archive: Path, directory: Path) -> None:
     """
     with sound_zip(archive) as found, Unpacking(directory) as unpacking:
         for member in found.members:
+            if not wanted(member.name):
+                continue
             if member.kind is MemberKind.DIRECTORY:
                 unpacking.directory(simplify_member_name(member.name))
             else:

@@ -17,6 +17,7 @@ from fastinstall.core.values import immutable
 from fastinstall.index.pip import PipSettings
 from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.facts import Interpreter
+from fastinstall.model.machine import CLANG
 from fastinstall.model.recipe import Recipe
 
 _MOST_BROUGHT = 4
@@ -144,7 +145,7 @@ class PackageIndex:
         from fastinstall.index.selection import ingredients_of  # noqa: PLC0415 (like `releases_for`)
 
         named = (name for each in recipes for name in (each.source.pypi, each.source.chassis, *ingredients_of(each)))
-        names = tuple(dict.fromkeys(named))
+        names = tuple(dict.fromkeys((*named, CLANG)))
         settings = self._read_settings()
         return client.ask(settings, names, wanted, timeout=self.timeout or settings.timeout)
 

@@ -17,6 +17,7 @@ from packaging.version import Version
 from fastinstall.core.values import immutable
 from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.facts import Interpreter
+from fastinstall.model.machine import CLANG, CLANG_VERSIONS
 from fastinstall.model.recipe import Recipe
 
 _MACHINE = re.compile(r"linux_(?:\d+_)*(\w+)$")
@@ -84,11 +85,14 @@ def list_supported_tags(interpreter: Interpreter) -> dict[Tag, int]:
 
 def is_fitting(filename: str, names: Names, tags: dict[Tag, int]) -> bool:
     """Whether a file is an sdist of one of the names, or a wheel of one that the target can install."""
-    if filename.endswith(".whl") and not _may_fit(filename, tags):
+    compiler = filename.startswith(f"{CLANG}-")
+    if filename.endswith(".whl") and not (compiler or _may_fit(filename, tags)):
         return False
     parsed = parse_filename(filename)
     if parsed is None:
         return False
+    if compiler:  # a program: any Python will do
+        return not {tag.platform for tag in parsed.tags}.isdisjoint({tag.platform for tag in tags})
     if not parsed.is_wheel:
         return parsed.name in names.sources
     return parsed.name in names.wheels and not parsed.tags.isdisjoint(tags)
@@ -147,6 +151,9 @@ def select(offered: Iterable[Artefact], recipe: Recipe, tags: dict[Tag, int], *,
         kernels=_select_sdists(official, kernels.pypi, kernels.versions) if kernels else (),
         bases=_select_sdists(official, kernels.follows) if kernels else (),
         statics=_select_statics(official, recipe),
+        compilers=_sort_newest_first(
+            pair for pair in official if pair[1].name == CLANG and pair[1].version in SpecifierSet(CLANG_VERSIONS)
+        ),
         prebuilt=_sort_newest_first(pair for pair in ours if not pair[1].tags.isdisjoint(tags)),
         origin=origin,
     )

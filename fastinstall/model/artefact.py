@@ -57,6 +57,7 @@ class Releases:
         kernels: sdists of the fork that the recipe merges, newest first.
         bases: sdists of what that fork follows, newest first.
         statics: sdists of libraries that the recipe links into the core, newest first, by its names of them.
+        compilers: wheels that bring clang, for this machine, newest first.
         prebuilt: wheels of our own making in the wheelhouse that fit the target's tags.
         origin: where this was looked up, for messages ("the package index", a directory).
     """
@@ -66,6 +67,7 @@ class Releases:
     kernels: tuple[Artefact, ...] = ()
     bases: tuple[Artefact, ...] = ()
     statics: dict[str, tuple[Artefact, ...]] = field(default_factory=dict)
+    compilers: tuple[Artefact, ...] = ()
     prebuilt: tuple[Artefact, ...] = ()
     origin: str
 
@@ -195,6 +197,7 @@ class WheelOrder:
         base: the sdist of what the fork follows, at the version that it follows.
         without: parts of the fork that are left out, by the recipe's names.
         statics: sdists of libraries that are linked into the core, by the recipe's names of the libraries.
+        clang: the wheel whose clang compiles; None where another compiler does.
         chassis: the official wheel that carries the core; None: build all and repair, or link in place.
         prebuilt: a wheel of ours from the wheelhouse, taken as it is.
         cached: the hash of a wheel in our cache that was built so before, and is taken; empty if there is none.
@@ -212,6 +215,7 @@ class WheelOrder:
     base: Artefact | None = None
     without: tuple[str, ...] = ()
     statics: dict[str, Artefact] = field(default_factory=dict)
+    clang: Artefact | None = None
     chassis: Artefact | None
     prebuilt: Artefact | None = None
     cached: str = ""

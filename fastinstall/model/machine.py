@@ -31,6 +31,10 @@ class Compiler:
         return f"{shlex.join(self.command)}: {self.version}"
 
 
+CLANG, CLANG_VERSIONS = "ziglang", "==0.17.*"
+"""The distribution whose wheel brings a clang that needs nothing of the machine, and its versions that were tried."""
+
+
 @immutable
 class NativeLibrary:
     """A C library of this machine that a build could use.

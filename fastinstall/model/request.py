@@ -26,6 +26,7 @@ class ToolchainSource(StrEnum):
 
     AUTO = "auto"
     SYSTEM = "system"
+    CLANG = "clang"
     CONDA = "conda"
 
 

@@ -243,6 +243,11 @@ def list_probed_flags(recipe: Recipe) -> tuple[str, ...]:
     return tuple(dict.fromkeys(flags))
 
 
+def list_clang_flags(recipe: Recipe) -> tuple[str, ...]:
+    """Those of the probed flags that the clang of our cache takes: it marks no file, neither by switches nor level."""
+    return tuple(flag for flag in list_probed_flags(recipe) if flag != RECORD_SWITCHES and not flag.startswith("-Wl,"))
+
+
 def compile_flags(
     recipe: Recipe, level: Level, accepted: Collection[str], *, compiler: str = ""
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -14,10 +14,10 @@ from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import base_version
 from fastinstall.elf.description import Cpu
 from fastinstall.model.artefact import Artefact, LevelTarget, Releases, make_labelled_version, parse_labelled_levels
-from fastinstall.model.machine import Toolchain
+from fastinstall.model.machine import Compiler, Toolchain
 from fastinstall.model.recipe import Recipe
-from fastinstall.model.request import LinkMode, Request
-from fastinstall.observe.toolchain import compile_flags, list_probed_flags
+from fastinstall.model.request import LinkMode, Request, ToolchainSource
+from fastinstall.observe.toolchain import compile_flags, list_clang_flags, list_probed_flags
 from fastinstall.plan.level_choice import (
     AUTO,
     LevelChoice,
@@ -31,6 +31,7 @@ from fastinstall.plan.level_choice import (
 from fastinstall.plan.native_libraries import (
     NativeChoice,
     StaticChoice,
+    choose_clang,
     choose_libraries,
     choose_statics,
     list_wanted_libraries,
@@ -49,7 +50,8 @@ class BuildDecision:
         choice: the version, with the files that belong to it.
         levels: CPU levels.
         statics: libraries that are linked into the core.
-        native: all libraries, and how what they need comes here.
+        native: all libraries, and how compiler and headers come here.
+        clang: the wheel whose clang compiles; None where another compiler does.
     """
 
     situation: Situation
@@ -57,6 +59,7 @@ class BuildDecision:
     levels: LevelChoice
     statics: StaticChoice
     native: NativeChoice
+    clang: Artefact | None = None
 
 
 def decide_build(situation: Situation) -> BuildDecision:
@@ -67,21 +70,38 @@ def decide_build(situation: Situation) -> BuildDecision:
         UsageError: an unknown level, version or library.
     """
     situation = _apply_pin(situation)
-    facts, recipe, request = situation.facts, situation.recipe, situation.wish
     releases, choice = _choose_version(situation)
     levels = _choose_levels(situation, choice)
-    chassis = choice.chassis is not None
-    statics, native = StaticChoice(artefacts={}, reasons=()), NativeChoice(enabled=())
-    if choice.prebuilt is None:
-        statics = choose_statics(recipe, releases, request.link)
-        if situation.cached is not None:
-            native = NativeChoice(enabled=list_wanted_libraries(recipe, request, chassis=chassis))
-        elif facts.toolchain is None:
-            raise RefusedError("the toolchain of this machine was not observed, so nothing can be built")
-        else:
-            alone = chassis and request.link is LinkMode.BUNDLE
-            native = choose_libraries(recipe, facts, request, chassis=alone, statics=statics.artefacts)
-    return BuildDecision(situation=situation, choice=choice, levels=levels, statics=statics, native=native)
+    if choice.prebuilt is not None:
+        return BuildDecision(
+            situation=situation,
+            choice=choice,
+            levels=levels,
+            statics=StaticChoice(artefacts={}, reasons=()),
+            native=NativeChoice(enabled=()),
+        )
+    if situation.cached is None and situation.facts.toolchain is None:
+        raise RefusedError("the toolchain of this machine was not observed, so nothing can be built")
+    recipe, request, chassis = situation.recipe, situation.wish, choice.chassis is not None
+    alone = chassis and request.link is LinkMode.BUNDLE
+    clang = choose_clang(situation.facts, request, releases, chassis=alone)
+    situation = _use_clang(situation, clang) if clang is not None else situation
+    statics = choose_statics(recipe, releases, request.link)
+    if situation.cached is not None:
+        native = NativeChoice(enabled=list_wanted_libraries(recipe, request, chassis=chassis))
+    else:
+        native = choose_libraries(recipe, situation.facts, request, chassis=alone, statics=statics.artefacts)
+    return BuildDecision(situation=situation, choice=choice, levels=levels, statics=statics, native=native, clang=clang)
+
+
+def _use_clang(situation: Situation, wheel: Artefact) -> Situation:
+    """The situation with that compiler in place of the machine's."""
+    compiler = Compiler(
+        command=("clang",), version=f"clang of {wheel.filename}", accepts=list_clang_flags(situation.recipe)
+    )
+    observed = situation.facts.toolchain or Toolchain(compiler=None)
+    toolchain = replace(observed, compiler=compiler, named_compiler="")
+    return replace(situation, facts=replace(situation.facts, toolchain=toolchain))
 
 
 def needs_compiling(situation: Situation) -> bool:
@@ -171,6 +191,7 @@ def make_build_step(decision: BuildDecision) -> Build:
         decision.levels.reason,
         *decision.statics.reasons,
         cached if situation.cached else "",
+        _explain_clang(decision) if not situation.cached else "",
         _explain_libraries(request, choice),
     )
     return Build(
@@ -179,12 +200,13 @@ def make_build_step(decision: BuildDecision) -> Build:
         kernels=choice.kernels,
         base=choice.base,
         statics={name: sdist for name, sdist in decision.statics.artefacts.items() if name in enabled},
+        clang=decision.clang,
         chassis=choice.chassis if request.link is LinkMode.BUNDLE else None,
         prebuilt=prebuilt,
         cached=situation.cached or "",
         distribution=prebuilt.name if prebuilt else request.dist_name,
         version=prebuilt.version if prebuilt else made,
-        targets=_choose_flags(decision, situation.facts.toolchain),
+        targets=_choose_flags(decision),
         link=request.link,
         libraries=enabled,
         jobs=request.jobs or max(1, granted),
@@ -192,8 +214,16 @@ def make_build_step(decision: BuildDecision) -> Build:
     )
 
 
-def _choose_flags(decision: BuildDecision, toolchain: Toolchain | None) -> tuple[LevelTarget, ...]:
-    recipe, compiler = decision.situation.recipe, toolchain.compiler if toolchain else None
+def _explain_clang(decision: BuildDecision) -> str:
+    if decision.clang is None:
+        return ""
+    why = "asked for" if decision.situation.wish.toolchain is ToolchainSource.CLANG else "faster code than GCC's"
+    return f"compiled by clang of {decision.clang.name} {decision.clang.version}: {why}"
+
+
+def _choose_flags(decision: BuildDecision) -> tuple[LevelTarget, ...]:
+    recipe, toolchain = decision.situation.recipe, decision.situation.facts.toolchain
+    compiler = toolchain.compiler if toolchain else None
     # Where system packages will bring the compiler, the preferred flags are planned: today's compilers know them.
     accepts: Collection[str] = compiler.accepts if compiler else list_probed_flags(recipe)
     found = []

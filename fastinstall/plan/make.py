@@ -11,7 +11,6 @@ from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 
-from fastinstall.conda.compiler_prefix import TOOLCHAINS
 from fastinstall.conda.engines.choose import CondaTools, find_microarchitectures, open_engine
 from fastinstall.core.errors import FailedError, FastinstallError, RefusedError
 from fastinstall.core.events import Started
@@ -55,6 +54,7 @@ from fastinstall.steps.conda_toolchain import CondaToolchain
 from fastinstall.steps.create_environment import CreateEnvironment
 from fastinstall.steps.private_headers import PrivateHeaders
 from fastinstall.steps.system_packages import SystemPackages
+from fastinstall.wheelbuild.clang import TOOLCHAINS
 
 
 def plan_setup(session: Session, target: NamedTarget, request: Request, *, saved: Plan | None = None) -> Plan:
@@ -354,7 +354,7 @@ def _add_cached_wheel(session: Session, situation: Situation) -> Situation:
     step = plan_build_step(replace(situation, cached=""))
     facts, cache = situation.facts, session.directories.cache
     for ready in find_ready(cache, step, situation.recipe, facts.interpreter):
-        if may_have_made(ready.compiler, facts, situation.wish, cache / TOOLCHAINS):
+        if step.clang is not None or may_have_made(ready.compiler, facts, situation.wish, cache / TOOLCHAINS):
             return replace(situation, cached=ready.entry.sha256)
     return situation
 

@@ -12,7 +12,7 @@ from fastinstall.core.messages import listing, quote
 from fastinstall.core.values import immutable
 from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.facts import Facts
-from fastinstall.model.machine import Compiler, Toolchain
+from fastinstall.model.machine import CLANG, Compiler, Toolchain
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import LinkMode, PlanRisk, Request, Risk, ToolchainSource
 from fastinstall.observe.conda.channels import DEFAULTS, NO_DEFAULTS
@@ -36,6 +36,41 @@ class NativeChoice:
     enabled: tuple[str, ...]
     steps: tuple[Step, ...] = ()
     hazard: PlanRisk | None = None
+
+
+def choose_clang(facts: Facts, request: Request, releases: Releases, *, chassis: bool) -> Artefact | None:
+    """The wheel whose clang compiles; None where another compiler does.
+
+    It is measured to make faster code than the system's (docs/adr/0054), so that it is the default where it can be had
+    and fits: for the core of an official wheel, as all else is linked to libraries of this machine.
+
+    Args:
+        facts: the target; a compiler that CC names is the user's choice.
+        request: where the compiler comes from.
+        releases: what there is.
+        chassis: whether an official wheel carries the core.
+
+    Raises:
+        RefusedError: it is asked for, and cannot be had or does not fit.
+    """
+    asked = request.toolchain is ToolchainSource.CLANG
+    named = facts.toolchain is not None and facts.toolchain.named_compiler
+    if not asked and (request.toolchain is not ToolchainSource.AUTO or named):
+        return None
+    fitting = chassis and facts.interpreter.libc == "glibc"
+    if fitting and releases.compilers:
+        return releases.compilers[0]
+    if asked and fitting:
+        raise RefusedError(
+            f"--toolchain clang: {releases.origin} has no wheel of {CLANG} for this machine",
+            hint="--toolchain system takes the compiler of this machine",
+        )
+    if asked:
+        raise RefusedError(
+            "--toolchain clang: it compiles the core of an official wheel for glibc, and nothing else",
+            hint="--toolchain system, or without --link",
+        )
+    return None
 
 
 def choose_libraries(
@@ -172,7 +207,7 @@ def _plan_bringing(need: _LibraryNeeds, what: str, *, chassis: bool) -> Step | N
     from_conda = request.toolchain is ToolchainSource.CONDA
     if request.with_system_deps and manager is not None and need.toolchain.may_install and not from_conda:
         return SystemPackages(manager=manager, packages=need.list_packages(manager), reason=f"missing: {what}")
-    if manager == "apt" and chassis and not need.tools and not request.offline:
+    if manager == "apt" and chassis and "compiler" not in need.tools and not request.offline:
         return PrivateHeaders(
             manager=manager,
             packages=need.list_packages(manager),

@@ -65,9 +65,13 @@ def select_named_releases(plan: Plan, releases: Releases) -> Releases:
         kernels=drop_later(releases.kernels),
         bases=drop_later(releases.bases),
         statics=statics,
+        compilers=drop_later(releases.compilers),
         prebuilt=drop_later(releases.prebuilt),
     )
-    kinds = (found.sources, found.wheels, found.kernels, found.bases, found.prebuilt, *statics.values())
+    kinds = (
+        *(found.sources, found.wheels, found.kernels, found.bases, found.compilers, found.prebuilt),
+        *statics.values(),
+    )
     offered = {(each.filename, each.sha256) for kind in kinds for each in kind}
     for key, artefact in named.items():
         if key not in offered:

@@ -1,6 +1,7 @@
 """Make the wheel, or take it from the cache or the wheelhouse, by hash."""
 
 import re
+import shlex
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from fastinstall.index.execution import ExecutionContext
 from fastinstall.index.pip import argv_for, pip_environment
 from fastinstall.model.artefact import Artefact, LevelTarget, WheelOrder
 from fastinstall.model.facts import Interpreter
+from fastinstall.model.machine import CLANG
 from fastinstall.model.recipe import Level, Recipe
 from fastinstall.model.recipe_documents import Problem
 from fastinstall.model.request import LinkMode
@@ -54,6 +56,8 @@ class Build(WheelOrder, StepDefaults):
             yield f"kernels of {kernels} merged onto {self.source.name} {self.source.version}"
         if self.without:
             yield f"without its parts {listing(self.without)}"
+        if self.clang is not None:
+            yield f"compiled by clang of {self.clang.name} {self.clang.version}, which comes into the cache"
         if self.statics:
             linked = (f"{each.name} {each.version} for {name}" for name, each in self.statics.items())
             yield f"linked in: {listing(linked)}"
@@ -62,7 +66,7 @@ class Build(WheelOrder, StepDefaults):
 
     def list_artefacts(self) -> tuple[Artefact, ...]:
         """What it is made of, or the wheel that is taken."""
-        named = (self.prebuilt, self.source, self.kernels, self.base, *self.statics.values(), self.chassis)
+        named = (self.prebuilt, self.source, self.kernels, self.base, *self.statics.values(), self.clang, self.chassis)
         return tuple(each for each in named if each is not None)
 
     def find_problems(self, saved: SavedPlanContext, /) -> Iterator[Problem]:
@@ -119,7 +123,7 @@ class Build(WheelOrder, StepDefaults):
             raise RefusedError(
                 "the plan names neither a source nor a wheel to take", hint="make it again: fastinstall plan"
             )
-        variables = {**context.variables, **fetched.variables}
+        variables = {**context.variables, **fetched.variables, **self._fetch_clang(context)}
         compiler = observe_compiler(list_probed_flags(context.recipe), variables)
         if compiler is None:
             raise RefusedError("there is no C compiler", hint="run again with --with-system-deps, or install gcc")
@@ -144,6 +148,15 @@ class Build(WheelOrder, StepDefaults):
             offline=context.index.offline,
             wheelhouse=context.index.wheelhouse,
         )
+
+    def _fetch_clang(self, context: ExecutionContext) -> dict[str, str]:
+        """The variable that names the compiler, unpacked in our cache; none where another compiler serves."""
+        from fastinstall.wheelbuild.clang import prepare_clang  # noqa: PLC0415 (only where something is built)
+
+        if self.clang is None:
+            return {}
+        wheel = context.index.fetch(self.clang, context.cache, context.emit)
+        return {"CC": shlex.quote(str(prepare_clang(wheel, context.cache, context.emit)))}
 
     def _take_from_cache(self, interpreter: Interpreter, context: ExecutionContext) -> BuildResult | None:
         """Return the cached wheel that the plan names, or None if it is gone or parts of the fork are left out."""
@@ -171,6 +184,7 @@ class Build(WheelOrder, StepDefaults):
             ("chassis", self.chassis, recipe.source.chassis),
             ("kernels", self.kernels, kernels.pypi if kernels else ""),
             ("base", self.base, kernels.follows if kernels else ""),
+            ("clang", self.clang, CLANG),
         ]
         for name, linked in self.statics.items():
             static = recipe.libraries[name].static if name in recipe.libraries else None

@@ -48,4 +48,4 @@ class PrivateHeaders(StepDefaults):
 
         context.emit(Started(stage="headers", message=f"fetching headers: {' '.join(self.packages)}"))
         root = unpack_headers(self.manager, self.packages, context.cache, context.emit)
-        return FetchedInputs(includes=tuple(include_directories(root)))
+        return FetchedInputs(includes=include_directories(root))

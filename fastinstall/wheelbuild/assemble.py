@@ -27,7 +27,7 @@ from fastinstall.core.process import CommandError, run
 from fastinstall.core.values import immutable
 from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.image import ElfError
-from fastinstall.elf.symbols import measure_unoptimised_share, read_defined_symbols
+from fastinstall.elf.symbols import measure_unoptimised_share, read_defined_symbols, read_exported_symbols
 from fastinstall.model.artefact import LevelTarget
 from fastinstall.model.request import LinkMode
 from fastinstall.wheelbuild.base_wheel import (
@@ -43,7 +43,7 @@ from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildRequirements
 from fastinstall.wheelbuild.compile import BuildContext, CompiledLevel
 from fastinstall.wheelbuild.linking import LinkLocation, make_standalone_location
 from fastinstall.wheelbuild.provenance import provenance, provenance_text
-from fastinstall.wheelbuild.static_libraries import StaticLibrary
+from fastinstall.wheelbuild.static_libraries import StaticLibrary, list_global_symbols
 from fastinstall.wheelbuild.wheel_files import (
     MERGE_FILE,
     PROVENANCE_FILE,
@@ -60,19 +60,26 @@ _MOST_UNOPTIMISED = 0.5
 _LEVEL_FLAG = re.compile(r"-Wl,(?:.*,)?-?z,(x86-64-v[1-4])\b")
 
 
-def audit_core(core: Path, symbols: tuple[str, ...], ldflags: tuple[str, ...]) -> None:
+def audit_core(
+    core: Path, symbols: tuple[str, ...], ldflags: tuple[str, ...], hidden: frozenset[str] = frozenset()
+) -> None:
     """Refuse a core that is not what was asked for.
 
     Args:
         core: the built extension module.
         symbols: what it must define.
-        ldflags: what the linker was told.
+        ldflags: those of the recipe for its level.
+        hidden: what it must not export: others would call it for what a library of theirs has by that name.
 
     Raises:
-        FailedError: it cannot be read, is not optimised, lacks kernels, or does not bear its CPU level.
+        FailedError: it cannot be read, is not optimised, lacks kernels, exports what is its own, or does not bear
+            its CPU level.
     """
     try:
-        problems = (_audit_optimisation(core), _audit_kernels(core, symbols), _audit_level(core, ldflags))
+        problems = (
+            *(_audit_optimisation(core), _audit_kernels(core, symbols), _audit_level(core, ldflags)),
+            _audit_exports(core, hidden),
+        )
     except (ElfError, OSError) as error:
         raise FailedError(f"the built core cannot be read: {error}") from error
     found = tuple(problem for problem in problems if problem)
@@ -90,6 +97,11 @@ def _audit_optimisation(core: Path) -> str:
 def _audit_kernels(core: Path, symbols: tuple[str, ...]) -> str:
     missing = sorted(set(symbols) - read_defined_symbols(core))
     return f"kernels are missing: {', '.join(missing)}" if missing else ""
+
+
+def _audit_exports(core: Path, hidden: frozenset[str]) -> str:
+    shown = sorted(hidden & read_exported_symbols(core))
+    return f"it exports functions of libraries that are linked in: {', '.join(shown[:3])}" if shown else ""
 
 
 def _audit_level(core: Path, ldflags: tuple[str, ...]) -> str:
@@ -312,8 +324,10 @@ def assemble(inputs: BuildInputs, compiled_levels: Sequence[CompiledLevel]) -> P
     request, started = inputs.ground.request, time.monotonic()
     request.emit(Started(stage="bundle", message="putting the wheel together"))
     expected = _list_expected_symbols(inputs, compiled_levels[0].source)
+    hidden = frozenset(name for each in inputs.statics for name in list_global_symbols(each.archive))
+    ldflags = {level.name: level.ldflags for level in request.recipe.levels}
     for level in compiled_levels:
-        audit_core(_locate_core(request, level), expected, level.target.ldflags)
+        audit_core(_locate_core(request, level), expected, ldflags[level.target.level], hidden)
     tree, platforms = _bundle_libraries(inputs, compiled_levels)
     wheel = _label_wheel(inputs, compiled_levels[0], tree, platforms)
     request.emit(Finished(stage="bundle", message=wheel.name, seconds=time.monotonic() - started))

@@ -7,8 +7,8 @@ is kept of the user's and what we set.
 Python's headers and the compiler's intrinsics are parsed once for a level instead of once for each C file. With AVX2
 on, every file of the imaging core includes <immintrin.h>, and that alone is half of the compiler's time (GCC 12,
 x86-64-v3: 38 s of CPU time without this, 21 s with it, and the object files are the same to the byte); <Python.h> is
-another 0.07 s of each file. GCC reads the plain header wherever the precompiled one does not fit the flags of a file,
-so this can only make a build quicker.
+another 0.07 s of each file. clang 22 takes 0.30 s of a file for both, 0.03 s with this. GCC reads the plain header
+wherever the precompiled one does not fit the flags of a file, so this can only make a build quicker.
 """
 
 import shlex
@@ -29,7 +29,7 @@ from fastinstall.core.secrets import redact_text, remove_secret_variables
 from fastinstall.core.values import immutable
 from fastinstall.index.pip import pip_environment
 from fastinstall.model.artefact import LevelTarget
-from fastinstall.observe.toolchain import audit_compile_lines, parse_compiled_file, parse_setup_summary
+from fastinstall.observe.toolchain import RECORD_SWITCHES, audit_compile_lines, parse_compiled_file, parse_setup_summary
 from fastinstall.wheelbuild.build_backend import BackendCall, BackendFailedError, call_backend
 from fastinstall.wheelbuild.build_failures import explain
 from fastinstall.wheelbuild.build_inputs import (
@@ -263,7 +263,8 @@ def _compile(
 ) -> CompiledLevel:
     request, space = ground.request, ground.space / target.level
     context = _make_compile_context(ground, target, tally, process_group)
-    link = replace(ground.link, flags=(*ground.link.flags, *place.flags))
+    marks = _assemble_marks(request, target, space, process_group)
+    link = replace(ground.link, flags=(*ground.link.flags, *place.flags, *marks))
     prefix = precompile_prefix_header(request, target, ground.headers, context.source, process_group)
     before = (*preprocessor_flags(ground.headers.directories, prefix), *path_flags(space, request.cache))
     compiled = compile_wheel(request, context, link, before)
@@ -329,7 +330,7 @@ def precompile_prefix_header(
     source: Path,
     process_group: ProcessGroup | None = None,
 ) -> tuple[str, ...]:
-    """Precompile the prefix header, where the compiler is GCC.
+    """Precompile the prefix header, where the compiler is GCC or clang.
 
     Args:
         request: the build.
@@ -341,13 +342,14 @@ def precompile_prefix_header(
     Returns:
         The flags that use the header, without a path so that none gets into the binary; empty with another compiler.
     """
-    if not headers.gcc:
+    if not (headers.gcc or headers.clang):
         return ()
+    precompiled = "gch" if headers.gcc else "pch"
     header = source / _NAME
     files.write_text(header, _make_prefix_header(request.interpreter.version))
     include = include_flags((*headers.directories, Path(request.interpreter.include)))
     flags = ("-pthread", *target.cflags, "-fPIC", *include)
-    argv = (*request.compiler.command, *flags, "-x", "c-header", str(header), "-o", f"{header}.gch")
+    argv = (*request.compiler.command, *flags, "-x", "c-header", str(header), "-o", f"{header}.{precompiled}")
     run(argv, environment=request.variables, check=False, process_group=process_group)
     return "-include", _NAME
 
@@ -356,6 +358,41 @@ def _make_prefix_header(python: str) -> str:
     version = tuple(int(part) for part in python.split(".")[:2])
     first = _PYTHON if version >= _CLEAN else _OLDER_PYTHON
     return f"/* Put before every file by fastinstall. */\n{first}{_INTRINSICS}"
+
+
+_LEVEL_MARK = """\
+    .section .note.fastinstall.level, "a", @note
+    .balign 8
+    .long 4, 16, 5
+    .asciz "GNU"
+    .long 0xc0008002, 4, {bit}, 0
+"""
+"""GNU_PROPERTY_X86_ISA_1_NEEDED, in a section that LLVM's linker keeps: it knows no `-z x86-64-v3`, and drops what it
+does not know of .note.gnu.property. The loader reads it from any note (x86-64 psABI, "Program Property")."""
+_SWITCHES_MARK = """\
+    .section .GCC.command.line, "MS", @progbits, 1
+    .asciz "{switches}"
+"""
+_MARKS_END = '    .section .note.GNU-stack, "", @progbits\n'
+
+
+def _assemble_marks(
+    request: BuildRequest, target: LevelTarget, space: Path, process_group: ProcessGroup
+) -> tuple[str, ...]:
+    """An object with the marks of level and switches that compiler and linker do not make themselves, if any."""
+    text = ""
+    level = next(level for level in request.recipe.levels if level.name == target.level)
+    if level.ldflags and not target.ldflags:
+        text += _LEVEL_MARK.format(bit=1 << int(level.name[-1]) - 1)
+    if RECORD_SWITCHES not in target.cflags:
+        text += _SWITCHES_MARK.format(switches=f"{request.compiler.version} {' '.join(target.cflags)}")
+    if not text:
+        return ()
+    source, marks = space / "marks.s", space / "marks.o"
+    files.write_text(source, text + _MARKS_END)
+    argv = (*request.compiler.command, "-c", str(source), "-o", str(marks))
+    run(argv, environment={**request.variables, "TMPDIR": str(space / "tmp")}, process_group=process_group)
+    return (str(marks),)
 
 
 _STRAY = frozenset(

@@ -30,9 +30,6 @@ from fastinstall.model.request import LinkMode
 from fastinstall.wheelbuild.base_wheel import BaseWheel
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 
-_HIDDEN = "-Wl,--exclude-libs,ALL"
-"""Symbols of static libraries stay inside: else a libz that another module has loaded would be called instead."""
-
 
 @immutable
 class Linking:
@@ -82,7 +79,7 @@ def linking(request: BuildRequest, chassis: BaseWheel | None, archives: Mapping[
     directory.mkdir(parents=True, exist_ok=True)
     for name, archive in archives.items():
         (directory / f"lib{request.recipe.libraries[name].link}.a").symlink_to(archive)
-    own = (f"-L{directory}", *((_HIDDEN,) if archives else ()))
+    own = (f"-L{directory}",)
     if chassis is not None:
         _link_bundled(request, chassis, enabled, directory)
         return Linking(flags=own, options=options(request, exclusive=True))
@@ -186,6 +183,7 @@ class Headers:
         versions: of the libraries' headers, by the recipe's names, where they tell one.
         jpeg_abi: JPEG_LIB_VERSION ("62", "80"); empty without jpeglib.h.
         gcc: whether the compiler is GCC itself, not one that only says so.
+        clang: whether it is clang.
     """
 
     directories: tuple[Path, ...]
@@ -193,6 +191,7 @@ class Headers:
     versions: dict[str, str]
     jpeg_abi: str
     gcc: bool
+    clang: bool = False
 
 
 def probe_headers(request: BuildRequest) -> Headers:
@@ -212,6 +211,7 @@ def probe_headers(request: BuildRequest) -> Headers:
         versions=_read_versions(request, directories, text),
         jpeg_abi=macro("JPEG_LIB_VERSION", text),
         gcc=bool(macro("__GNUC__", text)) and not macro("__clang__", text),
+        clang=bool(macro("__clang__", text)),
     )
 
 

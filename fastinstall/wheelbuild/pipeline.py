@@ -220,7 +220,8 @@ def _digest_sources(request: BuildRequest) -> dict[str, str]:
         "base": request.base,
         "chassis": request.chassis,
     }
-    return {name: files.sha256(path) if path is not None else "" for name, path in sources.items()}
+    digests = {name: files.sha256(path) if path is not None else "" for name, path in sources.items()}
+    return {**digests, "clang": request.step.clang.sha256 if request.step.clang is not None else ""}
 
 
 def _tidy_request(request: BuildRequest) -> BuildRequest:

@@ -12,7 +12,7 @@ import hashlib
 import importlib.metadata
 import shutil
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 from pathlib import Path, PurePosixPath
 
@@ -231,7 +231,7 @@ def prepare_source(request: BuildRequest, headers: Headers, tree: Path, space: P
 
     Args:
         request: the build.
-        headers: as found; tuning is GCC's.
+        headers: as found; options of functions are GCC's.
         tree: top directory of the source.
         space: a temporary directory.
 
@@ -244,8 +244,9 @@ def prepare_source(request: BuildRequest, headers: Headers, tree: Path, space: P
     report = None
     if request.recipe.kernels is not None and request.kernels is not None and request.base is not None:
         report = _merge_kernels(request, request.recipe.kernels, tree, space)
-    if headers.gcc:
-        _tune(request, request.recipe.tuning, tree)
+    if headers.gcc or headers.clang:
+        rules = (rule for rule in request.recipe.tuning if headers.gcc or not rule.options)
+        _tune(request, rules, tree)
     return report
 
 
@@ -292,7 +293,7 @@ def _merge(request: BuildRequest, order: MergeOrder, tree: Path, space: Path) ->
     return report
 
 
-def _tune(request: BuildRequest, rules: tuple[Tuning, ...], tree: Path) -> None:
+def _tune(request: BuildRequest, rules: Iterable[Tuning], tree: Path) -> None:
     for rule in rules:
         path = tree / rule.file
         if not path.is_file():

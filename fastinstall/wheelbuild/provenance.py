@@ -201,6 +201,7 @@ def read_planned_hashes(step: WheelOrder) -> dict[str, str] | None:
         "kernels": step.kernels,
         "base": step.base,
         "chassis": step.chassis,
+        "clang": step.clang,
     }
     hashes = {name: artefact.sha256 if artefact is not None else "" for name, artefact in files.items()}
     known = all(hashes[name] for name, artefact in files.items() if artefact is not None)

@@ -178,12 +178,12 @@ def unpack_headers(manager: str, packages: tuple[str, ...], cache: Path, emit: E
 
 
 def include_directories(root: Path) -> tuple[Path, ...]:
-    """Where the headers of an unpacked tree lie: `usr/include`, and that of each architecture."""
+    """Where the headers of an unpacked tree lie: `usr/include`, that of each architecture, and that of a Python."""
     include = root / "usr" / "include"
     if not include.is_dir():
         return ()
     own = sorted(path for path in include.iterdir() if path.is_dir() and _ARCHITECTURE.fullmatch(path.name))
-    return (include, *own)
+    return (include, *own, *sorted(include.glob("python3.*")))
 
 
 def _find_remembered_tree(home: Path, packages: tuple[str, ...]) -> Path | None:

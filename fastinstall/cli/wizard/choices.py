@@ -48,8 +48,9 @@ def link(talk: WizardConversation, request: Request) -> Request | None:
 def toolchain(talk: WizardConversation, request: Request) -> Request | None:
     """Where the compiler comes from."""
     meanings = {
-        ToolchainSource.AUTO: "the compiler of the system, or of conda packages where there is none",
+        ToolchainSource.AUTO: "clang from the package index; the system's compiler where that cannot be had",
         ToolchainSource.SYSTEM: "the compiler of the system and nothing else",
+        ToolchainSource.CLANG: "clang from the package index, in fastinstall's cache: the fastest code, needs no root",
         ToolchainSource.CONDA: "a compiler of conda packages, in a private directory of the cache: needs no root",
     }
     answer = _choose_answer(talk, "Which compiler?", meanings, request.toolchain)

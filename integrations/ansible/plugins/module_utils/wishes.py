@@ -21,7 +21,7 @@ WISHES: dict[str, tuple[str, dict[str, Any]]] = {
     "offline": ("--offline", {"type": "bool", "default": False}),
     "wheelhouse": ("--wheelhouse", {"type": "path"}),
     "with_system_deps": ("--with-system-deps", {"type": "bool", "default": False}),
-    "toolchain": ("--toolchain", {"type": "str", "default": "auto", "choices": ["auto", "system", "conda"]}),
+    "toolchain": ("--toolchain", {"type": "str", "default": "auto", "choices": ["auto", "system", "clang", "conda"]}),
     "engine": ("--engine", {"type": "str", "default": "auto", "choices": ["auto", "conda", "rattler", "pip"]}),
     "channels": ("--channel", {"type": "list", "elements": "str", "default": []}),
     "guard": ("--no-guard", {"type": "bool", "default": True}),

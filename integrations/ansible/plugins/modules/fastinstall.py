@@ -81,9 +81,9 @@ options:
     type: bool
     default: false
   toolchain:
-    description: Compiler and headers of the system, or V(conda) packages of them in a private prefix.
+    description: Which compiler, V(clang) of the package index, V(system), or V(conda) packages in a private prefix.
     type: str
-    choices: [auto, system, conda]
+    choices: [auto, system, clang, conda]
     default: auto
   engine:
     description: Who installs into a conda environment, conda, rattler (py-rattler), or pip for a plain wheel.
