@@ -22,6 +22,7 @@ from fastinstall.core import files
 from fastinstall.core.concurrency import await_future
 from fastinstall.core.errors import FailedError
 from fastinstall.core.process import Completed, ProcessGroup, run
+from fastinstall.core.surroundings import find_program
 from fastinstall.core.values import immutable
 from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.proof.cases import (
@@ -129,16 +130,25 @@ def prove_sanitized(build_tree: BuildTree, reference: ProofStack, effort: ProofD
         FailedError: the source does not compile with sanitizers, or PIL cannot be imported.
     """
     begun = time.monotonic()
-    if not build_tree.gcc or not _find_library_path(build_tree.steps, _RUNTIMES[0]):
+    steps = _choose_sanitizing_compiler(build_tree)
+    if steps is None:
         return skip_proof_check(
-            SANITIZED, "the C compiler brings no AddressSanitizer (on Debian libasan comes with gcc)"
+            SANITIZED, "no C compiler here brings AddressSanitizer (on Debian libasan comes with gcc)"
         )
+    build_tree = replace(build_tree, steps=steps)
     ours = build_sanitized_stack(build_tree, build_tree.source, "sanitized")
     with generate_damaged_files(reference, effort.damage) as decoders:
         works = (Work(cases=matrix_cases(sizes=effort.sizes)), decoders)
         found = faults(ours, works, partial(_build_stock, build_tree))
     passed = f"{sum(len(work.cases) for work in works)} cases run without a report of AddressSanitizer or UBSan"
     return check_of(SANITIZED, passed, found, time.monotonic() - begun)
+
+
+def _choose_sanitizing_compiler(build_tree: BuildTree) -> CoreSteps | None:
+    """The build's GCC, else the system's: faults of the source are found by whatever compiles it."""
+    steps = build_tree.steps if build_tree.gcc else replace(build_tree.steps, compiler=("gcc",))
+    there = find_program(steps.compiler[0], steps.variables) is not None
+    return steps if there and _find_library_path(steps, _RUNTIMES[0]) else None
 
 
 def _build_stock(build_tree: BuildTree) -> ProofStack | None:
@@ -256,8 +266,10 @@ def _find_library_path(steps: CoreSteps, library: str) -> str:
 COMPILER_WARNINGS = "compiler warnings"
 QUICK_NAME = "compiler warnings, without optimising"
 
-_FLAGS = ("-Wall", "-Wextra", "-Wno-old-style-declaration", "-fno-diagnostics-show-caret")
+_FLAGS = ("-Wall", "-Wextra")
+_GCC_FLAGS = ("-Wno-old-style-declaration", "-fno-diagnostics-show-caret")
 """The order of `static`, `inline` and a type is a matter of style, in which the fork differs from upstream."""
+_CLANG_FLAGS = ("-fno-caret-diagnostics",)
 
 _FUNCTION = re.compile(r"^(?P<file>[^\s:]+): (?:In function|At top level)(?: '(?P<function>\w+)')?.*:$")
 _INLINED = re.compile(r"^\s+inlined from '(?P<function>\w+)'")
@@ -348,10 +360,13 @@ def warnings_of(
         return {}
     directory = build_tree.space / "warnings" / source.name
     directory.mkdir(parents=True, exist_ok=True)
+    flags = (*_FLAGS, *(_GCC_FLAGS if build_tree.gcc else _CLANG_FLAGS))
     bench = Bench(
-        replace(build_tree.steps, compile=tuple(steps)), SanitizedVariant(source=source, flags=_FLAGS), directory
+        replace(build_tree.steps, compile=tuple(steps)), SanitizedVariant(source=source, flags=flags), directory
     )
-    output = ("-fsyntax-only",) if quick else ("-o", "/dev/null")
+    output = ("-o", "/dev/null")
+    if quick:  # zig cc expects an output
+        output = ("-fsyntax-only",) if build_tree.gcc else ("-O0", *output)
 
     def compile_one(step: RecordedCompilation, process_group: ProcessGroup) -> Completed:
         return bench.compile(step, output, process_group)

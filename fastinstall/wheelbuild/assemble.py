@@ -327,7 +327,7 @@ def assemble(inputs: BuildInputs, compiled_levels: Sequence[CompiledLevel]) -> P
     hidden = frozenset(name for each in inputs.statics for name in list_global_symbols(each.archive))
     ldflags = {level.name: level.ldflags for level in request.recipe.levels}
     for level in compiled_levels:
-        audit_core(_locate_core(request, level), expected, ldflags[level.target.level], hidden)
+        audit_core(_locate_core(request, level), expected, ldflags.get(level.target.level, ()), hidden)
     tree, platforms = _bundle_libraries(inputs, compiled_levels)
     wheel = _label_wheel(inputs, compiled_levels[0], tree, platforms)
     request.emit(Finished(stage="bundle", message=wheel.name, seconds=time.monotonic() - started))

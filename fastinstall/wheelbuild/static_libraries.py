@@ -258,6 +258,11 @@ def build_static(order: StaticOrder, process_group: ProcessGroup | None = None) 
     )
 
 
+def find_archiver(compiler: Compiler, variables: Mapping[str, str]) -> str:
+    """The archiver that goes with a compiler: its path, or "ar" for the one on PATH."""
+    return run((*compiler.command, "-print-prog-name=ar"), environment=variables).stdout.strip() or "ar"
+
+
 def list_global_symbols(archive: Path) -> tuple[str, ...]:
     """The names that an archive's members offer one another, from its index, which is its first member (ar(5))."""
     content = archive.read_bytes()
@@ -340,8 +345,7 @@ class _LibraryBuild:
     def _archive_objects(self, steps: tuple[MakefileCompilation, ...], target: Path) -> None:
         """Collect the objects; D: no times, owners and permissions in it (ar(1))."""
         order = self._order
-        command = (*order.compiler.command, "-print-prog-name=ar")
-        program = run(command, environment=order.variables).stdout.strip() or "ar"
+        program = find_archiver(order.compiler, order.variables)
         argv = (program, "rcsD", str(target), *(str(step.output) for step in steps))
         self._run(argv, target.parent, f"archiving {order.source.pypi} failed")
 
