@@ -364,7 +364,7 @@ def warnings_of(
     bench = Bench(
         replace(build_tree.steps, compile=tuple(steps)), SanitizedVariant(source=source, flags=flags), directory
     )
-    output = ("-o", "/dev/null")
+    output: tuple[str, ...] = ("-o", "/dev/null")
     if quick:  # zig cc expects an output
         output = ("-fsyntax-only",) if build_tree.gcc else ("-O0", *output)
 

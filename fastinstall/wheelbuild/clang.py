@@ -27,7 +27,7 @@ _KEPT = (
 _CC = """\
 #!/bin/sh
 # Made by fastinstall: zig cc, spoken to as other C compilers are.
-here=$(dirname "$0")
+here=${0%/*}
 export ZIG_GLOBAL_CACHE_DIR="$here/cache" ZIG_LOCAL_CACHE_DIR="${TMPDIR:-$here/cache}"
 linked="-nostdlib -lc -lm"
 for word in "$@"; do
@@ -50,7 +50,7 @@ object. 2.27 is the glibc of the official wheels, 2.28 their tag's."""
 _AR = """\
 #!/bin/sh
 # Made by fastinstall: the archiver of Zig.
-exec "$(dirname "$0")/ziglang/zig" ar "$@"
+exec "${0%/*}/ziglang/zig" ar "$@"
 """
 
 

@@ -380,20 +380,29 @@ _SWITCHES_MARK = """\
 _MARKS_END = '    .section .note.GNU-stack, "", @progbits\n'
 
 
+def mark_text(level: str, switches: str) -> str:
+    """The marks of a level ("x86-64-v3") and of a compiler's switches, in assembly language; neither where empty."""
+    return "".join(
+        (
+            _LEVEL_MARK.format(bit=1 << int(level[-1]) - 1) if level else "",
+            _SWITCHES_MARK.format(switches=switches) if switches else "",
+            _MARKS_END,
+        )
+    )
+
+
 def _assemble_marks(
     request: BuildRequest, target: LevelTarget, space: Path, process_group: ProcessGroup
 ) -> tuple[str, ...]:
     """An object with the marks of level and switches that compiler and linker do not make themselves, if any."""
-    text = ""
     wanted = next((level.ldflags for level in request.recipe.levels if level.name == target.level), ())
-    if wanted and not target.ldflags:
-        text += _LEVEL_MARK.format(bit=1 << int(target.level[-1]) - 1)
-    if RECORD_SWITCHES not in target.cflags:
-        text += _SWITCHES_MARK.format(switches=f"{request.compiler.version} {' '.join(target.cflags)}")
-    if not text:
+    level = target.level if wanted and not target.ldflags else ""
+    recorded = RECORD_SWITCHES in target.cflags
+    if recorded and not level:
         return ()
     source, marks = space / "marks.s", space / "marks.o"
-    files.write_text(source, text + _MARKS_END)
+    switches = "" if recorded else f"{request.compiler.version} {' '.join(target.cflags)}"
+    files.write_text(source, mark_text(level, switches))
     argv = (*request.compiler.command, "-c", str(source), "-o", str(marks))
     run(argv, environment={**request.variables, "TMPDIR": str(space / "tmp")}, process_group=process_group)
     return (str(marks),)

@@ -323,9 +323,18 @@ class _LibraryBuild:
         if not (source / "configure").is_file():
             raise FailedError(f"{order.sdist.name}: no configure in {order.source.directory}")
         flags = (*order.cflags, *_FLAGS, *path_flags(self._space))
-        variables = {"CC": shlex.join(order.compiler.command), "CFLAGS": shlex.join(flags), "TMPDIR": str(self._space)}
+        variables = {"CC": self._find_plain_compiler(), "CFLAGS": shlex.join(flags), "TMPDIR": str(self._space)}
         argv = ("/bin/sh", "./configure", *order.source.configure)
         self._run(argv, source, f"configuring {order.source.pypi} failed", **variables)
+
+    def _find_plain_compiler(self) -> str:
+        """The compiler's words, or one without a space in its path that starts it: `configure` knows no quoting."""
+        words = shlex.join(self._order.compiler.command)
+        if "'" not in words:
+            return words
+        front = self._space / "cc"
+        files.write_text(front, f'#!/bin/sh\nexec {words} "$@"\n', mode=0o755)
+        return str(front)
 
     def _compile(self, steps: tuple[MakefileCompilation, ...]) -> None:
         with ThreadPoolExecutor(max_workers=max(self._order.jobs, 1)) as pool:

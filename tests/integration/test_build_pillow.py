@@ -1,6 +1,7 @@
 """One real build: the SIMD core of pillow-simd in the official Pillow wheel, installed and used.
 
-Needs a package index, a C compiler and the headers of libjpeg-turbo and zlib. FASTINSTALL_TEST_CACHE
+By clang of the index, and by the compiler of the system. Needs a package index, a C compiler and
+the headers of libjpeg-turbo and zlib. FASTINSTALL_TEST_CACHE
 names a directory that keeps downloads and the wheel from run to run.
 """
 
@@ -21,7 +22,7 @@ from fastinstall.core.events import Event, Progressed
 from fastinstall.core.surroundings import recipes_directory
 from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.symbols import measure_unoptimised_share, read_defined_symbols
-from fastinstall.model.request import Request
+from fastinstall.model.request import Request, ToolchainSource
 from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.observation import load_recipe, recipe_named
 from fastinstall.observe.session import open_session
@@ -57,13 +58,13 @@ class Built:
     events: tuple[Event, ...]
 
 
-@pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
+@pytest.fixture(scope="session", params=[ToolchainSource.CLANG, ToolchainSource.SYSTEM])
+def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Built:
     kept = os.environ.get("FASTINSTALL_TEST_CACHE")
     cache = Path(kept) if kept else tmp_path_factory.mktemp("cache")
     events: list[Event] = []
-    request = replace(_request(cache, tmp_path_factory.mktemp("home")), emit=events.append)
-    return Built(request=request, result=build_wheel(request), events=tuple(events))
+    order = replace(_request(cache, tmp_path_factory.mktemp("home"), request.param), emit=events.append)
+    return Built(request=order, result=build_wheel(order), events=tuple(events))
 
 
 @pytest.fixture(scope="session")
@@ -211,10 +212,10 @@ def _glibc(platform: str) -> tuple[int, int]:
     return int(major), int(minor)
 
 
-def _request(cache: Path, scratch: Path) -> BuildRequest:
+def _request(cache: Path, scratch: Path, toolchain: ToolchainSource) -> BuildRequest:
     """The build that further tests ask for by `--recipe pillow-simd --level x86-64-v2 --dist-name pillow-simd`."""
     session = open_session({**os.environ, "HOME": str(scratch), "FASTINSTALL_CACHE_DIR": str(cache)})
-    wish = Request(recipe="pillow-simd", level=LEVEL, dist_name=NAME)
+    wish = Request(recipe="pillow-simd", level=LEVEL, dist_name=NAME, toolchain=toolchain)
     plan, interpreter = plan_build(session, NamedTarget(python=Path(sys.executable)), wish)
     context = make_execution_context(session, plan, recipe_named(session, wish.recipe))
     step = next(step for step in plan.steps if isinstance(step, Build))

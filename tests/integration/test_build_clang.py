@@ -1,0 +1,112 @@
+"""clang of the package index: unpacked, spoken to as other compilers are, and what it makes."""
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from needs import require_system
+from tiny_library import library_order, library_sdist
+
+from fastinstall.core.events import ignore
+from fastinstall.elf.dynamic import read_dynamic, read_versions
+from fastinstall.elf.symbols import compiler_switches, read_exported_symbols
+from fastinstall.index.client import ask
+from fastinstall.index.offers import PackageIndex
+from fastinstall.index.pip import pip_settings
+from fastinstall.model.machine import CLANG, Compiler
+from fastinstall.wheelbuild.clang import prepare_clang
+from fastinstall.wheelbuild.compile import mark_text
+from fastinstall.wheelbuild.static_libraries import build_static, list_global_symbols
+
+EMPTY = {"PATH": "/nonexistent"}
+MODULE = """
+#include <immintrin.h>
+#include <math.h>
+#include <string.h>
+__attribute__((visibility("hidden"))) double inside(double x) { return sin(x); }
+void copy(char *to, const char *from, double x) { memcpy(to, from, (size_t)inside(x)); }
+"""
+LOADED = "import ctypes, sys; ctypes.CDLL(sys.argv[1]); print('loaded')"
+OLDEST_GLIBC = (2, 27)
+
+
+@dataclass(frozen=True, slots=True)
+class Clang:
+    """The compiler in a cache."""
+
+    program: Path
+
+    def run(self, *words: str | Path) -> str:
+        """What it says; of the machine it has no program."""
+        argv = (self.program, *words)
+        return subprocess.run(argv, env=EMPTY, check=True, capture_output=True, text=True).stdout
+
+    def link(self, source: Path, *words: str | Path) -> Path:
+        made = source.with_suffix(".so")
+        self.run("-O2", "-march=x86-64-v3", "-fPIC", "-shared", source, *words, "-o", made)
+        return made
+
+
+@pytest.fixture(scope="module")
+def clang(shared_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Clang:
+    """In a cache whose path has a space."""
+    settings = pip_settings(Path(sys.executable), os.environ)
+    offered = ask(settings, (CLANG,), lambda name: "-0.17.1-" in name and "manylinux_2_12_x86_64" in name, timeout=30)
+    wheel = PackageIndex(settings=settings).fetch(offered[0], shared_cache, ignore)
+    return Clang(prepare_clang(wheel, tmp_path_factory.mktemp("a cache"), ignore))
+
+
+@pytest.fixture
+def module(tmp_path: Path) -> Path:
+    source = tmp_path / "module.c"
+    source.write_text(MODULE)
+    return source
+
+
+def test_it_needs_no_program_of_the_machine_and_makes_what_an_old_glibc_loads(clang: Clang, module: Path) -> None:
+    made = clang.link(module)
+    assert read_exported_symbols(made) == {"copy"}
+    needed = [name for need in read_versions(made).needed for name in need.names]
+    assert needed
+    for name in needed:
+        assert tuple(map(int, name.removeprefix("GLIBC_").split("."))) <= OLDEST_GLIBC
+    assert subprocess.run([sys.executable, "-c", LOADED, made], check=False).returncode == 0
+
+
+def test_it_makes_the_same_bytes_in_another_place(clang: Clang, module: Path, tmp_path: Path) -> None:
+    other = tmp_path / "elsewhere" / "module.c"
+    other.parent.mkdir()
+    other.write_text(MODULE)
+    made = [clang.link(source, f"-ffile-prefix-map={source.parent}=.").read_bytes() for source in (module, other)]
+    assert made[0] == made[1]
+    assert str(clang.program.parent).encode() not in made[0]
+
+
+def test_level_and_switches_are_marked_though_its_linker_does_neither(clang: Clang, module: Path) -> None:
+    require_system(Path("/usr/bin/qemu-x86_64").exists(), "qemu-user")
+    source = module.with_name("marks.s")
+    source.write_text(mark_text("x86-64-v3", "clang 22 -O3 -march=x86-64-v3"))
+    made = clang.link(module, source)
+    assert read_dynamic(made).isa_needed == "x86-64-v3"
+    assert compiler_switches(made) == ("clang 22 -O3 -march=x86-64-v3",)
+    said = {}
+    for cpu in ("Nehalem", "Haswell"):
+        argv = ("qemu-x86_64", "-cpu", cpu, sys.executable, "-I", "-S", "-c", LOADED, made)
+        answer = subprocess.run(argv, capture_output=True, text=True, check=False)
+        said[cpu] = answer.stdout + answer.stderr
+    assert "CPU ISA level is lower than required" in said["Nehalem"]
+    assert "loaded" in said["Haswell"]
+
+
+def test_a_static_library_is_archived_by_its_own_archiver_and_stays_hidden(
+    clang: Clang, module: Path, tmp_path: Path
+) -> None:
+    version = clang.run("--version").partition("\n")[0]
+    compiler = Compiler(command=(str(clang.program),), version=version, accepts=())
+    library = build_static(library_order(tmp_path, library_sdist(tmp_path), compiler=compiler))
+    assert "tiny_two" in list_global_symbols(library.archive)
+    module.write_text("int tiny_two(void);\nint three(void) { return tiny_two() + 1; }\n")
+    assert read_exported_symbols(clang.link(module, library.archive)) == {"three"}
