@@ -224,6 +224,7 @@ class Recipe:
         bench: how to show its speed.
         kernels: the fork whose changes are merged onto the source; None if the source is built as it is.
         tuning: optimisation options for single files.
+        keep_memory: whether the core keeps large pieces of memory for the next image (recipes/memory.c).
         recommended: whether the wizard puts it first.
     """
 
@@ -242,6 +243,7 @@ class Recipe:
     bench: BenchSpec
     kernels: Kernels | None = None
     tuning: tuple[Tuning, ...] = ()
+    keep_memory: bool = False
     recommended: bool = False
 
 

@@ -24,6 +24,7 @@ from fastinstall.core.events import Emit, Noted, ignore
 from fastinstall.core.messages import quote
 from fastinstall.core.parsing import json_data, toml_data
 from fastinstall.core.process import CommandError, ProcessGroup, run
+from fastinstall.core.surroundings import recipes_directory
 from fastinstall.core.values import immutable
 from fastinstall.index.pip import pip_environment
 from fastinstall.model.artefact import WheelOrder
@@ -100,6 +101,11 @@ class BuildResult:
     features: dict[str, str | None]
     log: Path | None
     seconds: float
+
+
+def find_memory_source(recipe: Recipe) -> Path | None:
+    """The C file that keeps memory for a recipe's core; None where it keeps none."""
+    return recipes_directory() / "memory.c" if recipe.keep_memory else None
 
 
 FIXED_VARIABLES = {

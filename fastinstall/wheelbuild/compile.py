@@ -37,6 +37,7 @@ from fastinstall.wheelbuild.build_failures import explain
 from fastinstall.wheelbuild.build_inputs import (
     FIXED_VARIABLES,
     BuildRequest,
+    find_memory_source,
     path_flags,
     remove_pip_settings,
 )
@@ -266,8 +267,11 @@ def _compile(
 ) -> CompiledLevel:
     request, space = ground.request, ground.space / target.level
     context = _make_compile_context(ground, target, tally, process_group)
-    marks = _assemble_marks(request, target, space, process_group)
-    link = replace(ground.link, flags=(*ground.link.flags, *place.flags, *marks))
+    objects = (
+        *_assemble_marks(request, target, space, process_group),
+        *_compile_memory(request, target, space, process_group),
+    )
+    link = replace(ground.link, flags=(*ground.link.flags, *place.flags, *objects))
     prefix = precompile_prefix_header(request, target, ground.headers, context.source, process_group)
     before = (*preprocessor_flags(ground.headers.directories, prefix), *path_flags(space, request.cache))
     compiled = compile_wheel(request, context, link, before)
@@ -406,6 +410,24 @@ def _assemble_marks(
     argv = (*request.compiler.command, "-c", str(source), "-o", str(marks))
     run(argv, environment={**request.variables, "TMPDIR": str(space / "tmp")}, process_group=process_group)
     return (str(marks),)
+
+
+WRAPPED = ("malloc", "calloc", "free")
+"""The functions of the allocator that memory.c stands in for."""
+
+
+def _compile_memory(
+    request: BuildRequest, target: LevelTarget, space: Path, process_group: ProcessGroup
+) -> tuple[str, ...]:
+    """What the linker is told where the core keeps memory: an object, and whose calls go to it."""
+    source = find_memory_source(request.recipe)
+    if source is None:
+        return ()
+    made = space / "memory.o"
+    flags = (*target.cflags, "-fPIC", "-fvisibility=hidden", *path_flags(source.parent))
+    argv = (*request.compiler.command, *flags, "-c", str(source), "-o", str(made))
+    run(argv, environment={**request.variables, "TMPDIR": str(space / "tmp")}, process_group=process_group)
+    return (str(made), *(f"-Wl,--wrap={name}" for name in WRAPPED))
 
 
 _STRAY = frozenset(

@@ -12,14 +12,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from fastinstall import __version__
-from fastinstall.core import values
+from fastinstall.core import files, values
 from fastinstall.core.values import immutable
 from fastinstall.model.artefact import Artefact, LevelTarget, WheelOrder
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import LinkMode
 from fastinstall.wheelbuild import wheel_cache
-from fastinstall.wheelbuild.build_inputs import BuildRequest
+from fastinstall.wheelbuild.build_inputs import BuildRequest, find_memory_source
 from fastinstall.wheelbuild.linking import Headers
 from fastinstall.wheelbuild.static_libraries import StaticLibrary, key_inputs
 
@@ -184,6 +184,7 @@ def list_known_inputs(
         "recipe": recipe.name,
         **hashes,
         "rules": values.digest((recipe.kernels, recipe.tuning)),
+        "memory": files.sha256(memory) if (memory := find_memory_source(recipe)) is not None else "",
         "without": " ".join(step.without),
         "distribution": f"{step.distribution} {step.version}",
         "targets": values.digest(step.targets),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import extent
 import pytest
 from interpreters import Python, at_hand, of_version, outdated, running
-from sandbox import FORK, ONE_LEVEL, NewSandbox, Result, Sandbox, Venv, tree_hash
+from sandbox import FORK, ONE_LEVEL, NewSandbox, Result, Sandbox, Venv, run, tree_hash
 
 from fastinstall.core.files import sha256
 
@@ -94,6 +94,30 @@ def test_doctor_is_content_and_knows_of_no_advisory_against_the_newest(fast: Fas
     assert {("simd-active", "ok"), ("operations", "ok"), ("guards", "ok")} <= set(found)
     known = [finding["message"] for finding in result.document["findings"] if finding["check"] == "advisories"]
     assert "known advisories affects Pillow 13" in known[0]
+
+
+PICTURE = "from PIL import Image; Image.effect_noise((1920, 1080), 60).convert('RGB').save('photo.jpg')"
+DECODED = """
+import resource
+from PIL import Image
+def load(): Image.open("photo.jpg").resize((256, 144))
+for _ in range(5): load()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(20): load()
+print((resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before) // 20)
+"""
+
+
+@pytest.mark.main
+def test_memory_of_one_image_serves_the_next(fast: Fast) -> None:
+    python = fast.venv.python
+    variables, directory = fast.sandbox.variables(), fast.sandbox.root
+    assert run([python, "-c", PICTURE], variables, directory=directory).exit_code == 0
+    faults = {}
+    for kept in ("0", "128"):
+        answer = run([python, "-c", DECODED], {**variables, "FASTINSTALL_KEEP_MB": kept}, directory=directory)
+        faults[kept] = int(answer.stdout)
+    assert faults["128"] * 10 < faults["0"]
 
 
 def test_doctor_finds_it_among_all_environments(fast: Fast) -> None:

@@ -1,0 +1,154 @@
+/* Large pieces of memory are kept for the next image, in place of being given back to the system.
+
+   The allocator gives pieces above some megabytes back at once, and the kernel maps and clears every page anew when the
+   next image touches it: a third of the time of decoding and resizing a photograph. Here a large piece that is freed
+   waits in a list, and an allocation that it fits takes it.
+
+   The linker sends the core's malloc, calloc and free here (--wrap). Every piece comes from the allocator itself,
+   and may be freed by anybody; a piece of anybody's may be kept. So nothing has to know whose a piece is, and any
+   allocator will do that has malloc_usable_size.
+
+   Bounds: FASTINSTALL_KEEP_MB megabytes in a process (128; 0 keeps nothing). A piece that has waited for two seconds is
+   given back at the next large allocation or release. Threads: one that finds the list in use goes to the allocator, so
+   that nobody waits, and a child of a fork in that moment keeps nothing, and works. */
+
+#include <malloc.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define LEAST ((size_t)64 << 10)
+#define USUAL_MB 128
+#define MOST_MB 65536
+#define PIECES 64
+#define SECONDS 2
+#define UNKNOWN SIZE_MAX
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void __real_free(void *piece);
+
+struct piece {
+    void *start;
+    size_t size; /* that may be used, at least LEAST */
+    time_t since;
+};
+
+static struct piece kept[PIECES]; /* the first `pieces`, the one that waited longest first */
+static int pieces;
+static size_t total;
+static _Atomic size_t bound = UNKNOWN; /* bytes */
+static atomic_flag in_use = ATOMIC_FLAG_INIT;
+
+/* For whoever measures: bytes that wait. */
+__attribute__((visibility("default"))) size_t
+fastinstall_kept_bytes(void) {
+    return total;
+}
+
+static size_t
+get_bound(void) {
+    const char *told = getenv("FASTINSTALL_KEEP_MB");
+    unsigned long megabytes = USUAL_MB;
+
+    if (told != NULL && *told >= '0' && *told <= '9') {
+        megabytes = strtoul(told, NULL, 10);
+    }
+    return (size_t)(megabytes < MOST_MB ? megabytes : MOST_MB) << 20;
+}
+
+static time_t
+now(void) {
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
+    return time.tv_sec;
+}
+
+static void *
+take_out(int index) {
+    void *start = kept[index].start;
+
+    total -= kept[index].size;
+    pieces--;
+    memmove(&kept[index], &kept[index + 1], (size_t)(pieces - index) * sizeof kept[0]);
+    return start;
+}
+
+/* Give back what has waited too long, or is in the way of `size` more bytes. */
+static void
+make_room(size_t size) {
+    time_t before = now() - SECONDS;
+
+    while (pieces > 0 && (kept[0].since < before || total + size > bound || pieces == PIECES)) {
+        __real_free(take_out(0));
+    }
+}
+
+/* The smallest piece that fits and wastes no more than a quarter; NULL if none does. */
+static void *
+find(size_t size) {
+    void *found = NULL;
+    int best = -1;
+
+    if (atomic_flag_test_and_set_explicit(&in_use, memory_order_acquire)) {
+        return NULL;
+    }
+    for (int index = 0; index < pieces; index++) {
+        size_t there = kept[index].size;
+        if (there >= size && there - size <= size / 4 && (best < 0 || there < kept[best].size)) {
+            best = index;
+        }
+    }
+    if (best >= 0) {
+        found = take_out(best);
+    }
+    make_room(0);
+    atomic_flag_clear_explicit(&in_use, memory_order_release);
+    return found;
+}
+
+/* Whether it waits now. */
+static int
+keep(void *piece, size_t size) {
+    if (bound == UNKNOWN) {
+        bound = get_bound();
+    }
+    if (size > bound || atomic_flag_test_and_set_explicit(&in_use, memory_order_acquire)) {
+        return 0;
+    }
+    make_room(size);
+    kept[pieces++] = (struct piece){piece, size, now()};
+    total += size;
+    atomic_flag_clear_explicit(&in_use, memory_order_release);
+    return 1;
+}
+
+void *
+__wrap_malloc(size_t size) {
+    void *piece = size >= LEAST ? find(size) : NULL;
+
+    return piece != NULL ? piece : __real_malloc(size);
+}
+
+void *
+__wrap_calloc(size_t count, size_t size) {
+    size_t bytes;
+    void *piece = NULL;
+
+    if (!__builtin_mul_overflow(count, size, &bytes) && bytes >= LEAST) {
+        piece = find(bytes);
+    }
+    return piece != NULL ? memset(piece, 0, bytes) : __real_calloc(count, size);
+}
+
+void
+__wrap_free(void *piece) {
+    size_t size = piece != NULL ? malloc_usable_size(piece) : 0;
+
+    if (size < LEAST || !keep(piece, size)) {
+        __real_free(piece);
+    }
+}
