@@ -41,7 +41,7 @@ from fastinstall.observe.observation import (
 )
 from fastinstall.observe.session import Session
 from fastinstall.pins.recognition import project_of
-from fastinstall.plan.conda_steps import choose_engine_for_plan, make_conda_request
+from fastinstall.plan.conda_steps import choose_conda_engine, make_conda_request
 from fastinstall.plan.decision import needs_compiling
 from fastinstall.plan.level_choice import refuse_unknown
 from fastinstall.plan.native_libraries import may_have_made
@@ -412,7 +412,7 @@ def _preview_conda_change(session: Session, situation: Situation) -> Situation:
     if facts.environment.kind is not EnvironmentKind.CONDA:
         return situation
     refuse_if_protected(facts)
-    chosen = choose_engine_for_plan(situation)
+    chosen = choose_conda_engine(situation)
     if facts.conda is None or chosen is CondaInstaller.PIP:
         return situation
     levels = find_microarchitectures(level.name for level in situation.recipe.levels)

@@ -18,7 +18,7 @@ from fastinstall.observe.installed_pins import HOLDS_BACK, NAME
 from fastinstall.observe.pip_pins import CONFIGURATION, DIRECTORY, insertion, requirement_of
 from fastinstall.plan.conda_steps import (
     CondaPart,
-    explain_missing_guard,
+    is_conda,
     merge_conda_dependants,
     plan_conda_part,
     refuse_unsuited_engine,
@@ -132,10 +132,13 @@ def _list_steps_to_swap(
 
 
 def _list_skipped_steps(situation: Situation, decision: BuildDecision) -> tuple[Skipped, ...]:
+    guard = "--no-guard"
+    if is_conda(situation.facts):
+        guard = "--no-guard: without the guard package a solver may replace the stack at the next change"
     unneeded = (
         ("create-environment", f"{situation.facts.environment.prefix} exists", situation.create),
         ("system-packages", "compiler and headers are there or not needed", decision.native.steps),
-        ("install-guard", explain_missing_guard(situation), situation.wish.guard),
+        ("install-guard", guard, situation.wish.guard),
     )
     return tuple(Skipped(step=step, reason=reason) for step, reason, needed in unneeded if not needed)
 
