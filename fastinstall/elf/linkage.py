@@ -14,8 +14,8 @@ from fastinstall.elf.description import Binding, Codec, Linkage
 from fastinstall.elf.dynamic import STRSZ, STRTAB, dynamic_entries
 from fastinstall.elf.image import ElfError, open_image
 from fastinstall.elf.libraries import describe, identify
-from fastinstall.elf.loader.opened_files import MappedFile
-from fastinstall.elf.loader.simulation import ProcessSettings, SimulatedProcess, start_process
+from fastinstall.elf.loader.search import MappedFile, ProcessSettings
+from fastinstall.elf.loader.simulation import SimulatedProcess, start_process
 from fastinstall.elf.lookup import Reference, references
 
 ENTRY_POINTS = {
