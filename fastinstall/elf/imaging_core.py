@@ -316,7 +316,7 @@ def _read_package_note(elf: "ELFFile", image: ElfImage) -> dict[str, str]:
 
 def _find_required_glibc(versions: SymbolVersions) -> str:
     """Versions that are no numbers say nothing, but that of packed relocations, which came with 2.36."""
-    names = [name for need in versions.needed for name in need.names]
+    names = [name for names in versions.needed.values() for name in names]
     numbers = [(int(match[1]), int(match[2])) for match in map(_GLIBC.fullmatch, names) if match]
     if _RELATIVE_RELOCATIONS in names:
         numbers.append((2, 36))

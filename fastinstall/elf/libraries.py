@@ -23,7 +23,7 @@ from pathlib import Path, PurePath
 from fastinstall.core.files import sha256
 from fastinstall.core.values import immutable
 from fastinstall.elf.description import LoadedLibrary
-from fastinstall.elf.dynamic import dynamic_entries, read_dynamic
+from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.image import EXECUTABLE, LOAD, ElfError, ElfImage, open_image
 from fastinstall.elf.lookup import find_all_definitions, find_definitions, find_symbols
 
@@ -134,7 +134,7 @@ def freetype_version(path: Path) -> str:
 
 def _find_function(image: ElfImage, name: str) -> tuple[int, bytes]:
     """The address of a function and the beginning of its code; none if it is missing."""
-    symbols = find_symbols(image, dict(dynamic_entries(image)), name)
+    symbols = find_symbols(image, name)
     address = next((fields[4] for _, fields in symbols if fields[4]), 0)
     return address, image.read_up_to(address, _LONGEST) if address else b""
 

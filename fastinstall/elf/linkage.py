@@ -11,7 +11,6 @@ from pathlib import Path, PurePath
 
 from fastinstall.core.values import immutable
 from fastinstall.elf.description import Binding, Codec, Linkage
-from fastinstall.elf.dynamic import STRSZ, STRTAB, dynamic_entries
 from fastinstall.elf.image import ElfError, open_image
 from fastinstall.elf.libraries import describe, identify
 from fastinstall.elf.loader.search import MappedFile, ProcessSettings
@@ -112,8 +111,7 @@ def _read_entry_references(user: MappedFile) -> tuple[Reference, ...]:
     """
     try:
         with open_image(user.place) as image:
-            values = dict(dynamic_entries(image))
-            names = image.read_at(values[STRTAB], values.get(STRSZ, 0)) if STRTAB in values else b""
+            names = image.strings.content
         wanted = references(user.place) if any(name in names for name in _NAMES) else {}
     except (OSError, ElfError):
         return ()

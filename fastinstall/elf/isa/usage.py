@@ -20,7 +20,6 @@ from dataclasses import replace
 from itertools import pairwise
 
 from fastinstall.core.values import immutable
-from fastinstall.elf.dynamic import dynamic_entries, dynamic_strings
 from fastinstall.elf.image import EXECUTABLE, LOAD, WRITABLE, ElfError, ElfImage
 from fastinstall.elf.isa.instructions import (
     References,
@@ -155,8 +154,7 @@ def _find_function_bounds(image: ElfImage, sections: tuple[Section, ...]) -> dic
     """Ends of functions by their beginnings; an end may be unknown, and is the beginning then."""
     bounds = dict(_list_unwind_bounds(image))
     static = next((section for section in sections if section.kind == STATIC_SYMBOLS), None)
-    dynamic = symbol_entries(image, dict(dynamic_entries(image)))
-    for table in (dynamic, static_entries(image, static) if static is not None else b""):
+    for table in (symbol_entries(image), static_entries(image, static) if static is not None else b""):
         for _, information, _, section, start, size in SYMBOL.iter_unpack(table):
             if _UNDEFINED < section < _RESERVED and information & 15 in _FUNCTION_KINDS:
                 bounds[start] = max(start + size, bounds.get(start, 0))
@@ -190,8 +188,6 @@ _NAMED, _POINTING = frozenset({_WORD64, _COPY, _GLOBAL, _JUMP}), frozenset({_WOR
 _WORDS_OF_A_MAP = 63
 _ASKING = frozenset({"getauxval", "__cpu_model", "__cpu_indicator_init", "__x86_get_cpuid_feature_leaf"})
 
-_Symbol = tuple[int, int, int, int, int, int]
-
 
 @immutable
 class Links:
@@ -218,12 +214,14 @@ def read_links(image: ElfImage) -> Links:
     Raises:
         ElfError: they are malformed.
     """
-    values = dict(dynamic_entries(image))
-    symbols = list(SYMBOL.iter_unpack(symbol_entries(image, values)))
-    wanted = _find_feature_query_symbols(image, values, symbols)
-    pointers = dict(_read_packed_relocations(image, values))
+    values = image.tags
+    symbols = list(SYMBOL.iter_unpack(symbol_entries(image)))
+    # Undefined symbols by which other files tell the CPU's features.
+    imported = ((index, name) for index, (name, _, _, section, _, _) in enumerate(symbols) if name and not section)
+    wanted = {index for index, name in imported if image.strings.text(name) in _ASKING}
+    pointers = dict(_read_packed_relocations(image))
     asking, resolvers = set(), set()
-    for place, kind, symbol, addend in _read_relocations(image, values):
+    for place, kind, symbol, addend in _read_relocations(image):
         if kind == _RELATIVE:
             pointers[place] = addend
         elif kind == _INDIRECT:
@@ -246,27 +244,20 @@ def read_links(image: ElfImage) -> Links:
     )
 
 
-def _find_feature_query_symbols(image: ElfImage, values: dict[int, int], symbols: list[_Symbol]) -> set[int]:
-    """Indices of the undefined symbols by which other files tell the CPU's features."""
-    names = dynamic_strings(image, values)
-    imported = ((index, name) for index, (name, _, _, section, _, _) in enumerate(symbols) if name and not section)
-    return {index for index, name in imported if names.text(name) in _ASKING}
-
-
-def _read_relocations(image: ElfImage, values: dict[int, int]) -> Iterator[tuple[int, int, int, int]]:
+def _read_relocations(image: ElfImage) -> Iterator[tuple[int, int, int, int]]:
     """Place, kind, symbol's index and addend of each."""
     for table, length in ((RELA, RELASZ), (JMPREL, PLTRELSZ)):
-        size = values.get(length, 0)
-        if table in values and size:
-            content = image.read_at(values[table], size - size % _RELOCATION.size)
+        size = image.tags.get(length, 0)
+        if table in image.tags and size:
+            content = image.read_at(image.tags[table], size - size % _RELOCATION.size)
             for place, information, addend in _RELOCATION.iter_unpack(content):
                 yield place, information & 0xFFFFFFFF, information >> 32, addend
 
 
-def _read_packed_relocations(image: ElfImage, values: dict[int, int]) -> Iterator[tuple[int, int]]:
+def _read_packed_relocations(image: ElfImage) -> Iterator[tuple[int, int]]:
     """Pointers of DT_RELR: an even word is an address, an odd one says which of the next 63 words follow it."""
-    size = values.get(_RELRSZ, 0) if _RELR in values else 0
-    table = image.read_at(values[_RELR], size - size % 8) if size else b""
+    size = image.tags.get(_RELRSZ, 0) if _RELR in image.tags else 0
+    table = image.read_at(image.tags[_RELR], size - size % 8) if size else b""
     place = 0
     for (word,) in struct.iter_unpack("<Q", table):
         if word & 1:

@@ -386,13 +386,13 @@ class SimulatedProcess:
 
     def _find_undefined_versions(self, file: MappedFile) -> Iterator[MissingLibrary]:
         """Versions that the file needs of a library which defines versions, but not these."""
-        for need in self._read_versions(file).needed:
-            library = next((each for each in self.files if each.answers_to(need.library)), file)
+        for needed, names in self._read_versions(file).needed.items():
+            library = next((each for each in self.files if each.answers_to(needed)), file)
             defined = self._read_versions(library).defined if library is not file else ()
-            for name in need.names if defined else ():
+            for name in names if defined else ():
                 if name not in defined:
                     problem = f"version `{name}' not found in {self.tidy(library)}"
-                    yield MissingLibrary(name=need.library, needed_by=self.tidy(file), problem=problem)
+                    yield MissingLibrary(name=needed, needed_by=self.tidy(file), problem=problem)
 
     def _read_versions(self, file: MappedFile) -> SymbolVersions:
         if file.identity not in self._versions:
