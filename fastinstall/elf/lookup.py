@@ -87,7 +87,7 @@ def find_all_definitions(path: Path, names: tuple[str, ...]) -> dict[str, tuple[
     with open_image(path) as image:
         found = [
             (name, _read_version_word(image, index))
-            for name in names
+            for name in dict.fromkeys(names)
             for index, fields in find_symbols(image, name)
             if _is_definition(*fields[1:5])
         ]
