@@ -46,9 +46,9 @@ from fastinstall.plan.decision import needs_compiling
 from fastinstall.plan.level_choice import refuse_unknown
 from fastinstall.plan.native_libraries import may_have_made
 from fastinstall.plan.plan import Plan, Situation, compute_facts_digest
-from fastinstall.plan.planner import keeps_pip_pin, make_plan, plan_build_step, plan_nothing
+from fastinstall.plan.planner import keeps_pip_pin, make_plan, plan_build_step
 from fastinstall.plan.risks import refuse_if_protected
-from fastinstall.plan.satisfied import plan_guard_alone
+from fastinstall.plan.satisfied import plan_nothing
 from fastinstall.plan.saved_plan import PLAN_AGAIN, allow_risks, find_differences, select_named_releases
 from fastinstall.steps.build import Build
 from fastinstall.steps.conda_toolchain import CondaToolchain
@@ -79,7 +79,7 @@ def plan_setup(session: Session, target: NamedTarget, request: Request, *, saved
     environment = find(session, target)
     receipt = receipt_of(environment)
     facts = facts_of(session, environment, ObservationRequest(recipe=recipe))
-    done = plan_nothing(facts, recipe, request, receipt) or plan_guard_alone(facts, recipe, request, receipt)
+    done = plan_nothing(facts, recipe, request, receipt)
     if done is not None and receipt is not None and request.pin:
         from fastinstall.guard.pinning import find_unpinned_project  # noqa: PLC0415 (only with --pin)
 

@@ -10,10 +10,7 @@ from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import listing, quote
 from fastinstall.doctor.registry import verifying_checks
 from fastinstall.guard.pip_trap import find_pip_pin, wants_pip_pin
-from fastinstall.model.facts import Facts
-from fastinstall.model.receipt import Receipt
-from fastinstall.model.recipe import Recipe
-from fastinstall.model.request import PlanRisk, Request
+from fastinstall.model.request import PlanRisk
 from fastinstall.observe.installed_pins import HOLDS_BACK, NAME
 from fastinstall.observe.pip_pins import CONFIGURATION, DIRECTORY, insertion, requirement_of
 from fastinstall.plan.conda_steps import (
@@ -32,7 +29,7 @@ from fastinstall.plan.risks import (
     mark_allowed_risks,
     refuse_if_protected,
 )
-from fastinstall.plan.satisfied import explain_needed_setup, plan_guard_alone
+from fastinstall.plan.satisfied import plan_nothing
 from fastinstall.steps.build import Build
 from fastinstall.steps.install_guard import InstallGuard
 from fastinstall.steps.kinds import Step
@@ -54,23 +51,6 @@ def plan_build_step(situation: Situation) -> Build:
     return make_build_step(decide_build(merge_conda_dependants(situation)))
 
 
-def plan_nothing(facts: Facts, recipe: Recipe, request: Request, receipt: Receipt | None) -> Plan | None:
-    """The empty plan, where the environment is as wished; needs no index and no compiler."""
-    refuse_if_protected(facts)
-    refuse_unsuited_engine(facts, request)
-    if receipt is None or explain_needed_setup(facts, recipe, request, receipt) is not None:
-        return None
-    what = f"{receipt.distribution} {receipt.version}"
-    return Plan(
-        environment=facts.environment,
-        facts_digest=compute_facts_digest(facts),
-        wish=request,
-        steps=(),
-        skipped=(Skipped(step="everything", reason=f"{what} is in place, unchanged since {receipt.created_at}"),),
-        summary=f"nothing to do: {what} is in place and intact",
-    )
-
-
 def make_plan(situation: Situation) -> Plan:
     """Decide every step, with its reason.
 
@@ -86,7 +66,7 @@ def make_plan(situation: Situation) -> Plan:
     facts, recipe, request, receipt = situation.facts, situation.recipe, situation.wish, situation.receipt
     if request.upgrade and receipt is not None and _public(receipt.version) == _public(build.version):
         kept = replace(request, upgrade=False)  # there is nothing later than what is in place
-        latest = plan_nothing(facts, recipe, kept, receipt) or plan_guard_alone(facts, recipe, kept, receipt)
+        latest = plan_nothing(facts, recipe, kept, receipt)
         if latest is not None:
             return latest
     conda = plan_conda_part(situation, build)

@@ -40,7 +40,8 @@ from fastinstall.model.facts import Facts
 from fastinstall.plan.conda_steps import make_conda_request
 from fastinstall.plan.decision import needs_compiling
 from fastinstall.plan.plan import Plan, Situation, compute_facts_digest
-from fastinstall.plan.planner import make_plan, plan_nothing
+from fastinstall.plan.planner import make_plan
+from fastinstall.plan.satisfied import plan_nothing
 from fastinstall.steps.build import Build
 from fastinstall.steps.create_environment import CreateEnvironment
 from fastinstall.steps.verify import Verify
