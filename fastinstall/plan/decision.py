@@ -68,7 +68,9 @@ def decide_build(situation: Situation) -> BuildDecision:
     """
     situation = _apply_pin(situation)
     facts, recipe, request = situation.facts, situation.recipe, situation.wish
-    releases, choice = _choose_version(situation)
+    refuse_unsuited(recipe, facts.cpu, request)
+    releases = select_buildable(situation.releases, recipe, facts.cpu, request)
+    choice = choose_version(releases, recipe, facts.interpreter, facts.stack.dependants, request)
     levels = _choose_levels(situation, choice)
     chassis = choice.chassis is not None
     statics, native = StaticChoice(artefacts={}, reasons=()), NativeChoice(enabled=())
@@ -82,24 +84,6 @@ def decide_build(situation: Situation) -> BuildDecision:
             alone = chassis and request.link is LinkMode.BUNDLE
             native = choose_libraries(recipe, facts, request, chassis=alone, statics=statics.artefacts)
     return BuildDecision(situation=situation, choice=choice, levels=levels, statics=statics, native=native)
-
-
-def needs_compiling(situation: Situation) -> bool:
-    """Whether something is built, and no wheel taken that is ready; the toolchain is not looked at.
-
-    Raises:
-        RefusedError: no version or level fits.
-        UsageError: an unknown level or version.
-    """
-    return _choose_version(_apply_pin(situation))[1].prebuilt is None
-
-
-def _choose_version(situation: Situation) -> tuple[Releases, VersionChoice]:
-    """What there is for the machine and the wish, and what is taken of it."""
-    facts, recipe, request = situation.facts, situation.recipe, situation.wish
-    refuse_unsuited(recipe, facts.cpu, request)
-    releases = select_buildable(situation.releases, recipe, facts.cpu, request)
-    return releases, choose_version(releases, recipe, facts.interpreter, facts.stack.dependants, request)
 
 
 def _apply_pin(situation: Situation) -> Situation:

@@ -25,7 +25,6 @@ from fastinstall.index.pip import PipSettings, pip_settings
 from fastinstall.model.artefact import Releases
 from fastinstall.model.conda import CondaInstaller, CondaTool
 from fastinstall.model.facts import Facts, InstalledStack, Interpreter
-from fastinstall.model.machine import Toolchain
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Environment, EnvironmentKind, Request, Risk
@@ -42,7 +41,6 @@ from fastinstall.observe.observation import (
 from fastinstall.observe.session import Session
 from fastinstall.pins.recognition import project_of
 from fastinstall.plan.conda_steps import choose_conda_engine, make_conda_request
-from fastinstall.plan.decision import needs_compiling
 from fastinstall.plan.level_choice import refuse_unknown
 from fastinstall.plan.native_libraries import may_have_made
 from fastinstall.plan.plan import Plan, Situation, compute_facts_digest
@@ -88,37 +86,21 @@ def plan_setup(session: Session, target: NamedTarget, request: Request, *, saved
         return done
     # What was not looked at yet, PIL in use and what compiles, is looked at while pip tells its settings.
     index = _start_index(session, recipe, request, Path(environment.python))
-    probe = None
     if environment.kind is EnvironmentKind.CONDA:  # whose engine is a tool, too
         facts = facts_of(session, environment, ObservationRequest(recipe=recipe, runtime=True, toolchain=True))
     else:
-        probe = _start_observing_toolchain(session, recipe, request)
-        facts = replace(facts, runtime=use_pil(session, environment).result())
-    situation = Situation(
-        facts=facts,
-        recipe=recipe,
-        wish=request,
-        releases=_find_on_offer(index, recipe, facts.interpreter, saved),
-        receipt=receipt,
-    )
-    equipped = _equip_situation(session, situation, probe, from_cache=from_cache)
-    return _decide_plan(session, _add_project(session, equipped))
+        toolchain = RunningProbe(partial(observe_means, recipe, session.variables))
+        facts = replace(facts, runtime=use_pil(session, environment).result(), toolchain=toolchain.result())
+    releases = select_named_releases(saved, index.releases(recipe, facts.interpreter))
+    situation = Situation(facts=facts, recipe=recipe, wish=request, releases=releases, receipt=receipt)
+    return _decide_plan(session, _add_project(session, situation), from_cache=from_cache)
 
 
-def _decide_plan(session: Session, situation: Situation) -> Plan:
+def _decide_plan(session: Session, situation: Situation, *, from_cache: bool = True) -> Plan:
     """The plan, verified by the checks of other distributions too, where these say that they verify a setup."""
-    known = _add_links(session, _preview_conda_change(session, situation))
+    known = _add_cached_wheel(session, situation) if from_cache else situation
+    known = _add_links(session, _preview_conda_change(session, known))
     return make_plan(replace(known, foreign_checks=foreign_verifying_checks()))
-
-
-def _find_on_offer(index: PackageIndex, recipe: Recipe, interpreter: Interpreter, saved: Plan | None) -> Releases:
-    releases = index.releases(recipe, interpreter)
-    return releases if saved is None else select_named_releases(saved, releases)
-
-
-def _start_observing_toolchain(session: Session, recipe: Recipe, request: Request) -> RunningProbe[Toolchain] | None:
-    """What compiles here, being looked at; not yet where a wheelhouse may have a wheel that is ready to be taken."""
-    return None if request.wheelhouse else RunningProbe(partial(observe_means, recipe, session.variables))
 
 
 def observe_facts(session: Session, target: NamedTarget, recipe: Recipe) -> Facts:
@@ -132,13 +114,11 @@ def observe_facts(session: Session, target: NamedTarget, recipe: Recipe) -> Fact
 def plan_restoration(session: Session, environment: Environment, receipt: Receipt, releases: Releases) -> Plan:
     """Decide how to put back what a receipt says, at its very version."""
     recipe = read_recorded_recipe(session, environment, receipt)
-    compiling = not releases.prebuilt or environment.kind is EnvironmentKind.CONDA  # whose engine is a tool too
-    facts = facts_of(session, environment, ObservationRequest(recipe=recipe, toolchain=compiling))
+    facts = facts_of(session, environment, ObservationRequest(recipe=recipe, toolchain=True))
     situation = Situation(
         facts=facts, recipe=recipe, wish=receipt.wish, releases=releases, receipt=receipt, restoring=True
     )
-    ready = _add_project(session, _add_cached_wheel(session, situation) if compiling else situation)
-    return _decide_plan(session, ready)
+    return _decide_plan(session, _add_project(session, situation))
 
 
 def plan_build(
@@ -301,15 +281,10 @@ def _plan_new(
 ) -> Plan:
     recipe, (create, interpreter) = recipe_named(session, request.recipe), made
     index = _start_index(session, recipe, request, Path(create.python))
-    probe = _start_observing_toolchain(session, recipe, request)
-    situation = Situation(
-        facts=_facts_before_creation(session, recipe, made, toolchain=False),
-        recipe=recipe,
-        wish=request,
-        releases=_find_on_offer(index, recipe, interpreter, saved),
-        create=create,
-    )
-    return _decide_plan(session, _equip_situation(session, situation, probe, from_cache=from_cache))
+    facts = _facts_before_creation(session, recipe, made, toolchain=True)
+    releases = select_named_releases(saved, index.releases(recipe, interpreter))
+    situation = Situation(facts=facts, recipe=recipe, wish=request, releases=releases, create=create)
+    return _decide_plan(session, situation, from_cache=from_cache)
 
 
 def _facts_before_creation(
@@ -335,23 +310,13 @@ def _facts_before_creation(
     )
 
 
-def _equip_situation(
-    session: Session, situation: Situation, probe: RunningProbe[Toolchain] | None, *, from_cache: bool
-) -> Situation:
-    """The situation with a wheel of the cache or what compiles here, unless that makes no difference to it."""
-    if situation.facts.toolchain is None:
-        if probe is None and not needs_compiling(situation):
-            return situation
-        found = probe.result() if probe is not None else observe_means(situation.recipe, session.variables)
-        situation = replace(situation, facts=replace(situation.facts, toolchain=found))
-    return _add_cached_wheel(session, situation) if from_cache else situation
-
-
 def _add_cached_wheel(session: Session, situation: Situation) -> Situation:
     """The situation with a wheel that was built before as it would be now, if the cache has one."""
+    step = plan_build_step(replace(situation, cached=""))
+    if step.prebuilt is not None:
+        return situation
     from fastinstall.wheelbuild.provenance import find_ready  # noqa: PLC0415 (slow to import; not where nothing is built)
 
-    step = plan_build_step(replace(situation, cached=""))
     facts, cache = situation.facts, session.directories.cache
     for ready in find_ready(cache, step, situation.recipe, facts.interpreter):
         if may_have_made(ready.compiler, facts, situation.wish, cache / TOOLCHAINS):

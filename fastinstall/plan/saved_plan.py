@@ -44,38 +44,38 @@ def find_plan_problems(plan: Plan, recipe: Recipe) -> Iterator[Problem]:
             yield f"steps[{index}].{key}", problem
 
 
-def select_named_releases(plan: Plan, releases: Releases) -> Releases:
+def select_named_releases(plan: Plan | None, releases: Releases) -> Releases:
     """What is on offer, less what is later than what a plan names: later releases do not make it another one.
+
+    All of it where there is no plan.
 
     Raises:
         RefusedError: a file that it names is not on offer with that hash.
     """
-    named = {(each.filename, each.sha256): each for step in plan.steps for each in step.list_artefacts()}
+    if plan is None:
+        return releases
+    named = {(each.filename, each.sha256) for step in plan.steps for each in step.list_artefacts()}
+    seen = set[tuple[str, str]]()
 
-    def drop_later(offered: Iterable[Artefact]) -> tuple[Artefact, ...]:
-        each_of = tuple(offered)
-        taken = {parse_version_number(each.version) for each in each_of if (each.filename, each.sha256) in named}
-        return tuple(each for each in each_of if taken and parse_version_number(each.version) <= max(taken))
+    def drop_later(offered: tuple[Artefact, ...]) -> tuple[Artefact, ...]:
+        seen.update((each.filename, each.sha256) for each in offered)
+        taken = [parse_version_number(each.version) for each in offered if (each.filename, each.sha256) in named]
+        return tuple(each for each in offered if taken and parse_version_number(each.version) <= max(taken))
 
-    statics = {name: drop_later(offered) for name, offered in releases.statics.items()}
     found = replace(
         releases,
         sources=drop_later(releases.sources),
         wheels=drop_later(releases.wheels),
         kernels=drop_later(releases.kernels),
         bases=drop_later(releases.bases),
-        statics=statics,
+        statics={name: drop_later(offered) for name, offered in releases.statics.items()},
         prebuilt=drop_later(releases.prebuilt),
     )
-    kinds = (found.sources, found.wheels, found.kernels, found.bases, found.prebuilt, *statics.values())
-    offered = {(each.filename, each.sha256) for kind in kinds for each in kind}
-    for key, artefact in named.items():
-        if key not in offered:
-            raise RefusedError(
-                f"the plan names {artefact.filename} with sha256 {artefact.sha256 or 'unknown'}, "
-                f"and {releases.origin} has no such file",
-                hint=PLAN_AGAIN,
-            )
+    for filename, sha256 in sorted(named - seen):
+        raise RefusedError(
+            f"the plan names {filename} with sha256 {sha256 or 'unknown'}, and {releases.origin} has no such file",
+            hint=PLAN_AGAIN,
+        )
     return found
 
 
