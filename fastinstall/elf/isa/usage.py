@@ -59,11 +59,6 @@ class Piece:
     content: bytes
     known: bool
 
-    @property
-    def bounds(self) -> tuple[int, int]:
-        """Where it begins and ends."""
-        return self.start, self.end
-
 
 @immutable
 class CodeMap:
@@ -71,12 +66,12 @@ class CodeMap:
 
     Attributes:
         pieces: in the order of their addresses, without gaps; but for the trampolines to other libraries (.plt).
-        trampolines: their addresses and bytes.
+        trampolines: the pointers that they jump through, by the addresses at which they may be entered.
         bounded: whether functions could be told apart at all.
     """
 
     pieces: tuple[Piece, ...]
-    trampolines: tuple[tuple[int, bytes], ...]
+    trampolines: dict[int, int]
     bounded: bool
 
 
@@ -87,17 +82,20 @@ def map_code(image: ElfImage) -> CodeMap:
         ElfError: the file is malformed.
     """
     sections = read_sections(image)
-    stubs, regions = list[tuple[int, bytes]](), list[tuple[int, bytes]]()
-    for section in sections:
-        if section.kind == _PROGRAM_BITS and section.flags & _EXECUTABLE_SECTION and section.size:
-            part = _map_section(image, section), image.read(section.offset, section.size)
-            (stubs if section.name.startswith(".plt") else regions).append(part)
+    stubs, regions = dict[int, int](), list[tuple[int, bytes]]()
+    executable = (each for each in sections if each.kind == _PROGRAM_BITS and each.flags & _EXECUTABLE_SECTION)
+    for section in executable:
+        address, content = _map_section(image, section), image.read(section.offset, section.size)
+        if section.name.startswith(".plt"):
+            stubs |= trampolines(content, address)
+        elif content:
+            regions.append((address, content))
     bounds = _find_function_bounds(image, sections)
     has_sections = bool(stubs or regions)
     regions = regions if has_sections else list(_list_segment_regions(image, bounds))
     _check_extent(image, regions)
     pieces = tuple(piece for address, content in sorted(regions) for piece in _cut(address, content, bounds))
-    return CodeMap(pieces=pieces, trampolines=tuple(stubs), bounded=bool(bounds) and has_sections)
+    return CodeMap(pieces=pieces, trampolines=stubs, bounded=bool(bounds) and has_sections)
 
 
 def split(piece: Piece, starts: list[int]) -> Iterator[Piece]:
@@ -349,9 +347,9 @@ def features_of(functions: Iterable[Function]) -> Counter[str]:
 
 
 def _select_usage(code: CodeMap, links: Links) -> Usage:
-    read = {piece.bounds: count_and_refer(piece.content, piece.start) for piece in code.pieces}
+    read = {(piece.start, piece.end): count_and_refer(piece.content, piece.start) for piece in code.pieces}
     code = _divide_gaps(code, [refers for _, refers in read.values()], links)
-    found = [read.get(piece.bounds) or count_and_refer(piece.content, piece.start) for piece in code.pieces]
+    found = [read.get((piece.start, piece.end)) or count_and_refer(piece.content, piece.start) for piece in code.pieces]
     asking = {index for index, (codes, _) in enumerate(found) if not asking_codes().isdisjoint(codes)}
     functions = [_weigh_piece(piece, codes) for piece, (codes, _) in zip(code.pieces, found, strict=True)]
     graph = _Graph(code, [refers for _, refers in found], links)
@@ -405,9 +403,7 @@ class _Graph:
         self._by_start = {start: index for index, start in enumerate(self._starts)}
         self._references = references
         self._links = links
-        stubs: dict[int, int] = {}
-        for address, content in code.trampolines:
-            stubs |= trampolines(content, address)
+        stubs = code.trampolines
         self._through = frozenset().union(*(each.through for each in references))
         self._named = frozenset().union(*(each.addresses for each in references))
         through = [{stubs[one] for one in each.branches if one in stubs} for each in references]
