@@ -10,7 +10,7 @@ from collections.abc import Collection
 from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
-from fastinstall.elf.cpu_levels import LEVELS, LOADER_WITH_LEVELS
+from fastinstall.elf.cpu_levels import LEVELS, knows_levels
 from fastinstall.elf.description import Cpu
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.recipe import Level, Recipe
@@ -107,10 +107,9 @@ def explain_single_level(interpreter: Interpreter, link: LinkMode, *, chassis: b
         return "no official wheel to carry several"
     if interpreter.libc != "glibc":
         return f"{interpreter.libc or 'a C library that is not glibc'} cannot choose"
-    parts = interpreter.libc_version.split(".")[:2]
-    known = tuple(int(part) for part in parts if part.isdigit())
+    version = interpreter.libc_version
     return (
-        "" if known >= LOADER_WITH_LEVELS else f"glibc {interpreter.libc_version or 'of unknown version'} cannot choose"
+        "" if version and knows_levels("glibc", version) else f"glibc {version or 'of unknown version'} cannot choose"
     )
 
 

@@ -19,7 +19,6 @@ from fastinstall.model.recipe_documents import Problem
 from fastinstall.model.request import Risk
 from fastinstall.plan.plan import Plan
 from fastinstall.steps.kind import ADDRESS, SavedPlanContext
-from fastinstall.steps.kinds import Step
 
 _FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+!-]*")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -40,7 +39,8 @@ def find_plan_problems(plan: Plan, recipe: Recipe) -> Iterator[Problem]:
     """
     saved = SavedPlanContext(environment=plan.environment, request=plan.wish, recipe=recipe)
     for index, step in enumerate(plan.steps):
-        for key, problem in _find_step_problems(step, saved):
+        of_files = (problem for each in step.list_artefacts() for problem in _find_artefact_problems(each))
+        for key, problem in (*of_files, *step.find_problems(saved)):
             yield f"steps[{index}].{key}", problem
 
 
@@ -125,12 +125,6 @@ def list_fetched_artefacts(plan: Plan) -> tuple[str, ...]:
         )
         lines += (f"fetch {each.dist} from {each.url or each.channel}" for each in step.list_conda_packages())
     return tuple(dict.fromkeys(lines))
-
-
-def _find_step_problems(step: Step, saved: SavedPlanContext) -> Iterator[Problem]:
-    for artefact in step.list_artefacts():
-        yield from _find_artefact_problems(artefact)
-    yield from step.find_problems(saved)
 
 
 def _find_artefact_problems(artefact: Artefact) -> Iterator[Problem]:

@@ -107,7 +107,8 @@ def demand_of(code: int) -> InstructionRequirement:
     instruction = Instruction()
     instruction.code = code  # type: ignore[assignment]  # iced's annotations take its integers for classes
     description = OpCodeInfo(code)  # type: ignore[arg-type]  # likewise
-    features = kernel_names(_list_names(CpuidFeature)[feature] for feature in instruction.cpuid_features())
+    manuals = (_list_names(CpuidFeature)[feature] for feature in instruction.cpuid_features())
+    features = frozenset(_KERNEL.get(name, name.lower()) for name in manuals if name not in _PASSED_OVER)
     counts_zeros = description.instruction_string.startswith("TZCNT")  # runs as BSF, and compilers rely on that
     asked: frozenset[str] = frozenset() if counts_zeros else features
     style = _choose_style(description, features) if code != Code.INVALID else Style.NONE
@@ -224,11 +225,6 @@ _PROCESSORS = {
     "x86-64-v4": "skylake-avx512 cascadelake icelake-client icelake-server sapphirerapids znver4 znver5",
 }
 _FLAGS = frozenset({"popcnt", "bmi2", "movbe", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}).union(_IMPLIES)
-
-
-def kernel_names(features: Iterable[str]) -> frozenset[str]:
-    """What instructions with these features of the manuals ask of a CPU, beyond x86-64-v1, in the kernel's spelling."""
-    return frozenset(_KERNEL.get(name, name.lower()) for name in features if name not in _PASSED_OVER)
 
 
 def level_for(features: Collection[str]) -> str | None:

@@ -172,12 +172,6 @@ def _list_unwind_bounds(image: ElfImage) -> Iterator[tuple[int, int]]:
             yield segment.address + start, segment.address + start + length
 
 
-def piece_at(starts: list[int], pieces: tuple[Piece, ...], address: int) -> int:
-    """The index of the piece that holds an address; -1 where none does."""
-    index = bisect_right(starts, address) - 1
-    return index if index >= 0 and address < pieces[index].end else -1
-
-
 _RELRSZ, _RELR = 35, 36
 _INIT, _FINI = 12, 13
 _WORD64, _COPY, _GLOBAL, _JUMP, _RELATIVE, _INDIRECT = 1, 5, 6, 7, 8, 37
@@ -450,9 +444,10 @@ class _Graph:
         """The functions that hold addresses."""
         found = set()
         for address in addresses:
-            index = self._by_start.get(address)
-            found.add(piece_at(self._starts, self._code.pieces, address) if index is None else index)
-        return found - {-1}
+            index = self._by_start.get(address, bisect_right(self._starts, address) - 1)
+            if index >= 0 and address < self._code.pieces[index].end:
+                found.add(index)
+        return found
 
     def _find_callers(self, functions: set[int]) -> set[int]:
         """Who refers to any of them."""
