@@ -62,10 +62,9 @@ class CondaPart:
     Attributes:
         first: steps before the build, which needs what they bring.
         before_swap: steps between the proof and the swap.
-        after_swap: steps between the guard and the verification.
+        after_swap: steps between the guard and the verification, and what is not needed.
         records: conda packages that make room.
         entries: top-level names in site-packages that are theirs.
-        skipped: what is not needed.
         hazards: what a solver would change.
         warnings: what is advised against.
         note: what is put behind the plan's summary.
@@ -74,10 +73,9 @@ class CondaPart:
 
     first: tuple[Step, ...] = ()
     before_swap: tuple[Step, ...] = ()
-    after_swap: tuple[Step, ...] = ()
+    after_swap: tuple[Step | Skipped, ...] = ()
     records: tuple[str, ...] = ()
     entries: tuple[str, ...] = ()
-    skipped: tuple[Skipped, ...] = ()
     hazards: tuple[PlanRisk, ...] = ()
     warnings: tuple[str, ...] = ()
     note: str = ""
@@ -99,7 +97,7 @@ def plan_conda_part(situation: Situation, build: Build) -> CondaPart:
     if engine is CondaInstaller.PIP:
         why = Skipped(step="make-conda-packages", reason="--engine pip: the wheel goes straight into site-packages")
         warnings = (warn_about_wheel(conda, recipe), *advice)
-        return CondaPart(skipped=(why,), warnings=warnings, note=" as a wheel, which conda does not know of")
+        return CondaPart(after_swap=(why,), warnings=warnings, note=" as a wheel, which conda does not know of")
     others = (situation.preview or CondaChange()).without(frozenset({*providers(recipe), GUARD}))
     change = _plan_other_changes(situation, conda, engine, others)
     # The stack depends on what is there once the other packages are changed.
@@ -116,18 +114,15 @@ def plan_conda_part(situation: Situation, build: Build) -> CondaPart:
         channel=facts.environment.prefix / CHANNEL,
         reason=f"conda then knows of it, as {name}, and {kept}; the libraries are {where}",
     )
-    pin, skipped = _plan_conda_pin(facts, conda, package) if request.pin else ((), ())
-    if not change:
-        untouched = explain_untouched_libraries(conda, request.link)
-        skipped = (Skipped(step="change-conda-packages", reason=untouched), *skipped)
+    untouched = Skipped(step="change-conda-packages", reason=explain_untouched_libraries(conda, request.link))
+    pin = (_plan_conda_pin(facts, conda, package),) if request.pin else ()
     records = tuple(each.dist for each in find_replaced_packages(conda, recipe))
     return CondaPart(
         first=change if linked else (),
         before_swap=(make,) if linked else (*change, make),
-        after_swap=pin,
+        after_swap=pin if change else (untouched, *pin),
         records=records,
         entries=_list_entries(facts, conda, records),
-        skipped=skipped,
         hazards=find_change_risks(others),
         warnings=advice,
         note=f" as the conda package {name}",
@@ -150,16 +145,14 @@ def _plan_other_changes(
     return (ChangeCondaPackages(engine=engine, change=others, reason=explain_change(others, why)),)
 
 
-def _plan_conda_pin(facts: Facts, conda: Conda, package: CondaPackage) -> tuple[tuple[Pin, ...], tuple[Skipped, ...]]:
-    """The pin, or why there is none."""
+def _plan_conda_pin(facts: Facts, conda: Conda, package: CondaPackage) -> Pin | Skipped:
     if is_of_pixi(facts.environment.prefix):
         why = f"pixi made the environment, and reads no {PINS}: the pin belongs into pixi.toml"
-    elif is_pinned(conda, package):
-        why = f"{PINS} keeps it already"
-    else:
-        keeping = f"--pin: solvers that read pins keep the stack, with or without its guard package; {HOLDS_BACK}"
-        return (Pin(file=PINS, line=pin_line(package), reason=keeping),), ()
-    return (), (Skipped(step="pin", reason=why),)
+        return Skipped(step="pin", reason=why)
+    if is_pinned(conda, package):
+        return Skipped(step="pin", reason=f"{PINS} keeps it already")
+    keeping = f"--pin: solvers that read pins keep the stack, with or without its guard package; {HOLDS_BACK}"
+    return Pin(file=PINS, line=pin_line(package), reason=keeping)
 
 
 def _list_entries(facts: Facts, conda: Conda, records: Collection[str]) -> tuple[str, ...]:

@@ -107,7 +107,7 @@ def observe_facts(session: Session, target: NamedTarget, recipe: Recipe) -> Fact
     """What a plan is made from, of an environment that exists or that is yet to be made; PIL is not run."""
     made = plan_creation(session, target)
     if made is not None:
-        return _facts_before_creation(session, recipe, made, toolchain=True)
+        return _facts_before_creation(session, recipe, made)
     return facts_of(session, find(session, target), ObservationRequest(recipe=recipe, toolchain=True))
 
 
@@ -162,7 +162,7 @@ def refuse_if_stale(session: Session, saved: Plan) -> None:
     if made is None:
         facts = facts_of(session, saved.environment, ObservationRequest(recipe=recipe))
     else:
-        facts = _facts_before_creation(session, recipe, made, toolchain=False)
+        facts = _facts_before_creation(session, recipe, made)
     if compute_facts_digest(facts) != saved.facts_digest:
         raise RefusedError(
             f"the plan is stale: {saved.environment.prefix} has changed since it was made", hint=PLAN_AGAIN
@@ -281,19 +281,17 @@ def _plan_new(
 ) -> Plan:
     recipe, (create, interpreter) = recipe_named(session, request.recipe), made
     index = _start_index(session, recipe, request, Path(create.python))
-    facts = _facts_before_creation(session, recipe, made, toolchain=True)
+    facts = _facts_before_creation(session, recipe, made)
     releases = select_named_releases(saved, index.releases(recipe, interpreter))
     situation = Situation(facts=facts, recipe=recipe, wish=request, releases=releases, create=create)
     return _decide_plan(session, situation, from_cache=from_cache)
 
 
-def _facts_before_creation(
-    session: Session, recipe: Recipe, made: tuple[CreateEnvironment, Interpreter], *, toolchain: bool
-) -> Facts:
+def _facts_before_creation(session: Session, recipe: Recipe, made: tuple[CreateEnvironment, Interpreter]) -> Facts:
     """Facts of the environment as it will be once it is made: nothing is installed there."""
     create, interpreter = made
     base = Environment(prefix=interpreter.base_prefix, kind=EnvironmentKind.SYSTEM, python=create.python)
-    observed = facts_of(session, base, ObservationRequest(recipe=recipe, toolchain=toolchain))
+    observed = facts_of(session, base, ObservationRequest(recipe=recipe, toolchain=True))
     return replace(
         observed,
         environment=Environment(

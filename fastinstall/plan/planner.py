@@ -70,65 +70,51 @@ def make_plan(situation: Situation) -> Plan:
         if latest is not None:
             return latest
     conda = plan_conda_part(situation, build)
-    pip, project = _plan_pip_pin(situation, build), _plan_project_pin(situation, build)
-    steps = (
-        *_list_steps_to_swap(situation, decision, build, conda),
+    there, unguarded = Skipped(step="create-environment", reason=f"{facts.environment.prefix} exists"), "--no-guard"
+    if is_conda(facts):
+        unguarded = "--no-guard: without the guard package a solver may replace the stack at the next change"
+    noticing = conda.guard or "to notice when pip, uv or another tool replaces it"
+    unneeded = Skipped(step="system-packages", reason="compiler and headers are there or not needed")
+    parts: tuple[Step | Skipped, ...] = (
+        situation.create or there,
+        *conda.first,
+        *(decision.native.steps or (unneeded,)),
+        build,
+        _plan_proof(decision),
+        *conda.before_swap,
+        _plan_swap(situation, build, conda),
+        InstallGuard(reason=noticing) if request.guard else Skipped(step="install-guard", reason=unguarded),
         *conda.after_swap,
-        *((pip,) if isinstance(pip, PinForPip) else ()),
+        *_plan_pip_pin(situation, build),
         Verify(
             checks=(*verifying_checks(), *situation.foreign_checks),
             reason="the checks of doctor, on the environment as it then is; an error undoes the swap",
         ),
-        *((project,) if isinstance(project, PinProject) else ()),
+        *_plan_project_pin(situation, build),
     )
-    unpinned = (pip,) if isinstance(pip, Skipped) else ()
-    undoing = (project,) if isinstance(project, str) else ()
+    steps = tuple(part for part in parts if not isinstance(part, Skipped))
     return Plan(
         environment=facts.environment,
         facts_digest=compute_facts_digest(facts),
         wish=request,
         steps=steps,
-        skipped=(*_list_skipped_steps(situation, decision), *conda.skipped, *unpinned),
+        skipped=tuple(part for part in parts if isinstance(part, Skipped)),
         hazards=(*_collect_risks(decision), *mark_allowed_risks(conda.hazards, request.allow)),
-        warnings=(*_list_warnings(decision, steps), *conda.warnings, *undoing),
+        warnings=(*_list_warnings(decision, steps), *conda.warnings, *_warn_about_project(situation)),
         summary=_summarise(decision, build) + conda.note,
     )
 
 
-def _list_steps_to_swap(
-    situation: Situation, decision: BuildDecision, build: Build, conda: CondaPart
-) -> tuple[Step, ...]:
-    why = conda.guard or "to notice when pip, uv or another tool replaces it"
-    return (
-        *((situation.create,) if situation.create else ()),
-        *conda.first,
-        *decision.native.steps,
-        build,
-        _plan_proof(decision),
-        *conda.before_swap,
-        _plan_swap(situation, build, conda),
-        *((InstallGuard(reason=why),) if situation.wish.guard else ()),
-    )
-
-
-def _list_skipped_steps(situation: Situation, decision: BuildDecision) -> tuple[Skipped, ...]:
-    guard = "--no-guard"
-    if is_conda(situation.facts):
-        guard = "--no-guard: without the guard package a solver may replace the stack at the next change"
-    unneeded = (
-        ("create-environment", f"{situation.facts.environment.prefix} exists", situation.create),
-        ("system-packages", "compiler and headers are there or not needed", decision.native.steps),
-        ("install-guard", guard, situation.wish.guard),
-    )
-    return tuple(Skipped(step=step, reason=reason) for step, reason, needed in unneeded if not needed)
-
-
 def _list_warnings(decision: BuildDecision, steps: Sequence[Step]) -> tuple[str, ...]:
     recipe, version = decision.situation.recipe, decision.choice.version
+    # Files that nothing is known of but their names, because the index says no more.
+    files = (each for step in steps for each in step.list_artefacts() if not each.url.startswith("file:"))
+    names = listing(dict.fromkeys(each.filename for each in files if not each.sha256))
+    unknown = f"the index gives no SHA-256 of {names}: taken as it comes, whoever may have changed it there"
     return (
         *explain_installed_vulnerability(recipe, decision.situation.facts.stack, version),
         *describe_version_advisories(recipe, version),
-        *filter(None, (decision.choice.caution, _warn_about_missing_hashes(steps))),
+        *filter(None, (decision.choice.caution, unknown if names else "")),
     )
 
 
@@ -189,45 +175,43 @@ def _collect_risks(decision: BuildDecision) -> tuple[PlanRisk, ...]:
     return mark_allowed_risks(found, (*situation.wish.allow, *known))
 
 
-def _warn_about_missing_hashes(steps: Sequence[Step]) -> str:
-    """Files that nothing is known of but their names, because the index says no more."""
-    files = (each for step in steps for each in step.list_artefacts() if not each.url.startswith("file:"))
-    names = tuple(dict.fromkeys(each.filename for each in files if not each.sha256))
-    if not names:
-        return ""
-    return f"the index gives no SHA-256 of {listing(names)}: taken as it comes, whoever may have changed it there"
-
-
-def _plan_project_pin(situation: Situation, build: Build) -> PinProject | str | None:
-    """The pin where a project makes the environment, or a warning that its own installs undo the setup."""
-    project, prefix = situation.project, situation.facts.environment.prefix
-    if project is None:
-        return None
-    if situation.wish.pin:
-        return PinProject(
-            directory=project.directory,
-            manager=project.manager,
-            files=tuple(file for file in (project.manifest, project.lock) if file is not None),
-            requirement=f"{build.distribution}=={build.version}",
-            reason=f"--pin: `{project.sync}` makes the environment of these files, and keeps what they name; "
-            "tried on a copy first; no later Pillow comes, security updates neither",
-        )
-    if any(pin.kind == project.manager for pin in situation.facts.pins):
-        return None
-    return (
-        f"{project.directory} is a project of {project.manager}: `{project.sync}` puts back the Pillow of "
-        f"its lock; --pin has it keep this one, now or later: fastinstall guard install --pin --prefix {quote(prefix)}"
+def _plan_project_pin(situation: Situation, build: Build) -> tuple[PinProject, ...]:
+    """The pin where a project makes the environment, if one is wished."""
+    project = situation.project
+    if project is None or not situation.wish.pin:
+        return ()
+    pin = PinProject(
+        directory=project.directory,
+        manager=project.manager,
+        files=tuple(file for file in (project.manifest, project.lock) if file is not None),
+        requirement=f"{build.distribution}=={build.version}",
+        reason=f"--pin: `{project.sync}` makes the environment of these files, and keeps what they name; "
+        "tried on a copy first; no later Pillow comes, security updates neither",
     )
+    return (pin,)
 
 
-def _plan_pip_pin(situation: Situation, build: Build) -> PinForPip | Skipped | None:
-    """The pin that pip is held by, or why none is needed; None where pip is not to be held.
+def _warn_about_project(situation: Situation) -> tuple[str, ...]:
+    """A project that makes the environment undoes the setup by its own installs."""
+    project, facts = situation.project, situation.facts
+    if project is None or situation.wish.pin or any(pin.kind == project.manager for pin in facts.pins):
+        return ()
+    warning = (
+        f"{project.directory} is a project of {project.manager}: `{project.sync}` puts back the Pillow of its lock; "
+        "--pin has it keep this one, now or later: "
+        f"fastinstall guard install --pin --prefix {quote(facts.environment.prefix)}"
+    )
+    return (warning,)
+
+
+def _plan_pip_pin(situation: Situation, build: Build) -> tuple[PinForPip | Skipped, ...]:
+    """The pin that pip is held by, or why none is needed; nothing where pip is not to be held.
 
     Raises:
         RefusedError: a pin is there, and what is built bears a name that it cannot hold.
     """
     if not wants_pip_pin(situation.facts, situation.wish):
-        return None
+        return ()
     prefix, links = situation.facts.environment.prefix, situation.links
     if build.distribution != NAME:
         raise RefusedError(
@@ -236,10 +220,10 @@ def _plan_pip_pin(situation: Situation, build: Build) -> PinForPip | Skipped | N
         )
     there = find_pip_pin(situation.facts)
     if keeps_pip_pin(situation) and there is not None:
-        return Skipped(step="pin", reason=f"{there.file} holds pip to {there.requirement} already")
+        return (Skipped(step="pin", reason=f"{there.file} holds pip to {there.requirement} already"),)
     why = "--pin" if situation.wish.pin else f"a pin on {there.requirement if there else 'another'} is there"
     repeated = f"; other places of wheels that pip is told of ({' '.join(links)}) are repeated there" if links else ""
-    return PinForPip(
+    pin = PinForPip(
         file=CONFIGURATION,
         directory=DIRECTORY,
         requirement=requirement_of(build.distribution, build.version),
@@ -248,6 +232,7 @@ def _plan_pip_pin(situation: Situation, build: Build) -> PinForPip | Skipped | N
         reason=f"{why}: pip in this environment, and uv in a shell that has read environment.sh, keep to this build; "
         f"{HOLDS_BACK}{repeated}",
     )
+    return (pin,)
 
 
 def keeps_pip_pin(situation: Situation) -> bool:

@@ -24,7 +24,6 @@ from fastinstall.elf.image import EXECUTABLE, LOAD, WRITABLE, ElfError, ElfImage
 from fastinstall.elf.isa.instructions import (
     References,
     Style,
-    asking_codes,
     count,
     count_and_refer,
     demand_of,
@@ -306,18 +305,6 @@ class Usage:
     asks: tuple[int, ...]
     bounded: bool
 
-    @property
-    def instructions(self) -> int:
-        """How many there are."""
-        return sum(function.instructions for function in self.functions)
-
-    @property
-    def wide_share(self) -> float:
-        """The share of vector instructions in the encodings of AVX and AVX-512; 0.0 where there are none."""
-        wide = sum(function.wide for function in self.functions)
-        vector = wide + sum(function.legacy for function in self.functions)
-        return wide / vector if vector else 0.0
-
 
 def read_usage(image: ElfImage) -> Usage:
     """Decode the code of an open file.
@@ -344,7 +331,9 @@ def _select_usage(code: CodeMap, links: Links) -> Usage:
     read = {(piece.start, piece.end): count_and_refer(piece.content, piece.start) for piece in code.pieces}
     code = _divide_gaps(code, [refers for _, refers in read.values()], links)
     found = [read.get((piece.start, piece.end)) or count_and_refer(piece.content, piece.start) for piece in code.pieces]
-    asking = {index for index, (codes, _) in enumerate(found) if not asking_codes().isdisjoint(codes)}
+    asking = {
+        index for index, (codes, _) in enumerate(found) if any(demand_of(code)[1] is Style.QUESTION for code in codes)
+    }
     functions = [_weigh_piece(piece, codes) for piece, (codes, _) in zip(code.pieces, found, strict=True)]
     graph = _Graph(code, [refers for _, refers in found], links)
     choosing, reading = graph.find_choosing(asking)
@@ -372,11 +361,9 @@ def _weigh_piece(piece: Piece, codes: Mapping[int, int]) -> Function:
     features: Counter[str] = Counter()
     styles: Counter[Style] = Counter()
     for code, number in codes.items():
-        demand = demand_of(code)
-        if demand.style is Style.OTHER and not demand.features:
-            continue
-        styles[demand.style] += number
-        for feature in demand.features:
+        needed, style = demand_of(code)
+        styles[style] += number
+        for feature in needed:
             features[feature] += number
     return Function(
         address=piece.start,

@@ -73,7 +73,7 @@ def _read_declared_isa(scan: IsaScan) -> IsaScan:
 def _decode_code(scan: IsaScan) -> IsaScan:
     with open_image(Path(scan.path)) as image:
         usage = read_usage(image)
-    used = features_of(usage.functions)
+    used, instructions = features_of(usage.functions), sum(function.instructions for function in usage.functions)
     required = _collect_required_features(usage)
     certain = not usage.asks and all(function.is_code for function in usage.functions)
     places = _describe_places(usage, sort_cpu_features(required))
@@ -84,8 +84,8 @@ def _decode_code(scan: IsaScan) -> IsaScan:
         contains=sort_cpu_features(used.keys() - required),
         silent=sort_cpu_features(required & SILENT),
         level=level_for(required),
-        shares={feature: round(used[feature] / usage.instructions, 6) for feature in sort_cpu_features(used)},
-        instructions=usage.instructions,
+        shares={feature: round(used[feature] / instructions, 6) for feature in sort_cpu_features(used)},
+        instructions=instructions,
         evidence=(*_describe_note(scan), *_describe_dispatcher(usage), *places),
     )
 
@@ -98,7 +98,10 @@ def _collect_required_features(usage: Usage) -> set[str]:
     required: set[str] = set()
     if usage.bounded:
         required.update(features_of(function for function in sound if function.unasked))
-    if usage.wide_share > _NEARLY_ALL:  # then what more than half of those functions use which use any
+    wide = sum(function.wide for function in usage.functions)
+    if wide > _NEARLY_ALL * (
+        wide + sum(function.legacy for function in usage.functions)
+    ):  # then what more than half of those functions use which use any
         using = [function.features for function in sound if function.features]
         found = Counter(feature for features in using for feature in features)
         required |= {feature for feature, times in found.items() if 2 * times > len(using)}
