@@ -4,7 +4,6 @@ Candidates are the releases that the recipe can build from, or take as they are,
 outcome is the step of a plan that makes the wheel.
 """
 
-from collections.abc import Collection
 from dataclasses import replace
 from operator import itemgetter
 
@@ -14,7 +13,6 @@ from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import base_version
 from fastinstall.elf.description import Cpu
 from fastinstall.model.artefact import Artefact, LevelTarget, Releases, make_labelled_version, parse_labelled_levels
-from fastinstall.model.machine import Toolchain
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import LinkMode, Request
 from fastinstall.observe.toolchain import compile_flags, list_probed_flags
@@ -66,13 +64,14 @@ def decide_build(situation: Situation) -> BuildDecision:
         RefusedError: no version or level fits, or something is missing that this wish does not allow to install.
         UsageError: an unknown level, version or library.
     """
-    situation = _apply_pin(situation)
-    facts, recipe, request = situation.facts, situation.recipe, situation.wish
+    facts, recipe, request, receipt = situation.facts, situation.recipe, situation.wish, situation.receipt
+    if situation.restoring and receipt is not None:  # version and levels of the receipt, whatever there is by now
+        request = replace(request, version=receipt.source_version, level=AUTO, levels=receipt.levels, avoid=())
+        situation = replace(situation, wish=request)
     refuse_unsuited(recipe, facts.cpu, request)
     releases = select_buildable(situation.releases, recipe, facts.cpu, request)
     choice = choose_version(releases, recipe, facts.interpreter, facts.stack.dependants, request)
-    levels = _choose_levels(situation, choice)
-    chassis = choice.chassis is not None
+    levels, chassis = _choose_levels(situation, choice), choice.chassis is not None
     statics, native = StaticChoice(artefacts={}, reasons=()), NativeChoice(enabled=())
     if choice.prebuilt is None:
         statics = choose_statics(recipe, releases, request.link)
@@ -84,15 +83,6 @@ def decide_build(situation: Situation) -> BuildDecision:
             alone = chassis and request.link is LinkMode.BUNDLE
             native = choose_libraries(recipe, facts, request, chassis=alone, statics=statics.artefacts)
     return BuildDecision(situation=situation, choice=choice, levels=levels, statics=statics, native=native)
-
-
-def _apply_pin(situation: Situation) -> Situation:
-    """What is put back is the version and the levels of the receipt, whatever there is by now."""
-    receipt, request = situation.receipt, situation.wish
-    if not situation.restoring or receipt is None:
-        return situation
-    pinned = replace(request, version=receipt.source_version, level=AUTO, levels=receipt.levels, avoid=())
-    return replace(situation, wish=pinned)
 
 
 def _choose_levels(situation: Situation, choice: VersionChoice) -> LevelChoice:
@@ -147,7 +137,6 @@ def make_build_step(decision: BuildDecision) -> Build:
     recipe, request, cpu = situation.recipe, situation.wish, situation.facts.cpu
     prebuilt, enabled = choice.prebuilt, decision.native.enabled
     granted = cpu.cores if cpu.quota is None else min(cpu.cores, round(cpu.quota))
-    made = make_labelled_version(recipe, choice.version, names, request.dist_name)
     cached = "it was built before, so it comes from the cache, and neither compiler nor headers are needed"
     reasons = (
         choice.reason,
@@ -167,8 +156,10 @@ def make_build_step(decision: BuildDecision) -> Build:
         prebuilt=prebuilt,
         cached=situation.cached or "",
         distribution=prebuilt.name if prebuilt else request.dist_name,
-        version=prebuilt.version if prebuilt else made,
-        targets=_choose_flags(decision, situation.facts.toolchain),
+        version=prebuilt.version
+        if prebuilt
+        else make_labelled_version(recipe, choice.version, names, request.dist_name),
+        targets=_choose_flags(decision),
         link=request.link,
         libraries=enabled,
         jobs=request.jobs or max(1, granted),
@@ -176,18 +167,16 @@ def make_build_step(decision: BuildDecision) -> Build:
     )
 
 
-def _choose_flags(decision: BuildDecision, toolchain: Toolchain | None) -> tuple[LevelTarget, ...]:
-    recipe, compiler = decision.situation.recipe, toolchain.compiler if toolchain else None
+def _choose_flags(decision: BuildDecision) -> tuple[LevelTarget, ...]:
+    levels, recipe, toolchain = decision.levels.levels, decision.situation.recipe, decision.situation.facts.toolchain
+    if decision.choice.prebuilt is not None:
+        return tuple(LevelTarget(level=level.name, cflags=(), ldflags=()) for level in levels)
+    compiler = toolchain.compiler if toolchain else None
     # Where system packages will bring the compiler, the preferred flags are planned: today's compilers know them.
-    accepts: Collection[str] = compiler.accepts if compiler else list_probed_flags(recipe)
-    found = []
-    for level in decision.levels.levels:
-        cflags: tuple[str, ...] = ()
-        ldflags: tuple[str, ...] = ()
-        if decision.choice.prebuilt is None:
-            cflags, ldflags = compile_flags(recipe, level, accepts, compiler=compiler.version if compiler else "")
-        found.append(LevelTarget(level=level.name, cflags=cflags, ldflags=ldflags))
-    return tuple(found)
+    accepts = compiler.accepts if compiler else list_probed_flags(recipe)
+    version = compiler.version if compiler else ""
+    flags = ((level.name, *compile_flags(recipe, level, accepts, compiler=version)) for level in levels)
+    return tuple(LevelTarget(level=name, cflags=cflags, ldflags=ldflags) for name, cflags, ldflags in flags)
 
 
 def _explain_libraries(request: Request, choice: VersionChoice) -> str:
