@@ -38,7 +38,15 @@ def find_version_risks(
         interpreter: the target's Python.
         elsewhere: see `advise_instead_of_risk`.
     """
-    found = [_find_downgrade(recipe, stack, version)]
+    found, installed = list[PlanRisk](), _installed_version(stack)
+    if installed and parse_version_number(base_version(installed)) > parse_version_number(base_version(version)):
+        returning = find_returning_advisories(
+            recipe.advisories, installed, version, installed_kernels=_has_kernels(stack)
+        )
+        summary = f"Pillow {installed} is in place; {version} is older, "
+        summary += f"and {len(returning)} known advisories come back ({_count_advisories(returning)})"
+        items = tuple(f"{advisory.id} ({advisory.severity}): {advisory.summary}" for advisory in returning)
+        found.append(PlanRisk(risk=Risk.DOWNGRADE, summary=summary, items=items))
     kernels = bool(recipe.expect.symbols)
     vulnerable = find_vulnerability_risk(recipe, version, kernels=kernels)
     if vulnerable is not None and not _is_no_worse_than_installed(recipe, stack, version):
@@ -46,7 +54,7 @@ def find_version_risks(
         view = forecast_upgrade(grave, version, interpreter, stack.dependants)
         instead = advise_instead_of_risk(view, recipe.name, Request().recipe, elsewhere=elsewhere)
         found.append(replace(vulnerable, instead=instead))
-    return tuple(hazard for hazard in found if hazard is not None)
+    return tuple(found)
 
 
 def explain_installed_vulnerability(recipe: Recipe, stack: InstalledStack, version: str) -> tuple[str, ...]:
@@ -109,30 +117,20 @@ def describe_version_advisories(recipe: Recipe, version: str) -> tuple[str, ...]
 
 def _is_no_worse_than_installed(recipe: Recipe, stack: InstalledStack, version: str) -> bool:
     """Whether no more critical advisories concern a version than what is in place."""
-    if stack.version is None or not is_version(stack.version):
+    installed = _installed_version(stack)
+    if not installed:
         return False
-    present = select_critical_advisories(recipe.advisories, stack.version, kernels=_has_kernels(stack))
+    present = select_critical_advisories(recipe.advisories, installed, kernels=_has_kernels(stack))
     coming = select_critical_advisories(recipe.advisories, version, kernels=bool(recipe.expect.symbols))
     return len(coming) <= len(present)
 
 
+def _installed_version(stack: InstalledStack) -> str:
+    return stack.version if stack.version is not None and is_version(stack.version) else ""
+
+
 def _has_kernels(stack: InstalledStack) -> bool:
     return stack.core is not None and bool(stack.core.simd_symbols)
-
-
-def _find_downgrade(recipe: Recipe, stack: InstalledStack, version: str) -> PlanRisk | None:
-    installed = stack.version
-    if installed is None or not is_version(installed):
-        return None
-    if parse_version_number(base_version(installed)) <= parse_version_number(base_version(version)):
-        return None
-    returning = find_returning_advisories(recipe.advisories, installed, version, installed_kernels=_has_kernels(stack))
-    return PlanRisk(
-        risk=Risk.DOWNGRADE,
-        summary=f"Pillow {installed} is in place; {version} is older, "
-        f"and {len(returning)} known advisories come back ({_count_advisories(returning)})",
-        items=tuple(f"{advisory.id} ({advisory.severity}): {advisory.summary}" for advisory in returning),
-    )
 
 
 def refuse_if_protected(facts: Facts) -> None:
