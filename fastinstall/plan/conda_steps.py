@@ -14,36 +14,12 @@ from fastinstall.conda.reinstall import list_packages_to_reinstall
 from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
+from fastinstall.model import conda_packages
 from fastinstall.model.conda import Conda, CondaChange, CondaInstaller, CondaPackage, CondaRequest
-from fastinstall.model.conda_packages import (
-    CHANNEL,
-    GUARD,
-    PINS,
-    TURBO,
-    all_dependants,
-    conda_dependants,
-    find_replaced_packages,
-    is_ours,
-    is_pinned,
-    name_of,
-    pin_line,
-    plan_guard_package,
-    plan_stack_package,
-    providers,
-    refuse_contrary_pins,
-)
 from fastinstall.model.facts import Facts
 from fastinstall.model.request import EnvironmentKind, LinkMode, PlanRisk, Request
 from fastinstall.observe.installed_pins import HOLDS_BACK, NAME, is_of_pixi
-from fastinstall.plan.conda_advice import (
-    advise_on_conda,
-    choose_library_channels,
-    explain_untouched_libraries,
-    list_missing_packages,
-    refuse_foreign_jpeg,
-    use_environment_libraries,
-    warn_about_wheel,
-)
+from fastinstall.plan import conda_advice
 from fastinstall.plan.decision import decide_build, make_build_step
 from fastinstall.plan.native_libraries import make_extra_command
 from fastinstall.plan.plan import Plan, Situation, Skipped
@@ -93,12 +69,14 @@ def plan_conda_part(situation: Situation, build: Build) -> CondaPart:
     if conda is None:
         return CondaPart()
     engine = choose_conda_engine(situation)
-    advice = tuple(advise_on_conda(facts, conda, recipe, request.link))
+    advice = tuple(conda_advice.advise_on_conda(facts, conda, recipe, request.link))
     if engine is CondaInstaller.PIP:
         why = Skipped(step="make-conda-packages", reason="--engine pip: the wheel goes straight into site-packages")
-        warnings = (warn_about_wheel(conda, recipe), *advice)
+        warnings = (conda_advice.warn_about_wheel(conda, recipe), *advice)
         return CondaPart(after_swap=(why,), warnings=warnings, note=" as a wheel, which conda does not know of")
-    others = (situation.preview or CondaChange()).without(frozenset({*providers(recipe), GUARD}))
+    others = (situation.preview or CondaChange()).without(
+        frozenset({*conda_packages.providers(recipe), conda_packages.GUARD})
+    )
     change = _plan_other_changes(situation, conda, engine, others)
     # The stack depends on what is there once the other packages are changed.
     after = replace(conda, packages=apply_conda_change(conda, others))
@@ -111,12 +89,14 @@ def plan_conda_part(situation: Situation, build: Build) -> CondaPart:
         engine=engine,
         package=package,
         guard=guard,
-        channel=facts.environment.prefix / CHANNEL,
+        channel=facts.environment.prefix / conda_packages.CHANNEL,
         reason=f"conda then knows of it, as {name}, and {kept}; the libraries are {where}",
     )
-    untouched = Skipped(step="change-conda-packages", reason=explain_untouched_libraries(conda, request.link))
+    untouched = Skipped(
+        step="change-conda-packages", reason=conda_advice.explain_untouched_libraries(conda, request.link)
+    )
     pin = (_plan_conda_pin(facts, conda, package),) if request.pin else ()
-    records = tuple(each.dist for each in find_replaced_packages(conda, recipe))
+    records = tuple(each.dist for each in conda_packages.find_replaced_packages(conda, recipe))
     return CondaPart(
         first=change if linked else (),
         before_swap=(make,) if linked else (*change, make),
@@ -133,7 +113,7 @@ def plan_conda_part(situation: Situation, build: Build) -> CondaPart:
 def _plan_other_changes(
     situation: Situation, conda: Conda, engine: CondaInstaller, others: CondaChange
 ) -> tuple[ChangeCondaPackages, ...]:
-    missing = list_missing_packages(conda, situation.recipe, situation.wish)
+    missing = conda_advice.list_missing_packages(conda, situation.recipe, situation.wish)
     if missing and situation.preview is None:
         raise RefusedError(
             f"{listing(missing)} would have to be installed, and no solver was asked what else would change",
@@ -147,12 +127,12 @@ def _plan_other_changes(
 
 def _plan_conda_pin(facts: Facts, conda: Conda, package: CondaPackage) -> Pin | Skipped:
     if is_of_pixi(facts.environment.prefix):
-        why = f"pixi made the environment, and reads no {PINS}: the pin belongs into pixi.toml"
+        why = f"pixi made the environment, and reads no {conda_packages.PINS}: the pin belongs into pixi.toml"
         return Skipped(step="pin", reason=why)
-    if is_pinned(conda, package):
-        return Skipped(step="pin", reason=f"{PINS} keeps it already")
+    if conda_packages.is_pinned(conda, package):
+        return Skipped(step="pin", reason=f"{conda_packages.PINS} keeps it already")
     keeping = f"--pin: solvers that read pins keep the stack, with or without its guard package; {HOLDS_BACK}"
-    return Pin(file=PINS, line=pin_line(package), reason=keeping)
+    return Pin(file=conda_packages.PINS, line=conda_packages.pin_line(package), reason=keeping)
 
 
 def _list_entries(facts: Facts, conda: Conda, records: Collection[str]) -> tuple[str, ...]:
@@ -181,7 +161,7 @@ def make_conda_request(situation: Situation) -> CondaRequest | None:
     conda = _conda_of(facts)
     if conda is None or choose_conda_engine(situation) is CondaInstaller.PIP:
         return None
-    specs = list_missing_packages(conda, recipe, request)
+    specs = conda_advice.list_missing_packages(conda, recipe, request)
     if situation.restoring and not specs:
         return None
     build = make_build_step(decide_build(merge_conda_dependants(situation)))
@@ -190,7 +170,7 @@ def make_conda_request(situation: Situation) -> CondaRequest | None:
         prefix=facts.environment.prefix,
         ours=tuple(package for package in ours if package is not None),
         specs=specs,
-        channels=choose_library_channels(facts, conda, request) if specs else (),
+        channels=conda_advice.choose_library_channels(facts, conda, request) if specs else (),
         offline=request.offline,
     )
 
@@ -202,25 +182,28 @@ def plan_stack_packages(situation: Situation, conda: Conda, build: Build) -> tup
         RefusedError: a pin of the environment keeps another build.
     """
     facts, recipe, request, receipt = situation.facts, situation.recipe, situation.wish, situation.receipt
-    replaced = find_replaced_packages(conda, recipe)
+    replaced = conda_packages.find_replaced_packages(conda, recipe)
     before = receipt.conda if receipt is not None else None
     if situation.restoring and before is not None:  # what is put back keeps its number
         number = _read_number(before.package)
     else:
         here = (build.distribution, build.version.partition("+")[0])
-        same = (each for each in replaced if is_ours(each) and (each.name, each.version) == here)
+        same = (each for each in replaced if conda_packages.is_ours(each) and (each.name, each.version) == here)
         number = max((_read_number(each) + 1 for each in same), default=0)
-    stack = plan_stack_package(build, facts, situation.microarchitectures, number=number, libraries=recipe.libraries)
-    refuse_contrary_pins(facts, stack, request)
+    stack = conda_packages.plan_stack_package(
+        build, facts, situation.microarchitectures, number=number, libraries=recipe.libraries
+    )
+    conda_packages.refuse_contrary_pins(facts, stack, request)
     if not request.guard:
         return stack, None
     # What the Pillow that makes room depends on, or an earlier guard kept.
     earlier = (*replaced, *((before.guard,) if before is not None and before.guard is not None else ()))
-    wanted = {name_of(spec) for package in earlier for spec in package.depends}
+    wanted = {conda_packages.name_of(spec) for package in earlier for spec in package.depends}
     keeps = sorted(
-        wanted.intersection(each.name for each in conda.packages) - {"python", "python_abi", *providers(recipe)}
+        wanted.intersection(each.name for each in conda.packages)
+        - {"python", "python_abi", *conda_packages.providers(recipe)}
     )
-    return stack, plan_guard_package(stack, facts.environment.prefix, tuple(keeps))
+    return stack, conda_packages.plan_guard_package(stack, facts.environment.prefix, tuple(keeps))
 
 
 def _read_number(package: CondaPackage) -> int:
@@ -240,13 +223,15 @@ def merge_conda_dependants(situation: Situation) -> Situation:
     if conda is None:
         return situation
     engine = choose_conda_engine(situation)
-    asking = all_dependants(facts.stack.dependants, conda_dependants(conda, providers(recipe)))
+    asking = conda_packages.all_dependants(
+        facts.stack.dependants, conda_packages.conda_dependants(conda, conda_packages.providers(recipe))
+    )
     seen = replace(facts, stack=replace(facts.stack, dependants=asking))
     if request.link is LinkMode.ENV:
-        refuse_foreign_jpeg(seen, conda)
+        conda_advice.refuse_foreign_jpeg(seen, conda)
         brings = engine is not CondaInstaller.PIP  # our own way with a wheel brings nothing
-        coming = list_missing_packages(conda, recipe, request) if brings else ()
-        seen = use_environment_libraries(seen, conda, recipe, coming)
+        coming = conda_advice.list_missing_packages(conda, recipe, request) if brings else ()
+        seen = conda_advice.use_environment_libraries(seen, conda, recipe, coming)
     return replace(situation, facts=seen)
 
 
@@ -340,8 +325,8 @@ def add_reinstallations(plan: Plan, conda: Conda) -> Plan:
     changed = [step.change for step in plan.steps if isinstance(step, ChangeCondaPackages)]
     planned = {each.name for change in changed for each in (*change.linked, *change.unlinked)}
     again = [package for package in list_packages_to_reinstall(conda) if package.name not in planned]
-    turbo = tuple(package for package in again if package.name == TURBO)
-    others = tuple(package for package in again if package.name != TURBO)
+    turbo = tuple(package for package in again if package.name == conda_packages.TURBO)
+    others = tuple(package for package in again if package.name != conda_packages.TURBO)
     changes: list[Step] = []
     for packages, order in ((others, ""), (turbo, ", last of all, so that its headers win")):
         if packages:

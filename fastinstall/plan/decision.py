@@ -16,16 +16,7 @@ from fastinstall.model.artefact import Artefact, LevelTarget, Releases, make_lab
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import LinkMode, Request
 from fastinstall.observe.toolchain import compile_flags, list_probed_flags
-from fastinstall.plan.level_choice import (
-    AUTO,
-    LevelChoice,
-    choose_levels,
-    explain_single_level,
-    is_best_served,
-    list_requested_levels,
-    refuse_unsuited,
-    sort_recipe_levels,
-)
+from fastinstall.plan import level_choice
 from fastinstall.plan.native_libraries import (
     NativeChoice,
     StaticChoice,
@@ -52,7 +43,7 @@ class BuildDecision:
 
     situation: Situation
     choice: VersionChoice
-    levels: LevelChoice
+    levels: level_choice.LevelChoice
     statics: StaticChoice
     native: NativeChoice
 
@@ -66,9 +57,11 @@ def decide_build(situation: Situation) -> BuildDecision:
     """
     facts, recipe, request, receipt = situation.facts, situation.recipe, situation.wish, situation.receipt
     if situation.restoring and receipt is not None:  # version and levels of the receipt, whatever there is by now
-        request = replace(request, version=receipt.source_version, level=AUTO, levels=receipt.levels, avoid=())
+        request = replace(
+            request, version=receipt.source_version, level=level_choice.AUTO, levels=receipt.levels, avoid=()
+        )
         situation = replace(situation, wish=request)
-    refuse_unsuited(recipe, facts.cpu, request)
+    level_choice.refuse_unsuited(recipe, facts.cpu, request)
     releases = select_buildable(situation.releases, recipe, facts.cpu, request)
     choice = choose_version(releases, recipe, facts.interpreter, facts.stack.dependants, request)
     levels, chassis = _choose_levels(situation, choice), choice.chassis is not None
@@ -85,19 +78,21 @@ def decide_build(situation: Situation) -> BuildDecision:
     return BuildDecision(situation=situation, choice=choice, levels=levels, statics=statics, native=native)
 
 
-def _choose_levels(situation: Situation, choice: VersionChoice) -> LevelChoice:
+def _choose_levels(situation: Situation, choice: VersionChoice) -> level_choice.LevelChoice:
     facts, recipe, request = situation.facts, situation.recipe, situation.wish
     if choice.prebuilt is None:
-        hindrance = explain_single_level(facts.interpreter, request.link, chassis=choice.chassis is not None)
-        return choose_levels(recipe, facts.cpu, request, hindrance=hindrance)
-    if list_requested_levels(request):
-        return choose_levels(recipe, facts.cpu, request)
-    levels = sort_recipe_levels(recipe, parse_labelled_levels(recipe, choice.prebuilt.version))
+        hindrance = level_choice.explain_single_level(
+            facts.interpreter, request.link, chassis=choice.chassis is not None
+        )
+        return level_choice.choose_levels(recipe, facts.cpu, request, hindrance=hindrance)
+    if level_choice.list_requested_levels(request):
+        return level_choice.choose_levels(recipe, facts.cpu, request)
+    levels = level_choice.sort_recipe_levels(recipe, parse_labelled_levels(recipe, choice.prebuilt.version))
     reason = f"{listing(level.name for level in levels)} in it"
-    hindrance = explain_single_level(facts.interpreter, LinkMode.BUNDLE, chassis=True)
+    hindrance = level_choice.explain_single_level(facts.interpreter, LinkMode.BUNDLE, chassis=True)
     if len(levels) > 1 and hindrance:
         reason += f", of which {levels[0].name} is loaded here: {hindrance}"
-    return LevelChoice(levels=levels, reason=reason)
+    return level_choice.LevelChoice(levels=levels, reason=reason)
 
 
 def select_buildable(releases: Releases, recipe: Recipe, cpu: Cpu, request: Request) -> Releases:
@@ -112,12 +107,14 @@ def select_buildable(releases: Releases, recipe: Recipe, cpu: Cpu, request: Requ
     from packaging.specifiers import SpecifierSet  # noqa: PLC0415 (slow to import; only where versions are compared)
 
     known = SpecifierSet(recipe.source.versions)
-    asked = tuple(level.name for level in sort_recipe_levels(recipe, list_requested_levels(request)))
+    asked = tuple(
+        level.name for level in level_choice.sort_recipe_levels(recipe, level_choice.list_requested_levels(request))
+    )
     usual = tuple(level.name for level in reversed(recipe.levels) if level.automatic)
     best: dict[tuple[str, str], tuple[tuple[bool, int], Artefact]] = {}
     for wheel in releases.prebuilt:
         levels = parse_labelled_levels(recipe, wheel.version)
-        if levels == asked if asked else is_best_served(recipe, cpu, levels):
+        if levels == asked if asked else level_choice.is_best_served(recipe, cpu, levels):
             key, ranked = (wheel.name, base_version(wheel.version)), ((levels != usual, len(levels)), wheel)
             best[key] = min(best.get(key, ranked), ranked, key=itemgetter(0))
     return replace(

@@ -28,16 +28,9 @@ from fastinstall.model.facts import Facts, InstalledStack, Interpreter
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Environment, EnvironmentKind, Request, Risk
+from fastinstall.observe import observation
 from fastinstall.observe.active_environment import NamedTarget, base_python, find, is_active_elsewhere
 from fastinstall.observe.interpreter import observe_interpreter, use_pil
-from fastinstall.observe.observation import (
-    ObservationRequest,
-    facts_of,
-    observe_means,
-    read_recorded_recipe,
-    receipt_of,
-    recipe_named,
-)
 from fastinstall.observe.session import Session
 from fastinstall.pins.recognition import project_of
 from fastinstall.plan.conda_steps import choose_conda_engine, make_conda_request
@@ -67,7 +60,7 @@ def plan_setup(session: Session, target: NamedTarget, request: Request, *, saved
     Raises:
         FastinstallError: as planner, probes and index say.
     """
-    recipe = recipe_named(session, request.recipe)
+    recipe = observation.recipe_named(session, request.recipe)
     refuse_unknown(recipe, request)
     # Where a saved plan says that a wheel has to be built, it stays right when somebody builds it meanwhile.
     from_cache = saved is None or any(isinstance(step, Build) and bool(step.cached) for step in saved.steps)
@@ -75,8 +68,8 @@ def plan_setup(session: Session, target: NamedTarget, request: Request, *, saved
     if made is not None:
         return _plan_new(session, request, made, saved=saved, from_cache=from_cache)
     environment = find(session, target)
-    receipt = receipt_of(environment)
-    facts = facts_of(session, environment, ObservationRequest(recipe=recipe))
+    receipt = observation.receipt_of(environment)
+    facts = observation.facts_of(session, environment, observation.ObservationRequest(recipe=recipe))
     done = plan_nothing(facts, recipe, request, receipt)
     if done is not None and receipt is not None and request.pin:
         from fastinstall.guard.pinning import find_unpinned_project  # noqa: PLC0415 (only with --pin)
@@ -87,9 +80,11 @@ def plan_setup(session: Session, target: NamedTarget, request: Request, *, saved
     # What was not looked at yet, PIL in use and what compiles, is looked at while pip tells its settings.
     index = _start_index(session, recipe, request, Path(environment.python))
     if environment.kind is EnvironmentKind.CONDA:  # whose engine is a tool, too
-        facts = facts_of(session, environment, ObservationRequest(recipe=recipe, runtime=True, toolchain=True))
+        facts = observation.facts_of(
+            session, environment, observation.ObservationRequest(recipe=recipe, runtime=True, toolchain=True)
+        )
     else:
-        toolchain = RunningProbe(partial(observe_means, recipe, session.variables))
+        toolchain = RunningProbe(partial(observation.observe_means, recipe, session.variables))
         facts = replace(facts, runtime=use_pil(session, environment).result(), toolchain=toolchain.result())
     releases = select_named_releases(saved, index.releases(recipe, facts.interpreter))
     situation = Situation(facts=facts, recipe=recipe, wish=request, releases=releases, receipt=receipt)
@@ -108,13 +103,15 @@ def observe_facts(session: Session, target: NamedTarget, recipe: Recipe) -> Fact
     made = plan_creation(session, target)
     if made is not None:
         return _facts_before_creation(session, recipe, made)
-    return facts_of(session, find(session, target), ObservationRequest(recipe=recipe, toolchain=True))
+    return observation.facts_of(
+        session, find(session, target), observation.ObservationRequest(recipe=recipe, toolchain=True)
+    )
 
 
 def plan_restoration(session: Session, environment: Environment, receipt: Receipt, releases: Releases) -> Plan:
     """Decide how to put back what a receipt says, at its very version."""
-    recipe = read_recorded_recipe(session, environment, receipt)
-    facts = facts_of(session, environment, ObservationRequest(recipe=recipe, toolchain=True))
+    recipe = observation.read_recorded_recipe(session, environment, receipt)
+    facts = observation.facts_of(session, environment, observation.ObservationRequest(recipe=recipe, toolchain=True))
     situation = Situation(
         facts=facts, recipe=recipe, wish=receipt.wish, releases=releases, receipt=receipt, restoring=True
     )
@@ -136,7 +133,7 @@ def plan_build(
         A plan with the steps that make the wheel, and the interpreter that it is for.
     """
     request = replace(request, engine=CondaInstaller.AUTO, pin=False)  # of an environment, which is not concerned
-    recipe = recipe_named(session, request.recipe)
+    recipe = observation.recipe_named(session, request.recipe)
     refuse_unknown(recipe, request)
     unnamed = target.prefix is None and not is_active_elsewhere(session)
     python = target.python or (base_python(session) if unnamed else Path(find(session, target).python))
@@ -157,10 +154,10 @@ def refuse_if_stale(session: Session, saved: Plan) -> None:
     Raises:
         RefusedError: they have.
     """
-    recipe = recipe_named(session, saved.wish.recipe)
+    recipe = observation.recipe_named(session, saved.wish.recipe)
     made = plan_creation(session, _target_of(saved))
     if made is None:
-        facts = facts_of(session, saved.environment, ObservationRequest(recipe=recipe))
+        facts = observation.facts_of(session, saved.environment, observation.ObservationRequest(recipe=recipe))
     else:
         facts = _facts_before_creation(session, recipe, made)
     if compute_facts_digest(facts) != saved.facts_digest:
@@ -279,7 +276,7 @@ def _plan_new(
     saved: Plan | None = None,
     from_cache: bool,
 ) -> Plan:
-    recipe, (create, interpreter) = recipe_named(session, request.recipe), made
+    recipe, (create, interpreter) = observation.recipe_named(session, request.recipe), made
     index = _start_index(session, recipe, request, Path(create.python))
     facts = _facts_before_creation(session, recipe, made)
     releases = select_named_releases(saved, index.releases(recipe, interpreter))
@@ -291,7 +288,7 @@ def _facts_before_creation(session: Session, recipe: Recipe, made: tuple[CreateE
     """Facts of the environment as it will be once it is made: nothing is installed there."""
     create, interpreter = made
     base = Environment(prefix=interpreter.base_prefix, kind=EnvironmentKind.SYSTEM, python=create.python)
-    observed = facts_of(session, base, ObservationRequest(recipe=recipe, toolchain=True))
+    observed = observation.facts_of(session, base, observation.ObservationRequest(recipe=recipe, toolchain=True))
     return replace(
         observed,
         environment=Environment(

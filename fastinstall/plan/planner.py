@@ -13,22 +13,9 @@ from fastinstall.guard.pip_trap import find_pip_pin, wants_pip_pin
 from fastinstall.model.request import PlanRisk
 from fastinstall.observe.installed_pins import HOLDS_BACK, NAME
 from fastinstall.observe.pip_pins import CONFIGURATION, DIRECTORY, insertion, requirement_of
-from fastinstall.plan.conda_steps import (
-    CondaPart,
-    is_conda,
-    merge_conda_dependants,
-    plan_conda_part,
-    refuse_unsuited_engine,
-)
+from fastinstall.plan import conda_steps, risks
 from fastinstall.plan.decision import BuildDecision, decide_build, make_build_step
 from fastinstall.plan.plan import Plan, Situation, Skipped, compute_facts_digest
-from fastinstall.plan.risks import (
-    describe_version_advisories,
-    explain_installed_vulnerability,
-    find_version_risks,
-    mark_allowed_risks,
-    refuse_if_protected,
-)
 from fastinstall.plan.satisfied import plan_nothing
 from fastinstall.steps.build import Build
 from fastinstall.steps.install_guard import InstallGuard
@@ -46,9 +33,9 @@ def plan_build_step(situation: Situation) -> Build:
     Raises:
         FastinstallError: as `make_plan` says.
     """
-    refuse_if_protected(situation.facts)
-    refuse_unsuited_engine(situation.facts, situation.wish)
-    return make_build_step(decide_build(merge_conda_dependants(situation)))
+    risks.refuse_if_protected(situation.facts)
+    conda_steps.refuse_unsuited_engine(situation.facts, situation.wish)
+    return make_build_step(decide_build(conda_steps.merge_conda_dependants(situation)))
 
 
 def make_plan(situation: Situation) -> Plan:
@@ -59,9 +46,9 @@ def make_plan(situation: Situation) -> Plan:
             this wish does not allow to install.
         UsageError: an unknown level, version or library, or an engine for conda packages where there is no conda.
     """
-    refuse_if_protected(situation.facts)
-    refuse_unsuited_engine(situation.facts, situation.wish)
-    decision = decide_build(merge_conda_dependants(situation))
+    risks.refuse_if_protected(situation.facts)
+    conda_steps.refuse_unsuited_engine(situation.facts, situation.wish)
+    decision = decide_build(conda_steps.merge_conda_dependants(situation))
     build = make_build_step(decision)
     facts, recipe, request, receipt = situation.facts, situation.recipe, situation.wish, situation.receipt
     if request.upgrade and receipt is not None and _public(receipt.version) == _public(build.version):
@@ -69,9 +56,9 @@ def make_plan(situation: Situation) -> Plan:
         latest = plan_nothing(facts, recipe, kept, receipt)
         if latest is not None:
             return latest
-    conda = plan_conda_part(situation, build)
+    conda = conda_steps.plan_conda_part(situation, build)
     there, unguarded = Skipped(step="create-environment", reason=f"{facts.environment.prefix} exists"), "--no-guard"
-    if is_conda(facts):
+    if conda_steps.is_conda(facts):
         unguarded = "--no-guard: without the guard package a solver may replace the stack at the next change"
     noticing = conda.guard or "to notice when pip, uv or another tool replaces it"
     unneeded = Skipped(step="system-packages", reason="compiler and headers are there or not needed")
@@ -99,7 +86,7 @@ def make_plan(situation: Situation) -> Plan:
         wish=request,
         steps=steps,
         skipped=tuple(part for part in parts if isinstance(part, Skipped)),
-        hazards=(*_collect_risks(decision), *mark_allowed_risks(conda.hazards, request.allow)),
+        hazards=(*_collect_risks(decision), *risks.mark_allowed_risks(conda.hazards, request.allow)),
         warnings=(*_list_warnings(decision, steps), *conda.warnings, *_warn_about_project(situation)),
         summary=_summarise(decision, build) + conda.note,
     )
@@ -112,8 +99,8 @@ def _list_warnings(decision: BuildDecision, steps: Sequence[Step]) -> tuple[str,
     names = listing(dict.fromkeys(each.filename for each in files if not each.sha256))
     unknown = f"the index gives no SHA-256 of {names}: taken as it comes, whoever may have changed it there"
     return (
-        *explain_installed_vulnerability(recipe, decision.situation.facts.stack, version),
-        *describe_version_advisories(recipe, version),
+        *risks.explain_installed_vulnerability(recipe, decision.situation.facts.stack, version),
+        *risks.describe_version_advisories(recipe, version),
         *filter(None, (decision.choice.caution, unknown if names else "")),
     )
 
@@ -143,7 +130,7 @@ def _plan_proof(decision: BuildDecision) -> Prove:
     )
 
 
-def _plan_swap(situation: Situation, build: Build, conda: CondaPart) -> Swap:
+def _plan_swap(situation: Situation, build: Build, conda: conda_steps.CondaPart) -> Swap:
     stack = situation.facts.stack
     entries = {entry for owner in stack.owners for entry in owner.entries} | {*stack.debris, *conda.entries}
     if stack.directory is not None:
@@ -168,11 +155,11 @@ def _collect_risks(decision: BuildDecision) -> tuple[PlanRisk, ...]:
     """All of them; what is put back was consented to when it was set up, whatever it goes without now."""
     situation = decision.situation
     facts = situation.facts
-    again = list(find_version_risks(situation.recipe, facts.stack, decision.choice.version, facts.interpreter))
+    again = list(risks.find_version_risks(situation.recipe, facts.stack, decision.choice.version, facts.interpreter))
     again += [decision.levels.hazard] if decision.levels.hazard else []
     known = [hazard.risk for hazard in again] if situation.restoring else []
     found = (*again, *((decision.native.hazard,) if decision.native.hazard else ()))
-    return mark_allowed_risks(found, (*situation.wish.allow, *known))
+    return risks.mark_allowed_risks(found, (*situation.wish.allow, *known))
 
 
 def _plan_project_pin(situation: Situation, build: Build) -> tuple[PinProject, ...]:
