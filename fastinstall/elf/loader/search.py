@@ -15,7 +15,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress, product
 from pathlib import Path, PurePosixPath
@@ -35,42 +35,6 @@ Directories = tuple[str, ...]
 def usable_hwcaps(level: str | None) -> tuple[str, ...]:
     """The glibc-hwcaps subdirectories that a CPU of a level uses, best first: for "x86-64-v3" v3, then v2."""
     return _LEVELS[_LEVELS.index(level) :] if level in _LEVELS else ()
-
-
-class Root:
-    """A directory that stands for "/".
-
-    Args:
-        directory: what stands for "/"; links in it lead where they do here.
-        working_directory: from which relative paths go, absolute in that filesystem.
-    """
-
-    __slots__ = ("_prefix", "working_directory")
-
-    def __init__(self, directory: Path = Path("/"), working_directory: str = "/") -> None:
-        self._prefix = str(directory).rstrip("/")
-        self.working_directory = working_directory
-
-    def place(self, path: str) -> Path:
-        """The path on this machine of a path of the target; whether anything is there is not asked."""
-        return Path(self._prefix + self.absolute(path))
-
-    def absolute(self, path: str) -> str:
-        """A path as it is, from "/" on."""
-        return path if path.startswith("/") else f"{self.working_directory.rstrip('/')}/{path}"
-
-    def real(self, path: str) -> str:
-        """The path without links, as the target sees it."""
-        return os.path.realpath(self.place(path)).removeprefix(os.path.realpath(self._prefix or "/").rstrip("/"))
-
-    def tidy(self, path: str) -> PurePosixPath:
-        """A path from "/" on and without `..`, where that names the same file."""
-        absolute = self.absolute(path)
-        shorter = os.path.normpath(absolute)
-        with suppress(OSError):
-            if "/." in absolute and self.place(absolute).samefile(self.place(shorter)):
-                return PurePosixPath(shorter)
-        return PurePosixPath(absolute)
 
 
 @immutable
@@ -185,24 +149,45 @@ class MappedFile:
         return [request.file for request in self.requests or () if request.file is not None]
 
 
-@dataclass(slots=True, eq=False, kw_only=True)
 class RootedFiles:
-    """Reads files below a root, each path once.
+    """Files below a directory that stands for "/"; each path is read once. Links lead where they do here.
 
     Attributes:
-        root: what stands for "/".
-        machine: that of the first file; files for another one are passed over.
+        machine: that of the first file, if none is given; files for another one are passed over.
     """
 
-    root: Root
-    machine: str = ""
-    _read: dict[str, ReadFile | Exception | None] = field(default_factory=dict)
-    _directories: dict[str, bool] = field(default_factory=dict)
+    def __init__(self, settings: ProcessSettings, machine: str = "") -> None:
+        self._prefix = str(settings.root).rstrip("/")
+        self._working_directory = settings.working_directory
+        self.machine = machine
+        self._read: dict[str, ReadFile | Exception | None] = {}
+        self._directories: dict[str, bool] = {}
+
+    def place(self, path: str) -> Path:
+        """The path on this machine of a path of the target; whether anything is there is not asked."""
+        return Path(self._prefix + self.absolute(path))
+
+    def absolute(self, path: str) -> str:
+        """A path as it is, from "/" on."""
+        return path if path.startswith("/") else f"{self._working_directory.rstrip('/')}/{path}"
+
+    def real(self, path: str) -> str:
+        """The path without links, as the target sees it."""
+        return os.path.realpath(self.place(path)).removeprefix(os.path.realpath(self._prefix or "/").rstrip("/"))
+
+    def tidy(self, path: str) -> PurePosixPath:
+        """A path from "/" on and without `..`, where that names the same file."""
+        absolute = self.absolute(path)
+        shorter = os.path.normpath(absolute)
+        with suppress(OSError):
+            if "/." in absolute and self.place(absolute).samefile(self.place(shorter)):
+                return PurePosixPath(shorter)
+        return PurePosixPath(absolute)
 
     def has_directory(self, path: str) -> bool:
         """Whether a directory is there; "" is the working directory."""
         if path not in self._directories:
-            self._directories[path] = os.path.isdir(self.root.place(path))  # noqa: PTH112 (it raises nothing)
+            self._directories[path] = os.path.isdir(self.place(path))  # noqa: PTH112 (it raises nothing)
         return self._directories[path]
 
     def read(self, path: str) -> ReadFile | None:
@@ -214,7 +199,7 @@ class RootedFiles:
         """
         if path not in self._read:
             try:
-                self._read[path] = self._verify_file(self.root.place(path))
+                self._read[path] = self._verify_file(self.place(path))
             except OSError as error:
                 self._read[path] = None if error.errno in _SEARCHED_ON else error
             except ElfError as error:
@@ -260,17 +245,17 @@ class GlibcSearch:
     def build(self) -> LoaderBuild:
         """What the loader was compiled to do."""
         machine = self.files.machine
-        return read_build(self.files.root.place(self.interpreter or STANDARD_LOADERS.get(machine, "")), machine)
+        return read_build(self.files.place(self.interpreter or STANDARD_LOADERS.get(machine, "")), machine)
 
     @cached_property
     def cache(self) -> LoaderCache:
         """What `ldconfig` found."""
-        return read_loader_cache(self.files.root.place(self.build.cache))
+        return read_loader_cache(self.files.place(self.build.cache))
 
     def preloads(self) -> Iterator[tuple[str, str]]:
         """The names in LD_PRELOAD and in the system's file, and where each is from."""
         yield from ((name, PRELOADED) for name in re.split("[ :]", self.settings.preload) if name)
-        content = foreign.text_or_empty(self.files.root.place(self.build.preload), errors="surrogateescape")
+        content = foreign.text_or_empty(self.files.place(self.build.preload), errors="surrogateescape")
         names = re.split("[ \t\n:]", re.sub("#.*", "", content))
         yield from ((name, self.build.preload) for name in names if name)
 
@@ -289,7 +274,7 @@ class GlibcSearch:
             UnloadableFileError: the search ends at a file that cannot be loaded.
         """
         for path, read, reason, source in self._list_fitting_files(name, requester):
-            told = f"{reason} of {self.files.root.tidy(source.path)}" if source is not None else reason
+            told = f"{reason} of {self.files.tidy(source.path)}" if source is not None else reason
             found = self.map(path, read, told, name=name)
             found.names |= {name, path}
             found.requester = found.needed_by = requester
@@ -303,7 +288,7 @@ class GlibcSearch:
             place=read.place,
             file=read.file,
             identity=read.identity,
-            origin=self.files.root.absolute(path).rpartition("/")[0] or "/",
+            origin=self.files.absolute(path).rpartition("/")[0] or "/",
             name=name or path,
             names=set(),
             reason=reason,

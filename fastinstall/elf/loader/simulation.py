@@ -39,7 +39,6 @@ from fastinstall.elf.loader.search import (
     ProcessSettings,
     ReadFile,
     ResolvedDependency,
-    Root,
     RootedFiles,
     UnloadableFileError,
 )
@@ -131,14 +130,14 @@ def _find_program(files: RootedFiles, program: Path | None) -> tuple[str, ReadFi
     if program is None:
         return "", None, "no program is known"
     try:
-        path = files.root.real(str(program))
+        path = files.real(str(program))
         read = files.read(path)
     except OSError as error:
         return "", None, f"{program}: {error.strerror or error}"
     except UnloadableFileError as error:
         return "", None, str(error)
     if read is None:
-        there = files.root.place(path).exists()
+        there = files.place(path).exists()
         return path, None, f"{program}: {'a program for another machine' if there else 'not found'}"
     if PurePosixPath(read.file.interpreter or "").name.startswith(_MUSL):
         return path, read, f"{program} is begun by musl's loader, and only glibc's is simulated"
@@ -175,7 +174,7 @@ class SimulatedProcess:
     """
 
     def __init__(self, settings: ProcessSettings, *, machine: str = "") -> None:
-        files = RootedFiles(root=Root(settings.root, settings.working_directory), machine=machine)
+        files = RootedFiles(settings, machine)
         path, program, self.problem = _find_program(files, settings.program)
         interpreter = (program.file.interpreter if program is not None else None) or ""
         self.is_simulated = not PurePosixPath(interpreter).name.startswith(_MUSL)
@@ -355,7 +354,7 @@ class SimulatedProcess:
 
     def tidy(self, file: MappedFile) -> PurePosixPath:
         """The path of a file, without needless `..`."""
-        return self.search.files.root.tidy(file.path)
+        return self.search.files.tidy(file.path)
 
     def _find_caller(self) -> MappedFile | None:
         """Who opens extension modules: libpython, where the interpreter has one, else the program."""
@@ -367,7 +366,7 @@ class SimulatedProcess:
         if "/" not in name:
             return _ABSENT
         try:
-            machine = read_dynamic(self.search.files.root.place(name)).machine
+            machine = read_dynamic(self.search.files.place(name)).machine
         except ForeignElfError as error:
             return error.problem
         except (OSError, ElfError):
