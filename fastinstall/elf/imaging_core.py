@@ -19,19 +19,12 @@ from typing import IO, TYPE_CHECKING, cast
 from fastinstall.core import foreign
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable
+from fastinstall.elf import symbols as symbol_tables
 from fastinstall.elf.description import BuildTraces, CoreLevel, ImagingCore
 from fastinstall.elf.dynamic import DynamicFile, read_dynamic, read_versions
 from fastinstall.elf.image import NOTE, ElfError, ElfImage, open_image, read_whole
 from fastinstall.elf.libraries import describe_jpeg
 from fastinstall.elf.loader.simulation import ResolvedLibrary, resolve_libraries
-from fastinstall.elf.symbols import (
-    STATIC_SYMBOLS,
-    compiler_switches,
-    find_defined_names,
-    measure_unoptimised_share,
-    read_lines,
-    read_sections,
-)
 
 if TYPE_CHECKING:
     from elftools.elf.elffile import ELFFile
@@ -97,7 +90,7 @@ def _describe_copy(stub: Stub, path: Path, symbols: tuple[str, ...], *, loaded: 
     copy = CoreLevel(level=level or BASELINE, path=path, sha256="", loaded=loaded)
     try:
         copy = replace(copy, sha256=hashlib.sha256(read_whole(path)).hexdigest())
-        file, defined = read_dynamic(path), find_defined_names(path, (*symbols, ENTRY))
+        file, defined = read_dynamic(path), symbol_tables.find_defined_names(path, (*symbols, ENTRY))
         problem = "" if ENTRY in defined else f"it does not define {ENTRY}"
         if file.machine != stub.file.machine:
             problem = f"built for {file.machine}, not for {stub.file.machine}"
@@ -107,7 +100,7 @@ def _describe_copy(stub: Stub, path: Path, symbols: tuple[str, ...], *, loaded: 
             copy,
             level=level or file.isa_needed or BASELINE,
             simd_symbols=tuple(symbol for symbol in symbols if symbol in defined),
-            unoptimised_share=measure_unoptimised_share(path),
+            unoptimised_share=symbol_tables.measure_unoptimised_share(path),
             isa_note=file.isa_needed,
             problem=problem,
         )
@@ -151,9 +144,9 @@ def read_core(  # noqa: PLR0913 (what to look for in a file, and the three thing
         resolved = resolve_libraries(path, main=main, library_path=library_path, hwcaps=hwcaps)
         code, code_path = "", path
         if stub is None:
-            defined = find_defined_names(path, symbols)
+            defined = symbol_tables.find_defined_names(path, symbols)
             simd_symbols = tuple(symbol for symbol in symbols if symbol in defined)
-            share, isa_note = measure_unoptimised_share(path), file.isa_needed
+            share, isa_note = symbol_tables.measure_unoptimised_share(path), file.isa_needed
         else:
             code, found = stub.code, next((each for each in resolved if each.soname == stub.code), None)
             seen = replace(seen, levels=read_levels(stub, found.path if found else None, symbols))
@@ -169,7 +162,7 @@ def read_core(  # noqa: PLR0913 (what to look for in a file, and the three thing
             unoptimised_share=share,
             isa_note=isa_note,
             version=_choose_version(constants, expected_version),
-            switches=compiler_switches(code_path),
+            switches=symbol_tables.compiler_switches(code_path),
             libraries=tuple(describe_jpeg(each.soname, each.path) for each in resolved if each.soname != code),
         )
     except OSError as error:
@@ -256,10 +249,12 @@ def read_details(path: Path) -> BuildTraces:
         try:
             elf = ELFFile(cast("IO[bytes]", _Stream(image)))
             return BuildTraces(
-                compilers=read_lines(image, ".comment"),
+                compilers=symbol_tables.read_lines(image, ".comment"),
                 package=_read_package_note(elf, image),
                 glibc="{}.{}".format(*max(required)) if required else "",
-                stripped=all(section.kind != STATIC_SYMBOLS for section in read_sections(image)),
+                stripped=all(
+                    section.kind != symbol_tables.STATIC_SYMBOLS for section in symbol_tables.read_sections(image)
+                ),
             )
         except ElfError:
             raise

@@ -148,24 +148,6 @@ def plan_build(
     return replace(made, steps=steps, environment=environment), interpreter
 
 
-def refuse_if_stale(session: Session, saved: Plan) -> None:
-    """Raise if the facts that a plan was made from have changed.
-
-    Raises:
-        RefusedError: they have.
-    """
-    recipe = observation.recipe_named(session, saved.wish.recipe)
-    made = plan_creation(session, _target_of(saved))
-    if made is None:
-        facts = observation.facts_of(session, saved.environment, observation.ObservationRequest(recipe=recipe))
-    else:
-        facts = _facts_before_creation(session, recipe, made)
-    if compute_facts_digest(facts) != saved.facts_digest:
-        raise RefusedError(
-            f"the plan is stale: {saved.environment.prefix} has changed since it was made", hint=PLAN_AGAIN
-        )
-
-
 def _target_of(saved: Plan) -> NamedTarget:
     create = next((step for step in saved.steps if isinstance(step, CreateEnvironment)), None)
     if create is None:
@@ -185,13 +167,22 @@ def decide_saved_plan_again(session: Session, saved: Plan, allowed: Sequence[Ris
         The plan to carry out: what was decided now, with addresses of the index that is configured here.
 
     Raises:
-        RefusedError: what it says differs from what is decided; names the key. Or a file of it is not on offer.
+        RefusedError: the facts that it was made from have changed. Or what it says differs from what is decided; names
+            the key. Or a file of it is not on offer.
         FastinstallError: as `plan_setup`.
     """
-    anew = plan_setup(session, _target_of(saved), saved.wish, saved=saved)
-    difference = next(find_differences(saved, anew), None)
-    if difference is not None:
-        key, problem = difference
+    target, recipe = _target_of(saved), observation.recipe_named(session, saved.wish.recipe)
+    made = plan_creation(session, target)
+    if made is None:
+        facts = observation.facts_of(session, saved.environment, observation.ObservationRequest(recipe=recipe))
+    else:
+        facts = _facts_before_creation(session, recipe, made)
+    if compute_facts_digest(facts) != saved.facts_digest:
+        raise RefusedError(
+            f"the plan is stale: {saved.environment.prefix} has changed since it was made", hint=PLAN_AGAIN
+        )
+    anew = plan_setup(session, target, saved.wish, saved=saved)
+    for key, problem in find_differences(saved, anew):
         raise RefusedError(f"the plan does not say what would be planned now: {key}: {problem}", hint=PLAN_AGAIN)
     return allow_risks(anew, allowed)
 
