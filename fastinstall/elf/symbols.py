@@ -37,7 +37,7 @@ def find_defined_names(path: Path, names: Iterable[str]) -> frozenset[str]:
     """
     wanted, found = tuple(names), set[str]()
     with open_image(path) as image:
-        for entries, strings in ((symbol_entries(image), image.strings), _read_static_table(image)):
+        for entries, strings in ((symbol_entries(image), image.strings), read_static_table(image)):
             offsets = strings.offsets(wanted)
             found.update(offsets[name] for name, _, _, _ in _list_defined(entries) if name in offsets)
     return frozenset(found)
@@ -63,7 +63,7 @@ def measure_unoptimised_share(path: Path) -> float | None:
             return None
         functions = _list_function_sizes(symbol_entries(image))
         if len(functions) < _FEWEST_FUNCTIONS:
-            functions = _list_function_sizes(_read_static_table(image)[0])
+            functions = _list_function_sizes(read_static_table(image)[0])
         if len(functions) < _FEWEST_FUNCTIONS:
             return None
         sample = list(functions.items())[:: -(-len(functions) // _MOST_FUNCTIONS)]
@@ -94,7 +94,7 @@ def _list_function_sizes(entries: bytes) -> dict[int, int]:
     return {address: size for _, kind, address, size in _list_defined(entries) if kind == _FUNCTION and size}
 
 
-def _read_static_table(image: ElfImage) -> tuple[bytes, Strings]:
+def read_static_table(image: ElfImage) -> tuple[bytes, Strings]:
     """The symbols that linkers go by, and the strings that they name; nothing in a file that was stripped."""
     sections = read_sections(image)
     section = next((section for section in sections if section.kind == STATIC_SYMBOLS), None)
@@ -103,12 +103,8 @@ def _read_static_table(image: ElfImage) -> tuple[bytes, Strings]:
     if section.link >= len(sections):
         raise ElfError(image.path, f"malformed: no section {section.link} for the symbols' names")
     names = sections[section.link]
-    return static_entries(image, section), Strings(image, image.read(names.offset, names.size))
-
-
-def static_entries(image: ElfImage, section: "Section") -> bytes:
-    """The symbols of a table that is a section."""
-    return image.read(section.offset, section.size - section.size % SYMBOL.size)
+    entries = image.read(section.offset, section.size - section.size % SYMBOL.size)
+    return entries, Strings(image, image.read(names.offset, names.size))
 
 
 STATIC_SYMBOLS = 2

@@ -30,7 +30,7 @@ from fastinstall.elf.isa.instructions import (
     trampolines,
 )
 from fastinstall.elf.lookup import JMPREL, PLTRELSZ, RELA, RELASZ, SYMBOL, symbol_entries
-from fastinstall.elf.symbols import STATIC_SYMBOLS, Section, read_sections, static_entries
+from fastinstall.elf.symbols import Section, read_sections, read_static_table
 
 _PROGRAM_BITS, _EXECUTABLE_SECTION = 1, 4
 _EH_FRAME = 0x6474E550
@@ -80,16 +80,16 @@ def map_code(image: ElfImage) -> CodeMap:
     Raises:
         ElfError: the file is malformed.
     """
-    sections = read_sections(image)
     stubs, regions = dict[int, int](), list[tuple[int, bytes]]()
-    executable = (each for each in sections if each.kind == _PROGRAM_BITS and each.flags & _EXECUTABLE_SECTION)
-    for section in executable:
+    for section in read_sections(image):
+        if section.kind != _PROGRAM_BITS or not section.flags & _EXECUTABLE_SECTION or not section.size:
+            continue
         address, content = _map_section(image, section), image.read(section.offset, section.size)
         if section.name.startswith(".plt"):
             stubs |= trampolines(content, address)
-        elif content:
+        else:
             regions.append((address, content))
-    bounds = _find_function_bounds(image, sections)
+    bounds = _find_function_bounds(image)
     has_sections = bool(stubs or regions)
     regions = regions if has_sections else list(_list_segment_regions(image, bounds))
     _check_extent(image, regions)
@@ -147,11 +147,10 @@ def _cut(address: int, content: bytes, bounds: dict[int, int]) -> Iterator[Piece
         yield Piece(start=start, end=end, content=content[start - address : end - address], known=cuts[start])
 
 
-def _find_function_bounds(image: ElfImage, sections: tuple[Section, ...]) -> dict[int, int]:
+def _find_function_bounds(image: ElfImage) -> dict[int, int]:
     """Ends of functions by their beginnings; an end may be unknown, and is the beginning then."""
     bounds = dict(_list_unwind_bounds(image))
-    static = next((section for section in sections if section.kind == STATIC_SYMBOLS), None)
-    for table in (symbol_entries(image), static_entries(image, static) if static is not None else b""):
+    for table in (symbol_entries(image), read_static_table(image)[0]):
         for _, information, _, section, start, size in SYMBOL.iter_unpack(table):
             if _UNDEFINED < section < _RESERVED and information & 15 in _FUNCTION_KINDS:
                 bounds[start] = max(start + size, bounds.get(start, 0))
