@@ -17,8 +17,6 @@ from fastinstall.elf.symbols import (
     compiler_switches,
     find_defined_names,
     measure_unoptimised_share,
-    read_defined_symbols,
-    read_exported_symbols,
     read_sections,
 )
 
@@ -51,8 +49,6 @@ def symbols_among(path: Path) -> object:
 READERS: tuple[Reader, ...] = (
     read_dynamic,
     sections_of,
-    read_exported_symbols,
-    read_defined_symbols,
     symbols_among,
     measure_unoptimised_share,
     compiler_switches,

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from elf_writer import Elf
 
-from fastinstall.elf.loader.opened_files import MappedFile
-from fastinstall.elf.loader.simulation import ProcessSettings, SimulatedProcess, start_process
+from fastinstall.elf.loader.search import MappedFile, ProcessSettings
+from fastinstall.elf.loader.simulation import SimulatedProcess, start_process
 
 CURRENT, BEFORE_PLATFORMS_WENT, BEFORE_LEVELS_CAME = "2.41", "2.36", ""
 LOADER = "/lib64/ld-linux-x86-64.so.2"

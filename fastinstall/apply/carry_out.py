@@ -246,7 +246,7 @@ def _require_receipt(plan: Plan) -> Receipt:
 
 
 def renew_guard(session: Session, plan: Plan) -> Receipt:
-    """Renew the start-up guard, as `plan.satisfied.plan_guard_alone` has planned it.
+    """Renew the start-up guard, as `plan.satisfied.plan_nothing` has planned it.
 
     Returns:
         The receipt of the stack, which stays as it is.

@@ -27,7 +27,6 @@ from fastinstall.journal.store import JournalStore
 from fastinstall.model.history import (
     Interruption,
     UnfinishedRun,
-    describe_cleared_interruption,
     describe_finished_interruption,
     describe_interruption,
     unpinning_command,
@@ -126,7 +125,7 @@ def clear_cut_creation(session: Session, prefix: Path) -> None:
                 hint=f"work on it instead: fastinstall setup --prefix {quote(prefix)}",
             )
         snapshot.clear(prefix)
-    session.emit(Noted(message=describe_cleared_interruption(cut), changed=True))
+    session.emit(Noted(message=describe_finished_interruption(cut, cleared=True), changed=True))
 
 
 def find_interruptions(session: Session, prefix: Path) -> tuple[Interruption, ...]:

@@ -6,6 +6,7 @@ has no name in /proc/cpuinfo, and "xsave" stands for it there.
 
 import re
 from collections.abc import Collection
+from contextlib import suppress
 
 from fastinstall.elf.description import Cpu
 
@@ -81,7 +82,9 @@ def platform_of(cpu: Cpu, tunables: str = "") -> tuple[str, tuple[str, ...]]:
     settings = {name: value for name, _, value in (setting.partition("=") for setting in tunables.split(":"))}
     usable = _select_usable(cpu.flags, settings.get("glibc.cpu.hwcaps", "")) if cpu.vendor == _INTEL else frozenset()
     capabilities = ("avx512_1", "x86_64") if usable >= _AVX512_1 and "avx512er" not in usable else ("x86_64",)
-    mask = _parse_number(settings.get("glibc.cpu.hwcap_mask", ""))
+    mask = None
+    with suppress(ValueError):
+        mask = int(settings.get("glibc.cpu.hwcap_mask", ""), 0)
     kept = tuple(name for name in capabilities if mask is None or mask & _BITS[name])
     if usable >= _XEON_PHI:
         return "xeon_phi", kept
@@ -95,13 +98,6 @@ def _select_usable(flags: Collection[str], setting: str) -> frozenset[str]:
     if "-OSXSAVE" in words or usable.isdisjoint({"xsave", "xsavec"}):
         return usable - _SAVED
     return usable
-
-
-def _parse_number(text: str) -> int | None:
-    try:
-        return int(text, 0)
-    except ValueError:
-        return None
 
 
 def list_level_features(level: str) -> tuple[str, ...]:

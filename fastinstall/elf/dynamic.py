@@ -8,22 +8,14 @@ to entry and ignores all counts.
 
 import os
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import field
 from pathlib import Path
 
 from fastinstall.core.values import immutable
-from fastinstall.elf.image import (
-    DYNAMIC,
-    GNU_PROPERTY,
-    INTERP,
-    NOTE,
-    ElfError,
-    ElfImage,
-    Strings,
-    open_image,
-)
+from fastinstall.elf.image import GNU_PROPERTY, INTERP, NOTE, ElfError, ElfImage, open_image
 
-NEEDED, HASH, STRTAB, SYMTAB, STRSZ, SONAME, RPATH, SYMBOLIC = 1, 4, 5, 6, 10, 14, 15, 16
+NEEDED, HASH, SYMTAB, SONAME, RPATH, SYMBOLIC = 1, 4, 6, 14, 15, 16
 RUNPATH, FLAGS, GNU_HASH, FLAGS_1 = 29, 30, 0x6FFFFEF5, 0x6FFFFFFB
 
 _SYMBOLIC_FLAG = 2
@@ -32,22 +24,6 @@ _BUILD_ID, _PROPERTIES = 3, 5
 _ISA_NEEDED, _ALL_LEVELS = 0xC0008002, 0b1111
 _LARGEST_NOTE, _MOST_NOTES = 1 << 20, 32
 _LONGEST_PATH = 4096
-_LARGEST_DYNAMIC = 1 << 20
-
-
-@immutable
-class Note:
-    """A note in a file.
-
-    Attributes:
-        name: of whom it is, with a NUL at its end.
-        kind: what it says, by that one's numbers.
-        content: as it is.
-    """
-
-    name: bytes
-    kind: int
-    content: bytes
 
 
 @immutable
@@ -88,49 +64,20 @@ def read_dynamic(path: Path) -> DynamicFile:
         OSError: the file cannot be opened.
     """
     with open_image(path) as image:
-        entries = dynamic_entries(image)
-        values = dict(entries)
-        names = dynamic_strings(image, values)
-        notes = [note for note in read_notes(image) if note.name == b"GNU\0"]
-        flags, flags_1 = values.get(FLAGS, 0), values.get(FLAGS_1, 0)
+        tags, notes = image.tags, list(_read_gnu_notes(image))
+        texts = {tag: image.strings.text(tags[tag]) for tag in (SONAME, RPATH, RUNPATH) if tag in tags}
         return DynamicFile(
             machine=image.machine,
             interpreter=_read_interpreter(image),
-            soname=_get_text(names, values, SONAME),
-            needed=tuple(names.text(value) for tag, value in entries if tag == NEEDED),
-            rpath=_get_text(names, values, RPATH),
-            runpath=_get_text(names, values, RUNPATH),
-            default_directories=not flags_1 & _NO_DEFAULT_DIRECTORIES,
-            symbolic=SYMBOLIC in values or bool(flags & _SYMBOLIC_FLAG),
-            isa_needed=_find_isa_needed(notes),
-            build_id=next((note.content.hex() for note in notes if note.kind == _BUILD_ID), None),
+            soname=texts.get(SONAME),
+            needed=tuple(image.strings.text(value) for tag, value in image.dynamic if tag == NEEDED),
+            rpath=texts.get(RPATH),
+            runpath=texts.get(RUNPATH),
+            default_directories=not tags.get(FLAGS_1, 0) & _NO_DEFAULT_DIRECTORIES,
+            symbolic=SYMBOLIC in tags or bool(tags.get(FLAGS, 0) & _SYMBOLIC_FLAG),
+            isa_needed=_find_isa_needed([content for kind, content in notes if kind == _PROPERTIES]),
+            build_id=next((content.hex() for kind, content in notes if kind == _BUILD_ID), None),
         )
-
-
-def dynamic_entries(image: ElfImage) -> tuple[tuple[int, int], ...]:
-    """Read tags and values of the dynamic section up to DT_NULL, empty if there is none."""
-    entries = []
-    for segment in image.of_kind(DYNAMIC)[:1]:
-        size = segment.size - segment.size % 16
-        if size > _LARGEST_DYNAMIC:
-            raise ElfError(image.path, f"malformed: a dynamic section of {segment.size} bytes")
-        for tag, value in struct.iter_unpack("<QQ", image.read(segment.offset, size)):
-            if tag == 0:
-                break
-            entries.append((tag, value))
-    return tuple(entries)
-
-
-def dynamic_strings(image: ElfImage, values: Mapping[int, int]) -> Strings:
-    """The strings that the dynamic section refers to, by the values of its tags; none if it has no table."""
-    if STRTAB not in values:
-        return Strings(image, b"")
-    return Strings(image, image.read_at(values[STRTAB], values.get(STRSZ, 0)))
-
-
-def _get_text(names: Strings, values: Mapping[int, int], tag: int) -> str | None:
-    """The loader keeps the last entry of a tag, as a mapping does."""
-    return names.text(values[tag]) if tag in values else None
 
 
 def _read_interpreter(image: ElfImage) -> str | None:
@@ -141,8 +88,8 @@ def _read_interpreter(image: ElfImage) -> str | None:
     return None
 
 
-def read_notes(image: ElfImage) -> Iterator[Note]:
-    """The notes of an open file; a malformed one ends its segment, as it does for the loader."""
+def _read_gnu_notes(image: ElfImage) -> Iterator[tuple[int, bytes]]:
+    """Kinds and contents of GNU's notes; a malformed one ends its segment, as it does for the loader."""
     for segment in (*image.of_kind(NOTE)[:_MOST_NOTES], *image.of_kind(GNU_PROPERTY)[:1]):
         content = image.read(segment.offset, min(segment.size, _LARGEST_NOTE))
         alignment = 8 if segment.alignment == 8 else 4  # noqa: PLR2004 (p_align of ELF-64 notes)
@@ -152,14 +99,14 @@ def read_notes(image: ElfImage) -> Iterator[Note]:
             start = offset + _round_up(12 + name_size, alignment)
             if start + size > len(content):
                 break
-            name = content[offset + 12 : offset + 12 + name_size]
-            yield Note(name=name, kind=kind, content=content[start : start + size])
+            if content[offset + 12 : offset + 12 + name_size] == b"GNU\0":
+                yield kind, content[start : start + size]
             offset = start + _round_up(size, alignment)
 
 
-def _find_isa_needed(notes: list[Note]) -> str | None:
+def _find_isa_needed(properties: list[bytes]) -> str | None:
     """The highest level of GNU_PROPERTY_X86_ISA_1_NEEDED (x86-64 psABI, "Program Property")."""
-    for content in (note.content for note in notes if note.kind == _PROPERTIES):
+    for content in properties:
         offset = 0
         while offset + 8 <= len(content):
             name, size = struct.unpack_from("<II", content, offset)
@@ -184,28 +131,15 @@ _FORMAT, _BASE, _WEAK, _INDEX = 1, 1, 2, 0x7FFF
 
 
 @immutable
-class VersionNeed:
-    """What a file needs of one library.
-
-    Attributes:
-        library: the library as DT_NEEDED names it: "libc.so.6".
-        names: the versions, in the file's order: "GLIBC_2.17".
-    """
-
-    library: str
-    names: tuple[str, ...]
-
-
-@immutable
 class SymbolVersions:
     """The versions of a file's symbols.
 
     Attributes:
-        needed: what it cannot do without, by library, in the file's order.
+        needed: what it cannot do without, in the file's order: versions by library, as DT_NEEDED names it.
         defined: what it defines, in the file's order, without the base version, which is the file's own name.
     """
 
-    needed: tuple[VersionNeed, ...] = ()
+    needed: dict[str, tuple[str, ...]] = field(default_factory=dict)
     defined: tuple[str, ...] = ()
 
 
@@ -234,49 +168,48 @@ def read_versions(path: Path) -> SymbolVersions:
         OSError: it cannot be opened.
     """
     with open_image(path) as image:
-        values = dict(dynamic_entries(image))
-        names = dynamic_strings(image, values)
         needed: dict[str, list[str]] = {}
-        for version in read_needed_versions(image, values, names):
+        for version in read_needed_versions(image):
             if not version.weak:
                 needed.setdefault(version.library, []).append(version.name)
         return SymbolVersions(
-            needed=tuple(VersionNeed(library=library, names=tuple(found)) for library, found in needed.items()),
-            defined=tuple(version.name for version in read_defined_versions(image, values, names)),
+            needed={library: tuple(names) for library, names in needed.items()},
+            defined=tuple(version.name for version in read_defined_versions(image)),
         )
 
 
-def read_needed_versions(image: ElfImage, values: Mapping[int, int], names: Strings) -> Iterator[Version]:
-    """The versions that an open file needs, by the values of its dynamic section.
+def read_needed_versions(image: ElfImage) -> Iterator[Version]:
+    """The versions that an open file needs.
 
     Raises:
         ElfError: the table is malformed.
     """
     left = _INDEX
-    for address, (_, _, library, first, _) in _read_entries(image, values.get(VERNEED, 0), _NEED):
-        source = names.text(library)
+    for address, (_, _, library, first, _) in _read_entries(image, VERNEED, _NEED):
+        source = image.strings.text(library)
         for _, (_, flags, index, name, _) in _read_linked_records(image, address + first, _NEEDED_NAME):
             left -= 1
             if left < 0:
                 raise ElfError(image.path, "malformed: more symbol versions than symbols can refer to")
-            weak = bool(flags & _WEAK)
-            yield Version(index=index & _INDEX, name=names.text(name), library=source, weak=weak)
+            text = image.strings.text(name)
+            yield Version(index=index & _INDEX, name=text, library=source, weak=bool(flags & _WEAK))
 
 
-def read_defined_versions(image: ElfImage, values: Mapping[int, int], names: Strings) -> Iterator[Version]:
-    """The versions that an open file defines, by the values of its dynamic section; without the base version.
+def read_defined_versions(image: ElfImage) -> Iterator[Version]:
+    """The versions that an open file defines, without the base version.
 
     Raises:
         ElfError: the table is malformed.
     """
-    for address, (_, flags, index, _, _, first, _) in _read_entries(image, values.get(VERDEF, 0), _DEFINITION):
+    for address, (_, flags, index, _, _, first, _) in _read_entries(image, VERDEF, _DEFINITION):
         if not flags & _BASE:
             name, _ = image.unpack(_DEFINED_NAME, address + first)
-            yield Version(index=index & _INDEX, name=names.text(name))
+            yield Version(index=index & _INDEX, name=image.strings.text(name))
 
 
-def _read_entries(image: ElfImage, address: int, layout: struct.Struct) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Addresses and fields of the entries from an address on; none if the address is 0."""
+def _read_entries(image: ElfImage, tag: int, layout: struct.Struct) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Addresses and fields of the entries of a table; none without the table."""
+    address = image.tags.get(tag, 0)
     for place, fields in _read_linked_records(image, address, layout) if address else ():
         if fields[0] != _FORMAT:
             raise ElfError(image.path, f"malformed: symbol versions of format {fields[0]}")

@@ -1,7 +1,8 @@
 """An open ELF file, read piece by piece with every bound checked; it is never mapped, loaded or run.
 
 A mapped file that another process truncates would kill its reader with SIGBUS. Only what the loader goes by is read
-here, the file header and the program headers. Source: elf(5) and the System V ABI, chapters 4 and 5.
+here: the file header, the program headers, the dynamic section and its strings. Source: elf(5) and the System V ABI,
+chapters 4 and 5.
 
 Tables whose size nothing tells, records at addresses, are read piece by piece too: one name is asked of a file that has
 a hundred thousand, and what is read grows with the question, not with the file.
@@ -12,6 +13,7 @@ import stat
 import struct
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 
 from fastinstall.core import foreign
@@ -19,6 +21,7 @@ from fastinstall.core.values import immutable
 
 LOAD, DYNAMIC, INTERP, NOTE, GNU_PROPERTY = 1, 2, 3, 4, 0x6474E553
 EXECUTABLE, WRITABLE = 1, 2
+STRTAB, STRSZ = 5, 10
 
 _MACHINES = {3: "i686", 21: "ppc64le", 40: "armv7l", 62: "x86_64", 183: "aarch64", 243: "riscv64"}
 _HEADER = struct.Struct("<16xHHIQQQIHHHHHH")
@@ -26,6 +29,7 @@ _PROGRAM_HEADER = struct.Struct("<IIQQQQQQ")
 _FIRST_PAGE, _WINDOW = 4096, 512
 _LARGEST_READ = 1 << 28
 _LARGEST_HEADERS = 1 << 16
+_LARGEST_DYNAMIC = 1 << 20
 _LOADABLE = (2, 3)
 
 
@@ -83,11 +87,6 @@ class ElfImage:
         segments: its program headers, in order.
         section_headers: offset, size of one, count, and index of their names' section.
     """
-
-    __slots__ = (
-        *("_descriptor", "_loaded", "_start", "_window", "_window_address"),
-        *("machine", "path", "section_headers", "segments", "size"),
-    )
 
     def __init__(self, path: Path, descriptor: int) -> None:
         status = os.fstat(descriptor)
@@ -159,6 +158,31 @@ class ElfImage:
     def of_kind(self, kind: int) -> tuple[Segment, ...]:
         """The segments of one `p_type`, in order."""
         return tuple(segment for segment in self.segments if segment.kind == kind)
+
+    @cached_property
+    def dynamic(self) -> tuple[tuple[int, int], ...]:
+        """Tags and values of the dynamic section up to DT_NULL, empty if there is none."""
+        entries = []
+        for segment in self.of_kind(DYNAMIC)[:1]:
+            if segment.size > _LARGEST_DYNAMIC:
+                raise ElfError(self.path, f"malformed: a dynamic section of {segment.size} bytes")
+            for tag, value in struct.iter_unpack("<QQ", self.read(segment.offset, segment.size - segment.size % 16)):
+                if tag == 0:
+                    break
+                entries.append((tag, value))
+        return tuple(entries)
+
+    @cached_property
+    def tags(self) -> dict[int, int]:
+        """The dynamic section by tags; the loader keeps the last entry of a tag, as a mapping does."""
+        return dict(self.dynamic)
+
+    @cached_property
+    def strings(self) -> "Strings":
+        """The strings that the dynamic section refers to; none if it has no table."""
+        if STRTAB not in self.tags:
+            return Strings(self, b"")
+        return Strings(self, self.read_at(self.tags[STRTAB], self.tags.get(STRSZ, 0)))
 
     def constants(self) -> bytes:
         """What the loader maps for reading alone; where the linker put constants beside the code, that too.
@@ -254,11 +278,11 @@ class Strings:
         content: the table.
     """
 
-    __slots__ = ("_content", "_image", "_left")
+    __slots__ = ("_image", "_left", "content")
 
     def __init__(self, image: ElfImage, content: bytes) -> None:
         self._image = image
-        self._content = content
+        self.content = content
         size = len(content)
         self._left = min(_SHARED * size, size + _MOST_SHARED) + _LONGEST_STRING
 
@@ -269,23 +293,23 @@ class Strings:
             ElfError: it begins or ends outside the table, or the strings that were asked for overlap so
                 much that their sum is many times the table.
         """
-        end = self._content.find(b"\0", offset, offset + _LONGEST_STRING)
+        end = self.content.find(b"\0", offset, offset + _LONGEST_STRING)
         if end < 0:
-            problem = f"malformed: no string at offset {offset} of a table of {len(self._content)} bytes"
+            problem = f"malformed: no string at offset {offset} of a table of {len(self.content)} bytes"
             raise ElfError(self._image.path, problem)
         self._left -= end - offset
         if self._left < 0:
-            problem = f"malformed: too many strings in a table of {len(self._content)} bytes"
+            problem = f"malformed: too many strings in a table of {len(self.content)} bytes"
             raise ElfError(self._image.path, problem)
-        return os.fsdecode(self._content[offset:end])
+        return os.fsdecode(self.content[offset:end])
 
     def offsets(self, texts: Iterable[str]) -> dict[int, str]:
         """Where in the table a string begins that is one of `texts`; it may be the end of another."""
         found = {}
         for text in texts:
             wanted = os.fsencode(text) + b"\0"
-            offset = self._content.find(wanted)
+            offset = self.content.find(wanted)
             while offset >= 0:
                 found[offset] = text
-                offset = self._content.find(wanted, offset + 1)
+                offset = self.content.find(wanted, offset + 1)
         return found

@@ -16,21 +16,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
+from fastinstall.core import foreign
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable
+from fastinstall.elf import symbols as symbol_tables
 from fastinstall.elf.description import BuildTraces, CoreLevel, ImagingCore
-from fastinstall.elf.dynamic import DynamicFile, SymbolVersions, read_dynamic, read_versions
+from fastinstall.elf.dynamic import DynamicFile, read_dynamic, read_versions
 from fastinstall.elf.image import NOTE, ElfError, ElfImage, open_image, read_whole
 from fastinstall.elf.libraries import describe_jpeg
 from fastinstall.elf.loader.simulation import ResolvedLibrary, resolve_libraries
-from fastinstall.elf.symbols import (
-    STATIC_SYMBOLS,
-    compiler_switches,
-    find_defined_names,
-    measure_unoptimised_share,
-    read_lines,
-    read_sections,
-)
 
 if TYPE_CHECKING:
     from elftools.elf.elffile import ELFFile
@@ -78,23 +72,17 @@ def read_levels(stub: Stub, loaded: Path | None, symbols: tuple[str, ...]) -> tu
         loaded: the copy that the loader would take here, or None if it finds none.
         symbols: which to look for.
     """
-    home = _find_baseline_directory(stub, loaded)
-    try:
-        directories = sorted((home / LEVEL_DIRECTORIES).iterdir())
-    except OSError:
-        directories = []
-    places = (home / stub.code, *(each / stub.code for each in directories if os.path.lexists(each / stub.code)))
-    return tuple(_describe_copy(stub, path, symbols, loaded=path == loaded) for path in places)
-
-
-def _find_baseline_directory(stub: Stub, loaded: Path | None) -> Path:
-    """The directory of the baseline: where the copy that is loaded belongs to, else where the stub looks first."""
-    if loaded is not None:
+    if loaded is not None:  # the baseline is where that copy belongs to
         above = loaded.parent.parent
-        return above.parent if above.name == LEVEL_DIRECTORIES else loaded.parent
-    first = (stub.file.runpath or stub.file.rpath or "$ORIGIN").partition(":")[0]
-    origin = str(stub.path.parent.absolute())
-    return Path(os.path.normpath(first.replace("${ORIGIN}", origin).replace("$ORIGIN", origin)))
+        home = above.parent if above.name == LEVEL_DIRECTORIES else loaded.parent
+    else:  # where the stub looks first
+        first = (stub.file.runpath or stub.file.rpath or "$ORIGIN").partition(":")[0]
+        origin = str(stub.path.parent.absolute())
+        home = Path(os.path.normpath(first.replace("${ORIGIN}", origin).replace("$ORIGIN", origin)))
+    names = foreign.list_names(home / LEVEL_DIRECTORIES)
+    copies = (home / LEVEL_DIRECTORIES / name / stub.code for name in names)
+    places = (home / stub.code, *(copy for copy in copies if os.path.lexists(copy)))
+    return tuple(_describe_copy(stub, path, symbols, loaded=path == loaded) for path in places)
 
 
 def _describe_copy(stub: Stub, path: Path, symbols: tuple[str, ...], *, loaded: bool) -> CoreLevel:
@@ -102,14 +90,19 @@ def _describe_copy(stub: Stub, path: Path, symbols: tuple[str, ...], *, loaded: 
     copy = CoreLevel(level=level or BASELINE, path=path, sha256="", loaded=loaded)
     try:
         copy = replace(copy, sha256=hashlib.sha256(read_whole(path)).hexdigest())
-        file, defined = read_dynamic(path), find_defined_names(path, (*symbols, ENTRY))
+        file, defined = read_dynamic(path), symbol_tables.find_defined_names(path, (*symbols, ENTRY))
+        problem = "" if ENTRY in defined else f"it does not define {ENTRY}"
+        if file.machine != stub.file.machine:
+            problem = f"built for {file.machine}, not for {stub.file.machine}"
+        elif file.soname != stub.code:
+            problem = f"its soname is {file.soname or 'missing'}, not {stub.code}"
         return replace(
             copy,
             level=level or file.isa_needed or BASELINE,
             simd_symbols=tuple(symbol for symbol in symbols if symbol in defined),
-            unoptimised_share=measure_unoptimised_share(path),
+            unoptimised_share=symbol_tables.measure_unoptimised_share(path),
             isa_note=file.isa_needed,
-            problem=_explain_problem(file, stub, defined),
+            problem=problem,
         )
     except FileNotFoundError:
         return replace(copy, problem="it is missing")
@@ -117,14 +110,6 @@ def _describe_copy(stub: Stub, path: Path, symbols: tuple[str, ...], *, loaded: 
         return replace(copy, problem=f"it cannot be read: {error.strerror or error}")
     except ElfError as error:
         return replace(copy, problem=error.problem)
-
-
-def _explain_problem(file: DynamicFile, stub: Stub, defined: frozenset[str]) -> str:
-    if file.machine != stub.file.machine:
-        return f"built for {file.machine}, not for {stub.file.machine}"
-    if file.soname != stub.code:
-        return f"its soname is {file.soname or 'missing'}, not {stub.code}"
-    return "" if ENTRY in defined else f"it does not define {ENTRY}"
 
 
 _VERSION = re.compile(rb"\0(\d+\.\d+\.\d+(?:\.post\d+|\.dev\d+)?)(?=\0)")
@@ -159,9 +144,9 @@ def read_core(  # noqa: PLR0913 (what to look for in a file, and the three thing
         resolved = resolve_libraries(path, main=main, library_path=library_path, hwcaps=hwcaps)
         code, code_path = "", path
         if stub is None:
-            defined = find_defined_names(path, symbols)
+            defined = symbol_tables.find_defined_names(path, symbols)
             simd_symbols = tuple(symbol for symbol in symbols if symbol in defined)
-            share, isa_note = measure_unoptimised_share(path), file.isa_needed
+            share, isa_note = symbol_tables.measure_unoptimised_share(path), file.isa_needed
         else:
             code, found = stub.code, next((each for each in resolved if each.soname == stub.code), None)
             seen = replace(seen, levels=read_levels(stub, found.path if found else None, symbols))
@@ -177,7 +162,7 @@ def read_core(  # noqa: PLR0913 (what to look for in a file, and the three thing
             unoptimised_share=share,
             isa_note=isa_note,
             version=_choose_version(constants, expected_version),
-            switches=compiler_switches(code_path),
+            switches=symbol_tables.compiler_switches(code_path),
             libraries=tuple(describe_jpeg(each.soname, each.path) for each in resolved if each.soname != code),
         )
     except OSError as error:
@@ -256,15 +241,20 @@ def read_details(path: Path) -> BuildTraces:
     """
     from elftools.elf.elffile import ELFFile  # noqa: PLC0415 (it costs ten times what doctor may spend on a file)
 
-    versions = read_versions(path)
+    names = [name for versions in read_versions(path).needed.values() for name in versions]
+    required = [(int(match[1]), int(match[2])) for match in map(_GLIBC.fullmatch, names) if match]
+    if _RELATIVE_RELOCATIONS in names:  # packed ones, which came with 2.36
+        required.append((2, 36))
     with open_image(path) as image:
         try:
             elf = ELFFile(cast("IO[bytes]", _Stream(image)))
             return BuildTraces(
-                compilers=read_lines(image, ".comment"),
+                compilers=symbol_tables.read_lines(image, ".comment"),
                 package=_read_package_note(elf, image),
-                glibc=_find_required_glibc(versions),
-                stripped=all(section.kind != STATIC_SYMBOLS for section in read_sections(image)),
+                glibc="{}.{}".format(*max(required)) if required else "",
+                stripped=all(
+                    section.kind != symbol_tables.STATIC_SYMBOLS for section in symbol_tables.read_sections(image)
+                ),
             )
         except ElfError:
             raise
@@ -312,12 +302,3 @@ def _read_package_note(elf: "ELFFile", image: ElfImage) -> dict[str, str]:
                 values = json_data(bytes(note["n_descdata"]).rstrip(b"\0"))
                 return {key: value if isinstance(value, str) else json.dumps(value) for key, value in values.items()}
     return {}
-
-
-def _find_required_glibc(versions: SymbolVersions) -> str:
-    """Versions that are no numbers say nothing, but that of packed relocations, which came with 2.36."""
-    names = [name for need in versions.needed for name in need.names]
-    numbers = [(int(match[1]), int(match[2])) for match in map(_GLIBC.fullmatch, names) if match]
-    if _RELATIVE_RELOCATIONS in names:
-        numbers.append((2, 36))
-    return "{}.{}".format(*max(numbers)) if numbers else ""

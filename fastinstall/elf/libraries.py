@@ -17,20 +17,20 @@ function that returns a constant, or stores three of them. If its code is of no 
 
 import re
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path, PurePath
 
 from fastinstall.core.files import sha256
 from fastinstall.core.values import immutable
 from fastinstall.elf.description import LoadedLibrary
-from fastinstall.elf.dynamic import dynamic_entries, read_dynamic
+from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.image import EXECUTABLE, LOAD, ElfError, ElfImage, open_image
 from fastinstall.elf.lookup import find_all_definitions, find_definitions, find_symbols
 
 
 @immutable
 class SearchedFile:
-    """A file as it is searched for libraries.
+    """A file as it is searched for libraries; its code is not read where the linker kept it apart from constants.
 
     Attributes:
         path: the file.
@@ -74,23 +74,6 @@ class Identity:
     simd: bool | None = None
     abi: str = ""
     inside: bool = False
-
-
-def read_contents(path: Path, functions: tuple[str, ...]) -> SearchedFile:
-    """Read the constants of a file; of the code nothing, where the linker kept it apart.
-
-    Args:
-        path: the file.
-        functions: which to look for among those that it defines for others.
-
-    Raises:
-        ElfError: the file cannot be read as an ELF file.
-        OSError: it cannot be opened.
-    """
-    with open_image(path) as image:
-        machine, constants = image.machine, image.constants()
-    offered = (name for name, definitions in find_all_definitions(path, functions).items() if definitions)
-    return SearchedFile(path=path, machine=machine, constants=constants, offered=frozenset(offered))
 
 
 _LONGEST = 256
@@ -151,7 +134,7 @@ def freetype_version(path: Path) -> str:
 
 def _find_function(image: ElfImage, name: str) -> tuple[int, bytes]:
     """The address of a function and the beginning of its code; none if it is missing."""
-    symbols = find_symbols(image, dict(dynamic_entries(image)), name)
+    symbols = find_symbols(image, name)
     address = next((fields[4] for _, fields in symbols if fields[4]), 0)
     return address, image.read_up_to(address, _LONGEST) if address else b""
 
@@ -284,27 +267,27 @@ _SIMD_SWITCH = b"JSIMD_FORCE"
 
 def _find_jpeg(contents: SearchedFile) -> Identity | None:
     shared = ENTRY in contents.offered
-    if not shared and _MESSAGE not in contents.constants:
-        return None
-    releases = _find_releases(contents.constants)
-    if not shared and not releases:
+    # The IJG's releases that the libraries in a file are or stand for, as in "6b  27-Mar-1998".
+    dates = (date.start() for date in _RELEASE_DATE.finditer(contents.constants))
+    before = (_RELEASE_BEFORE_DATE.search(contents.constants[max(0, start - 4) : start]) for start in dates)
+    releases = {found[1].decode("ascii") for found in before if found}
+    if not shared and (_MESSAGE not in contents.constants or not releases):
         return None
     release = releases.pop() if len(releases) == 1 else ""
     number = release.rstrip("abcdefghijklmnopqrstuvwxyz")
-    abi = "62" if number == "6" else number and f"{number}0"
+    abi = "62" if number == "6" else number and f"{number}0"  # 6b is 62, 7 is 70, 8d is 80, 9e is 90
     implementation, version = _identify_jpeg(contents, release, abi)
-    simd = _has_simd(implementation, contents)
+    simd = None
+    if implementation == "IJG libjpeg":
+        simd = False
+    elif implementation:  # the constants are those of x86-64, and the switch is not in every build
+        marked = any(mark in contents.constants for mark in (_SIMD_SWITCH, *_SIMD_CONSTANTS))
+        simd = marked if marked or contents.machine == "x86_64" else None
     return Identity(kind=JPEG, implementation=implementation, version=version, simd=simd, abi=abi, inside=not shared)
 
 
 def _identify_jpeg(contents: SearchedFile, release: str, abi: str) -> tuple[str, str]:
-    """Implementation and version.
-
-    Args:
-        contents: of the file.
-        release: of the IJG's that it is or stands for.
-        abi: the interface, which is named after that: 6b is 62, 7 is 70, 8d is 80, 9e is 90.
-    """
+    """Implementation and version, from the release of the IJG's and the interface that it is or stands for."""
     year, commanders_year = contents.text(_PROJECTS_YEAR), contents.text(_COMMANDERS_YEAR)
     moz_version, of_mozilla = contents.text(_MOZJPEG_VERSION), _MOZILLA in contents.constants
     has_moz_marks = _MOZJPEG_ENTRY in contents.offered or _MOZJPEG_MESSAGE in contents.constants
@@ -334,59 +317,18 @@ def _is_early_mozjpeg(contents: SearchedFile, abi: str) -> bool:
     return re.search(comparison, b"".join(code)) is not None
 
 
-def _has_simd(implementation: str, contents: SearchedFile) -> bool | None:
-    """The IJG's has none; the constants are those of x86-64, and the switch is not in every build."""
-    if implementation == "IJG libjpeg":
-        return False
-    if not implementation:
-        return None
-    marks = (_SIMD_SWITCH, *_SIMD_CONSTANTS)
-    if any(mark in contents.constants for mark in marks):
-        return True
-    return False if contents.machine == "x86_64" else None
+_OPENJPEG_ENTRY = "opj_create_decompress"
+_TIFF_VERSION = re.compile(rb"LIBTIFF, Version (\d+(?:\.\d+)+)")
+_OPENJPEG_VERSION = re.compile(rb"\0(2\.\d+\.\d+)\0")
 
 
-def _find_releases(constants: bytes) -> set[str]:
-    """The IJG's releases that the libraries in a file are or stand for, as in "6b  27-Mar-1998"."""
-    before = (constants[max(0, date.start() - 4) : date.start()] for date in _RELEASE_DATE.finditer(constants))
-    return {found[1].decode("ascii") for found in map(_RELEASE_BEFORE_DATE.search, before) if found}
+def _read_tiff_version(contents: SearchedFile) -> str:
+    return contents.text(_TIFF_VERSION)
 
 
-_Tell = Callable[[SearchedFile], str]
-
-
-@immutable
-class _Marks:
-    """What a library is known by.
-
-    Attributes:
-        kind: of library.
-        implementation: its name.
-        entry: a function that it offers, and no other library.
-        message: a string of its code, and of no user's.
-        version: finds its version.
-        in_own_file: whether that can be told in a library of its own alone.
-    """
-
-    kind: str
-    implementation: str
-    entry: str
-    message: bytes
-    version: _Tell
-    in_own_file: bool = True
-
-    def find(self, contents: SearchedFile) -> Identity | None:
-        """Identify the library that a file is or contains; None for one that has none."""
-        shared = self.entry in contents.offered
-        if not shared and self.message not in contents.constants:
-            return None
-        version = self.version(contents) if shared or not self.in_own_file else ""
-        return Identity(kind=self.kind, implementation=self.implementation, version=version, inside=not shared)
-
-
-def _make_text_reader(pattern: bytes) -> _Tell:
-    compiled = re.compile(pattern)
-    return lambda contents: contents.text(compiled)
+def _read_openjpeg_version(contents: SearchedFile) -> str:
+    """In a library of its own alone: elsewhere the number may be another's."""
+    return contents.text(_OPENJPEG_VERSION) if _OPENJPEG_ENTRY in contents.offered else ""
 
 
 def _read_webp_version(contents: SearchedFile) -> str:
@@ -394,62 +336,33 @@ def _read_webp_version(contents: SearchedFile) -> str:
     return f"{number >> 16}.{number >> 8 & 255}.{number & 255}" if number is not None else ""
 
 
+def _read_freetype_version(contents: SearchedFile) -> str:
+    return freetype_version(contents.path)
+
+
 def _read_lcms2_version(contents: SearchedFile) -> str:
     number = read_returned_number(contents.path, "cmsGetEncodedCMMversion")
     return f"{number // 1000}.{number % 1000 // 10}" if number is not None else ""
 
 
-_OTHERS = (
-    _Marks(
-        kind="tiff",
-        implementation="libtiff",
-        entry="TIFFClientOpen",
-        message=b"Failed to read directory at offset %",
-        version=_make_text_reader(rb"LIBTIFF, Version (\d+(?:\.\d+)+)"),
-        in_own_file=False,
-    ),
-    _Marks(
-        kind="openjpeg",
-        implementation="OpenJPEG",
-        entry="opj_create_decompress",
-        message=b"Invalid value for numresolutions : %d, max value is set in openjpeg.h",
-        version=_make_text_reader(rb"\0(2\.\d+\.\d+)\0"),
-    ),
-    _Marks(
-        kind="webp",
-        implementation="libwebp",
-        entry="WebPGetDecoderVersion",
-        message=b"Premature end-of-partition0 encountered.",
-        version=_read_webp_version,
-    ),
-    _Marks(
-        kind="freetype",
-        implementation="FreeType",
-        entry="FT_Init_FreeType",
-        message=b"truetype-engine\0",
-        version=lambda contents: freetype_version(contents.path),
-    ),
-    _Marks(
-        kind="lcms2",
-        implementation="Little CMS",
-        entry="cmsOpenProfileFromMem",
-        message=b"tone curve with zero segments and no table",
-        version=_read_lcms2_version,
-    ),
-)
-
-_FINDERS: Mapping[str, tuple[tuple[str, ...], Callable[[SearchedFile], Identity | None]]] = {
-    JPEG: ((ENTRY, _MOZJPEG_ENTRY, _SIMD_ENTRY), _find_jpeg),
-    ZLIB: ((_INFLATE, _INFLATE_OF_NG), _find_zlib),
-    **{marks.kind: ((marks.entry,), marks.find) for marks in _OTHERS},
+_MARKS: Mapping[str, tuple[str, str, bytes, Callable[[SearchedFile], str]]] = {
+    "tiff": ("libtiff", "TIFFClientOpen", b"Failed to read directory at offset %", _read_tiff_version),
+    "openjpeg": ("OpenJPEG", _OPENJPEG_ENTRY, b"Invalid value for numresolutions : %d, max", _read_openjpeg_version),
+    "webp": ("libwebp", "WebPGetDecoderVersion", b"Premature end-of-partition0 encountered.", _read_webp_version),
+    "freetype": ("FreeType", "FT_Init_FreeType", b"truetype-engine\0", _read_freetype_version),
+    "lcms2": ("Little CMS", "cmsOpenProfileFromMem", b"tone curve with zero segments and no", _read_lcms2_version),
 }
-"""By kind of library: which functions of a file to ask about, and who finds it."""
+"""By kind of library its name, a function that it alone offers, a string of its code and of no user's, its version."""
 
-KINDS = tuple(_FINDERS)
-"""Every kind of library that can be told."""
+_FUNCTIONS = {
+    JPEG: (ENTRY, _MOZJPEG_ENTRY, _SIMD_ENTRY),
+    ZLIB: (_INFLATE, _INFLATE_OF_NG),
+    **{kind: (entry,) for kind, (_, entry, _, _) in _MARKS.items()},
+}
+"""By kind of library, every one that can be told: which functions of a file to ask about."""
 
 
-def identify(path: Path, *, kinds: tuple[str, ...] = KINDS) -> tuple[Identity, ...]:
+def identify(path: Path, *, kinds: Iterable[str] = tuple(_FUNCTIONS)) -> tuple[Identity, ...]:
     """Tell which libraries a file is or contains; none for a file that only uses them.
 
     Args:
@@ -460,7 +373,19 @@ def identify(path: Path, *, kinds: tuple[str, ...] = KINDS) -> tuple[Identity, .
         ElfError: the file cannot be read as an ELF file.
         OSError: it cannot be opened.
     """
-    finders = [_FINDERS[kind] for kind in kinds]
-    contents = read_contents(path, tuple(name for functions, _ in finders for name in functions))
-    found = (find(contents) for _, find in finders)
+    wanted = tuple(name for kind in kinds for name in _FUNCTIONS[kind])
+    offered = frozenset(name for name, found in find_all_definitions(path, wanted).items() if found)
+    with open_image(path) as image:
+        contents = SearchedFile(path=path, machine=image.machine, constants=image.constants(), offered=offered)
+    found = (_find_library(kind, contents) for kind in kinds)
     return tuple(identity for identity in found if identity is not None)
+
+
+def _find_library(kind: str, contents: SearchedFile) -> Identity | None:
+    if kind in (JPEG, ZLIB):
+        return _find_jpeg(contents) if kind == JPEG else _find_zlib(contents)
+    implementation, entry, message, read_version = _MARKS[kind]
+    shared = entry in contents.offered
+    if not shared and message not in contents.constants:
+        return None
+    return Identity(kind=kind, implementation=implementation, version=read_version(contents), inside=not shared)

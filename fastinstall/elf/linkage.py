@@ -5,17 +5,15 @@ imported before.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePath
 
-from fastinstall.core.values import immutable
 from fastinstall.elf.description import Binding, Codec, Linkage
-from fastinstall.elf.dynamic import STRSZ, STRTAB, dynamic_entries
 from fastinstall.elf.image import ElfError, open_image
 from fastinstall.elf.libraries import describe, identify
-from fastinstall.elf.loader.opened_files import MappedFile
-from fastinstall.elf.loader.simulation import ProcessSettings, SimulatedProcess, start_process
+from fastinstall.elf.loader.search import MappedFile, ProcessSettings
+from fastinstall.elf.loader.simulation import SimulatedProcess, start_process
 from fastinstall.elf.lookup import Reference, references
 
 ENTRY_POINTS = {
@@ -40,16 +38,6 @@ _KINDS = {symbol: kind for kind, symbols in ENTRY_POINTS.items() for symbol in s
 _NAMES = tuple(symbol.encode() + b"\0" for symbol in _KINDS)
 
 
-@immutable
-class _Bound:
-    """A reference to an entry point, and what it gets."""
-
-    user: MappedFile
-    reference: Reference
-    provider: MappedFile | None
-    wanted: MappedFile | None
-
-
 def read_linkage(modules: tuple[Path, ...], settings: ProcessSettings) -> Linkage:
     """Simulate a process that opens extension modules, and identify the libraries behind its codecs.
 
@@ -64,44 +52,38 @@ def read_linkage(modules: tuple[Path, ...], settings: ProcessSettings) -> Linkag
     if process.problem:
         return Linkage(problem=process.problem)
     begun = tuple(process.files)
-    bound = list(_bind_references(process, begun, ()))
+    bindings = list(_bind_references(process, begun, ()))
     for module in modules:
         before = len(process.files)
         scope = process.open(module).scope
-        bound += _bind_references(process, process.files[before:], scope)
-    files = process.loaded_files()
-    paths: dict[MappedFile | None, PurePath] = {
-        mapped: file.path for mapped, file in zip(process.files, files, strict=True)
-    }
+        bindings += _bind_references(process, process.files[before:], scope)
     return Linkage(
         modules=modules,
-        files=files,
+        files=process.loaded_files(),
         missing=tuple(process.missing),
-        bindings=tuple(
-            Binding(
-                symbol=each.reference.name,
-                version=each.reference.version,
-                user=paths[each.user],
-                provider=paths.get(each.provider),
-                wanted=paths.get(each.wanted),
-            )
-            for each in bound
-        ),
-        codecs=tuple(_list_codecs(process, bound, frozenset(begun), paths)),
+        bindings=tuple(bindings),
+        codecs=tuple(_list_codecs(process, bindings, frozenset(begun))),
     )
 
 
 def _bind_references(
     process: SimulatedProcess, files: Sequence[MappedFile], scope: tuple[MappedFile, ...]
-) -> Iterator[_Bound]:
+) -> Iterator[Binding]:
     """Bind the references of files that came in together, in the scope that came with them."""
     wanted = {user: found for user in files if (found := _read_entry_references(user))}
     everything = {reference for found in wanted.values() for reference in found}
     process.bind(everything, (*process.scope, *scope))  # each file is read once for all names, not for each user's
     for user, found in wanted.items():
         providers = process.providers(user, found, scope)
-        own = process.bind(found, user.needs)
-        yield from (_Bound(user=user, reference=each, provider=providers[each], wanted=own[each]) for each in found)
+        for each, own in process.bind(found, user.needs).items():
+            provider = providers[each]
+            yield Binding(
+                symbol=each.name,
+                version=each.version,
+                user=process.tidy(user),
+                provider=process.tidy(provider) if provider is not None else None,
+                wanted=process.tidy(own) if own is not None else None,
+            )
 
 
 def _read_entry_references(user: MappedFile) -> tuple[Reference, ...]:
@@ -112,34 +94,27 @@ def _read_entry_references(user: MappedFile) -> tuple[Reference, ...]:
     """
     try:
         with open_image(user.place) as image:
-            values = dict(dynamic_entries(image))
-            names = image.read_at(values[STRTAB], values.get(STRSZ, 0)) if STRTAB in values else b""
+            names = image.strings.content
         wanted = references(user.place) if any(name in names for name in _NAMES) else {}
     except (OSError, ElfError):
         return ()
     return tuple(wanted[symbol] for symbol in _KINDS if symbol in wanted)
 
 
-def _list_codecs(
-    process: SimulatedProcess,
-    bound: list[_Bound],
-    begun: frozenset[MappedFile],
-    paths: Mapping[MappedFile | None, PurePath],
-) -> Iterator[Codec]:
+def _list_codecs(process: SimulatedProcess, bindings: list[Binding], begun: frozenset[MappedFile]) -> Iterator[Codec]:
     """The libraries in what was opened; in what the program brought along, those that something is bound to."""
-    users: defaultdict[tuple[MappedFile | None, str], list[PurePath]] = defaultdict(list)
-    for each in bound:
-        users[each.provider, _KINDS[each.reference.name]].append(paths[each.user])
+    users: defaultdict[tuple[PurePath | None, str], list[PurePath]] = defaultdict(list)
+    for each in bindings:
+        users[each.provider, _KINDS[each.symbol]].append(each.user)
     providers = {provider for provider, _ in users}
     for file in process.files:
-        if file in begun and file not in providers:
+        path = process.tidy(file)
+        if file in begun and path not in providers:
             continue
         asked = file.name if "/" not in file.name else file.file.soname or PurePath(file.name).name
         with suppress(OSError, ElfError):
             for identity in identify(file.place):
-                own = users.get((file, identity.kind), [])
+                own, inside = users.get((path, identity.kind), []), identity.inside
                 if own or file not in begun:
-                    soname = "" if identity.inside else asked
-                    library = describe(identity, paths[file], place=file.place, soname=soname)
-                    inside = identity.inside
+                    library = describe(identity, path, place=file.place, soname="" if inside else asked)
                     yield Codec(kind=identity.kind, library=library, inside=inside, users=tuple(dict.fromkeys(own)))

@@ -8,24 +8,13 @@ Table".
 """
 
 import struct
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import repeat
 from pathlib import Path
 
 from fastinstall.core.values import immutable
-from fastinstall.elf.dynamic import (
-    GNU_HASH,
-    HASH,
-    STRTAB,
-    SYMTAB,
-    VERSYM,
-    Version,
-    dynamic_entries,
-    dynamic_strings,
-    read_defined_versions,
-    read_needed_versions,
-)
-from fastinstall.elf.image import INTERP, ElfError, ElfImage, open_image
+from fastinstall.elf.dynamic import GNU_HASH, HASH, SYMTAB, VERSYM, Version, read_defined_versions, read_needed_versions
+from fastinstall.elf.image import INTERP, STRTAB, ElfError, ElfImage, open_image
 
 SYMBOL = struct.Struct("<IBBHQQ")
 """Name, binding and type, visibility, section, address and size."""
@@ -96,16 +85,21 @@ def find_all_definitions(path: Path, names: tuple[str, ...]) -> dict[str, tuple[
         OSError: it cannot be opened.
     """
     with open_image(path) as image:
-        values = dict(dynamic_entries(image))
-        found = {name: tuple(_find_indices(image, values, name)) for name in names}
-        words = {index: _read_version_word(image, values, index) for each in found.values() for index in each}
-        versions: dict[int, str] = {}
-        if any(word & _INDEX > _BASE for word in words.values()):
-            versions = {version.index: version.name for version in _read_versions(image, values)}
-    return {
-        name: tuple(_make_definition(name, words[index], versions) for index in indices)
-        for name, indices in found.items()
-    }
+        found = [
+            (name, _read_version_word(image, index))
+            for name in dict.fromkeys(names)
+            for index, fields in find_symbols(image, name)
+            if _is_definition(*fields[1:5])
+        ]
+        versions: dict[int, Version] = {}
+        if any(word & _INDEX > _BASE for _, word in found):
+            versions = _read_versions(image)
+    definitions: dict[str, list[Definition]] = {name: [] for name in names}
+    for name, word in found:
+        index, hidden = word & _INDEX, bool(word & _HIDDEN)
+        version = versions[index].name if index in versions else ""
+        definitions[name].append(Definition(name=name, version=version, hidden=hidden, oldest=index <= _OLDEST))
+    return {name: tuple(each) for name, each in definitions.items()}
 
 
 def definition_for(definitions: tuple[Definition, ...], reference: Reference) -> Definition | None:
@@ -115,7 +109,8 @@ def definition_for(definitions: tuple[Definition, ...], reference: Reference) ->
     version takes the oldest, else the default if there is just one (`check_match`).
     """
     if reference.version:
-        return next((one for one in definitions if _has_version(one, reference.version)), None)
+        fitting = (one for one in definitions if one.version == reference.version or not (one.version or one.hidden))
+        return next(fitting, None)
     oldest = next((one for one in definitions if one.oldest), None)
     defaults = [one for one in definitions if not one.hidden]
     return oldest or (defaults[0] if len(defaults) == 1 else None)
@@ -131,15 +126,10 @@ def references(path: Path) -> dict[str, Reference]:
         OSError: it cannot be opened.
     """
     with open_image(path) as image:
-        values = dict(dynamic_entries(image))
-        return {reference.name: reference for reference in _read_references(image, values)}
+        return {reference.name: reference for reference in _read_references(image)}
 
 
-def _has_version(definition: Definition, version: str) -> bool:
-    return definition.version == version or not (definition.version or definition.hidden)
-
-
-def find_symbols(image: ElfImage, values: Mapping[int, int], name: str) -> Iterator[tuple[int, tuple[int, ...]]]:
+def find_symbols(image: ElfImage, name: str) -> Iterator[tuple[int, tuple[int, ...]]]:
     """Indices and fields (`SYMBOL`) of the dynamic symbols of a name, by DT_GNU_HASH, or else DT_HASH.
 
     Without either the loader finds nothing in a file, whatever its symbols are.
@@ -147,36 +137,23 @@ def find_symbols(image: ElfImage, values: Mapping[int, int], name: str) -> Itera
     Raises:
         ElfError: the table is malformed.
     """
-    wanted = name.encode("utf-8", "surrogateescape")
+    wanted, tags = name.encode("utf-8", "surrogateescape"), image.tags
     indices: Iterator[int] = iter(())
-    if values.keys() >= {SYMTAB, STRTAB, GNU_HASH}:
-        indices = _find_by_gnu_hash(image, values[GNU_HASH], wanted)
-    elif values.keys() >= {SYMTAB, STRTAB, HASH}:
-        indices = _find_by_system_v_hash(image, values[HASH], wanted)
+    if tags.keys() >= {SYMTAB, STRTAB, GNU_HASH}:
+        indices = _find_by_gnu_hash(image, tags[GNU_HASH], wanted)
+    elif tags.keys() >= {SYMTAB, STRTAB, HASH}:
+        indices = _find_by_system_v_hash(image, tags[HASH], wanted)
     for index in indices:
-        fields = image.unpack(SYMBOL, values[SYMTAB] + index * SYMBOL.size)
-        if image.read_up_to(values[STRTAB] + fields[0], len(wanted) + 1) == wanted + b"\0":
+        fields = image.unpack(SYMBOL, tags[SYMTAB] + index * SYMBOL.size)
+        if image.read_up_to(tags[STRTAB] + fields[0], len(wanted) + 1) == wanted + b"\0":
             yield index, fields
 
 
-def symbol_entries(image: ElfImage, values: Mapping[int, int]) -> bytes:
+def symbol_entries(image: ElfImage) -> bytes:
     """The table of dynamic symbols; empty if there is none."""
-    if SYMTAB not in values:
+    if SYMTAB not in image.tags:
         return b""
-    return image.read_at(values[SYMTAB], count_symbols(image, values) * SYMBOL.size)
-
-
-def _find_indices(image: ElfImage, values: Mapping[int, int], name: str) -> Iterator[int]:
-    return (index for index, fields in find_symbols(image, values, name) if _is_definition(*fields[1:5]))
-
-
-def _read_version_word(image: ElfImage, values: Mapping[int, int], index: int) -> int:
-    return int.from_bytes(image.read_at(values[VERSYM] + 2 * index, 2), "little") if VERSYM in values else 0
-
-
-def _make_definition(name: str, word: int, versions: Mapping[int, str]) -> Definition:
-    index, hidden = word & _INDEX, bool(word & _HIDDEN)
-    return Definition(name=name, version=versions.get(index, ""), hidden=hidden, oldest=index <= _OLDEST)
+    return image.read_at(image.tags[SYMTAB], count_symbols(image) * SYMBOL.size)
 
 
 def _is_definition(information: int, other: int, section: int, value: int) -> bool:
@@ -190,28 +167,29 @@ def _is_definition(information: int, other: int, section: int, value: int) -> bo
     )
 
 
-def _read_versions(image: ElfImage, values: Mapping[int, int]) -> Iterator[Version]:
-    """A program's copy of another file's data has the version that it needs of that file."""
-    names = dynamic_strings(image, values)
-    yield from read_defined_versions(image, values, names)
-    yield from read_needed_versions(image, values, names)
+def _read_version_word(image: ElfImage, index: int) -> int:
+    return int.from_bytes(image.read_at(image.tags[VERSYM] + 2 * index, 2), "little") if VERSYM in image.tags else 0
 
 
-def _read_references(image: ElfImage, values: Mapping[int, int]) -> Iterator[Reference]:
-    if SYMTAB not in values:
+def _read_versions(image: ElfImage) -> dict[int, Version]:
+    """By index; a program's copy of another file's data has the version that it needs of that file."""
+    return {each.index: each for each in (*read_defined_versions(image), *read_needed_versions(image))}
+
+
+def _read_references(image: ElfImage) -> Iterator[Reference]:
+    if SYMTAB not in image.tags:
         return
-    count = count_symbols(image, values) if image.of_kind(INTERP) else count_unhashed(image, values)
-    names = dynamic_strings(image, values)
-    versions = {version.index: version for version in _read_versions(image, values)}
+    count = count_symbols(image) if image.of_kind(INTERP) else count_unhashed(image)
+    versions = _read_versions(image)
     indices: Iterable[int] = repeat(0, count)
-    if VERSYM in values:
-        indices = memoryview(image.read_at(values[VERSYM], 2 * count)).cast("H")
-    symbols = SYMBOL.iter_unpack(image.read_at(values[SYMTAB], count * SYMBOL.size))
+    if VERSYM in image.tags:
+        indices = memoryview(image.read_at(image.tags[VERSYM], 2 * count)).cast("H")
+    symbols = SYMBOL.iter_unpack(image.read_at(image.tags[SYMTAB], count * SYMBOL.size))
     for (name, information, other, section, _, _), index in zip(symbols, indices, strict=True):
         if not section and name and information >> 4 in _BINDINGS and other & 3 in _SEEN_BY_OTHERS:
             version = versions.get(index & _INDEX)
             yield Reference(
-                name=names.text(name),
+                name=image.strings.text(name),
                 version=version.name if version else "",
                 library=version.library if version else "",
                 weak=information >> 4 == _WEAK,
@@ -226,28 +204,28 @@ _RELOCATION_WORDS = 3
 _LONGEST_CHAIN = 1 << 16
 
 
-def count_symbols(image: ElfImage, values: Mapping[int, int]) -> int:
+def count_symbols(image: ElfImage) -> int:
     """The number of dynamic symbols, less such at the end as no lookup and no relocation leads to.
 
     Raises:
         ElfError: the table is malformed.
     """
-    if GNU_HASH in values:
-        return max(_count_by_gnu_hash(image, values[GNU_HASH]), count_unhashed(image, values))
-    if HASH in values:
-        return image.unpack(_PAIR, values[HASH])[1]
-    return _count_relocated(image, values)
+    if GNU_HASH in image.tags:
+        return max(_count_by_gnu_hash(image, image.tags[GNU_HASH]), count_unhashed(image))
+    if HASH in image.tags:
+        return image.unpack(_PAIR, image.tags[HASH])[1]
+    return _count_relocated(image)
 
 
-def count_unhashed(image: ElfImage, values: Mapping[int, int]) -> int:
+def count_unhashed(image: ElfImage) -> int:
     """The number of symbols before the first that others can find: in a library, all that are undefined.
 
     A table with no symbol in it says 1, whatever that number is (binutils); then the relocations tell.
     """
-    if GNU_HASH not in values:
-        return count_symbols(image, values)
-    first = image.unpack(_GNU_HEADER, values[GNU_HASH])[1]
-    return first if first > 1 else max(first, _count_relocated(image, values))
+    if GNU_HASH not in image.tags:
+        return count_symbols(image)
+    first = image.unpack(_GNU_HEADER, image.tags[GNU_HASH])[1]
+    return first if first > 1 else max(first, _count_relocated(image))
 
 
 def _find_by_gnu_hash(image: ElfImage, address: int, name: bytes) -> Iterator[int]:
@@ -312,12 +290,12 @@ def _count_by_gnu_hash(image: ElfImage, address: int) -> int:
     return 1 + max(index for index, _ in _walk_chain(image, places, buckets - first, last))
 
 
-def _count_relocated(image: ElfImage, values: Mapping[int, int]) -> int:
+def _count_relocated(image: ElfImage) -> int:
     """One more than the highest index of a symbol in the relocations; 0 where they name none."""
     highest = 0
     for table, size in ((RELA, RELASZ), (JMPREL, PLTRELSZ)):
-        words = values.get(size, 0) // (8 * _RELOCATION_WORDS) * _RELOCATION_WORDS
-        if table in values and words:
-            content = memoryview(image.read_at(values[table], 8 * words)).cast("Q")
+        words = image.tags.get(size, 0) // (8 * _RELOCATION_WORDS) * _RELOCATION_WORDS
+        if table in image.tags and words:
+            content = memoryview(image.read_at(image.tags[table], 8 * words)).cast("Q")
             highest = max(highest, max(content[1::_RELOCATION_WORDS]) >> 32)
     return highest + 1 if highest else 0

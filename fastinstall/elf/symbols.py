@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from fastinstall.core.values import immutable
-from fastinstall.elf.dynamic import dynamic_entries, dynamic_strings
 from fastinstall.elf.image import ElfError, ElfImage, Strings, open_image
 from fastinstall.elf.lookup import SYMBOL, symbol_entries
 
@@ -29,41 +28,24 @@ _UNOPTIMISED = re.compile(
 )
 
 
-def read_exported_symbols(path: Path) -> frozenset[str]:
-    """Names that the file defines for others (.dynsym).
+def find_defined_names(path: Path, names: Iterable[str], *, exported: bool = False) -> frozenset[str]:
+    """Which of some names a file defines, for others (.dynsym) or, where it is not stripped, for itself (.symtab).
+
+    Args:
+        path: the file.
+        names: that are looked for.
+        exported: whether those for others alone count.
 
     Raises:
         ElfError: the file cannot be read as one.
         OSError: it cannot be opened.
     """
+    wanted, found = tuple(names), set[str]()
     with open_image(path) as image:
-        return _list_names(_read_dynamic_table(image))
-
-
-def read_defined_symbols(path: Path) -> frozenset[str]:
-    """Names that the file defines, for others (.dynsym) and, where it is not stripped, for itself (.symtab).
-
-    Raises:
-        ElfError: the file cannot be read as one.
-        OSError: it cannot be opened.
-    """
-    with open_image(path) as image:
-        return _list_names(_read_dynamic_table(image), _read_static_table(image))
-
-
-def find_defined_names(path: Path, names: Iterable[str]) -> frozenset[str]:
-    """Those of a few names that `read_defined_symbols` would give, at a tenth of its price.
-
-    Raises:
-        ElfError: the file cannot be read as one.
-        OSError: it cannot be opened.
-    """
-    wanted = tuple(names)
-    found: set[str] = set()
-    with open_image(path) as image:
-        for table in (_read_dynamic_table(image), _read_static_table(image)):
-            offsets = table.names.offsets(wanted)
-            found.update(offsets[name] for name, _, _, _ in table.defined() if name in offsets)
+        tables = [(symbol_entries(image), image.strings), *(() if exported else (read_static_table(image),))]
+        for entries, strings in tables:
+            offsets = strings.offsets(wanted)
+            found.update(offsets[name] for name, _, _, _ in _list_defined(entries) if name in offsets)
     return frozenset(found)
 
 
@@ -85,9 +67,9 @@ def measure_unoptimised_share(path: Path) -> float | None:
     with open_image(path) as image:
         if image.machine != "x86_64":
             return None
-        functions = _list_function_sizes(_read_dynamic_table(image))
+        functions = _list_function_sizes(symbol_entries(image))
         if len(functions) < _FEWEST_FUNCTIONS:
-            functions = _list_function_sizes(_read_static_table(image))
+            functions = _list_function_sizes(read_static_table(image)[0])
         if len(functions) < _FEWEST_FUNCTIONS:
             return None
         sample = list(functions.items())[:: -(-len(functions) // _MOST_FUNCTIONS)]
@@ -106,48 +88,29 @@ def compiler_switches(path: Path) -> tuple[str, ...]:
         return read_lines(image, ".GCC.command.line")
 
 
-@immutable
-class _Table:
-    """A symbol table, and the strings that it names."""
-
-    entries: bytes
-    names: Strings
-
-    def defined(self) -> Iterator[tuple[int, int, int, int]]:
-        """Name's offset, type, address and size of each symbol with a section of its own."""
-        for name, information, _, section, address, size in SYMBOL.iter_unpack(self.entries):
-            if section:
-                yield name, information & 15, address, size
+def _list_defined(entries: bytes) -> Iterator[tuple[int, int, int, int]]:
+    """Name's offset, type, address and size of each symbol with a section of its own."""
+    for name, information, _, section, address, size in SYMBOL.iter_unpack(entries):
+        if section:
+            yield name, information & 15, address, size
 
 
-def _list_names(*tables: _Table) -> frozenset[str]:
-    return frozenset(each.names.text(name) for each in tables for name in {one[0] for one in each.defined()} if name)
-
-
-def _list_function_sizes(table: _Table) -> dict[int, int]:
+def _list_function_sizes(entries: bytes) -> dict[int, int]:
     """Sizes of the functions by address; a function of two names counts once."""
-    return {address: size for _, kind, address, size in table.defined() if kind == _FUNCTION and size}
+    return {address: size for _, kind, address, size in _list_defined(entries) if kind == _FUNCTION and size}
 
 
-def _read_dynamic_table(image: ElfImage) -> _Table:
-    values = dict(dynamic_entries(image))
-    return _Table(entries=symbol_entries(image, values), names=dynamic_strings(image, values))
-
-
-def _read_static_table(image: ElfImage) -> _Table:
+def read_static_table(image: ElfImage) -> tuple[bytes, Strings]:
+    """The symbols that linkers go by, and the strings that they name; nothing in a file that was stripped."""
     sections = read_sections(image)
     section = next((section for section in sections if section.kind == STATIC_SYMBOLS), None)
     if section is None:
-        return _Table(entries=b"", names=Strings(image, b""))
+        return b"", Strings(image, b"")
     if section.link >= len(sections):
         raise ElfError(image.path, f"malformed: no section {section.link} for the symbols' names")
-    names = Strings(image, image.read(sections[section.link].offset, sections[section.link].size))
-    return _Table(entries=static_entries(image, section), names=names)
-
-
-def static_entries(image: ElfImage, section: "Section") -> bytes:
-    """The symbols of a table that is a section."""
-    return image.read(section.offset, section.size - section.size % SYMBOL.size)
+    names = sections[section.link]
+    entries = image.read(section.offset, section.size - section.size % SYMBOL.size)
+    return entries, Strings(image, image.read(names.offset, names.size))
 
 
 STATIC_SYMBOLS = 2

@@ -3,7 +3,7 @@
 from enum import StrEnum
 from pathlib import PurePath
 
-from fastinstall.core.values import immutable
+from fastinstall.core.values import encode, immutable
 
 
 class CondaInstaller(StrEnum):
@@ -51,14 +51,8 @@ class CondaPackage:
     @property
     def index(self) -> dict[str, object]:
         """What a channel's index says of it first of all, in conda's own keys."""
-        return {
-            "name": self.name,
-            "version": self.version,
-            "build": self.build,
-            "build_number": self.build_number,
-            "depends": list(self.depends),
-            "constrains": list(self.constrains),
-        }
+        keys = ("name", "version", "build", "build_number", "depends", "constrains")
+        return {key: encode(getattr(self, key)) for key in keys}
 
     @property
     def record(self) -> str:

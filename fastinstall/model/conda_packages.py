@@ -223,7 +223,6 @@ def bounds_of(spec: str) -> str:
 PINS = "conda-meta/pinned"
 """Relative to the prefix: match specs that conda's solvers keep to."""
 
-_SPEC = re.compile(r"(?:[^\s\[]*::)?(?P<name>[A-Za-z0-9_.-]+)\s*(?P<rest>[^\[\]]*)")
 _RELEASE = r"\d+(?:\.\d+)*"
 _CLAUSE = re.compile(rf"(?P<sign>[<>=!~]=|[<>=]|)(?P<version>{_RELEASE}(?:(?:a|b|rc)\d+)?)(?P<star>\.?\*)?")
 
@@ -268,8 +267,7 @@ def dependants_of(facts: Facts) -> tuple[Dependant, ...]:
 
 def build_asked(spec: str) -> tuple[str, str]:
     """The name in a match spec, and the pattern that it has for the build string: ("pillow", "simd_*")."""
-    matched = _SPEC.fullmatch(spec.strip())
-    return (matched["name"].lower(), _split_version_and_build(matched["rest"])[1]) if matched is not None else ("", "*")
+    return name_of(spec), _split_bounds(spec)[1]
 
 
 def version_asked(spec: str) -> tuple[str, str]:
@@ -277,10 +275,7 @@ def version_asked(spec: str) -> tuple[str, str]:
 
     The specifier is empty if every version will do, or if it cannot be said in Python's terms.
     """
-    matched = _SPEC.fullmatch(spec.strip())
-    if matched is None:
-        return "", ""
-    version, found = _split_version_and_build(matched["rest"])[0], []
+    version, found = _split_bounds(spec)[0], []
     for clause in map(_CLAUSE.fullmatch, version.split(",") if "|" not in version else ()):
         if clause is None:
             continue
@@ -291,13 +286,13 @@ def version_asked(spec: str) -> tuple[str, str]:
             found.append(f"{sign}{number}{'.*' if sign == '!=' else ''}")
         elif not star and (sign != "~=" or "." in number):
             found.append(f"{sign}{number}")
-    return matched["name"].lower(), ",".join(found)
+    return name_of(spec), ",".join(found)
 
 
-def _split_version_and_build(rest: str) -> tuple[str, str]:
-    """The two parts of what follows a name: ">=9.5,<10 py311_0", or "9.5=py311_0"."""
-    close = re.sub(r"\s*([,|])\s*", r"\1", re.sub(r"([<>=!~])\s+", r"\1", rest.strip()))
-    words = close.split()
+def _split_bounds(spec: str) -> tuple[str, str]:
+    """Version and build behind a name: of ">=9.5,<10 py311_0", or "9.5=py311_0"; none where it has brackets."""
+    rest = re.sub(r"\s*([,|])\s*", r"\1", re.sub(r"([<>=!~])\s+", r"\1", bounds_of(spec)))
+    words = rest.split() if "[" not in rest else []
     if len(words) == 1 and (joined := re.fullmatch(r"([^=]*[^=<>!~,|])=([^=,|]+)", words[0])) is not None:
         return joined[1], joined[2]
     return (words[0] if words else "", words[1] if len(words) > 1 else "*")
@@ -320,9 +315,9 @@ def refuse_contrary_pins(facts: Facts, package: CondaPackage, request: Request) 
         RefusedError: names the line.
     """
     conda, file = facts.conda, facts.environment.prefix / PINS
-    others = [pin for pin in conda.pins if build_asked(pin)[0] == package.name] if conda is not None else []
+    others = [pin for pin in conda.pins if name_of(pin) == package.name] if conda is not None else []
     for pin in others:
-        _, build = build_asked(pin)
+        build = build_asked(pin)[1]
         if not build.startswith("^") and not fnmatchcase(package.build, build):
             raise RefusedError(
                 f"{file} keeps {package.name} to other builds: {pin!r}",

@@ -158,9 +158,9 @@ def describe_interruption(interruption: Interruption, prefix: PurePath) -> str:
     return f"{what} was interrupted; {aims.get(interruption.cut, 'to finish it')}: {command}"
 
 
-def describe_finished_interruption(interruption: Interruption) -> str:
-    """Describe what had been interrupted and how recovery left it."""
-    end = {
+def describe_finished_interruption(interruption: Interruption, *, cleared: bool = False) -> str:
+    """Describe what had been interrupted and how recovery left it; `cleared` if it left nothing behind."""
+    ends = {
         UnfinishedRun.SETUP: "the environment is as it was before it",
         UnfinishedRun.ROLLBACK: "it is finished: the environment is as it was before that",
         UnfinishedRun.BEGINNING: "it had changed nothing, and what it had begun is cleared away",
@@ -168,7 +168,8 @@ def describe_finished_interruption(interruption: Interruption) -> str:
         UnfinishedRun.PIN: "it is brought to its end",
         UnfinishedRun.FOREIGN_PIN: "it is left as it is",
         UnfinishedRun.CREATION: "it is taken as it is",
-    }[interruption.cut]
+    }
+    end = "what was there of it is cleared away" if cleared else ends[interruption.cut]
     return f"{describe_what_was_interrupted(interruption)} had been interrupted; {end}"
 
 
@@ -208,11 +209,6 @@ def way_out(unreadable: Unreadable, prefix: PurePath) -> str | None:
     if unreadable.is_later or not unreadable.transaction:
         return None
     return f"fastinstall rollback --forget {quote(unreadable.transaction)} --prefix {quote(prefix)}"
-
-
-def describe_cleared_interruption(interruption: Interruption) -> str:
-    """Describe an interruption that left nothing behind."""
-    return f"{describe_what_was_interrupted(interruption)} had been interrupted; what was there of it is cleared away"
 
 
 MANY = 5

@@ -4,8 +4,7 @@ Within one number of a schema, keys may be added; a reader ignores those that it
 such a document keeps them. What a reader must heed to be right bears another name or number, and is refused with the
 version that wrote it.
 
-Earlier forms are brought to the current one step by step, by one pure function for each. A step recognises its form by
-what stands there, and returns anything else as it is.
+Earlier forms, recognised by what stands there, are brought to the current one.
 
 Not for what people write or send (recipes, settings, saved plans): there an unknown key is a mistake.
 """
@@ -87,19 +86,16 @@ def _get_text(value: object) -> str:
 Fields = dict[str, Any]
 
 
-def level_to_levels(fields: Fields) -> Fields:
-    """A receipt named the one level of its core before a wheel could have several."""
-    if "level" not in fields or "levels" in fields:
-        return fields
-    rest = {key: item for key, item in fields.items() if key != "level"}
-    return {**rest, "levels": [fields["level"]]}
-
-
 def migrate_fields(name: str, fields: Fields) -> Fields:
     """The fields of a document in today's form.
+
+    A receipt named the one level of its core before a wheel could have several.
 
     Args:
         name: of its schema, without the number.
         fields: as they were read.
     """
-    return level_to_levels(fields) if name == "receipt" else fields
+    if name != "receipt" or "level" not in fields or "levels" in fields:
+        return fields
+    rest = {key: item for key, item in fields.items() if key != "level"}
+    return {**rest, "levels": [fields["level"]]}

@@ -14,7 +14,7 @@ from fastinstall.core.parsing import json_data
 from fastinstall.elf.description import Confidence, IsaScan, Linkage
 from fastinstall.elf.image import ElfError
 from fastinstall.elf.linkage import read_linkage
-from fastinstall.elf.loader.simulation import ProcessSettings
+from fastinstall.elf.loader.search import ProcessSettings
 from fastinstall.model.facts import InstalledStack, Interpreter
 
 _CORE, _DOCUMENT = "_imaging", "isa"

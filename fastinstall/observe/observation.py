@@ -40,7 +40,7 @@ from fastinstall.observe.session import Session
 
 if TYPE_CHECKING:
     from fastinstall.core.extensions import Extension
-    from fastinstall.elf.loader.simulation import ProcessSettings
+    from fastinstall.elf.loader.search import ProcessSettings
 
 # ruff: noqa: PLC0415 (for that reason)
 
@@ -215,7 +215,7 @@ def _find_loader_variables(process: LiveProcess | None, variables: Mapping[str, 
 
 def _make_process_settings(cpu: Cpu, interpreter: Interpreter, told: Mapping[str, str]) -> "ProcessSettings":
     from fastinstall.elf.cpu_levels import find_offered_level, platform_of
-    from fastinstall.elf.loader.simulation import ProcessSettings
+    from fastinstall.elf.loader.search import ProcessSettings
 
     platform, capabilities = platform_of(cpu, told["GLIBC_TUNABLES"])
     return ProcessSettings(

@@ -25,64 +25,58 @@ _TEST_CHANNEL = "fastai/label/test"
 _FAMILIES = {"conda-forge": ("conda-forge",), "defaults": ("defaults", "pkgs/main", "pkgs/r", "pkgs/free")}
 
 
-def advise_on_conda(facts: Facts, recipe: Recipe, link: LinkMode) -> tuple[str, ...]:
+def advise_on_conda(facts: Facts, conda: Conda, recipe: Recipe, link: LinkMode) -> Iterator[str]:
     """Sentences about what is advised against; none if nothing is."""
-    conda = facts.conda
-    if conda is None:
-        return ()
     tiff = conda.named(TIFF)
-    two = tiff is not None and link is LinkMode.ENV and _depends_on(tiff, IJG)
-    return (
-        *((_TWO_LIBJPEGS.format(tiff=_describe_package(tiff)),) if tiff is not None and two else ()),
-        *((_PIXI,) if is_of_pixi(facts.environment.prefix) else ()),
-        *_warn_about_packages(facts, conda),
-        *_warn_about_foreign_installers(facts, conda, recipe),
-        *_warn_about_mixed_channels(conda, recipe),
-        *_warn_about_clashes(facts, conda),
-    )
+    if tiff is not None and link is LinkMode.ENV and _depends_on(tiff, IJG):
+        yield (
+            f"--link env: {_describe(tiff)} is linked to IJG's libjpeg, and the core would be to libjpeg-turbo: two "
+            "libjpegs in one process, whose symbols may bind to the wrong one; --link bundle has neither of them"
+        )
+    if is_of_pixi(facts.environment.prefix):
+        yield (
+            "pixi made this environment, and makes it again from its lock file at its next command, without the stack: "
+            "make a channel of the build (fastinstall build --format conda -o ./channel), and name it in pixi.toml"
+        )
+    yield from _warn_about_packages(facts, conda)
+    yield from _warn_about_foreign_installers(facts, conda, recipe)
+    yield from _warn_about_mixed_channels(conda, recipe)
+    again = conda_command(facts, "install", "--no-deps", "--force-reinstall", TURBO)
+    clashes = find_clobbered_headers(conda)
+    for holder in dict.fromkeys(clash.holder for clash in clashes):
+        paths = [clash.path for clash in clashes if clash.holder == holder]
+        yield (
+            f"{listing(paths)} of {TURBO} {'is' if len(paths) == 1 else 'are'} overwritten by "
+            f"{holder or 'something unknown'}: whatever is compiled here links that libjpeg; `{again}`, last of all"
+        )
 
 
-_TWO_LIBJPEGS = (
-    "--link env: {tiff} is linked to IJG's libjpeg, and the core would be to libjpeg-turbo: two libjpegs in one "
-    "process, whose symbols may bind to the wrong one; --link bundle has neither of them"
-)
-_PIXI = (
-    "pixi made this environment, and makes it again from its lock file at its next command, without the stack: "
-    "make a channel of the build (fastinstall build --format conda -o ./channel), and name it in pixi.toml"
-)
-
-
-def warn_about_wheel(facts: Facts, recipe: Recipe) -> str:
+def warn_about_wheel(conda: Conda, recipe: Recipe) -> str:
     """What is weak about a wheel in a conda environment."""
-    packages, names = facts.conda.packages if facts.conda is not None else (), providers(recipe)
-    there = next((package for package in packages if package.name in names), None)
-    stays = f" (its record of {_describe_package(there)} stays)" if there is not None else ""
+    there = [_describe(package) for package in conda.packages if package.name in providers(recipe)]
+    stays = f" (its record of {there[0]} stays)" if there else ""
     return (
         f"--engine pip: conda does not know of what is put in{stays}: at the next change that touches Pillow its own "
         "comes over it without a word; --engine auto makes conda packages, which its solver keeps"
     )
 
 
-def explain_untouched_libraries(facts: Facts, link: LinkMode) -> str:
+def explain_untouched_libraries(conda: Conda, link: LinkMode) -> str:
     """Why no library of the environment is removed, replaced or installed again, as guides have it."""
-    conda = facts.conda
-    jpeg, turbo, tiff = (conda.named(name) if conda is not None else None for name in (IJG, TURBO, TIFF))
     if link is not LinkMode.BUNDLE:
         return "every library that is linked is there, and libjpeg-turbo holds the headers and the name of libjpeg"
-    inside = "the package has its own libjpeg-turbo and libtiff inside"
+    jpeg, tiff, turbo = (conda.named(name) for name in (IJG, TIFF, TURBO))
+    reason = "the environment needs no libjpeg for it"
     if jpeg is not None:
-        stays = listing(_describe_package(package) for package in (jpeg, tiff, turbo) if package is not None)
+        stays = listing(_describe(package) for package in (jpeg, tiff, turbo) if package is not None)
         linked = f", which {TIFF} is linked to," if tiff is not None and _depends_on(tiff, IJG) else ""
-        return (
-            f"{inside}, so that {stays} stay as they are: removing IJG's libjpeg{linked} and installing it again after "
-            f"{TURBO}, as guides have it, is needless, and would end with its header files over those of {TURBO}"
+        reason = (
+            f"{stays} stay as they are: removing IJG's libjpeg{linked} and installing it again after {TURBO}, as "
+            f"guides have it, is needless, and would end with its header files over those of {TURBO}"
         )
-    if turbo is not None:
-        return (
-            f"{inside}, and {_describe_package(turbo)} is the only libjpeg of the environment: there is nothing to "
-            "remove, to replace or to install again, as guides have it"
-        )
-    return f"{inside}, and the environment needs no libjpeg for it"
+    elif turbo is not None:
+        reason = f"{_describe(turbo)} is the only libjpeg of the environment: there is nothing to remove or to replace"
+    return f"the package has its own libjpeg-turbo and libtiff inside, and {reason}"
 
 
 def _warn_about_packages(facts: Facts, conda: Conda) -> Iterator[str]:
@@ -92,11 +86,10 @@ def _warn_about_packages(facts: Facts, conda: Conda) -> Iterator[str]:
             away = conda_command(facts, "remove", "--force", package.name)
             again = conda_command(facts, "install", "--no-deps", "--force-reinstall", TIFF)
             yield (
-                f"{_describe_package(package)} of {package.channel or 'an unknown channel'} is advised against: it "
-                f"writes its files over {TIFF}'s, nobody maintains it, and nothing here needs it: `{away}`, then "
-                f"`{again}`"
+                f"{_describe(package)} of {package.channel or 'an unknown channel'} is advised against: it writes its "
+                f"files over {TIFF}'s, nobody maintains it, and nothing here needs it: `{away}`, then `{again}`"
             )
-    found = [_describe_package(p) for p in conda.packages if _TEST_CHANNEL in f"{p.channel} {p.url}"]
+    found = [_describe(package) for package in conda.packages if _TEST_CHANNEL in f"{package.channel} {package.url}"]
     if found:
         yield (
             f"{listing(found)} came from {_TEST_CHANNEL}, a channel of experiments, advised against: take it out of "
@@ -107,7 +100,7 @@ def _warn_about_packages(facts: Facts, conda: Conda) -> Iterator[str]:
 def _warn_about_foreign_installers(facts: Facts, conda: Conda, recipe: Recipe) -> Iterator[str]:
     """Distributions that another installer put over conda's, or in its place."""
     names = providers(recipe)
-    records = [_describe_package(p) for p in conda.packages if p.name in names and not is_ours(p)]
+    records = [_describe(package) for package in conda.packages if package.name in names and not is_ours(package)]
     for installed in (owner.distribution for owner in facts.stack.owners):
         what = f"{installed.name} {installed.version} by {installed.installer}"
         if installed.installer in {"", "conda", "fastinstall"}:
@@ -139,78 +132,66 @@ def _warn_about_mixed_channels(conda: Conda, recipe: Recipe) -> Iterator[str]:
         )
 
 
-def _warn_about_clashes(facts: Facts, conda: Conda) -> Iterator[str]:
-    holders: dict[str, list[str]] = {}
-    for clash in find_clobbered_headers(conda):
-        holders.setdefault(clash.holder, []).append(clash.path)
-    again = conda_command(facts, "install", "--no-deps", "--force-reinstall", TURBO)
-    for holder, paths in holders.items():
-        yield (
-            f"{listing(paths)} of {TURBO} {'is' if len(paths) == 1 else 'are'} overwritten by "
-            f"{holder or 'something unknown'}: whatever is compiled here links that libjpeg; `{again}`, last of all"
-        )
-
-
 def _depends_on(package: CondaPackage, name: str) -> bool:
-    return any(spec.split()[0] == name for spec in package.depends if spec.strip())
+    return any(spec.split()[:1] == [name] for spec in package.depends)
 
 
-def _describe_package(package: CondaPackage) -> str:
+def _describe(package: CondaPackage) -> str:
     return f"{package.name} {package.version}"
 
 
 _BUNDLE = "--link bundle keeps the libraries inside the package, where no other package can change them"
 
 
-def list_missing_packages(facts: Facts, recipe: Recipe, request: Request) -> tuple[str, ...]:
+def list_missing_packages(conda: Conda, recipe: Recipe, request: Request) -> tuple[str, ...]:
     """Names of the conda packages that have to come, so that everything that is linked is the environment's.
 
     Those are of the libraries that the recipe or the wish requires, and libtiff, which Pillow is poor without.
     """
-    if request.link is not LinkMode.ENV or facts.conda is None:
+    if request.link is not LinkMode.ENV:
         return ()
-    wanted = (
-        library.conda
+    names = (
+        package
         for name, library in recipe.libraries.items()
         if library.required or name in request.require or TIFF in library.conda
+        for package in library.conda
     )
-    here = {package.name for package in facts.conda.packages}
-    return tuple(dict.fromkeys(name for names in wanted for name in names if name not in here))
+    return tuple(dict.fromkeys(name for name in names if conda.named(name) is None))
 
 
-def use_environment_libraries(facts: Facts, recipe: Recipe, coming: tuple[str, ...]) -> Facts:
+def use_environment_libraries(facts: Facts, conda: Conda, recipe: Recipe, coming: tuple[str, ...]) -> Facts:
     """The facts, their toolchain with the libraries of the environment alone, those included that are to come."""
-    if facts.toolchain is None or facts.conda is None:
+    if facts.toolchain is None:
         return facts
     prefix = facts.environment.prefix
-    there = {package.name: package.version for package in facts.conda.packages} | dict.fromkeys(coming, "")
+    there = {package.name: package.version for package in conda.packages} | dict.fromkeys(coming, "")
     observed = {library.name: library for library in facts.toolchain.libraries}
     found = []
     for name, library in recipe.libraries.items():
-        nothing = NativeLibrary(name=name, include=None, library=None)
-        predicted = replace(nothing, include=prefix / "include", library=prefix / "lib" / f"lib{library.link}.so")
+        known = NativeLibrary(name=name, include=None, library=None)
         if not library.conda:
-            found.append(observed.get(name, nothing))
-        elif not all(package in there for package in library.conda):
-            found.append(nothing)
-        else:
-            version = there[library.conda[0]]
-            found.append(replace(predicted, version=version, implementation=library.implementation))
+            known = observed.get(name, known)
+        elif there.keys() >= set(library.conda):
+            known = NativeLibrary(
+                name=name,
+                include=prefix / "include",
+                library=prefix / "lib" / f"lib{library.link}.so",
+                version=there[library.conda[0]],
+                implementation=library.implementation,
+            )
+        found.append(known)
     return replace(facts, toolchain=replace(facts.toolchain, libraries=tuple(found)))
 
 
-def refuse_foreign_jpeg(facts: Facts) -> None:
+def refuse_foreign_jpeg(facts: Facts, conda: Conda) -> None:
     """Raise if a build in the environment would link another libjpeg than libjpeg-turbo.
 
     Raises:
         RefusedError: IJG's libjpeg is there alone, or its files lie in libjpeg-turbo's place.
     """
-    conda = facts.conda
-    jpeg = conda.named(IJG) if conda is not None else None
-    if conda is None or jpeg is None:
-        return
+    jpeg = conda.named(IJG)
     clash = min(find_clobbered_headers(conda), key=lambda lost: not lost.path.endswith("jpeglib.h"), default=None)
-    if conda.named(TURBO) is not None and clash is None:
+    if jpeg is None or (conda.named(TURBO) is not None and clash is None):
         return
     what = f"{clash.path} is of {clash.holder or 'nobody'}" if clash else f"{TURBO} is not installed"
     # Everything that is linked to IJG's first, libjpeg-turbo last, so that its files are those that remain.
@@ -234,7 +215,7 @@ def find_clobbered_headers(conda: Conda) -> tuple[CondaClash, ...]:
     )
 
 
-def choose_library_channels(facts: Facts, request: Request) -> tuple[str, ...]:
+def choose_library_channels(facts: Facts, conda: Conda, request: Request) -> tuple[str, ...]:
     """Where libraries come from: as wished; else whence most of the environment came, then as conda is configured.
 
     The first channel is preferred, so that the libraries are of a kind with the rest, whatever is configured by now.
@@ -242,11 +223,10 @@ def choose_library_channels(facts: Facts, request: Request) -> tuple[str, ...]:
     Raises:
         RefusedError: nothing names a channel.
     """
-    channels = [package.channel for package in facts.conda.packages] if facts.conda is not None else []
+    channels = [package.channel for package in conda.packages]
     usual = sorted(foreign_channels(channels), key=channels.count, reverse=True)[:1]
-    configured = facts.conda.channels if facts.conda is not None else ()
     of_user = facts.toolchain.channels if facts.toolchain is not None else ()
-    found = request.channels or foreign_channels((*usual, *(configured or of_user)))
+    found = request.channels or foreign_channels((*usual, *(conda.channels or of_user)))
     if not found:
         raise RefusedError(
             f"--link env: no channel is known for what {facts.environment.prefix} lacks",

@@ -8,43 +8,18 @@
 
 from collections.abc import Collection
 from dataclasses import replace
-from pathlib import PurePath
 
 from fastinstall.conda.changes import apply_conda_change, explain_change, find_change_risks
 from fastinstall.conda.reinstall import list_packages_to_reinstall
 from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
+from fastinstall.model import conda_packages
 from fastinstall.model.conda import Conda, CondaChange, CondaInstaller, CondaPackage, CondaRequest
-from fastinstall.model.conda_packages import (
-    CHANNEL,
-    GUARD,
-    PINS,
-    TURBO,
-    all_dependants,
-    conda_dependants,
-    find_replaced_packages,
-    is_ours,
-    is_pinned,
-    name_of,
-    pin_line,
-    plan_guard_package,
-    plan_stack_package,
-    providers,
-    refuse_contrary_pins,
-)
 from fastinstall.model.facts import Facts
 from fastinstall.model.request import EnvironmentKind, LinkMode, PlanRisk, Request
 from fastinstall.observe.installed_pins import HOLDS_BACK, NAME, is_of_pixi
-from fastinstall.plan.conda_advice import (
-    advise_on_conda,
-    choose_library_channels,
-    explain_untouched_libraries,
-    list_missing_packages,
-    refuse_foreign_jpeg,
-    use_environment_libraries,
-    warn_about_wheel,
-)
+from fastinstall.plan import conda_advice
 from fastinstall.plan.decision import decide_build, make_build_step
 from fastinstall.plan.native_libraries import make_extra_command
 from fastinstall.plan.plan import Plan, Situation, Skipped
@@ -63,10 +38,9 @@ class CondaPart:
     Attributes:
         first: steps before the build, which needs what they bring.
         before_swap: steps between the proof and the swap.
-        after_swap: steps between the guard and the verification.
+        after_swap: steps between the guard and the verification, and what is not needed.
         records: conda packages that make room.
         entries: top-level names in site-packages that are theirs.
-        skipped: what is not needed.
         hazards: what a solver would change.
         warnings: what is advised against.
         note: what is put behind the plan's summary.
@@ -75,10 +49,9 @@ class CondaPart:
 
     first: tuple[Step, ...] = ()
     before_swap: tuple[Step, ...] = ()
-    after_swap: tuple[Step, ...] = ()
+    after_swap: tuple[Step | Skipped, ...] = ()
     records: tuple[str, ...] = ()
     entries: tuple[str, ...] = ()
-    skipped: tuple[Skipped, ...] = ()
     hazards: tuple[PlanRisk, ...] = ()
     warnings: tuple[str, ...] = ()
     note: str = ""
@@ -92,29 +65,22 @@ def plan_conda_part(situation: Situation, build: Build) -> CondaPart:
         RefusedError: no engine, a pin that keeps another build, or no word from a solver that had to be asked.
     """
     facts, recipe, request = situation.facts, situation.recipe, situation.wish
-    conda = facts.conda
-    if not is_conda(facts) or conda is None:
+    conda = _conda_of(facts)
+    if conda is None:
         return CondaPart()
-    engine = choose_engine_for_plan(situation)
-    advice = advise_on_conda(facts, recipe, request.link)
+    engine = choose_conda_engine(situation)
+    advice = tuple(conda_advice.advise_on_conda(facts, conda, recipe, request.link))
     if engine is CondaInstaller.PIP:
         why = Skipped(step="make-conda-packages", reason="--engine pip: the wheel goes straight into site-packages")
-        warnings = (warn_about_wheel(facts, recipe), *advice)
-        return CondaPart(skipped=(why,), warnings=warnings, note=" as a wheel, which conda does not know of")
-    return replace(_plan_packages(situation, build, engine, conda), warnings=advice)
-
-
-def _plan_packages(situation: Situation, build: Build, engine: CondaInstaller, conda: Conda) -> CondaPart:
-    facts, recipe, request = situation.facts, situation.recipe, situation.wish
-    others = (situation.preview or CondaChange()).without(frozenset({*providers(recipe), GUARD}))
-    change = _plan_other_changes(situation, engine, others)
+        warnings = (conda_advice.warn_about_wheel(conda, recipe), *advice)
+        return CondaPart(after_swap=(why,), warnings=warnings, note=" as a wheel, which conda does not know of")
+    others = (situation.preview or CondaChange()).without(
+        frozenset({*conda_packages.providers(recipe), conda_packages.GUARD})
+    )
+    change = _plan_other_changes(situation, conda, engine, others)
     # The stack depends on what is there once the other packages are changed.
     after = replace(conda, packages=apply_conda_change(conda, others))
-    package, guard = plan_stack_packages(replace(situation, facts=replace(facts, conda=after)), build)
-    unchanged = explain_untouched_libraries(facts, request.link)
-    unpinned = _explain_missing_pin(situation, package) if request.pin else ""
-    keeping = f"--pin: solvers that read pins keep the stack, with or without its guard package; {HOLDS_BACK}"
-    pin = Pin(file=PINS, line=pin_line(package), reason=keeping)
+    package, guard = plan_stack_packages(replace(situation, facts=replace(facts, conda=after)), after, build)
     name = f"{package.name} {package.version} {package.build}"
     kept = f"{guard.name} has its solver keep it" if guard else "its solver may replace it, as no guard is wished"
     linked = build.link is LinkMode.ENV
@@ -123,35 +89,31 @@ def _plan_packages(situation: Situation, build: Build, engine: CondaInstaller, c
         engine=engine,
         package=package,
         guard=guard,
-        channel=PurePath(facts.environment.prefix) / CHANNEL,
+        channel=facts.environment.prefix / conda_packages.CHANNEL,
         reason=f"conda then knows of it, as {name}, and {kept}; the libraries are {where}",
     )
-    skipped = (("change-conda-packages", "" if change else unchanged), ("pin", unpinned))
-    records = tuple(each.dist for each in find_replaced_packages(conda, recipe))
+    untouched = Skipped(
+        step="change-conda-packages", reason=conda_advice.explain_untouched_libraries(conda, request.link)
+    )
+    pin = (_plan_conda_pin(facts, conda, package),) if request.pin else ()
+    records = tuple(each.dist for each in conda_packages.find_replaced_packages(conda, recipe))
     return CondaPart(
         first=change if linked else (),
         before_swap=(make,) if linked else (*change, make),
-        after_swap=(pin,) if request.pin and not unpinned else (),
+        after_swap=pin if change else (untouched, *pin),
         records=records,
         entries=_list_entries(facts, conda, records),
-        skipped=tuple(Skipped(step=step, reason=reason) for step, reason in skipped if reason),
         hazards=find_change_risks(others),
+        warnings=advice,
         note=f" as the conda package {name}",
         guard="to notice when pip, uv or another tool replaces it; conda itself is held off by the guard package",
     )
 
 
-def explain_missing_guard(situation: Situation) -> str:
-    """Why no guard is installed, where that is wished."""
-    if not is_conda(situation.facts):
-        return "--no-guard"
-    return "--no-guard: without the guard package a solver may replace the stack at the next change"
-
-
 def _plan_other_changes(
-    situation: Situation, engine: CondaInstaller, others: CondaChange
+    situation: Situation, conda: Conda, engine: CondaInstaller, others: CondaChange
 ) -> tuple[ChangeCondaPackages, ...]:
-    missing = list_missing_packages(situation.facts, situation.recipe, situation.wish)
+    missing = conda_advice.list_missing_packages(conda, situation.recipe, situation.wish)
     if missing and situation.preview is None:
         raise RefusedError(
             f"{listing(missing)} would have to be installed, and no solver was asked what else would change",
@@ -163,20 +125,22 @@ def _plan_other_changes(
     return (ChangeCondaPackages(engine=engine, change=others, reason=explain_change(others, why)),)
 
 
+def _plan_conda_pin(facts: Facts, conda: Conda, package: CondaPackage) -> Pin | Skipped:
+    if is_of_pixi(facts.environment.prefix):
+        why = f"pixi made the environment, and reads no {conda_packages.PINS}: the pin belongs into pixi.toml"
+        return Skipped(step="pin", reason=why)
+    if conda_packages.is_pinned(conda, package):
+        return Skipped(step="pin", reason=f"{conda_packages.PINS} keeps it already")
+    keeping = f"--pin: solvers that read pins keep the stack, with or without its guard package; {HOLDS_BACK}"
+    return Pin(file=conda_packages.PINS, line=conda_packages.pin_line(package), reason=keeping)
+
+
 def _list_entries(facts: Facts, conda: Conda, records: Collection[str]) -> tuple[str, ...]:
     """Top-level names in site-packages of the packages that make room."""
     prefix, site = facts.environment.prefix, facts.interpreter.site_packages
     files = (prefix / path for claim in conda.claims if claim.dist in records for path in claim.files)
     names = {path.relative_to(site).parts[0] for path in files if path.is_relative_to(site)}
     return tuple(sorted(names - {"__pycache__"}))
-
-
-def _explain_missing_pin(situation: Situation, package: CondaPackage) -> str:
-    """Explain why a requested pin is not made, or return "" if it is."""
-    conda = situation.facts.conda
-    if is_of_pixi(situation.facts.environment.prefix):
-        return f"pixi made the environment, and reads no {PINS}: the pin belongs into pixi.toml"
-    return f"{PINS} keeps it already" if conda is not None and is_pinned(conda, package) else ""
 
 
 def make_conda_request(situation: Situation) -> CondaRequest | None:
@@ -194,46 +158,52 @@ def make_conda_request(situation: Situation) -> CondaRequest | None:
     facts, recipe, request = situation.facts, situation.recipe, situation.wish
     refuse_if_protected(facts)
     refuse_unsuited_engine(facts, request)
-    if not is_conda(facts) or choose_engine_for_plan(situation) is CondaInstaller.PIP:
+    conda = _conda_of(facts)
+    if conda is None or choose_conda_engine(situation) is CondaInstaller.PIP:
         return None
-    specs = list_missing_packages(facts, recipe, request)
+    specs = conda_advice.list_missing_packages(conda, recipe, request)
     if situation.restoring and not specs:
         return None
-    ours = plan_stack_packages(situation, make_build_step(decide_build(merge_conda_dependants(situation))))
+    build = make_build_step(decide_build(merge_conda_dependants(situation)))
+    ours = plan_stack_packages(situation, conda, build)
     return CondaRequest(
         prefix=facts.environment.prefix,
         ours=tuple(package for package in ours if package is not None),
         specs=specs,
-        channels=choose_library_channels(facts, request) if specs else (),
+        channels=conda_advice.choose_library_channels(facts, conda, request) if specs else (),
         offline=request.offline,
     )
 
 
-def plan_stack_packages(situation: Situation, build: Build) -> tuple[CondaPackage, CondaPackage | None]:
+def plan_stack_packages(situation: Situation, conda: Conda, build: Build) -> tuple[CondaPackage, CondaPackage | None]:
     """The packages that are made of a build: the stack, and its guard where that is wished.
 
     Raises:
         RefusedError: a pin of the environment keeps another build.
     """
     facts, recipe, request, receipt = situation.facts, situation.recipe, situation.wish, situation.receipt
-    replaced = find_replaced_packages(facts.conda, recipe) if facts.conda is not None else ()
+    replaced = conda_packages.find_replaced_packages(conda, recipe)
     before = receipt.conda if receipt is not None else None
     if situation.restoring and before is not None:  # what is put back keeps its number
         number = _read_number(before.package)
     else:
         here = (build.distribution, build.version.partition("+")[0])
-        same = (each for each in replaced if is_ours(each) and (each.name, each.version) == here)
+        same = (each for each in replaced if conda_packages.is_ours(each) and (each.name, each.version) == here)
         number = max((_read_number(each) + 1 for each in same), default=0)
-    stack = plan_stack_package(build, facts, situation.microarchitectures, number=number, libraries=recipe.libraries)
-    refuse_contrary_pins(facts, stack, request)
+    stack = conda_packages.plan_stack_package(
+        build, facts, situation.microarchitectures, number=number, libraries=recipe.libraries
+    )
+    conda_packages.refuse_contrary_pins(facts, stack, request)
     if not request.guard:
         return stack, None
     # What the Pillow that makes room depends on, or an earlier guard kept.
     earlier = (*replaced, *((before.guard,) if before is not None and before.guard is not None else ()))
-    wanted = {name_of(spec) for package in earlier for spec in package.depends}
-    installed = {package.name for package in facts.conda.packages} if facts.conda is not None else set()
-    keeps = sorted((wanted & installed) - {"python", "python_abi", *providers(recipe)})
-    return stack, plan_guard_package(stack, facts.environment.prefix, tuple(keeps))
+    wanted = {conda_packages.name_of(spec) for package in earlier for spec in package.depends}
+    keeps = sorted(
+        wanted.intersection(each.name for each in conda.packages)
+        - {"python", "python_abi", *conda_packages.providers(recipe)}
+    )
+    return stack, conda_packages.plan_guard_package(stack, facts.environment.prefix, tuple(keeps))
 
 
 def _read_number(package: CondaPackage) -> int:
@@ -249,50 +219,49 @@ def merge_conda_dependants(situation: Situation) -> Situation:
         RefusedError: no engine is there, or the environment's libjpeg is not libjpeg-turbo's and would be linked.
     """
     facts, recipe, request = situation.facts, situation.recipe, situation.wish
-    if not is_conda(facts) or facts.conda is None:
+    conda = _conda_of(facts)
+    if conda is None:
         return situation
-    engine = choose_engine_for_plan(situation)
-    asking = all_dependants(facts.stack.dependants, conda_dependants(facts.conda, providers(recipe)))
+    engine = choose_conda_engine(situation)
+    asking = conda_packages.all_dependants(
+        facts.stack.dependants, conda_packages.conda_dependants(conda, conda_packages.providers(recipe))
+    )
     seen = replace(facts, stack=replace(facts.stack, dependants=asking))
     if request.link is LinkMode.ENV:
-        refuse_foreign_jpeg(seen)
+        conda_advice.refuse_foreign_jpeg(seen, conda)
         brings = engine is not CondaInstaller.PIP  # our own way with a wheel brings nothing
-        coming = list_missing_packages(facts, recipe, request) if brings else ()
-        seen = use_environment_libraries(seen, recipe, coming)
+        coming = conda_advice.list_missing_packages(conda, recipe, request) if brings else ()
+        seen = conda_advice.use_environment_libraries(seen, conda, recipe, coming)
     return replace(situation, facts=seen)
 
 
-def choose_conda_engine(request: Request, facts: Facts) -> CondaInstaller:
+def choose_conda_engine(situation: Situation) -> CondaInstaller:
     """Who installs there: never "auto", and "pip" for what is no conda environment.
 
-    Args:
-        request: may name one.
-        facts: say whether a conda executable was found, and whether py-rattler is installed beside fastinstall.
+    What is put back comes by the engine of the receipt, or by any that is left.
 
     Raises:
         RefusedError: the one that is named is not there, or none is.
     """
-    if not is_conda(facts) or request.engine is CondaInstaller.PIP:
-        return CondaInstaller.PIP
+    facts, receipt, wished = situation.facts, situation.receipt, situation.wish.engine
     there = list_available_engines(facts)
-    if request.engine is CondaInstaller.AUTO and there:
-        return there[0]
-    if request.engine not in there:
-        raise _make_lacking_engine_error(request.engine, facts)
-    return request.engine
-
-
-def choose_engine_for_plan(situation: Situation) -> CondaInstaller:
-    """Who carries a plan out; what is put back comes by the engine of the receipt, or by any that is left.
-
-    Raises:
-        RefusedError: the one that is named is not there, or none is.
-    """
-    receipt, facts, request = situation.receipt, situation.facts, situation.wish
     if situation.restoring and receipt is not None:
-        left = receipt.engine is CondaInstaller.PIP or receipt.engine in list_available_engines(facts)
-        request = replace(request, engine=receipt.engine if left else CondaInstaller.AUTO)
-    return choose_conda_engine(request, facts)
+        left = (*there, CondaInstaller.PIP)
+        wished = receipt.engine if receipt.engine in left else CondaInstaller.AUTO
+    if not is_conda(facts) or wished is CondaInstaller.PIP:
+        return CondaInstaller.PIP
+    if wished in there or (wished is CondaInstaller.AUTO and there):
+        return wished if wished in there else there[0]
+    extra, conda = make_extra_command(facts), "put conda on the PATH, or name it: CONDA_EXE=/path/to/conda"
+    if wished is CondaInstaller.CONDA:
+        raise RefusedError("--engine conda: no conda executable was found", hint=f"{conda}; or --engine auto")
+    if wished is CondaInstaller.RATTLER:
+        raise RefusedError("--engine rattler: py-rattler is not installed beside fastinstall", hint=extra)
+    wheel = "--engine pip puts the wheel straight into site-packages, where conda does not know of it"
+    raise RefusedError(
+        f"{facts.environment.prefix} is a conda environment, and there is neither conda nor py-rattler to work on it",
+        hint=f"install py-rattler: {extra}; or {conda}; or {wheel}",
+    )
 
 
 def refuse_unsuited_engine(facts: Facts, request: Request) -> None:
@@ -304,23 +273,23 @@ def refuse_unsuited_engine(facts: Facts, request: Request) -> None:
             where conda is marked as the only one that installs.
     """
     prefix, marker = facts.environment.prefix, facts.interpreter.externally_managed
-    as_wheel = request.engine is CondaInstaller.PIP
-    if is_conda(facts) and as_wheel and marker is not None:
-        raise RefusedError(
-            f"--engine pip: {prefix} is marked as managed by conda alone ({marker}, PEP 668)",
-            hint="make conda packages, which conda knows of: --engine auto",
-        )
-    if is_conda(facts) and as_wheel and request.pin:
-        raise RefusedError(
-            f"--pin: with --engine pip there is no conda package in {prefix} that a pin could hold",
-            hint="leave one of them out: --engine auto makes conda packages, which can be pinned",
-        )
-    if not is_conda(facts) and request.engine in {CondaInstaller.CONDA, CondaInstaller.RATTLER}:
+    if is_conda(facts):
+        if request.engine is CondaInstaller.PIP and marker is not None:
+            raise RefusedError(
+                f"--engine pip: {prefix} is marked as managed by conda alone ({marker}, PEP 668)",
+                hint="make conda packages, which conda knows of: --engine auto",
+            )
+        if request.engine is CondaInstaller.PIP and request.pin:
+            raise RefusedError(
+                f"--pin: with --engine pip there is no conda package in {prefix} that a pin could hold",
+                hint="leave one of them out: --engine auto makes conda packages, which can be pinned",
+            )
+    elif request.engine in {CondaInstaller.CONDA, CondaInstaller.RATTLER}:
         raise UsageError(
             f"--engine {request.engine}: {prefix} is no conda environment",
             hint=f"leave it out, or name a conda environment: --prefix DIR --engine {request.engine}",
         )
-    if not is_conda(facts) and request.pin and request.dist_name != NAME:
+    elif request.pin and request.dist_name != NAME:
         raise RefusedError(
             f"--pin: others require {NAME}, so a constraint on {request.dist_name} holds nothing in {prefix}",
             hint=f"leave one of them out, or name it {NAME}: --dist-name {NAME} --pin",
@@ -332,25 +301,16 @@ def is_conda(facts: Facts) -> bool:
     return facts.environment.kind is EnvironmentKind.CONDA
 
 
+def _conda_of(facts: Facts) -> Conda | None:
+    return facts.conda if is_conda(facts) else None
+
+
 def list_available_engines(facts: Facts) -> tuple[CondaInstaller, ...]:
     """The engines that are there, the preferred one first."""
     conda = facts.conda is not None and facts.conda.tool is not None
     rattler = facts.toolchain is not None and facts.toolchain.rattler
     found = ((CondaInstaller.CONDA, conda), (CondaInstaller.RATTLER, rattler))
     return tuple(engine for engine, there in found if there)
-
-
-def _make_lacking_engine_error(engine: CondaInstaller, facts: Facts) -> RefusedError:
-    extra, conda = make_extra_command(facts), "put conda on the PATH, or name it: CONDA_EXE=/path/to/conda"
-    if engine is CondaInstaller.CONDA:
-        return RefusedError("--engine conda: no conda executable was found", hint=f"{conda}; or --engine auto")
-    if engine is CondaInstaller.RATTLER:
-        return RefusedError("--engine rattler: py-rattler is not installed beside fastinstall", hint=extra)
-    wheel = "--engine pip puts the wheel straight into site-packages, where conda does not know of it"
-    return RefusedError(
-        f"{facts.environment.prefix} is a conda environment, and there is neither conda nor py-rattler to work on it",
-        hint=f"install py-rattler: {extra}; or {conda}; or {wheel}",
-    )
 
 
 def add_reinstallations(plan: Plan, conda: Conda) -> Plan:
@@ -365,12 +325,12 @@ def add_reinstallations(plan: Plan, conda: Conda) -> Plan:
     changed = [step.change for step in plan.steps if isinstance(step, ChangeCondaPackages)]
     planned = {each.name for change in changed for each in (*change.linked, *change.unlinked)}
     again = [package for package in list_packages_to_reinstall(conda) if package.name not in planned]
+    turbo = tuple(package for package in again if package.name == conda_packages.TURBO)
+    others = tuple(package for package in again if package.name != conda_packages.TURBO)
     changes: list[Step] = []
-    for last in (False, True):
-        packages = tuple(package for package in again if (package.name == TURBO) is last)
+    for packages, order in ((others, ""), (turbo, ", last of all, so that its headers win")):
         if packages:
             names = listing(package.name for package in packages)
-            order = ", last of all, so that its headers win" if last else ""
             reason = f"files of {names} were taken or lost: installed again{order}"
             change = CondaChange(linked=packages, unlinked=packages)
             changes.append(ChangeCondaPackages(engine=making.engine, change=change, reason=reason))

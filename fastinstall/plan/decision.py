@@ -4,7 +4,6 @@ Candidates are the releases that the recipe can build from, or take as they are,
 outcome is the step of a plan that makes the wheel.
 """
 
-from collections.abc import Collection
 from dataclasses import replace
 from operator import itemgetter
 
@@ -18,16 +17,7 @@ from fastinstall.model.machine import Compiler, Toolchain
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import LinkMode, Request, ToolchainSource
 from fastinstall.observe.toolchain import compile_flags, list_clang_flags, list_probed_flags
-from fastinstall.plan.level_choice import (
-    AUTO,
-    LevelChoice,
-    choose_levels,
-    explain_single_level,
-    is_best_served,
-    list_requested_levels,
-    refuse_unsuited,
-    sort_recipe_levels,
-)
+from fastinstall.plan import level_choice
 from fastinstall.plan.native_libraries import (
     NativeChoice,
     StaticChoice,
@@ -56,7 +46,7 @@ class BuildDecision:
 
     situation: Situation
     choice: VersionChoice
-    levels: LevelChoice
+    levels: level_choice.LevelChoice
     statics: StaticChoice
     native: NativeChoice
     clang: Artefact | None = None
@@ -69,28 +59,28 @@ def decide_build(situation: Situation) -> BuildDecision:
         RefusedError: no version or level fits, or something is missing that this wish does not allow to install.
         UsageError: an unknown level, version or library.
     """
-    situation = _apply_pin(situation)
-    releases, choice = _choose_version(situation)
-    levels = _choose_levels(situation, choice)
-    if choice.prebuilt is not None:
-        return BuildDecision(
-            situation=situation,
-            choice=choice,
-            levels=levels,
-            statics=StaticChoice(artefacts={}, reasons=()),
-            native=NativeChoice(enabled=()),
+    facts, recipe, request, receipt = situation.facts, situation.recipe, situation.wish, situation.receipt
+    if situation.restoring and receipt is not None:  # version and levels of the receipt, whatever there is by now
+        request = replace(
+            request, version=receipt.source_version, level=level_choice.AUTO, levels=receipt.levels, avoid=()
         )
-    if situation.cached is None and situation.facts.toolchain is None:
-        raise RefusedError("the toolchain of this machine was not observed, so nothing can be built")
-    recipe, request, chassis = situation.recipe, situation.wish, choice.chassis is not None
-    alone = chassis and request.link is LinkMode.BUNDLE
-    clang = choose_clang(situation.facts, request, releases, chassis=alone)
-    situation = _use_clang(situation, clang) if clang is not None else situation
-    statics = choose_statics(recipe, releases, request.link)
-    if situation.cached is not None:
-        native = NativeChoice(enabled=list_wanted_libraries(recipe, request, chassis=chassis))
-    else:
-        native = choose_libraries(recipe, situation.facts, request, chassis=alone, statics=statics.artefacts)
+        situation = replace(situation, wish=request)
+    level_choice.refuse_unsuited(recipe, facts.cpu, request)
+    releases = select_buildable(situation.releases, recipe, facts.cpu, request)
+    choice = choose_version(releases, recipe, facts.interpreter, facts.stack.dependants, request)
+    levels, chassis = _choose_levels(situation, choice), choice.chassis is not None
+    statics, native, clang = StaticChoice(artefacts={}, reasons=()), NativeChoice(enabled=()), None
+    if choice.prebuilt is None:
+        if situation.cached is None and facts.toolchain is None:
+            raise RefusedError("the toolchain of this machine was not observed, so nothing can be built")
+        alone = chassis and request.link is LinkMode.BUNDLE
+        clang = choose_clang(facts, request, releases, chassis=alone)
+        situation = _use_clang(situation, clang) if clang is not None else situation
+        statics = choose_statics(recipe, releases, request.link)
+        if situation.cached is not None:
+            native = NativeChoice(enabled=list_wanted_libraries(recipe, request, chassis=chassis))
+        else:
+            native = choose_libraries(recipe, situation.facts, request, chassis=alone, statics=statics.artefacts)
     return BuildDecision(situation=situation, choice=choice, levels=levels, statics=statics, native=native, clang=clang)
 
 
@@ -104,46 +94,21 @@ def _use_clang(situation: Situation, wheel: Artefact) -> Situation:
     return replace(situation, facts=replace(situation.facts, toolchain=toolchain))
 
 
-def needs_compiling(situation: Situation) -> bool:
-    """Whether something is built, and no wheel taken that is ready; the toolchain is not looked at.
-
-    Raises:
-        RefusedError: no version or level fits.
-        UsageError: an unknown level or version.
-    """
-    return _choose_version(_apply_pin(situation))[1].prebuilt is None
-
-
-def _choose_version(situation: Situation) -> tuple[Releases, VersionChoice]:
-    """What there is for the machine and the wish, and what is taken of it."""
-    facts, recipe, request = situation.facts, situation.recipe, situation.wish
-    refuse_unsuited(recipe, facts.cpu, request)
-    releases = select_buildable(situation.releases, recipe, facts.cpu, request)
-    return releases, choose_version(releases, recipe, facts.interpreter, facts.stack.dependants, request)
-
-
-def _apply_pin(situation: Situation) -> Situation:
-    """What is put back is the version and the levels of the receipt, whatever there is by now."""
-    receipt, request = situation.receipt, situation.wish
-    if not situation.restoring or receipt is None:
-        return situation
-    pinned = replace(request, version=receipt.source_version, level=AUTO, levels=receipt.levels, avoid=())
-    return replace(situation, wish=pinned)
-
-
-def _choose_levels(situation: Situation, choice: VersionChoice) -> LevelChoice:
+def _choose_levels(situation: Situation, choice: VersionChoice) -> level_choice.LevelChoice:
     facts, recipe, request = situation.facts, situation.recipe, situation.wish
     if choice.prebuilt is None:
-        hindrance = explain_single_level(facts.interpreter, request.link, chassis=choice.chassis is not None)
-        return choose_levels(recipe, facts.cpu, request, hindrance=hindrance)
-    if list_requested_levels(request):
-        return choose_levels(recipe, facts.cpu, request)
-    levels = sort_recipe_levels(recipe, parse_labelled_levels(recipe, choice.prebuilt.version))
+        hindrance = level_choice.explain_single_level(
+            facts.interpreter, request.link, chassis=choice.chassis is not None
+        )
+        return level_choice.choose_levels(recipe, facts.cpu, request, hindrance=hindrance)
+    if level_choice.list_requested_levels(request):
+        return level_choice.choose_levels(recipe, facts.cpu, request)
+    levels = level_choice.sort_recipe_levels(recipe, parse_labelled_levels(recipe, choice.prebuilt.version))
     reason = f"{listing(level.name for level in levels)} in it"
-    hindrance = explain_single_level(facts.interpreter, LinkMode.BUNDLE, chassis=True)
+    hindrance = level_choice.explain_single_level(facts.interpreter, LinkMode.BUNDLE, chassis=True)
     if len(levels) > 1 and hindrance:
         reason += f", of which {levels[0].name} is loaded here: {hindrance}"
-    return LevelChoice(levels=levels, reason=reason)
+    return level_choice.LevelChoice(levels=levels, reason=reason)
 
 
 def select_buildable(releases: Releases, recipe: Recipe, cpu: Cpu, request: Request) -> Releases:
@@ -158,12 +123,14 @@ def select_buildable(releases: Releases, recipe: Recipe, cpu: Cpu, request: Requ
     from packaging.specifiers import SpecifierSet  # noqa: PLC0415 (slow to import; only where versions are compared)
 
     known = SpecifierSet(recipe.source.versions)
-    asked = tuple(level.name for level in sort_recipe_levels(recipe, list_requested_levels(request)))
+    asked = tuple(
+        level.name for level in level_choice.sort_recipe_levels(recipe, level_choice.list_requested_levels(request))
+    )
     usual = tuple(level.name for level in reversed(recipe.levels) if level.automatic)
     best: dict[tuple[str, str], tuple[tuple[bool, int], Artefact]] = {}
     for wheel in releases.prebuilt:
         levels = parse_labelled_levels(recipe, wheel.version)
-        if levels == asked if asked else is_best_served(recipe, cpu, levels):
+        if levels == asked if asked else level_choice.is_best_served(recipe, cpu, levels):
             key, ranked = (wheel.name, base_version(wheel.version)), ((levels != usual, len(levels)), wheel)
             best[key] = min(best.get(key, ranked), ranked, key=itemgetter(0))
     return replace(
@@ -183,7 +150,6 @@ def make_build_step(decision: BuildDecision) -> Build:
     recipe, request, cpu = situation.recipe, situation.wish, situation.facts.cpu
     prebuilt, enabled = choice.prebuilt, decision.native.enabled
     granted = cpu.cores if cpu.quota is None else min(cpu.cores, round(cpu.quota))
-    made = make_labelled_version(recipe, choice.version, names, request.dist_name)
     cached = "it was built before, so it comes from the cache, and neither compiler nor headers are needed"
     reasons = (
         choice.reason,
@@ -205,7 +171,9 @@ def make_build_step(decision: BuildDecision) -> Build:
         prebuilt=prebuilt,
         cached=situation.cached or "",
         distribution=prebuilt.name if prebuilt else request.dist_name,
-        version=prebuilt.version if prebuilt else made,
+        version=prebuilt.version
+        if prebuilt
+        else make_labelled_version(recipe, choice.version, names, request.dist_name),
         targets=_choose_flags(decision),
         link=request.link,
         libraries=enabled,
@@ -222,18 +190,15 @@ def _explain_clang(decision: BuildDecision) -> str:
 
 
 def _choose_flags(decision: BuildDecision) -> tuple[LevelTarget, ...]:
-    recipe, toolchain = decision.situation.recipe, decision.situation.facts.toolchain
+    levels, recipe, toolchain = decision.levels.levels, decision.situation.recipe, decision.situation.facts.toolchain
+    if decision.choice.prebuilt is not None:
+        return tuple(LevelTarget(level=level.name, cflags=(), ldflags=()) for level in levels)
     compiler = toolchain.compiler if toolchain else None
     # Where system packages will bring the compiler, the preferred flags are planned: today's compilers know them.
-    accepts: Collection[str] = compiler.accepts if compiler else list_probed_flags(recipe)
-    found = []
-    for level in decision.levels.levels:
-        cflags: tuple[str, ...] = ()
-        ldflags: tuple[str, ...] = ()
-        if decision.choice.prebuilt is None:
-            cflags, ldflags = compile_flags(recipe, level, accepts, compiler=compiler.version if compiler else "")
-        found.append(LevelTarget(level=level.name, cflags=cflags, ldflags=ldflags))
-    return tuple(found)
+    accepts = compiler.accepts if compiler else list_probed_flags(recipe)
+    version = compiler.version if compiler else ""
+    flags = ((level.name, *compile_flags(recipe, level, accepts, compiler=version)) for level in levels)
+    return tuple(LevelTarget(level=name, cflags=cflags, ldflags=ldflags) for name, cflags, ldflags in flags)
 
 
 def _explain_libraries(request: Request, choice: VersionChoice) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
-from fastinstall.elf.cpu_levels import LEVELS, LOADER_WITH_LEVELS
+from fastinstall.elf.cpu_levels import LEVELS, knows_levels, rank
 from fastinstall.elf.description import Cpu
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.recipe import Level, Recipe
@@ -60,19 +60,18 @@ def choose_levels(recipe: Recipe, cpu: Cpu, request: Request, *, hindrance: str 
             hint=f"ask for one: --level {names[-1]}, or for the best that suits this CPU: --level auto",
         )
     levels = sort_recipe_levels(recipe, names)
-    together = listing(level.name for level in levels)
-    reason = f"{together} in one wheel, as asked" if len(levels) > 1 else f"{together} as asked"
-    beyond = {level.name: find_lacking_features(level, cpu) for level in levels if find_lacking_features(level, cpu)}
+    together = f"{listing(level.name for level in levels)}{' in one wheel,' if len(levels) > 1 else ''} as asked"
+    beyond = [level for level in levels if find_lacking_features(level, cpu)]
     if not beyond:
-        return LevelChoice(levels=levels, reason=reason)
-    lacks = {level.name: _describe_lacking_features(level, cpu) for level in levels if level.name in beyond}
-    name, lowest = cpu.name or "this CPU", levels[0].name
-    summary = f"{listing(beyond)} cannot be proven on this machine: {name} {listing(lacks.values())}"
-    if lowest in lacks:
-        summary = f"{name} {lacks[lowest]}: the result would not run here, and cannot be proven here"
-    items = tuple(dict.fromkeys(flag for flags in beyond.values() for flag in flags))
+        return LevelChoice(levels=levels, reason=together)
+    name, lacks = cpu.name or "this CPU", listing(_describe_lacking_features(level, cpu) for level in beyond)
+    summary = f"{listing(level.name for level in beyond)} cannot be proven on this machine: {name} {lacks}"
+    if levels[0] in beyond:
+        lowest = _describe_lacking_features(levels[0], cpu)
+        summary = f"{name} {lowest}: the result would not run here, and cannot be proven here"
+    items = tuple(dict.fromkeys(flag for level in beyond for flag in find_lacking_features(level, cpu)))
     hazard = PlanRisk(risk=Risk.UNVERIFIED_CPU, summary=summary, items=items)
-    return LevelChoice(levels=levels, reason=f"{reason}, although this CPU {listing(lacks.values())}", hazard=hazard)
+    return LevelChoice(levels=levels, reason=f"{together}, although this CPU {lacks}", hazard=hazard)
 
 
 def refuse_unsuited(recipe: Recipe, cpu: Cpu, request: Request) -> None:
@@ -107,10 +106,9 @@ def explain_single_level(interpreter: Interpreter, link: LinkMode, *, chassis: b
         return "no official wheel to carry several"
     if interpreter.libc != "glibc":
         return f"{interpreter.libc or 'a C library that is not glibc'} cannot choose"
-    parts = interpreter.libc_version.split(".")[:2]
-    known = tuple(int(part) for part in parts if part.isdigit())
+    version = interpreter.libc_version
     return (
-        "" if known >= LOADER_WITH_LEVELS else f"glibc {interpreter.libc_version or 'of unknown version'} cannot choose"
+        "" if version and knows_levels("glibc", version) else f"glibc {version or 'of unknown version'} cannot choose"
     )
 
 
@@ -152,9 +150,7 @@ def find_lacking_features(level: Level, cpu: Cpu) -> tuple[str, ...]:
     The loader's word counts because an emulator shows the flags of its host. Where the flags are not
     known, it is all there is.
     """
-    order = list(LEVELS)
-    told = level.name in order and cpu.level in order
-    denied = (level.name,) if told and order.index(str(cpu.level)) < order.index(level.name) else ()
+    denied = (level.name,) if 0 < rank(cpu.level) < rank(level.name) else ()
     if not cpu.flags and cpu.level is not None:
         return denied
     return tuple(flag for flag in level.requires if flag not in cpu.flags) or denied
@@ -179,10 +175,9 @@ def _choose_levels_automatically(recipe: Recipe, cpu: Cpu, hindrance: str) -> Le
 
 def _describe_lacking_features(level: Level, cpu: Cpu) -> str:
     missing = find_lacking_features(level, cpu)
-    hidden = [flag for flag in missing if flag in cpu.masked]
-    why = " (hidden by the virtual machine or the kernel)" if hidden else ""
     if missing == (level.name,):
         return f"does not reach {level.name}"
+    why = " (hidden by the virtual machine or the kernel)" if set(missing) & set(cpu.masked) else ""
     return f"lacks {listing(missing)} for {level.name}{why}"
 
 

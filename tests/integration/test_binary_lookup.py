@@ -10,7 +10,7 @@ import pytest
 from elf_compiler import compile_library
 from linked_files import link_library, link_plain_library, link_program
 
-from fastinstall.elf.dynamic import SymbolVersions, VersionNeed, read_versions
+from fastinstall.elf.dynamic import SymbolVersions, read_versions
 from fastinstall.elf.lookup import (
     Definition,
     Reference,
@@ -73,7 +73,7 @@ def test_references_are_read_with_version_library_and_weakness(library: Path) ->
 def test_versions_are_those_of_the_script(library: Path) -> None:
     versions = read_versions(library)
     assert versions.defined == ("OLD_1", "NEW_2")
-    assert VersionNeed(library="libm.so.6", names=("GLIBC_2.29",)) in versions.needed
+    assert versions.needed["libm.so.6"] == ("GLIBC_2.29",)
     assert read_versions(compile_library(library.with_name("libnone.so"))) == SymbolVersions()
 
 

@@ -14,8 +14,8 @@ from forest_parts import Parts, interpreter, link, make_parts
 from forests import Processor, compare_forest, emulated, this_machine
 from needs import require_system
 
-from fastinstall.elf.loader.search import usable_hwcaps
-from fastinstall.elf.loader.simulation import ProcessSettings, start_process
+from fastinstall.elf.loader.search import ProcessSettings, usable_hwcaps
+from fastinstall.elf.loader.simulation import start_process
 
 FORESTS, CASES = 12, 21
 """`python tests/integration/forests.py 0 2000` compares more."""

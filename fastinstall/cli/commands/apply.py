@@ -17,7 +17,7 @@ from fastinstall.core.messages import quote
 from fastinstall.core.values import open_document
 from fastinstall.observe.observation import recipe_named
 from fastinstall.observe.session import Session
-from fastinstall.plan.make import decide_saved_plan_again, refuse_another_environment, refuse_if_stale
+from fastinstall.plan.make import decide_saved_plan_again, refuse_another_environment
 from fastinstall.plan.plan import Plan
 from fastinstall.plan.saved_plan import PLAN_AGAIN, allow_risks, find_plan_problems, list_fetched_artefacts
 
@@ -34,7 +34,7 @@ def run(arguments: Namespace, context: Context) -> int:
     allowed = read_allowed(arguments, context.sources)
     asked = allow_risks(saved, allowed)
     consented = consent(asked, arguments, context, f"fastinstall apply --yes {quote(arguments.file)}")
-    refuse_if_stale(session, saved)  # runs the interpreter that the plan names, which has been agreed to by now
+    # It runs the interpreter that the plan names, which has been agreed to by now.
     agreed = decide_saved_plan_again(session, saved, consented.wish.allow)
     refuse_unaccepted(agreed)
     with announce_eta(session, agreed) as telling:

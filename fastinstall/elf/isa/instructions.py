@@ -24,25 +24,13 @@ _IS_RELATIVE = attrgetter("is_ip_rel_memory_operand")
 
 
 class Style(Enum):
-    """How an instruction is encoded, of those that use vector registers."""
+    """How an instruction is encoded, of those that use vector registers; and what asks the CPU what it has."""
 
     LEGACY = "legacy SSE"
     WIDE = "VEX or EVEX"
     OTHER = "no vector instruction"
+    QUESTION = "asks the CPU"
     NONE = "no instruction"
-
-
-@immutable
-class InstructionRequirement:
-    """What a kind of instruction asks of a CPU.
-
-    Attributes:
-        features: beyond x86-64-v1, in the kernel's spelling; empty if it proves nothing.
-        style: its encoding.
-    """
-
-    features: frozenset[str]
-    style: Style
 
 
 @immutable
@@ -100,26 +88,30 @@ def count_and_refer(content: bytes, address: int) -> tuple[Counter[int], Referen
 
 
 @cache
-def demand_of(code: int) -> InstructionRequirement:
-    """What a kind of instruction asks for."""
-    from iced_x86 import Code, CpuidFeature, Instruction, OpCodeInfo  # noqa: PLC0415 (takes 11 ms)
+def demand_of(code: int) -> tuple[frozenset[str], Style]:
+    """What a kind of instruction asks of a CPU beyond x86-64-v1, in the kernel's spelling, and its encoding.
 
+    No features: it proves nothing.
+    """
+    from iced_x86 import Code, CpuidFeature, EncodingKind, Instruction, OpCodeInfo  # noqa: PLC0415 (takes 11 ms)
+
+    if code == Code.INVALID:
+        return frozenset(), Style.NONE
     instruction = Instruction()
     instruction.code = code  # type: ignore[assignment]  # iced's annotations take its integers for classes
     description = OpCodeInfo(code)  # type: ignore[arg-type]  # likewise
-    features = kernel_names(_list_names(CpuidFeature)[feature] for feature in instruction.cpuid_features())
-    counts_zeros = description.instruction_string.startswith("TZCNT")  # runs as BSF, and compilers rely on that
-    asked: frozenset[str] = frozenset() if counts_zeros else features
-    style = _choose_style(description, features) if code != Code.INVALID else Style.NONE
-    return InstructionRequirement(features=asked, style=style)
-
-
-@cache
-def asking_codes() -> frozenset[int]:
-    """The kinds of instructions that ask the CPU what it has."""
-    from iced_x86 import Code  # noqa: PLC0415 (takes 11 ms)
-
-    return frozenset({Code.CPUID, Code.XGETBV})
+    manuals = (_list_names(CpuidFeature)[feature] for feature in instruction.cpuid_features())
+    features = frozenset(_KERNEL.get(name, name.lower()) for name in manuals if name not in _PASSED_OVER)
+    style = Style.QUESTION if code in (Code.CPUID, Code.XGETBV) else Style.OTHER
+    text = description.instruction_string
+    if any(register in text for register in ("xmm", "ymm", "zmm")):
+        if description.encoding == EncodingKind.LEGACY:
+            style = Style.LEGACY
+        elif features:
+            style = Style.WIDE
+    if text.startswith("TZCNT"):  # it runs as BSF, and compilers rely on that
+        features = frozenset()
+    return features, style
 
 
 def trampolines(content: bytes, address: int) -> dict[int, int]:
@@ -143,10 +135,10 @@ def describe(content: bytes, address: int = 0) -> tuple[str, tuple[str, ...]]:
     from iced_x86 import Decoder, Formatter, FormatterSyntax  # noqa: PLC0415 (takes 11 ms)
 
     instruction = Decoder(64, content, ip=address).decode()
-    demand = demand_of(instruction.code)
-    if demand.style is Style.NONE:
+    features, style = demand_of(instruction.code)
+    if style is Style.NONE:
         return "", ()
-    return Formatter(FormatterSyntax.INTEL).format(instruction), tuple(sorted(demand.features))
+    return Formatter(FormatterSyntax.INTEL).format(instruction), tuple(sorted(features))
 
 
 @cache
@@ -161,20 +153,9 @@ def _list_code_kinds() -> tuple[frozenset[int], frozenset[int], frozenset[int]]:
 
     names = _list_names(Code)
     near = {code for code, name in names.items() if name.endswith("REL32_64") and name[0] in "CJ"} | {Code.JMP_REL8_64}
-    through = frozenset({Code.CALL_RM64, Code.JMP_RM64})
     stores = ("MOV_RM8_", "MOV_RM16_", "MOV_RM32_", "MOV_RM64_", "OR_RM", "AND_RM", "XCHG_RM", "MOVUPS_XMMM", "MOVAPS_")
-    return frozenset(near), through, frozenset(code for code, name in names.items() if name.startswith(stores))
-
-
-def _choose_style(description: object, features: frozenset[str]) -> Style:
-    from iced_x86 import EncodingKind  # noqa: PLC0415 (takes 11 ms)
-
-    text, encoding = description.instruction_string, description.encoding  # type: ignore[attr-defined]
-    if not any(register in text for register in ("xmm", "ymm", "zmm")):
-        return Style.OTHER
-    if encoding == EncodingKind.LEGACY:
-        return Style.LEGACY
-    return Style.WIDE if features else Style.OTHER
+    writing = frozenset(code for code, name in names.items() if name.startswith(stores))
+    return frozenset(near), frozenset({Code.CALL_RM64, Code.JMP_RM64}), writing
 
 
 SILENT = frozenset({"abm"})
@@ -226,11 +207,6 @@ _PROCESSORS = {
 _FLAGS = frozenset({"popcnt", "bmi2", "movbe", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}).union(_IMPLIES)
 
 
-def kernel_names(features: Iterable[str]) -> frozenset[str]:
-    """What instructions with these features of the manuals ask of a CPU, beyond x86-64-v1, in the kernel's spelling."""
-    return frozenset(_KERNEL.get(name, name.lower()) for name in features if name not in _PASSED_OVER)
-
-
 def level_for(features: Collection[str]) -> str | None:
     """Return the lowest x86-64 level with all of `features`, or None if no level has them all."""
     held: set[str] = set()
@@ -262,28 +238,18 @@ def features_of_switches(lines: Iterable[str]) -> frozenset[str] | None:
 
 
 def _parse_switch_line(line: str) -> frozenset[str] | None:
-    known: list[str] = []
-    told = False
+    known: set[str] | None = None
     for word in line.split():
         if word.startswith("-march="):
-            features = _list_march_features(word[7:])
-            if features is None:
+            processor = word.removeprefix("-march=")
+            levels = [level for level, names in _PROCESSORS.items() if processor in (level, *names.split())]
+            if not levels and processor != "x86-64":
                 return None
+            known = (known or set()).union(*map(features_of_level, levels))
         elif word.startswith("-m") and (word[2:] in _SWITCHES or word[2:] in _FLAGS):
             feature = _SWITCHES.get(word[2:], word[2:])
-            features = (feature, *_IMPLIES.get(feature, ()))
-        else:
-            continue
-        told = True
-        known += features
-    return frozenset(known) if told else None
-
-
-def _list_march_features(processor: str) -> tuple[str, ...] | None:
-    if processor == "x86-64":
-        return ()
-    level = next((level for level, names in _PROCESSORS.items() if processor in (level, *names.split())), None)
-    return features_of_level(level) if level is not None else None
+            known = {feature, *_IMPLIES.get(feature, ()), *(known or ())}
+    return frozenset(known) if known is not None else None
 
 
 def sort_cpu_features(features: Iterable[str]) -> tuple[str, ...]:

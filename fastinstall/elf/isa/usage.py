@@ -20,19 +20,17 @@ from dataclasses import replace
 from itertools import pairwise
 
 from fastinstall.core.values import immutable
-from fastinstall.elf.dynamic import dynamic_entries, dynamic_strings
 from fastinstall.elf.image import EXECUTABLE, LOAD, WRITABLE, ElfError, ElfImage
 from fastinstall.elf.isa.instructions import (
     References,
     Style,
-    asking_codes,
     count,
     count_and_refer,
     demand_of,
     trampolines,
 )
 from fastinstall.elf.lookup import JMPREL, PLTRELSZ, RELA, RELASZ, SYMBOL, symbol_entries
-from fastinstall.elf.symbols import STATIC_SYMBOLS, Section, read_sections, static_entries
+from fastinstall.elf.symbols import Section, read_sections, read_static_table
 
 _PROGRAM_BITS, _EXECUTABLE_SECTION = 1, 4
 _EH_FRAME = 0x6474E550
@@ -60,11 +58,6 @@ class Piece:
     content: bytes
     known: bool
 
-    @property
-    def bounds(self) -> tuple[int, int]:
-        """Where it begins and ends."""
-        return self.start, self.end
-
 
 @immutable
 class CodeMap:
@@ -72,12 +65,12 @@ class CodeMap:
 
     Attributes:
         pieces: in the order of their addresses, without gaps; but for the trampolines to other libraries (.plt).
-        trampolines: their addresses and bytes.
+        trampolines: the pointers that they jump through, by the addresses at which they may be entered.
         bounded: whether functions could be told apart at all.
     """
 
     pieces: tuple[Piece, ...]
-    trampolines: tuple[tuple[int, bytes], ...]
+    trampolines: dict[int, int]
     bounded: bool
 
 
@@ -87,18 +80,21 @@ def map_code(image: ElfImage) -> CodeMap:
     Raises:
         ElfError: the file is malformed.
     """
-    sections = read_sections(image)
-    stubs, regions = list[tuple[int, bytes]](), list[tuple[int, bytes]]()
-    for section in sections:
-        if section.kind == _PROGRAM_BITS and section.flags & _EXECUTABLE_SECTION and section.size:
-            part = _map_section(image, section), image.read(section.offset, section.size)
-            (stubs if section.name.startswith(".plt") else regions).append(part)
-    bounds = _find_function_bounds(image, sections)
+    stubs, regions = dict[int, int](), list[tuple[int, bytes]]()
+    for section in read_sections(image):
+        if section.kind != _PROGRAM_BITS or not section.flags & _EXECUTABLE_SECTION or not section.size:
+            continue
+        address, content = _map_section(image, section), image.read(section.offset, section.size)
+        if section.name.startswith(".plt"):
+            stubs |= trampolines(content, address)
+        else:
+            regions.append((address, content))
+    bounds = _find_function_bounds(image)
     has_sections = bool(stubs or regions)
     regions = regions if has_sections else list(_list_segment_regions(image, bounds))
     _check_extent(image, regions)
     pieces = tuple(piece for address, content in sorted(regions) for piece in _cut(address, content, bounds))
-    return CodeMap(pieces=pieces, trampolines=tuple(stubs), bounded=bool(bounds) and has_sections)
+    return CodeMap(pieces=pieces, trampolines=stubs, bounded=bool(bounds) and has_sections)
 
 
 def split(piece: Piece, starts: list[int]) -> Iterator[Piece]:
@@ -151,12 +147,10 @@ def _cut(address: int, content: bytes, bounds: dict[int, int]) -> Iterator[Piece
         yield Piece(start=start, end=end, content=content[start - address : end - address], known=cuts[start])
 
 
-def _find_function_bounds(image: ElfImage, sections: tuple[Section, ...]) -> dict[int, int]:
+def _find_function_bounds(image: ElfImage) -> dict[int, int]:
     """Ends of functions by their beginnings; an end may be unknown, and is the beginning then."""
     bounds = dict(_list_unwind_bounds(image))
-    static = next((section for section in sections if section.kind == STATIC_SYMBOLS), None)
-    dynamic = symbol_entries(image, dict(dynamic_entries(image)))
-    for table in (dynamic, static_entries(image, static) if static is not None else b""):
+    for table in (symbol_entries(image), read_static_table(image)[0]):
         for _, information, _, section, start, size in SYMBOL.iter_unpack(table):
             if _UNDEFINED < section < _RESERVED and information & 15 in _FUNCTION_KINDS:
                 bounds[start] = max(start + size, bounds.get(start, 0))
@@ -176,12 +170,6 @@ def _list_unwind_bounds(image: ElfImage) -> Iterator[tuple[int, int]]:
             yield segment.address + start, segment.address + start + length
 
 
-def piece_at(starts: list[int], pieces: tuple[Piece, ...], address: int) -> int:
-    """The index of the piece that holds an address; -1 where none does."""
-    index = bisect_right(starts, address) - 1
-    return index if index >= 0 and address < pieces[index].end else -1
-
-
 _RELRSZ, _RELR = 35, 36
 _INIT, _FINI = 12, 13
 _WORD64, _COPY, _GLOBAL, _JUMP, _RELATIVE, _INDIRECT = 1, 5, 6, 7, 8, 37
@@ -189,8 +177,6 @@ _RELOCATION = struct.Struct("<QQq")
 _NAMED, _POINTING = frozenset({_WORD64, _COPY, _GLOBAL, _JUMP}), frozenset({_WORD64, _GLOBAL, _JUMP})
 _WORDS_OF_A_MAP = 63
 _ASKING = frozenset({"getauxval", "__cpu_model", "__cpu_indicator_init", "__x86_get_cpuid_feature_leaf"})
-
-_Symbol = tuple[int, int, int, int, int, int]
 
 
 @immutable
@@ -218,12 +204,14 @@ def read_links(image: ElfImage) -> Links:
     Raises:
         ElfError: they are malformed.
     """
-    values = dict(dynamic_entries(image))
-    symbols = list(SYMBOL.iter_unpack(symbol_entries(image, values)))
-    wanted = _find_feature_query_symbols(image, values, symbols)
-    pointers = dict(_read_packed_relocations(image, values))
+    values = image.tags
+    symbols = list(SYMBOL.iter_unpack(symbol_entries(image)))
+    # Undefined symbols by which other files tell the CPU's features.
+    imported = ((index, name) for index, (name, _, _, section, _, _) in enumerate(symbols) if name and not section)
+    wanted = {index for index, name in imported if image.strings.text(name) in _ASKING}
+    pointers = dict(_read_packed_relocations(image))
     asking, resolvers = set(), set()
-    for place, kind, symbol, addend in _read_relocations(image, values):
+    for place, kind, symbol, addend in _read_relocations(image):
         if kind == _RELATIVE:
             pointers[place] = addend
         elif kind == _INDIRECT:
@@ -246,27 +234,20 @@ def read_links(image: ElfImage) -> Links:
     )
 
 
-def _find_feature_query_symbols(image: ElfImage, values: dict[int, int], symbols: list[_Symbol]) -> set[int]:
-    """Indices of the undefined symbols by which other files tell the CPU's features."""
-    names = dynamic_strings(image, values)
-    imported = ((index, name) for index, (name, _, _, section, _, _) in enumerate(symbols) if name and not section)
-    return {index for index, name in imported if names.text(name) in _ASKING}
-
-
-def _read_relocations(image: ElfImage, values: dict[int, int]) -> Iterator[tuple[int, int, int, int]]:
+def _read_relocations(image: ElfImage) -> Iterator[tuple[int, int, int, int]]:
     """Place, kind, symbol's index and addend of each."""
     for table, length in ((RELA, RELASZ), (JMPREL, PLTRELSZ)):
-        size = values.get(length, 0)
-        if table in values and size:
-            content = image.read_at(values[table], size - size % _RELOCATION.size)
+        size = image.tags.get(length, 0)
+        if table in image.tags and size:
+            content = image.read_at(image.tags[table], size - size % _RELOCATION.size)
             for place, information, addend in _RELOCATION.iter_unpack(content):
                 yield place, information & 0xFFFFFFFF, information >> 32, addend
 
 
-def _read_packed_relocations(image: ElfImage, values: dict[int, int]) -> Iterator[tuple[int, int]]:
+def _read_packed_relocations(image: ElfImage) -> Iterator[tuple[int, int]]:
     """Pointers of DT_RELR: an even word is an address, an odd one says which of the next 63 words follow it."""
-    size = values.get(_RELRSZ, 0) if _RELR in values else 0
-    table = image.read_at(values[_RELR], size - size % 8) if size else b""
+    size = image.tags.get(_RELRSZ, 0) if _RELR in image.tags else 0
+    table = image.read_at(image.tags[_RELR], size - size % 8) if size else b""
     place = 0
     for (word,) in struct.iter_unpack("<Q", table):
         if word & 1:
@@ -323,18 +304,6 @@ class Usage:
     asks: tuple[int, ...]
     bounded: bool
 
-    @property
-    def instructions(self) -> int:
-        """How many there are."""
-        return sum(function.instructions for function in self.functions)
-
-    @property
-    def wide_share(self) -> float:
-        """The share of vector instructions in the encodings of AVX and AVX-512; 0.0 where there are none."""
-        wide = sum(function.wide for function in self.functions)
-        vector = wide + sum(function.legacy for function in self.functions)
-        return wide / vector if vector else 0.0
-
 
 def read_usage(image: ElfImage) -> Usage:
     """Decode the code of an open file.
@@ -358,10 +327,12 @@ def features_of(functions: Iterable[Function]) -> Counter[str]:
 
 
 def _select_usage(code: CodeMap, links: Links) -> Usage:
-    read = {piece.bounds: count_and_refer(piece.content, piece.start) for piece in code.pieces}
+    read = {(piece.start, piece.end): count_and_refer(piece.content, piece.start) for piece in code.pieces}
     code = _divide_gaps(code, [refers for _, refers in read.values()], links)
-    found = [read.get(piece.bounds) or count_and_refer(piece.content, piece.start) for piece in code.pieces]
-    asking = {index for index, (codes, _) in enumerate(found) if not asking_codes().isdisjoint(codes)}
+    found = [read.get((piece.start, piece.end)) or count_and_refer(piece.content, piece.start) for piece in code.pieces]
+    asking = {
+        index for index, (codes, _) in enumerate(found) if any(demand_of(code)[1] is Style.QUESTION for code in codes)
+    }
     functions = [_weigh_piece(piece, codes) for piece, (codes, _) in zip(code.pieces, found, strict=True)]
     graph = _Graph(code, [refers for _, refers in found], links)
     choosing, reading = graph.find_choosing(asking)
@@ -389,11 +360,9 @@ def _weigh_piece(piece: Piece, codes: Mapping[int, int]) -> Function:
     features: Counter[str] = Counter()
     styles: Counter[Style] = Counter()
     for code, number in codes.items():
-        demand = demand_of(code)
-        if demand.style is Style.OTHER and not demand.features:
-            continue
-        styles[demand.style] += number
-        for feature in demand.features:
+        needed, style = demand_of(code)
+        styles[style] += number
+        for feature in needed:
             features[feature] += number
     return Function(
         address=piece.start,
@@ -414,9 +383,7 @@ class _Graph:
         self._by_start = {start: index for index, start in enumerate(self._starts)}
         self._references = references
         self._links = links
-        stubs: dict[int, int] = {}
-        for address, content in code.trampolines:
-            stubs |= trampolines(content, address)
+        stubs = code.trampolines
         self._through = frozenset().union(*(each.through for each in references))
         self._named = frozenset().union(*(each.addresses for each in references))
         through = [{stubs[one] for one in each.branches if one in stubs} for each in references]
@@ -463,9 +430,10 @@ class _Graph:
         """The functions that hold addresses."""
         found = set()
         for address in addresses:
-            index = self._by_start.get(address)
-            found.add(piece_at(self._starts, self._code.pieces, address) if index is None else index)
-        return found - {-1}
+            index = self._by_start.get(address, bisect_right(self._starts, address) - 1)
+            if index >= 0 and address < self._code.pieces[index].end:
+                found.add(index)
+        return found
 
     def _find_callers(self, functions: set[int]) -> set[int]:
         """Who refers to any of them."""

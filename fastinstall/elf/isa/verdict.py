@@ -12,14 +12,7 @@ from fastinstall.core.files import sha256 as digest
 from fastinstall.elf.description import Confidence, IsaScan
 from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.image import ElfError, open_image
-from fastinstall.elf.isa.instructions import (
-    SILENT,
-    features_of_level,
-    features_of_switches,
-    is_available,
-    level_for,
-    sort_cpu_features,
-)
+from fastinstall.elf.isa import instructions
 from fastinstall.elf.isa.usage import Usage, features_of, read_usage
 from fastinstall.elf.symbols import compiler_switches
 
@@ -48,7 +41,7 @@ def scan_isa(path: Path, *, sha256: str = "", decode: bool = True) -> IsaScan:
         if file.machine != _MACHINE:
             return replace(seen, problem=f"built for {file.machine}: only code for x86-64 is told apart")
         seen = replace(seen, declared=file.isa_needed)
-        return _decode_code(seen) if decode and is_available() else _read_declared_isa(seen)
+        return _decode_code(seen) if decode and instructions.is_available() else _read_declared_isa(seen)
     except OSError as error:
         return replace(seen, problem=f"cannot be read: {error.strerror or error}")
     except ElfError as error:
@@ -58,14 +51,14 @@ def scan_isa(path: Path, *, sha256: str = "", decode: bool = True) -> IsaScan:
 def _read_declared_isa(scan: IsaScan) -> IsaScan:
     """What a file says of itself, by its note and recorded compiler switches."""
     switches = compiler_switches(Path(scan.path))
-    by_switches = features_of_switches(switches)
-    found = {*(by_switches or ()), *(features_of_level(scan.declared) if scan.declared else ())}
+    by_switches = instructions.features_of_switches(switches)
+    found = {*(by_switches or ()), *(instructions.features_of_level(scan.declared) if scan.declared else ())}
     told = scan.declared is not None or by_switches is not None
     recorded = (f"recorded switches (first of {len(switches)} sets): {switches[0]}",) if switches else ()
     return replace(
         scan,
-        requires=sort_cpu_features(found),
-        level=level_for(found) if told else None,
+        requires=instructions.sort_cpu_features(found),
+        level=instructions.level_for(found) if told else None,
         evidence=(*_describe_note(scan), *recorded, "not decoded: the code itself was not looked at"),
     )
 
@@ -73,19 +66,19 @@ def _read_declared_isa(scan: IsaScan) -> IsaScan:
 def _decode_code(scan: IsaScan) -> IsaScan:
     with open_image(Path(scan.path)) as image:
         usage = read_usage(image)
-    used = features_of(usage.functions)
+    used, decoded = features_of(usage.functions), sum(function.instructions for function in usage.functions)
     required = _collect_required_features(usage)
     certain = not usage.asks and all(function.is_code for function in usage.functions)
-    places = _describe_places(usage, sort_cpu_features(required))
+    places = _describe_places(usage, instructions.sort_cpu_features(required))
     return replace(
         scan,
         confidence=Confidence.CERTAIN if certain else Confidence.LIKELY,
-        requires=sort_cpu_features(required),
-        contains=sort_cpu_features(used.keys() - required),
-        silent=sort_cpu_features(required & SILENT),
-        level=level_for(required),
-        shares={feature: round(used[feature] / usage.instructions, 6) for feature in sort_cpu_features(used)},
-        instructions=usage.instructions,
+        requires=instructions.sort_cpu_features(required),
+        contains=instructions.sort_cpu_features(used.keys() - required),
+        silent=instructions.sort_cpu_features(required & instructions.SILENT),
+        level=instructions.level_for(required),
+        shares={feature: round(used[feature] / decoded, 6) for feature in instructions.sort_cpu_features(used)},
+        instructions=decoded,
         evidence=(*_describe_note(scan), *_describe_dispatcher(usage), *places),
     )
 
@@ -98,7 +91,10 @@ def _collect_required_features(usage: Usage) -> set[str]:
     required: set[str] = set()
     if usage.bounded:
         required.update(features_of(function for function in sound if function.unasked))
-    if usage.wide_share > _NEARLY_ALL:  # then what more than half of those functions use which use any
+    wide = sum(function.wide for function in usage.functions)
+    if wide > _NEARLY_ALL * (
+        wide + sum(function.legacy for function in usage.functions)
+    ):  # then what more than half of those functions use which use any
         using = [function.features for function in sound if function.features]
         found = Counter(feature for features in using for feature in features)
         required |= {feature for feature, times in found.items() if 2 * times > len(using)}

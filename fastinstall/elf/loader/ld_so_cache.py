@@ -14,7 +14,6 @@ from pathlib import Path, PurePosixPath
 from fastinstall.core import foreign
 from fastinstall.core.values import immutable
 from fastinstall.elf.image import ElfError, open_image
-from fastinstall.elf.loader.opened_files import Root
 
 _OLD_MAGIC = b"ld.so-1.7.0"
 _MAGIC = b"glibc-ld.so.cache1.1"
@@ -55,7 +54,9 @@ def read_loader_cache(path: Path) -> LoaderCache:
     """Read the cache; one that is missing or damaged has no entries, as for the loader itself."""
     try:
         content = foreign.read_bytes(path)
-        content = content[_start(content) :]
+        if content.startswith(_OLD_MAGIC):  # the format of glibc before 2.2, with the current one behind it
+            (count,) = struct.unpack_from("<I", content, 12)
+            content = content[(16 + 12 * int(count) + 7) & ~7 :]
         return LoaderCache(content=content, entries=_parse(content))
     except (OSError, ValueError, IndexError, struct.error):
         return LoaderCache()
@@ -70,18 +71,9 @@ def _parse(content: bytes) -> dict[bytes, list[Entry]]:
     for flags, soname, path, _, hwcap in _ENTRY.iter_unpack(content[48 : 48 + count * _ENTRY.size]):
         if hwcap and not hwcap & _HWCAP_EXTENSION:
             continue  # a legacy hardware capability: current loaders pass these over
-        subdirectory = names[hwcap & 0xFFFFFFFF] if hwcap else ""
         key = content[soname : content.index(b"\0", soname)]
-        entries.setdefault(key, []).append((flags, subdirectory, path))
+        entries.setdefault(key, []).append((flags, names[hwcap & 0xFFFFFFFF] if hwcap else "", path))
     return entries
-
-
-def _start(content: bytes) -> int:
-    """Where the current format begins: behind the one of glibc before 2.2, if that is there."""
-    if not content.startswith(_OLD_MAGIC):
-        return 0
-    (count,) = struct.unpack_from("<I", content, 12)
-    return (16 + 12 * int(count) + 7) & ~7
 
 
 def _read_hwcap_names(content: bytes, extension: int) -> list[str]:
@@ -135,19 +127,16 @@ class LoaderBuild:
         return self.version < _PLATFORMS_UNTIL
 
 
-def read_build(root: Root, interpreter: str, machine: str) -> LoaderBuild:
+def read_build(loader: Path, machine: str) -> LoaderBuild:
     """Read a loader of glibc; one that cannot be read counts as a current one of Debian's.
 
     Args:
-        root: the filesystem that it is in.
-        interpreter: its path there; empty if there is none.
+        loader: the file.
         machine: which it is for.
     """
     content = b""
-    with suppress(OSError, ElfError):
-        if interpreter:
-            with open_image(Path(root.place(interpreter))) as image:
-                content = image.constants()
+    with suppress(OSError, ElfError), open_image(loader) as image:
+        content = image.constants()
     found = _DIRECTORIES.search(content)
     if found is None:
         own = f"lib/{machine}-linux-gnu"

@@ -6,18 +6,25 @@ Sources: ld.so(8); glibc's elf/dl-load.c.
 
 Before each directory it looks into the subdirectories of glibc-hwcaps for the CPU's levels. Sources: glibc's
 elf/dl-hwcaps.c; ld.so(8), "Hardware capabilities".
+
+Also here: where a path of the target lies on this machine, and how the loader takes to a file that it comes by.
 """
 
+import errno
+import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress, product
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from fastinstall.core import foreign
+from fastinstall.core.values import immutable
+from fastinstall.elf.dynamic import DynamicFile, read_dynamic
+from fastinstall.elf.image import ElfError, ForeignElfError
 from fastinstall.elf.loader.ld_so_cache import STANDARD_LOADERS, LoaderBuild, LoaderCache, read_build, read_loader_cache
-from fastinstall.elf.loader.opened_files import PRELOADED, MappedFile, ReadFile, RootedFiles
 
 _TOKEN = re.compile(r"\$(?:\{(ORIGIN|LIB|PLATFORM)\}|(ORIGIN|LIB|PLATFORM)(?![A-Za-z0-9_]))")
 _LEVELS = ("x86-64-v4", "x86-64-v3", "x86-64-v2")
@@ -30,46 +37,225 @@ def usable_hwcaps(level: str | None) -> tuple[str, ...]:
     return _LEVELS[_LEVELS.index(level) :] if level in _LEVELS else ()
 
 
+@immutable
+class ProcessSettings:
+    """What the files of a process depend on.
+
+    Attributes:
+        program: the executable, as the process sees it; its links are followed. None if it is not known.
+        library_path: the variable LD_LIBRARY_PATH, as written.
+        preload: the variable LD_PRELOAD, as written.
+        hwcaps: subdirectories of glibc-hwcaps that the CPU can use, best first (`usable_hwcaps`).
+        root: the directory that stands for "/".
+        working_directory: from which relative paths go.
+        level: the CPU's feature level, above which glibc refuses files; None: the best of `hwcaps`, and
+            without those nothing is refused.
+        platform: what $PLATFORM stands for, "haswell" on Intel's CPUs from AVX2 on; empty: the machine.
+        capabilities: for what else loaders before glibc 2.37 search, in their order ("avx512_1", "x86_64");
+            None: the machine.
+    """
+
+    program: Path | None
+    library_path: str = ""
+    preload: str = ""
+    hwcaps: tuple[str, ...] = ()
+    root: Path = Path("/")
+    working_directory: str = "/"
+    level: str | None = None
+    platform: str = ""
+    capabilities: tuple[str, ...] | None = None
+
+
+PROGRAM, INTERPRETER, PRELOADED, OPENED = "the program", "the program's loader", "LD_PRELOAD", "opened"
+"""Reasons for which a file is mapped without a search path; see `LoadedFile`."""
+
+_SEARCHED_ON = frozenset({errno.ENOENT, errno.EACCES, errno.ENOTDIR})
+_CLASS, _IS_64_BIT = 4, 2
+
+Identity = tuple[int, int]
+
+
+class UnloadableFileError(Exception):
+    """The search ends at a file that the loader would choke on."""
+
+
+@immutable
+class ReadFile:
+    """A file that the loader would take.
+
+    Attributes:
+        place: where it lies on this machine.
+        file: its dynamic section.
+        identity: device and inode.
+    """
+
+    place: Path
+    file: DynamicFile
+    identity: Identity
+
+
+@immutable
+class ResolvedDependency:
+    """One DT_NEEDED entry of a file, answered.
+
+    Attributes:
+        name: what is asked for.
+        file: the file it gets, or None if the loader would fail.
+        problem: why there is none; empty if there is one.
+    """
+
+    name: str
+    file: "MappedFile | None"
+    problem: str = ""
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class MappedFile:
+    """A file in a process; told from another by identity alone.
+
+    Attributes:
+        path: as the loader names it, in the target's filesystem.
+        place: where that lies on this machine.
+        file: its dynamic section.
+        identity: device and inode.
+        origin: what $ORIGIN stands for in it.
+        name: what it was asked for by first; its path for what is opened by path.
+        names: what it was asked for by; grows.
+        reason: why this file: see `LoadedFile`.
+        requester: whose search path is inherited; None for the program and for what is opened.
+        needed_by: the file that asked for it first; None for the program, what is preloaded and what is opened.
+        requests: its DT_NEEDED entries, answered; None as long as nobody asked.
+    """
+
+    path: str
+    place: Path
+    file: DynamicFile
+    identity: Identity
+    origin: str
+    name: str
+    names: set[str]
+    reason: str
+    requester: "MappedFile | None" = None
+    needed_by: "MappedFile | None" = None
+    requests: tuple[ResolvedDependency, ...] | None = None
+
+    def answers_to(self, name: str) -> bool:
+        """Whether it was asked for by the name, or calls itself so."""
+        return name in self.names or name == self.file.soname
+
+    @property
+    def needs(self) -> "list[MappedFile]":
+        """The files that its DT_NEEDED entries got, in order."""
+        return [request.file for request in self.requests or () if request.file is not None]
+
+
+class RootedFiles:
+    """Files below a directory that stands for "/"; each path is read once. Links lead where they do here.
+
+    Attributes:
+        machine: that of the first file, if none is given; files for another one are passed over.
+    """
+
+    def __init__(self, settings: ProcessSettings, machine: str = "") -> None:
+        self._prefix = str(settings.root).rstrip("/")
+        self._working_directory = settings.working_directory
+        self.machine = machine
+        self._read: dict[str, ReadFile | Exception | None] = {}
+        self._directories: dict[str, bool] = {}
+
+    def place(self, path: str) -> Path:
+        """The path on this machine of a path of the target; whether anything is there is not asked."""
+        return Path(self._prefix + self.absolute(path))
+
+    def absolute(self, path: str) -> str:
+        """A path as it is, from "/" on."""
+        return path if path.startswith("/") else f"{self._working_directory.rstrip('/')}/{path}"
+
+    def real(self, path: str) -> str:
+        """The path without links, as the target sees it."""
+        return os.path.realpath(self.place(path)).removeprefix(os.path.realpath(self._prefix or "/").rstrip("/"))
+
+    def tidy(self, path: str) -> PurePosixPath:
+        """A path from "/" on and without `..`, where that names the same file."""
+        absolute = self.absolute(path)
+        shorter = os.path.normpath(absolute)
+        with suppress(OSError):
+            if "/." in absolute and self.place(absolute).samefile(self.place(shorter)):
+                return PurePosixPath(shorter)
+        return PurePosixPath(absolute)
+
+    def has_directory(self, path: str) -> bool:
+        """Whether a directory is there; "" is the working directory."""
+        if path not in self._directories:
+            self._directories[path] = os.path.isdir(self.place(path))  # noqa: PTH112 (it raises nothing)
+        return self._directories[path]
+
+    def read(self, path: str) -> ReadFile | None:
+        """The file at a path; None if there is none, or one for another machine: the search goes on.
+
+        Raises:
+            UnloadableFileError: there is one that ends the search.
+            OSError: the path cannot be followed: nothing more is tried in that list of directories.
+        """
+        if path not in self._read:
+            try:
+                self._read[path] = self._verify_file(self.place(path))
+            except OSError as error:
+                self._read[path] = None if error.errno in _SEARCHED_ON else error
+            except ElfError as error:
+                self._read[path] = UnloadableFileError(f"{path}: {error.problem}")
+        result = self._read[path]
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+    def _verify_file(self, place: Path) -> ReadFile | None:
+        """Only another class (32-bit) or machine is passed over; another byte order is an error (`open_verify`)."""
+        try:
+            file = read_dynamic(place)
+        except ForeignElfError:
+            with foreign.open_foreign_file(place) as stream:
+                if stream.read(_CLASS + 1)[_CLASS:] == bytes([_IS_64_BIT]):
+                    raise
+            return None
+        self.machine = self.machine or file.machine
+        if file.machine != self.machine:
+            return None
+        status = place.stat()
+        return ReadFile(place=place, file=file, identity=(status.st_dev, status.st_ino))
+
+
 @dataclass(eq=False, kw_only=True)
 class GlibcSearch:
     """The search of one process.
 
     Attributes:
+        settings: of the process.
         files: reads what is looked at.
         interpreter: the loader's path; empty: the usual one of the machine.
-        library_path: the variable LD_LIBRARY_PATH.
-        hwcaps: subdirectories of glibc-hwcaps that the CPU can use, best first.
-        platform: what $PLATFORM stands for; empty: the machine.
-        capabilities: see `ProcessSettings`.
         main: the program.
     """
 
+    settings: ProcessSettings
     files: RootedFiles
     interpreter: str = ""
-    library_path: str = ""
-    hwcaps: tuple[str, ...] = ()
-    platform: str = ""
-    capabilities: tuple[str, ...] | None = None
     main: MappedFile | None = None
 
     @cached_property
     def build(self) -> LoaderBuild:
         """What the loader was compiled to do."""
         machine = self.files.machine
-        return read_build(self.files.root, self.interpreter or STANDARD_LOADERS.get(machine, ""), machine)
+        return read_build(self.files.place(self.interpreter or STANDARD_LOADERS.get(machine, "")), machine)
 
     @cached_property
     def cache(self) -> LoaderCache:
         """What `ldconfig` found."""
-        return read_loader_cache(Path(self.files.root.place(self.build.cache)))
+        return read_loader_cache(self.files.place(self.build.cache))
 
-    def preloads(self, variable: str) -> Iterator[tuple[str, str]]:
+    def preloads(self) -> Iterator[tuple[str, str]]:
         """The names in LD_PRELOAD and in the system's file, and where each is from."""
-        yield from ((name, PRELOADED) for name in re.split("[ :]", variable) if name)
-        try:
-            content = foreign.read_text(Path(self.files.root.place(self.build.preload)), errors="surrogateescape")
-        except OSError:
-            return
+        yield from ((name, PRELOADED) for name in re.split("[ :]", self.settings.preload) if name)
+        content = foreign.text_or_empty(self.files.place(self.build.preload), errors="surrogateescape")
         names = re.split("[ \t\n:]", re.sub("#.*", "", content))
         yield from ((name, self.build.preload) for name in names if name)
 
@@ -77,7 +263,8 @@ class GlibcSearch:
         """Replace $ORIGIN, $LIB and $PLATFORM, with or without braces."""
         if "$" not in text or user is None:
             return text
-        values = {"ORIGIN": user.origin, "LIB": self.build.library, "PLATFORM": self.platform or user.file.machine}
+        platform = self.settings.platform or user.file.machine
+        values = {"ORIGIN": user.origin, "LIB": self.build.library, "PLATFORM": platform}
         return _TOKEN.sub(lambda match: values[match[1] or match[2]], text)
 
     def search(self, name: str, requester: MappedFile | None) -> MappedFile | None:
@@ -87,32 +274,24 @@ class GlibcSearch:
             UnloadableFileError: the search ends at a file that cannot be loaded.
         """
         for path, read, reason, source in self._list_fitting_files(name, requester):
-            told = f"{reason} of {self.files.root.tidy(source.path)}" if source is not None else reason
-            return self.map(path, read, told, name=name, names={name, path}, requester=requester)
+            told = f"{reason} of {self.files.tidy(source.path)}" if source is not None else reason
+            found = self.map(path, read, told, name=name)
+            found.names |= {name, path}
+            found.requester = found.needed_by = requester
+            return found
         return None
 
-    def map(  # noqa: PLR0913 (what is known of a file)
-        self,
-        path: str,
-        read: ReadFile,
-        reason: str,
-        *,
-        name: str,
-        names: set[str],
-        requester: MappedFile | None = None,
-    ) -> MappedFile:
+    def map(self, path: str, read: ReadFile, reason: str, *, name: str = "") -> MappedFile:
         """A file, to be mapped; $ORIGIN is the directory of the path that was used, from "/" on."""
         return MappedFile(
             path=path,
             place=read.place,
             file=read.file,
             identity=read.identity,
-            origin=self.files.root.absolute(path).rpartition("/")[0] or "/",
-            name=name,
-            names=names,
+            origin=self.files.absolute(path).rpartition("/")[0] or "/",
+            name=name or path,
+            names=set(),
             reason=reason,
-            requester=requester,
-            needed_by=requester,
         )
 
     def _list_fitting_files(
@@ -127,39 +306,39 @@ class GlibcSearch:
             yield from ((path, read, reason, source) for path, read in self._read_first(directories, name))
         defaults = self.build.directories
         allowed = requester is None or requester.file.default_directories
-        cached = self.cache.find(name, self.files.machine, self.hwcaps if self.build.knows_levels else ())
+        cached = self.cache.find(name, self.files.machine, self._levels)
         if cached is not None and (allowed or not cached.startswith(defaults)):
             yield from ((cached, read, "ld.so.cache", None) for read in self._read(cached))
         if allowed:
             yield from ((path, read, "default directory", None) for path, read in self._read_first(defaults, name))
 
     def _read(self, path: str) -> Iterator[ReadFile]:
-        try:
+        with suppress(OSError):
             read = self.files.read(path)
-        except OSError:
-            return
-        if read is not None:
-            yield read
+            if read is not None:
+                yield read
 
     def _read_first(self, directories: Directories, name: str) -> Iterator[tuple[str, ReadFile]]:
         """A path that cannot be followed ends a list, unless it is only a subdirectory's."""
         for directory in directories:
-            for place in self._list_places(directory):
+            if directory.startswith("/") and not self.files.has_directory(directory):
+                continue
+            for subdirectory in self._subdirectories:
+                place = directory + subdirectory
+                if subdirectory and not self.files.has_directory(place):
+                    continue
                 try:
                     read = self.files.read(place + name)
                 except OSError:
-                    if place == directory:
+                    if not subdirectory:
                         return
                     continue
                 if read is not None:
                     yield place + name, read
 
-    def _list_places(self, directory: str) -> Iterator[str]:
-        if directory.startswith("/") and not self.files.has_directory(directory):
-            return
-        for subdirectory in self._subdirectories:
-            if not subdirectory or self.files.has_directory(directory + subdirectory):
-                yield directory + subdirectory
+    @property
+    def _levels(self) -> Directories:
+        return self.settings.hwcaps if self.build.knows_levels else ()
 
     @cached_property
     def _subdirectories(self) -> Directories:
@@ -167,33 +346,31 @@ class GlibcSearch:
 
         Loaders before glibc 2.37 also search for every selection of "tls", $PLATFORM and the capabilities.
         """
-        machine = self.files.machine
-        capabilities = self.capabilities if self.capabilities is not None else (machine,)
-        older = ("tls", self.platform or machine, *capabilities) if self.build.knows_platforms else ()
-        levels = [f"glibc-hwcaps/{level}/" for level in self.hwcaps if self.build.knows_levels]
+        settings, machine = self.settings, self.files.machine
+        capabilities = settings.capabilities if settings.capabilities is not None else (machine,)
+        older = ("tls", settings.platform or machine, *capabilities) if self.build.knows_platforms else ()
         selections = (compress(older, chosen) for chosen in product((True, False), repeat=len(older)))
         paths = ["".join(f"{part}/" for part in parts) for parts in selections]
-        return tuple(dict.fromkeys((*levels, *paths)))
+        return tuple(dict.fromkeys((*(f"glibc-hwcaps/{level}/" for level in self._levels), *paths)))
 
     def _list_paths_before_cache(
         self, requester: MappedFile | None
     ) -> Iterator[tuple[str, MappedFile | None, Directories]]:
         if requester is None or requester.file.runpath is None:
-            for asking in self._list_requesters(requester):
-                if asking.file.runpath is None:
-                    yield "DT_RPATH", asking, self._split_search_path(asking, asking.file.rpath)
-        yield "LD_LIBRARY_PATH", None, self._split_search_path(self.main, self.library_path.replace(";", ":"))
+            asking = requester
+            while asking is not None and asking is not self.main:
+                yield "DT_RPATH", asking, self._split_rpath(asking)
+                asking = asking.requester
+            if self.main is not None:
+                yield "DT_RPATH", self.main, self._split_rpath(self.main)
+        library_path = self.settings.library_path.replace(";", ":")
+        yield "LD_LIBRARY_PATH", None, self._split_search_path(self.main, library_path)
         if requester is not None:
             yield "DT_RUNPATH", requester, self._split_search_path(requester, requester.file.runpath)
 
-    def _list_requesters(self, requester: MappedFile | None) -> Iterator[MappedFile]:
-        """The requester, who asked for it, and so on; then the program, if it was not among them."""
-        asking = requester
-        while asking is not None and asking is not self.main:
-            yield asking
-            asking = asking.requester
-        if self.main is not None:
-            yield self.main
+    def _split_rpath(self, user: MappedFile) -> Directories:
+        """DT_RPATH is void beside DT_RUNPATH."""
+        return self._split_search_path(user, user.file.rpath) if user.file.runpath is None else ()
 
     def _split_search_path(self, user: MappedFile | None, search: str | None) -> Directories:
         """The directories of a search path, each with a slash at its end; an empty one is the working directory."""

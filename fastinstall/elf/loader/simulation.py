@@ -18,8 +18,9 @@ takes the first definition ever, and RTLD_DEEPBIND.
 Sources: ld.so(8), "LD_PRELOAD"; glibc's elf/rtld.c.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
 from fastinstall.core.values import immutable
@@ -28,22 +29,22 @@ from fastinstall.elf.description import LoadedFile, MissingLibrary
 from fastinstall.elf.dynamic import SymbolVersions, read_dynamic, read_versions
 from fastinstall.elf.image import ElfError, ForeignElfError
 from fastinstall.elf.loader.ld_so_cache import read_loader_cache
-from fastinstall.elf.loader.opened_files import (
+from fastinstall.elf.loader.search import (
     INTERPRETER,
     OPENED,
     PROGRAM,
+    GlibcSearch,
     Identity,
     MappedFile,
+    ProcessSettings,
     ReadFile,
     ResolvedDependency,
-    Root,
     RootedFiles,
     UnloadableFileError,
 )
-from fastinstall.elf.loader.search import GlibcSearch
 from fastinstall.elf.lookup import Definition, Reference, definition_for, find_all_definitions
 
-_MUSL = "ld-musl-"
+_MUSL, _ABSENT = "ld-musl-", "not found"
 
 
 @immutable
@@ -88,7 +89,7 @@ def resolve_libraries(
         OSError: `path` cannot be opened.
     """
     settings = ProcessSettings(program=main, library_path=":".join(map(str, library_path)), hwcaps=hwcaps)
-    process = begin(settings, machine=read_dynamic(path).machine)
+    process = SimulatedProcess(settings, machine=read_dynamic(path).machine)
     if not process.is_simulated:
         return ()
     if cache is not None:
@@ -102,42 +103,14 @@ def resolve_libraries(
     for requester, request in process.bring_in([opened]):
         if request.file in seen:
             continue
-        found = Path(process.tidy(request.file)) if request.file is not None else None
-        answer = ResolvedLibrary(
-            soname=request.name, path=found, needed_by=Path(process.tidy(requester)), problem=request.problem
-        )
+        found = None
+        if request.file is not None:
+            seen.add(request.file)
+            found = Path(process.tidy(request.file))
+        asking = Path(process.tidy(requester))
+        answer = ResolvedLibrary(soname=request.name, path=found, needed_by=asking, problem=request.problem)
         answers.setdefault(request.name, answer)
-        seen |= {request.file} if request.file is not None else set()
     return tuple(answers.values())
-
-
-@immutable
-class ProcessSettings:
-    """What the files of a process depend on.
-
-    Attributes:
-        program: the executable, as the process sees it; its links are followed. None if it is not known.
-        library_path: the variable LD_LIBRARY_PATH, as written.
-        preload: the variable LD_PRELOAD, as written.
-        hwcaps: subdirectories of glibc-hwcaps that the CPU can use, best first (`usable_hwcaps`).
-        root: the directory that stands for "/".
-        working_directory: from which relative paths go.
-        level: the CPU's feature level, above which glibc refuses files; None: the best of `hwcaps`, and
-            without those nothing is refused.
-        platform: what $PLATFORM stands for, "haswell" on Intel's CPUs from AVX2 on; empty: the machine.
-        capabilities: for what else loaders before glibc 2.37 search, in their order ("avx512_1", "x86_64");
-            None: the machine.
-    """
-
-    program: Path | None
-    library_path: str = ""
-    preload: str = ""
-    hwcaps: tuple[str, ...] = ()
-    root: Path = Path("/")
-    working_directory: str = "/"
-    level: str | None = None
-    platform: str = ""
-    capabilities: tuple[str, ...] | None = None
 
 
 def start_process(settings: ProcessSettings) -> "SimulatedProcess":
@@ -147,38 +120,8 @@ def start_process(settings: ProcessSettings) -> "SimulatedProcess":
     libraries all the same, by the rules of glibc; but for one that musl's loader begins, which
     these rules say nothing of (`is_simulated`).
     """
-    process = begin(settings)
+    process = SimulatedProcess(settings)
     process.missing += process.find_failures(process.files)
-    return process
-
-
-def begin(settings: ProcessSettings, *, machine: str = "") -> "SimulatedProcess":
-    """The same without the checks that follow when all files are mapped.
-
-    Args:
-        settings: what the files depend on.
-        machine: which it has to be for; empty: the program's.
-    """
-    files = RootedFiles(root=Root(settings.root, settings.working_directory), machine=machine)
-    path, read, problem = _find_program(files, settings.program)
-    interpreter = (read.file.interpreter if read is not None else None) or ""
-    is_simulated = not PurePosixPath(interpreter).name.startswith(_MUSL)
-    if not is_simulated:
-        read, problem = None, f"{settings.program} is begun by musl's loader, and only glibc's is simulated"
-    search = GlibcSearch(
-        files=files,
-        interpreter=interpreter,
-        library_path=settings.library_path,
-        hwcaps=settings.hwcaps,
-        platform=settings.platform,
-        capabilities=settings.capabilities,
-    )
-    level = settings.level or next(iter(settings.hwcaps), None)
-    process = SimulatedProcess(search=search, problem=problem, is_simulated=is_simulated)
-    process.level = level if search.build.knows_levels else None
-    if read is not None:
-        _map_program(process, path, read)
-        _bring_in(process, (*process.files[:1], *_map_preloaded_files(process, settings.preload)))
     return process
 
 
@@ -187,61 +130,18 @@ def _find_program(files: RootedFiles, program: Path | None) -> tuple[str, ReadFi
     if program is None:
         return "", None, "no program is known"
     try:
-        path = files.root.real(str(program))
+        path = files.real(str(program))
         read = files.read(path)
     except OSError as error:
         return "", None, f"{program}: {error.strerror or error}"
     except UnloadableFileError as error:
         return "", None, str(error)
     if read is None:
-        there = Path(files.root.place(path)).exists()
+        there = files.place(path).exists()
         return path, None, f"{program}: {'a program for another machine' if there else 'not found'}"
+    if PurePosixPath(read.file.interpreter or "").name.startswith(_MUSL):
+        return path, read, f"{program} is begun by musl's loader, and only glibc's is simulated"
     return path, read, "" if read.file.interpreter else f"{program}: a static program, which has no loader"
-
-
-def _map_program(process: "SimulatedProcess", path: str, program: ReadFile) -> None:
-    """The program and its loader, which is there from the start."""
-    search, interpreter = process.search, program.file.interpreter
-    search.main = search.map(path, program, PROGRAM, name=path, names=set())
-    process.files.append(search.main)
-    if interpreter is None:
-        return
-    try:
-        read = search.files.read(interpreter)
-    except (OSError, UnloadableFileError):
-        read = None
-    if read is None:
-        process.problem = f"{path}: its loader {interpreter} cannot be read"
-    else:
-        process.files.append(search.map(interpreter, read, INTERPRETER, name=interpreter, names={interpreter}))
-
-
-def _map_preloaded_files(process: "SimulatedProcess", preload: str) -> list[MappedFile]:
-    """What is preloaded; the loader ignores what it cannot preload."""
-    preloaded = []
-    for name, reason in process.search.preloads(preload):
-        count = len(process.files)
-        file = process.load(name, process.main).file
-        if file is not None and len(process.files) > count:
-            file.needed_by, file.reason = None, reason
-            preloaded.append(file)
-    return preloaded
-
-
-def _bring_in(process: "SimulatedProcess", roots: tuple[MappedFile, ...]) -> None:
-    """Map what the roots need; the loader takes the place in the list that it has in the global scope."""
-    for requester, request in process.bring_in(roots):
-        if request.file is None:
-            process.missing.append(process.describe_missing(requester, request))
-    process.scope = list(breadth_first(roots))
-    place = next((number for number, file in enumerate(process.scope) if file.reason == INTERPRETER), None)
-    if place is not None:
-        interpreter = process.scope[place]
-        process.files.remove(interpreter)
-        process.files.insert(process.files.index(process.scope[place - 1]) + 1, interpreter)
-
-
-_ABSENT = "not found"
 
 
 @immutable
@@ -259,9 +159,8 @@ class Opened:
     missing: tuple[MissingLibrary, ...] = ()
 
 
-@dataclass(slots=True, eq=False, kw_only=True)
 class SimulatedProcess:
-    """A process; `simulation.start_process` makes one.
+    """A process, from its settings; `start_process` makes one whose files are checked.
 
     Attributes:
         search: how a name is looked for.
@@ -274,15 +173,55 @@ class SimulatedProcess:
         is_simulated: whether these are the rules of the program's loader; False if that is musl's.
     """
 
-    search: GlibcSearch
-    level: str | None = None
-    files: list[MappedFile] = field(default_factory=list)
-    scope: list[MappedFile] = field(default_factory=list)
-    missing: list[MissingLibrary] = field(default_factory=list)
-    problem: str = ""
-    is_simulated: bool = True
-    _definitions: dict[tuple[Identity, str], tuple[Definition, ...]] = field(default_factory=dict)
-    _versions: dict[Identity, SymbolVersions] = field(default_factory=dict)
+    def __init__(self, settings: ProcessSettings, *, machine: str = "") -> None:
+        files = RootedFiles(settings, machine)
+        path, program, self.problem = _find_program(files, settings.program)
+        interpreter = (program.file.interpreter if program is not None else None) or ""
+        self.is_simulated = not PurePosixPath(interpreter).name.startswith(_MUSL)
+        self.search = GlibcSearch(settings=settings, files=files, interpreter=interpreter)
+        level = settings.level or next(iter(settings.hwcaps), None)
+        self.level = level if self.search.build.knows_levels else None
+        self.files: list[MappedFile] = []
+        self.scope: list[MappedFile] = []
+        self.missing: list[MissingLibrary] = []
+        self._definitions: dict[tuple[Identity, str], tuple[Definition, ...]] = {}
+        self._versions: dict[Identity, SymbolVersions] = {}
+        if program is not None and self.is_simulated:
+            self._begin(path, program)
+
+    def _begin(self, path: str, program: ReadFile) -> None:
+        """Map the program, its loader, what is preloaded, and what they need."""
+        self.search.main = self.search.map(path, program, PROGRAM)
+        self.files.append(self.search.main)
+        if program.file.interpreter is not None:
+            self._map_interpreter(program.file.interpreter)
+        roots = [self.search.main]
+        for name, reason in self.search.preloads():  # the loader ignores what it cannot preload
+            count = len(self.files)
+            file = self.load(name, self.main).file
+            if file is not None and len(self.files) > count:
+                file.needed_by, file.reason = None, reason
+                roots.append(file)
+        for requester, request in self.bring_in(roots):
+            if request.file is None:
+                self.missing.append(self._describe_missing(requester, request))
+        self.scope = list(breadth_first(roots))
+        for before, file in pairwise(self.scope):
+            if file.reason == INTERPRETER:  # it takes the place in the list that it has in the global scope
+                self.files.remove(file)
+                self.files.insert(self.files.index(before) + 1, file)
+
+    def _map_interpreter(self, interpreter: str) -> None:
+        """The loader itself is there from the start."""
+        try:
+            read = self.search.files.read(interpreter)
+        except (OSError, UnloadableFileError):
+            read = None
+        if read is None:
+            self.problem = f"{self.files[0].path}: its loader {interpreter} cannot be read"
+        else:
+            self.files.append(self.search.map(interpreter, read, INTERPRETER))
+            self.files[-1].names.add(interpreter)
 
     @property
     def main(self) -> MappedFile | None:
@@ -312,7 +251,7 @@ class SimulatedProcess:
         for requester, request in self.bring_in([file] if file is not None else []):
             if request.file is None:  # the loader stops at the first
                 names = names or {each: set(each.names) for each in self.files[:before]}
-                failures.append(self.describe_missing(requester, request))
+                failures.append(self._describe_missing(requester, request))
         failures += self.find_failures(self.files[before:])
         if file is None or failures:
             del self.files[before:]
@@ -336,10 +275,10 @@ class SimulatedProcess:
                 found = self.search.search(name, requester)
             except UnloadableFileError as error:
                 return ResolvedDependency(name=name, file=None, problem=str(error))
-            if found is None:
-                return ResolvedDependency(name=name, file=None, problem=self._explain_absence(name))
-            if self.main is not None and found.identity == self.main.identity:
+            problem = self._explain_absence(name) if found is None else ""
+            if found is not None and self.main is not None and found.identity == self.main.identity:
                 problem = f"{found.path}: a program cannot be opened as a library"
+            if found is None or problem:
                 return ResolvedDependency(name=name, file=None, problem=problem)
             others = (each for each in self.files if each.reason != INTERPRETER)
             file = next((each for each in others if each.identity == found.identity), found)
@@ -359,7 +298,7 @@ class SimulatedProcess:
                     seen.add(request.file)
                     queue.append(request.file)
 
-    def describe_missing(self, requester: MappedFile, request: ResolvedDependency) -> MissingLibrary:
+    def _describe_missing(self, requester: MappedFile, request: ResolvedDependency) -> MissingLibrary:
         """A request that is not met, as a value."""
         return MissingLibrary(name=request.name, needed_by=self.tidy(requester), problem=request.problem)
 
@@ -374,20 +313,16 @@ class SimulatedProcess:
                 failures.append(MissingLibrary(name=file.name, needed_by=needed_by, problem=problem))
         return failures
 
-    def provider(self, user: MappedFile, reference: Reference, scope: Iterable[MappedFile] = ()) -> MappedFile | None:
-        """Return the file whose definition a reference binds to, or None if it stays undefined.
-
-        Args:
-            user: the file with the reference.
-            reference: what it asks for.
-            scope: that of the `Opened` which brought the user in; empty for what the program brought in.
-        """
-        return self.providers(user, (reference,), scope)[reference]
-
     def providers(
         self, user: MappedFile, references: Iterable[Reference], scope: Iterable[MappedFile] = ()
     ) -> dict[Reference, MappedFile | None]:
-        """The same for several references of a file, each of the scope's files being read once."""
+        """The files whose definitions references bind to; None for one that stays undefined.
+
+        Args:
+            user: the file with the references.
+            references: what it asks for; each of the scope's files is read once for all of them.
+            scope: that of the `Opened` which brought the user in; empty for what the program brought in.
+        """
         own = (user,) if user.file.symbolic and user is not self.main else ()
         return self.bind(references, dict.fromkeys((*own, *self.scope, *scope)))
 
@@ -398,9 +333,9 @@ class SimulatedProcess:
             left = [reference for reference, found in bound.items() if found is None]
             if not left:
                 break
-            self._read_definitions(file, {reference.name for reference in left})
+            definitions = self._read_definitions(file, {reference.name for reference in left})
             for reference in left:
-                if definition_for(self._definitions[file.identity, reference.name], reference) is not None:
+                if definition_for(definitions[file.identity, reference.name], reference) is not None:
                     bound[reference] = file
         return bound
 
@@ -419,7 +354,7 @@ class SimulatedProcess:
 
     def tidy(self, file: MappedFile) -> PurePosixPath:
         """The path of a file, without needless `..`."""
-        return self.search.files.root.tidy(file.path)
+        return self.search.files.tidy(file.path)
 
     def _find_caller(self) -> MappedFile | None:
         """Who opens extension modules: libpython, where the interpreter has one, else the program."""
@@ -431,7 +366,7 @@ class SimulatedProcess:
         if "/" not in name:
             return _ABSENT
         try:
-            machine = read_dynamic(Path(self.search.files.root.place(name))).machine
+            machine = read_dynamic(self.search.files.place(name)).machine
         except ForeignElfError as error:
             return error.problem
         except (OSError, ElfError):
@@ -450,31 +385,31 @@ class SimulatedProcess:
 
     def _find_undefined_versions(self, file: MappedFile) -> Iterator[MissingLibrary]:
         """Versions that the file needs of a library which defines versions, but not these."""
-        for need in self._read_versions(file).needed:
-            library = next((each for each in self.files if each.answers_to(need.library)), file)
+        for needed, names in self._read_versions(file).needed.items():
+            library = next((each for each in self.files if each.answers_to(needed)), file)
             defined = self._read_versions(library).defined if library is not file else ()
-            for name in need.names if defined else ():
+            for name in names if defined else ():
                 if name not in defined:
                     problem = f"version `{name}' not found in {self.tidy(library)}"
-                    yield MissingLibrary(name=need.library, needed_by=self.tidy(file), problem=problem)
+                    yield MissingLibrary(name=needed, needed_by=self.tidy(file), problem=problem)
 
     def _read_versions(self, file: MappedFile) -> SymbolVersions:
         if file.identity not in self._versions:
-            try:
+            self._versions[file.identity] = SymbolVersions()
+            with suppress(OSError, ElfError):
                 self._versions[file.identity] = read_versions(file.place)
-            except (OSError, ElfError):
-                self._versions[file.identity] = SymbolVersions()
         return self._versions[file.identity]
 
-    def _read_definitions(self, file: MappedFile, names: Iterable[str]) -> None:
+    def _read_definitions(
+        self, file: MappedFile, names: Iterable[str]
+    ) -> Mapping[tuple[Identity, str], tuple[Definition, ...]]:
+        """All definitions that are known, those of a file under some names among them."""
         unknown = tuple(name for name in names if (file.identity, name) not in self._definitions)
-        if not unknown:
-            return
-        try:
-            found = find_all_definitions(file.place, unknown)
-        except (OSError, ElfError):
-            found = dict.fromkeys(unknown, ())
+        found: dict[str, tuple[Definition, ...]] = dict.fromkeys(unknown, ())
+        with suppress(OSError, ElfError):
+            found |= find_all_definitions(file.place, unknown) if unknown else {}
         self._definitions |= {(file.identity, name): definitions for name, definitions in found.items()}
+        return self._definitions
 
 
 def breadth_first(roots: Iterable[MappedFile]) -> tuple[MappedFile, ...]:

@@ -10,7 +10,7 @@ from elf_writer import FRAME, PLAIN, Elf, each_damaged
 
 from fastinstall.elf.image import ElfError, ForeignElfError
 from fastinstall.elf.imaging_core import read_details
-from fastinstall.elf.symbols import compiler_switches, read_defined_symbols
+from fastinstall.elf.symbols import compiler_switches
 
 WHOLE = Elf(
     soname="libone.so.1",
@@ -60,7 +60,7 @@ def test_a_file_that_ends_early_is_an_elf_error_at_every_length(tmp_path: Path, 
             read(path)
 
 
-@pytest.mark.parametrize("read", [read_defined_symbols, symbols_among, compiler_switches])
+@pytest.mark.parametrize("read", [symbols_among, compiler_switches])
 def test_sections_that_are_cut_off_are_an_elf_error_where_they_are_read(tmp_path: Path, read: Reader) -> None:
     path = WHOLE.write(tmp_path / "lib.so")
     for length in reversed(range(path.stat().st_size)):

@@ -30,7 +30,7 @@ def bound(process: SimulatedProcess, symbol: str, version: str = "", *, path: st
     """The file that the opened one gets a symbol of."""
     opened = process.open(path)
     assert opened.file is not None
-    provider = process.provider(opened.file, Reference(name=symbol, version=version), opened.scope)
+    (provider,) = process.providers(opened.file, [Reference(name=symbol, version=version)], opened.scope).values()
     return provider.path if provider is not None else None
 
 
@@ -86,7 +86,8 @@ def test_several_references_are_bound_as_each_would_be(target: Target) -> None:
     assert opened.file is not None
     asked = [Reference(name=name) for name in ("one", "two", "both", "nowhere")]
     together = process.providers(opened.file, asked, opened.scope)
-    assert together == {each: process.provider(opened.file, each, opened.scope) for each in asked}
+    alone = [process.providers(opened.file, [each], opened.scope) for each in asked]
+    assert [{each: provider} for each, provider in together.items()] == alone
     assert [provider and provider.path for provider in together.values()] == [
         *("/lib64/liba.so", "/lib64/libb.so", "/lib64/libb.so", None),
     ]

@@ -7,7 +7,8 @@ from elf_writer import Elf
 from loader_target import LOADER, Target, paths, program
 
 from fastinstall.elf.description import LoadedFile, MissingLibrary
-from fastinstall.elf.loader.simulation import ProcessSettings, start_process
+from fastinstall.elf.loader.search import ProcessSettings
+from fastinstall.elf.loader.simulation import start_process
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ from elf_writer import CacheEntry, Elf, loader_cache
 from loader_target import BEFORE_LEVELS_CAME, BEFORE_PLATFORMS_WENT, CURRENT, LOADER, Target, program
 
 from fastinstall.elf.loader.ld_so_cache import read_build
-from fastinstall.elf.loader.opened_files import Root
 from fastinstall.elf.loader.search import usable_hwcaps
 
 CORE = "/opt/app/core.so"
@@ -202,12 +201,12 @@ def test_what_a_loader_was_compiled_with_is_read_from_its_strings(
     tmp_path: Path, strings: str, directories: tuple[str, ...], library: str
 ) -> None:
     Elf(constants=f"\0no/path\0{strings}\0tail\0/own/etc/ld.so.cache\0".encode()).write(tmp_path / "ld.so")
-    build = read_build(Root(tmp_path), "/ld.so", "x86_64")
+    build = read_build(tmp_path / "ld.so", "x86_64")
     assert (build.directories, build.library) == (directories, library)
     assert (build.cache, build.version) == ("/own/etc/ld.so.cache", (2, 32))
 
 
 def test_a_loader_that_is_not_there_counts_as_a_current_one(tmp_path: Path) -> None:
-    build = read_build(Root(tmp_path), "/ld.so", "aarch64")
+    build = read_build(tmp_path / "ld.so", "aarch64")
     assert build.directories[0] == "/lib/aarch64-linux-gnu/"
     assert (build.knows_levels, build.knows_platforms) == (True, False)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from elf_writer import PLAIN, Elf
 
-from fastinstall.elf.dynamic import SymbolVersions, VersionNeed, read_versions
+from fastinstall.elf.dynamic import SymbolVersions, read_versions
 from fastinstall.elf.image import ElfError
 
 VERSIONED = Elf(
@@ -20,10 +20,7 @@ DEFINED, NEEDED = 0x6FFFFFFC, 0x6FFFFFFE
 
 def test_versions_are_read_in_the_files_order(tmp_path: Path) -> None:
     assert read_versions(VERSIONED.write(tmp_path / "lib.so")) == SymbolVersions(
-        needed=(
-            VersionNeed(library="libc.so.6", names=("GLIBC_2.2.5", "GLIBC_2.14")),
-            VersionNeed(library="libm.so.6", names=("GLIBC_2.29",)),
-        ),
+        needed={"libc.so.6": ("GLIBC_2.2.5", "GLIBC_2.14"), "libm.so.6": ("GLIBC_2.29",)},
         defined=("LIBJPEG_8.0", "TURBOJPEG_1.0"),
     )
 
@@ -34,7 +31,7 @@ def test_a_version_that_may_be_missing_is_not_needed(tmp_path: Path) -> None:
     (first,) = struct.unpack_from("<I", content, table + 8)  # Elf64_Verneed: vn_aux
     struct.pack_into("<H", content, table + first + 4, 2)  # Elf64_Vernaux: vna_flags, VER_FLG_WEAK
     needed = read_versions(written(tmp_path, content)).needed
-    assert needed[0] == VersionNeed(library="libc.so.6", names=("GLIBC_2.14",))
+    assert needed["libc.so.6"] == ("GLIBC_2.14",)
 
 
 @pytest.mark.parametrize("elf", [Elf(), Elf(exported={"one": PLAIN}, imported=("malloc",))], ids=["empty", "plain"])

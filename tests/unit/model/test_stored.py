@@ -10,7 +10,7 @@ from builders import receipt
 from fastinstall.core.errors import DocumentError, LaterDocumentError
 from fastinstall.core.values import document, encode
 from fastinstall.model.receipt import Receipt
-from fastinstall.model.stored_documents import keep_unknown_keys, level_to_levels, open_stored
+from fastinstall.model.stored_documents import keep_unknown_keys, migrate_fields, open_stored
 
 CAPTURED = sorted((Path(__file__).parents[2] / "cases" / "stored").glob("receipt-*.json"))
 """Receipts as earlier versions wrote them, each by the code of its commit."""
@@ -33,7 +33,7 @@ def test_there_are_receipts_of_earlier_versions() -> None:
 
 def test_a_step_gives_back_what_is_not_of_its_form_as_it_is() -> None:
     for fields in ({"levels": ["x86-64-v2"]}, {"level": "x86-64-v2", "levels": ["x86-64-v3"]}, {}):
-        assert level_to_levels(fields) is fields
+        assert migrate_fields("receipt", fields) is fields
 
 
 def _with_unknown_keys() -> dict[str, Any]:

@@ -8,7 +8,7 @@ from builders import healthy_facts
 from elf_writer import PLAIN, Elf
 
 from fastinstall.elf.description import Linkage
-from fastinstall.elf.loader.simulation import ProcessSettings
+from fastinstall.elf.loader.search import ProcessSettings
 from fastinstall.model.facts import InstalledStack
 from fastinstall.observe.binaries import observe_linkage
 

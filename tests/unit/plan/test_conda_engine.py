@@ -7,7 +7,8 @@ from fastinstall.core.errors import RefusedError
 from fastinstall.model.artefact import Releases
 from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.facts import Facts
-from fastinstall.plan.conda_steps import choose_conda_engine, choose_engine_for_plan, make_conda_request
+from fastinstall.model.request import Request
+from fastinstall.plan.conda_steps import choose_conda_engine, make_conda_request
 from fastinstall.plan.plan import Situation
 
 NOTHING = Releases(sources=(), wheels=(), origin="the package index")
@@ -18,24 +19,28 @@ def facts(*, conda: bool = True, rattler: bool = False) -> Facts:
     return changed(conda_facts(), changes if conda else {**changes, "conda": {"tool": None}})
 
 
+def chosen(asked: Request, seen: Facts) -> CondaInstaller:
+    return choose_conda_engine(Situation(facts=seen, recipe=recipe(), wish=asked, releases=NOTHING))
+
+
 def test_conda_is_taken_where_it_is_found_and_py_rattler_elsewhere() -> None:
-    assert choose_conda_engine(wish(), facts(rattler=True)) is CondaInstaller.CONDA
-    assert choose_conda_engine(wish(), facts(conda=False, rattler=True)) is CondaInstaller.RATTLER
+    assert chosen(wish(), facts(rattler=True)) is CondaInstaller.CONDA
+    assert chosen(wish(), facts(conda=False, rattler=True)) is CondaInstaller.RATTLER
 
 
 def test_what_is_named_is_taken() -> None:
     for engine in (CondaInstaller.CONDA, CondaInstaller.RATTLER, CondaInstaller.PIP):
-        assert choose_conda_engine(replace(wish(), engine=engine), facts(rattler=True)) is engine
+        assert chosen(replace(wish(), engine=engine), facts(rattler=True)) is engine
 
 
 def test_no_engine_is_needed_for_a_wheel_nor_outside_of_conda() -> None:
-    assert choose_conda_engine(replace(wish(), engine=CondaInstaller.PIP), facts(conda=False)) is CondaInstaller.PIP
-    assert choose_conda_engine(wish(), stock_facts()) is CondaInstaller.PIP
+    assert chosen(replace(wish(), engine=CondaInstaller.PIP), facts(conda=False)) is CondaInstaller.PIP
+    assert chosen(wish(), stock_facts()) is CondaInstaller.PIP
 
 
 def test_without_an_engine_there_are_three_ways_out() -> None:
     with pytest.raises(RefusedError) as caught:
-        choose_conda_engine(wish(), facts(conda=False))
+        chosen(wish(), facts(conda=False))
     for way in ("-m pip install 'fastinstall[conda]'", "CONDA_EXE=", "--engine pip"):
         assert way in (caught.value.hint or "")
 
@@ -47,7 +52,7 @@ def test_what_is_put_back_comes_by_the_engine_of_its_receipt() -> None:
     )
     for engine in (CondaInstaller.CONDA, CondaInstaller.RATTLER, CondaInstaller.PIP):
         made_by = replace(conda_receipt(), engine=engine)
-        assert choose_engine_for_plan(replace(restoring, receipt=made_by)) is engine
+        assert choose_conda_engine(replace(restoring, receipt=made_by)) is engine
 
 
 def test_a_solver_is_not_asked_where_no_conda_package_is_made() -> None:

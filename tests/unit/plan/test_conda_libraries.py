@@ -7,6 +7,7 @@ from builders import PREFIX, changed, conda_facts, conda_package, wish
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.values import encode
 from fastinstall.model.facts import Facts
+from fastinstall.model.request import Request
 from fastinstall.plan.conda_advice import choose_library_channels
 
 OURS = f"file://{PREFIX}/share/fastinstall/channel"
@@ -18,22 +19,27 @@ def facts(*channels: str, configured: tuple[str, ...] = (), of_user: tuple[str, 
     return changed(conda_facts(), {**changes, "toolchain": {"channels": list(of_user)}})
 
 
+def chosen(seen: Facts, asked: Request) -> tuple[str, ...]:
+    assert seen.conda is not None
+    return choose_library_channels(seen, seen.conda, asked)
+
+
 def test_libraries_come_whence_most_of_the_environment_came_and_then_as_configured() -> None:
     mixed = facts("defaults", "conda-forge", "conda-forge", configured=("defaults",), of_user=("bioconda",))
-    assert choose_library_channels(mixed, wish()) == ("conda-forge", "defaults")
-    assert choose_library_channels(facts("conda-forge", of_user=("bioconda",)), wish()) == ("conda-forge", "bioconda")
+    assert chosen(mixed, wish()) == ("conda-forge", "defaults")
+    assert chosen(facts("conda-forge", of_user=("bioconda",)), wish()) == ("conda-forge", "bioconda")
 
 
 def test_what_is_wished_for_stands_alone() -> None:
     asked = replace(wish(), channels=("mirror",))
-    assert choose_library_channels(facts("conda-forge", configured=("defaults",)), asked) == ("mirror",)
+    assert chosen(facts("conda-forge", configured=("defaults",)), asked) == ("mirror",)
 
 
 def test_the_channel_inside_the_environment_has_no_libraries() -> None:
-    assert choose_library_channels(facts(OURS, OURS, "conda-forge", configured=(OURS,)), wish()) == ("conda-forge",)
+    assert chosen(facts(OURS, OURS, "conda-forge", configured=(OURS,)), wish()) == ("conda-forge",)
 
 
 def test_without_any_channel_one_has_to_be_named() -> None:
     with pytest.raises(RefusedError) as caught:
-        choose_library_channels(facts(OURS, ""), wish())
+        chosen(facts(OURS, ""), wish())
     assert "--channel conda-forge" in (caught.value.hint or "")

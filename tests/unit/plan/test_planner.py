@@ -38,9 +38,9 @@ from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.conda import CondaChange
 from fastinstall.model.facts import Facts
 from fastinstall.plan.conda_steps import make_conda_request
-from fastinstall.plan.decision import needs_compiling
 from fastinstall.plan.plan import Plan, Situation, compute_facts_digest
-from fastinstall.plan.planner import make_plan, plan_nothing
+from fastinstall.plan.planner import make_plan
+from fastinstall.plan.satisfied import plan_nothing
 from fastinstall.steps.build import Build
 from fastinstall.steps.create_environment import CreateEnvironment
 from fastinstall.steps.verify import Verify
@@ -78,7 +78,6 @@ def test_a_situation_leads_to_this_plan_or_this_refusal(path: Path) -> None:
     else:
         made = make_plan(_situation(case))
         _plans(case, made)
-        _compiles(_situation(case), made)
 
 
 def test_every_step_skip_and_risk_says_why() -> None:
@@ -240,14 +239,6 @@ def _plans(case: dict[str, Any], made: Plan) -> None:
         assert _fits(hazard, wanted), (hazard, wanted)
     _warns(case.get("warnings", 0), made)
     assert case.get("summary", "") in made.summary
-
-
-def _compiles(situation: Situation, made: Plan) -> None:
-    """Whether anything is compiled is known before a compiler is looked for; in conda environments one always is."""
-    build = next((step for step in made.steps if isinstance(step, Build)), None)
-    if build is not None and situation.facts.conda is None:
-        unequipped = replace(situation, facts=replace(situation.facts, toolchain=None))
-        assert needs_compiling(unequipped) is (build.prebuilt is None)
 
 
 def _skips(wanted: list[str] | dict[str, str], made: Plan) -> None:
