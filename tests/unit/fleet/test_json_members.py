@@ -16,10 +16,6 @@ def test_members_are_what_json_says_and_the_rest_is_not_looked_at() -> None:
     assert first_members(_TEXT, ("a", "late")) == {"a": {"b": [1, 2, {"c": "}"}]}, "late": "ä"}
 
 
-def test_a_member_is_given_as_it_is_written_where_that_is_asked_for() -> None:
-    assert first_members(_TEXT, ("a",), uncut=("a",)) == {"a": '{"b": [1, 2, {"c": "}"}]}'}
-
-
 @pytest.mark.parametrize("value", [{}, {"a": 1}, {"b": {"a": 1}, "a": [None, True, 1e3, "x"]}, {"é": "\n"}])
 @pytest.mark.parametrize("indent", [None, 0, 2])
 def test_a_whole_object_is_read_as_json_reads_it(value: dict[str, object], indent: int | None) -> None:
