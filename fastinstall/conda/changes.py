@@ -12,8 +12,8 @@ what is missing counts as 0.
 import re
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
+from itertools import zip_longest
 from pathlib import Path
-from typing import TypeVar
 
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Emit, Started, ignore
@@ -218,8 +218,7 @@ def _shorten_words(words: Iterable[str]) -> str:
 
 def is_older(version: str, than: str) -> bool:
     """Whether conda would sort a version before another; versions that it would not take are compared all the same."""
-    one, other = _split_version(version), _split_version(than)
-    for left, right in zip_longest(one, other, fillvalue=()):  # epochs, versions, local versions
+    for left, right in zip(_split_version(version), _split_version(than), strict=True):
         for pair in zip_longest(left, right, fillvalue=[_ZERO]):
             for atom, opposite in zip_longest(*pair, fillvalue=_ZERO):
                 if atom != opposite:

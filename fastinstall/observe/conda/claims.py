@@ -19,7 +19,7 @@ from typing import Any
 
 from fastinstall.core import foreign
 from fastinstall.core.values import immutable
-from fastinstall.model.conda import CondaClaim, CondaClash, CondaPackage
+from fastinstall.model.conda import CondaClaim, CondaClash
 from fastinstall.model.facts import Distribution
 from fastinstall.observe.conda.records import CondaRecords, Fields, UnreadableRecordError, matters, read_whole
 from fastinstall.observe.stack import digest_file, read_rows

@@ -4,10 +4,10 @@ A record that conda itself could not use is reported with what is wrong; the oth
 without passwords and tokens, so that they can be shown and stored. Packages that claim files which matter to PIL (its
 own, libjpeg's and libtiff's) are found on the way, by a search of bytes that are read anyway.
 
-A record is parsed in part: what it says of its package. Nine tenths of a record of megabytes
-are files and their hashes, which nobody needs there. They are skipped: conda, mamba and py-rattler all indent what they write, so a
-line that begins with the indentation of the first key and a quote holds a key of the outermost object, whatever the
-strings contain. A record in another form is parsed whole.
+A record is parsed in part: what it says of its package. Nine tenths of a record of megabytes are files and their
+hashes, which nobody needs there. They are skipped: conda, mamba and py-rattler all indent what they write, so a line
+that begins with the indentation of the first key and a quote holds a key of the outermost object, whatever the strings
+contain. A record in another form is parsed whole.
 
 The reading is no check of the record: the paths between its list of files and its end are not looked at.
 """
@@ -77,13 +77,7 @@ def read_records(conda_meta: Path) -> CondaRecords:
         if not name.endswith(_SUFFIX) or name.startswith("._"):  # macOS keeps these on foreign file systems
             continue
         try:
-            if name.count("-") < _DASHES:
-                raise UnreadableRecordError("its name is not NAME-VERSION-BUILD.json")
-            content = _read_content(conda_meta / name)
-            fields, listed = _parse_in_pieces(content) or (_parse_fields(content), content)
-            package = _parse_package(fields)
-            if package.record != name:
-                raise UnreadableRecordError(f"it speaks of {package.dist}")
+            package, listed = _read(conda_meta / name)
         except UnreadableRecordError as error:
             unreadable[name] = str(error)
             continue
@@ -113,6 +107,18 @@ def public_channel(text: str, subdir: str = "") -> str:
     return channel.removesuffix(f"/{subdir}") if subdir else channel
 
 
+def _read(path: Path) -> tuple[CondaPackage, bytes]:
+    """A package, and the text that names its files."""
+    if path.name.count("-") < _DASHES:
+        raise UnreadableRecordError("its name is not NAME-VERSION-BUILD.json")
+    content = _read_content(path)
+    fields, listed = _parse_in_pieces(content) or (_parse_fields(content), content)
+    package = _parse_package(fields)
+    if package.record != path.name:
+        raise UnreadableRecordError(f"it speaks of {package.dist}")
+    return package, listed
+
+
 def _read_content(path: Path) -> bytes:
     try:
         return foreign.read_bytes(path)
@@ -121,7 +127,7 @@ def _read_content(path: Path) -> bytes:
 
 
 def _parse_in_pieces(content: bytes) -> tuple[Fields, bytes] | None:
-    """What describes the package, and the text that names its files; None if these do not stand where conda has them."""
+    """What describes the package, and the text that names its files; None if these stand otherwise than in conda's."""
     opening = _OPENING.match(content)
     if opening is None:
         return None
