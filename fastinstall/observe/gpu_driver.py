@@ -56,7 +56,9 @@ def observe_hardware(*, nvml: bool = True, library_path: str = "", root: Path = 
     container = any((root / name).exists() for name in _CONTAINER)
     if not (nodes or driver or tegra):
         return Gpu(cards=_count_cards(root), container=container)
-    devices = _read_devices(root)
+    gpus = root / "proc/driver/nvidia/gpus"
+    texts = (foreign.text_or_empty(gpus / name / "information") for name in foreign.list_names(gpus))
+    devices = tuple(GpuDevice(name=found[1]) for text in texts if (found := _MODEL.search(text)))
     if tegra and not devices:  # a Tegra's driver lists no device: the board that its GPU is part of
         name = foreign.text_or_empty(root / "proc/device-tree/model").strip("\0\n ")
         devices = (GpuDevice(name=name),) if name else ()
@@ -78,12 +80,6 @@ def observe_hardware(*, nvml: bool = True, library_path: str = "", root: Path = 
         compat=own if compat else "",
     )
     return ask_nvml(seen) if nvml else seen
-
-
-def _read_devices(root: Path) -> tuple[GpuDevice, ...]:
-    gpus = root / "proc/driver/nvidia/gpus"
-    texts = (foreign.text_or_empty(gpus / name / "information") for name in foreign.list_names(gpus))
-    return tuple(GpuDevice(name=found[1]) for text in texts if (found := _MODEL.search(text)))
 
 
 def _count_cards(root: Path) -> int:
@@ -151,8 +147,6 @@ def ask_nvml(seen: Gpu, *, seconds: float = _SECONDS) -> Gpu:
         killed = error.completed.signal_name
         problem = f"NVML was killed by {killed}" if killed else f"NVML could not be asked: {last or error}"
         return replace(seen, nvml=Nvml.REFUSED, problem=problem)
-    except ValueError:
-        return replace(seen, nvml=Nvml.REFUSED, problem="NVML's answer could not be read")
     if told["error"]:
         state = _STATES.get(told["code"], Nvml.REFUSED)
         return replace(seen, nvml=state, problem=f"NVML: {told['error']}")

@@ -11,7 +11,7 @@
 import ast
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -56,24 +56,23 @@ def _observe_torch(
 ) -> FrameworkBuild | None:
     path = site_packages / "torch/version.py"
     written = _read_assigned_constants(path)
+    words = {name: value for name, value in written.items() if isinstance(value, str) and value}
     if "cuda" in written:
         return FrameworkBuild(
             name="torch",
-            version=_get_word(written.get("__version__")) or (distribution.version if distribution else ""),
-            cuda=_get_word(written.get("cuda")),
-            rocm=_get_word(written.get("rocm")) or _get_word(written.get("hip")),
-            xpu=_get_word(written.get("xpu")),
+            version=words.get("__version__") or (distribution.version if distribution else ""),
+            cuda=words.get("cuda"),
+            rocm=words.get("rocm") or words.get("hip"),
+            xpu=words.get("xpu"),
             source=path,
         )
-    if distribution is not None:
-        return _observe_torch_by_metadata(site_packages / distribution.metadata, distribution.version, packages)
-    return _observe_torch_of_conda(packages)
-
-
-def _observe_torch_by_metadata(metadata: Path, version: str, packages: "Sequence[CondaPackage]") -> FrameworkBuild:
+    of_conda = _observe_torch_of_conda(packages)
+    if distribution is None:
+        return of_conda
+    metadata, version = site_packages / distribution.metadata, distribution.version
     runtime = _RUNTIME.search(read_head(metadata))
     cuda = _read_label(version) or (runtime[1].decode() if runtime else None)
-    if cuda is None and "+" not in version and (of_conda := _observe_torch_of_conda(packages)) is not None:
+    if cuda is None and "+" not in version and of_conda is not None:
         return of_conda
     known = cuda is not None or "+cpu" in version
     return FrameworkBuild(name="torch", version=version, cuda=cuda, known=known, source=metadata / "METADATA")
@@ -111,25 +110,25 @@ def _observe_tensorflow(site_packages: Path, installed: "dict[str, Distribution]
     if distribution is None:
         return None
     path = site_packages / "tensorflow/python/platform/build_info.py"
-    told = _read_assigned_constants(path).get("build_info")
-    written = told if isinstance(told, dict) else {}
-    cuda = _get_word(written.get("cuda_version")) if written.get("is_cuda_build") else None
+    written = _read_assigned_constants(path).get("build_info")
+    told = written if isinstance(written, dict) else {}
+    cuda = str(told.get("cuda_version") or "") if told.get("is_cuda_build") else ""
+    listed = told.get("cuda_compute_capabilities") if cuda else None
+    architectures = [_parse_architecture(str(word)) for word in (listed if isinstance(listed, list) else ())]
     return FrameworkBuild(
         name=distribution.name,
         version=distribution.version,
-        cuda=".".join(cuda.split(".")[:2]) if cuda else None,
-        known=bool(written),
-        architectures=tuple(_parse_architectures(written.get("cuda_compute_capabilities"))) if cuda else (),
+        cuda=".".join(cuda.split(".")[:2]) or None,
+        known=bool(told),
+        architectures=tuple(filter(None, architectures)),
         source=path,
     )
 
 
-def _parse_architectures(listed: object) -> Iterator[str]:
-    """Capabilities of tensorflow's list: "sm_86" has code for it, "compute_90" has PTX for it and later ones."""
-    for word in listed if isinstance(listed, list) else ():
-        kind, _, digits = str(word).partition("_")
-        if digits.isdigit() and kind in ("sm", "compute"):
-            yield f"{_insert_dot(digits)}{'+PTX' if kind == 'compute' else ''}"
+def _parse_architecture(word: str) -> str:
+    """A capability of tensorflow's list: "sm_86" has code for it, "compute_90" has PTX for it and later ones."""
+    found = re.fullmatch(r"(sm|compute)_(\d+)", word)
+    return f"{_insert_dot(found[2])}{'+PTX' if found[1] == 'compute' else ''}" if found else ""
 
 
 def _observe_jax(installed: "dict[str, Distribution]") -> FrameworkBuild | None:
@@ -152,11 +151,21 @@ def _read_assigned_constants(path: Path) -> dict[str, object]:
             statements = ast.parse(stream.read(_LARGEST)).body
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return {}
-    return dict(pair for statement in statements for pair in _list_assignments(statement))
-
-
-def _get_word(value: object) -> str | None:
-    return value if isinstance(value, str) and value else None
+    found: dict[str, object] = {}
+    for statement in statements:
+        if not isinstance(statement, ast.Assign | ast.AnnAssign):
+            continue
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        value = statement.value
+        if isinstance(value, ast.Call) and len(value.args) == 1:
+            value = value.args[0]
+        with suppress(ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+            literal = ast.literal_eval(value) if value is not None else None
+            if isinstance(literal, list) and literal:
+                with suppress(TypeError, ValueError):  # these are no pairs
+                    literal = dict(literal)
+            found |= {target.id: literal for target in targets if isinstance(target, ast.Name)}
+    return found
 
 
 def _read_label(version: str) -> str | None:
@@ -167,20 +176,3 @@ def _read_label(version: str) -> str | None:
 def _insert_dot(digits: str) -> str:
     """Put the dot in front of the last digit: 126 is 12.6, 92 is 9.2, 120 is 12.0."""
     return f"{digits[:-1]}.{digits[-1]}"
-
-
-def _list_assignments(statement: ast.stmt) -> Iterator[tuple[str, object]]:
-    if not isinstance(statement, ast.Assign | ast.AnnAssign):
-        return
-    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-    value = statement.value
-    if isinstance(value, ast.Call) and len(value.args) == 1:
-        value = value.args[0]
-    try:
-        literal = ast.literal_eval(value) if value is not None else None
-    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
-        return
-    if isinstance(literal, list) and literal:
-        with suppress(TypeError, ValueError):  # these are no pairs
-            literal = dict(literal)
-    yield from ((target.id, literal) for target in targets if isinstance(target, ast.Name))
