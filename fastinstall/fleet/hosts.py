@@ -25,7 +25,7 @@ from fastinstall.core.values import decode, immutable
 from fastinstall.elf.description import Cpu
 from fastinstall.fleet.fleet import Cause, ExcludedHost, FleetHost, MachineClass
 from fastinstall.model.facts import Interpreter
-from fastinstall.model.request import EnvironmentKind
+from fastinstall.model.request import Environment
 from fastinstall.model.stored_documents import migrate_fields, refuse_other_schema
 
 T = TypeVar("T")
@@ -170,13 +170,6 @@ def _read_lines(stream: BinaryIO) -> Iterator[tuple[str, bytes]]:
 
 
 @immutable
-class _Environment:
-    """What counts of `model.request.Environment`."""
-
-    kind: EnvironmentKind
-
-
-@immutable
 class _Conda:
     """What counts of `model.facts.CondaFacts`."""
 
@@ -187,7 +180,7 @@ class _Conda:
 class _Facts:
     """What counts of `model.facts.Facts`, field by field as there."""
 
-    environment: _Environment
+    environment: Environment
     cpu: Cpu
     interpreter: Interpreter
     frozen: str | None = None

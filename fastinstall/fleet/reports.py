@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from enum import StrEnum
 from operator import attrgetter
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
 from fastinstall.core import foreign
@@ -28,7 +28,7 @@ from fastinstall.fleet.hosts import (
     read_hosts,
 )
 from fastinstall.fleet.wheel_choice import DAY, format_quantity
-from fastinstall.model.finding import Remedy, Status, Unobservable
+from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status, Survey
 from fastinstall.model.stored_documents import refuse_other_schema
 from fastinstall.observe.session import Session
 
@@ -129,41 +129,6 @@ _FINE = (Status.OK, Status.SKIPPED)
 _HINT = "write it again on that host: fastinstall doctor --json > HOST.json"
 
 
-@immutable
-class _Environment:
-    """What counts of `model.environment.Environment`."""
-
-    prefix: PurePath
-
-
-@immutable
-class _Finding:
-    """What counts of `model.finding.Finding`, field by field as there."""
-
-    check: str
-    status: Status
-    message: str
-    remedy: Remedy | None = None
-
-
-@immutable
-class _Report:
-    """What counts of `model.finding.Report`, field by field as there."""
-
-    environment: _Environment
-    status: Status
-    findings: tuple[_Finding, ...]
-
-
-@immutable
-class _Survey:
-    """What counts of `model.finding.Survey`, field by field as there."""
-
-    status: Status
-    reports: tuple[_Report, ...]
-    unobservable: tuple[Unobservable, ...] = ()
-
-
 def read_report(document: HostDocument) -> HostReport | Unreported | None:
     """Read what counts from one document, or return None if it covers many hosts.
 
@@ -177,11 +142,11 @@ def read_report(document: HostDocument) -> HostReport | Unreported | None:
     if schema == _ERROR:
         return _parse_failure(fields, document)
     if schema == _SURVEY:
-        survey = decode(_Survey, fields, file=document.file, strict=False)
+        survey = decode(Survey, fields, file=document.file, strict=False)
     else:
         refuse_other_schema("doctor", schema, file=document.file, version="")
-        report = decode(_Report, fields, file=document.file, strict=False)
-        survey = _Survey(status=report.status, reports=(report,))
+        report = decode(EnvironmentReport, fields, file=document.file, strict=False)
+        survey = Survey(status=report.status, reports=(report,))
     name = name_in(fields, document)
     told = ((each, report) for report in survey.reports for each in report.findings if each.status not in _FINE)
     return HostReport(
@@ -193,7 +158,7 @@ def read_report(document: HostDocument) -> HostReport | Unreported | None:
     )
 
 
-def _share_finding(finding: _Finding, report: _Report, host: str) -> SharedFinding:
+def _share_finding(finding: Finding, report: EnvironmentReport, host: str) -> SharedFinding:
     """A finding in words that are the same for hosts whose environments lie elsewhere."""
     prefix, remedy = str(report.environment.prefix), finding.remedy
     if remedy is not None:
