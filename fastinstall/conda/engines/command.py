@@ -19,7 +19,6 @@ from fastinstall.conda.engines.failures import (
     make_wordless_failure,
     parse_actions,
     parse_documents,
-    refuse_existing,
     refuse_frozen,
     refuse_protected,
 )
@@ -34,7 +33,7 @@ from fastinstall.conda.engines.linked_records import (
 from fastinstall.conda.history_file import remove_history_requests
 from fastinstall.core import foreign
 from fastinstall.core.errors import FailedError, FastinstallError
-from fastinstall.core.files import discard, temporary_directory, write_bytes, write_text
+from fastinstall.core.files import temporary_directory, write_bytes, write_text
 from fastinstall.core.process import run
 from fastinstall.index.offers import local_path
 from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage, CondaRequest, CondaTool
@@ -131,17 +130,6 @@ class CondaCommand:
         directory = self._find_extracted(package) or self._download_package(package)
         texts = {name: _read_text(directory / "info" / name) for name in ("paths.json", "link.json")}
         return resolve_linked_paths(texts["paths.json"], texts["link.json"], python)
-
-    def create(self, prefix: Path, specs: Sequence[str], channels: Sequence[str], *, offline: bool) -> None:
-        """Solve and install into a directory that is not there yet."""
-        words = ("--no-default-packages", *_format_channel_arguments(channels), *specs)
-        refuse_existing(prefix)
-        try:
-            argv = self._compose("create", prefix, words, offline=offline)
-            self._invoke(argv, prefix, _UNLISTED, seconds=_CHANGING)
-        except BaseException:
-            discard(prefix)
-            raise
 
     def _compose(self, verb: str, prefix: Path, words: Iterable[str], *, offline: bool = False) -> tuple[str, ...]:
         """The command: always on a named prefix, always for JSON, never asking anything."""
