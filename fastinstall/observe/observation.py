@@ -91,8 +91,7 @@ def facts_of(session: Session, environment: Environment, request: ObservationReq
     hardware = RunningProbe(partial(_find_gpu_hardware, request, variables))
     from fastinstall.observe.active_environment import active_prefixes
     from fastinstall.observe.cpu import observe_cpu, observe_loading
-    from fastinstall.observe.gpu_driver import join_gpu_facts
-    from fastinstall.observe.gpu_frameworks import observe_frameworks
+    from fastinstall.observe.gpu import join_gpu_facts, observe_frameworks
     from fastinstall.observe.stack import observe_distributions, observe_stack
 
     tunables = _get_tunables(request.process, variables)
@@ -166,7 +165,7 @@ def observe_means(recipe: Recipe, variables: Mapping[str, str]) -> Toolchain:
 
 def _find_gpu_hardware(request: ObservationRequest, variables: Mapping[str, str]) -> Gpu:
     """GPUs and their driver; NVML is asked where the whole environment is looked at, and files alone elsewhere."""
-    from fastinstall.observe.gpu_driver import observe_hardware
+    from fastinstall.observe.gpu import observe_hardware
 
     asked = request.thorough and request.binaries is not Binaries.CORE
     return observe_hardware(nvml=asked, library_path=variables.get("LD_LIBRARY_PATH", ""))
