@@ -1,17 +1,14 @@
 """Read the facts of many hosts: a JSON document of each, in a directory of files or in the lines of one file.
 
-Documents are read one at a time, and of each `inspect --json` only the few members that decide about wheels. They stand
-at its beginning, so the rest is not parsed, except that the text has to end as a document does. What is read is read as
-strictly as by the codec of the model.
+Documents are read one at a time, and of each `inspect --json` only the few members that decide about wheels are
+decoded, as strictly as by the codec of the model.
 
-Two keys may be added by whoever collects, as first or as last: "host", its name, and "observed_at", when it was
-written.
+Two keys may be added by whoever collects: "host", its name, and "observed_at", when it was written.
 """
 
-import json
 import os
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -31,9 +28,6 @@ from fastinstall.model.stored_documents import migrate_fields, refuse_other_sche
 T = TypeVar("T")
 
 _LINES = (".jsonl", ".ndjson")
-_NEEDED = ("schema", "environment", "frozen", "conda", "cpu", "interpreter")
-_ADDED = ("host", "observed_at")
-_EDGE = 300  # characters
 _ERROR = "fastinstall.error/1"
 _OF_MANY = ("fastinstall.fleet/", "fastinstall.collected/")
 _HINT = "write it again on that host: fastinstall inspect --json > HOST.json"
@@ -84,7 +78,7 @@ def read_each(
     return found, failed
 
 
-def parse_document(document: HostDocument, parse: Callable[[bytes], Any]) -> dict[str, Any] | None:
+def parse_document(document: HostDocument) -> dict[str, Any] | None:
     """The members of a document, or None if it is one of ours that speaks of many hosts.
 
     Raises:
@@ -95,8 +89,8 @@ def parse_document(document: HostDocument, parse: Callable[[bytes], Any]) -> dic
     if len(document.content) > DOCUMENT:
         raise DocumentError(document.file, "", f"larger than {DOCUMENT >> 20} MiB, which no document of one host is")
     try:
-        fields = parse(document.content)
-    except (ValueError, RecursionError) as error:
+        fields = json_data(document.content)
+    except ValueError as error:
         problem = f"is no JSON: {error}" if document.content.strip() else "is empty"
         raise DocumentError(document.file, "", problem) from None
     if not isinstance(fields, dict):
@@ -224,12 +218,11 @@ def read_host_facts(document: HostDocument) -> FleetHost | None:
     Raises:
         DocumentError: it is none, is damaged, or of another schema.
     """
-    fields = parse_document(document, _parse_members)
+    fields = parse_document(document)
     if fields is None:
         return None
     if fields.get("schema") == _ERROR:
-        told = json_data(document.content).get("message")
-        raise DocumentError(document.file, "", f"inspect failed there: {told}")
+        raise DocumentError(document.file, "", f"inspect failed there: {fields.get('message')}")
     refuse_other_schema("facts", fields.get("schema"), file=document.file, version="")
     facts = decode(_Facts, migrate_fields("facts", fields), file=document.file, strict=False)
     return FleetHost(
@@ -240,12 +233,6 @@ def read_host_facts(document: HostDocument) -> FleetHost | None:
         kind=facts.environment.kind,
         protected=_describe_protection(facts),
     )
-
-
-def _parse_members(content: bytes) -> dict[str, Any]:
-    text = content.decode()
-    edges = text[:_EDGE] + text[-_EDGE:]
-    return first_members(text, [*_NEEDED, *(key for key in _ADDED if f'"{key}"' in edges)])
 
 
 def _describe_protection(facts: _Facts) -> str:
@@ -271,51 +258,3 @@ def _make_machine(facts: _Facts, file: str) -> MachineClass:
         libc_version=interpreter.libc_version,
         cpu=replace(facts.cpu, cores=1, quota=None),
     )
-
-
-_KEY = re.compile(r'\s*(?=")')
-_COLON = re.compile(r"\s*:\s*")
-_NEXT = re.compile(r"\s*([,}])")
-_read = json.JSONDecoder().raw_decode
-
-
-def first_members(text: str, wanted: Collection[str]) -> dict[str, Any]:
-    """The wanted members of an object; the first one of a name counts.
-
-    Args:
-        text: a JSON document.
-        wanted: names of members. Once all of them were seen, the rest is passed over; but it must end as an object
-            does.
-
-    Raises:
-        ValueError: it is no JSON object, as far as it was looked at.
-        RecursionError: it is nested too deeply.
-    """
-    opening = re.match(r"\s*{", text)
-    if opening is None:
-        raise ValueError("it is no JSON object")
-    place = opening.end()
-    found: dict[str, Any] = {}
-    if re.compile(r"\s*}\s*\Z").match(text, place):
-        return found
-    while len(found) < len(wanted):
-        key, end = _read(text, _require_match(_KEY, text, place, "a key").end())
-        value, end = _read(text, _require_match(_COLON, text, end, "a colon").end())
-        if key in wanted:
-            found.setdefault(key, value)
-        following = _require_match(_NEXT, text, end, "a comma or a brace")
-        place = following.end()
-        if following[1] == "}":
-            if text[place:].strip():
-                raise ValueError(f"expected nothing more at character {place}")
-            return found
-    if not text.rstrip().endswith("}"):
-        raise ValueError("it has no end: only a part of it was written or copied")
-    return found
-
-
-def _require_match(pattern: re.Pattern[str], text: str, place: int, what: str) -> re.Match[str]:
-    found = pattern.match(text, place)
-    if found is None:
-        raise ValueError(f"expected {what} at character {place}")
-    return found
