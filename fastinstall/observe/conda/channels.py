@@ -11,6 +11,7 @@ Source: `models/channel.py` and `base/context.py` of conda 24.7.1, with which th
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
+from itertools import chain
 from pathlib import Path
 
 from fastinstall.core.errors import DocumentError, RefusedError
@@ -92,22 +93,24 @@ def _resolve_urls(channel: str, settings: ChannelSettings) -> tuple[str, ...]:
         return (channel,)
     name = _SUBDIR.sub("", channel).strip("/")
     several = settings.default if name == DEFAULTS else settings.multiple.get(name)
-    if name == LOCAL or (name == DEFAULTS and several is None):
-        raise _make_unknown_channel_error(name)
     if several is not None:
         return tuple(_resolve_member(each, settings) for each in several)
-    return (_resolve_named_channel(name, settings),)
+    address = "" if name in (DEFAULTS, LOCAL) else _find_address(name, settings)
+    if not address:
+        raise RefusedError(
+            f"the channel {name!r} has a meaning that conda alone knows, and py-rattler would ask another one of that "
+            "name",
+            hint="name the channels that are meant, --channel conda-forge for example; say what it stands for, by "
+            "default_channels or custom_channels in .condarc; or have conda do it, where there is one: --engine conda",
+        )
+    return (address,)
 
 
-def _resolve_member(channel: str, settings: ChannelSettings) -> str:
-    """One of several: an address, or a name below the alias."""
-    return channel.rstrip("/") if "://" in channel else _join_below(settings.alias, channel.strip("/"))
-
-
-def _resolve_named_channel(name: str, settings: ChannelSettings) -> str:
+def _find_address(name: str, settings: ChannelSettings) -> str:
+    """Where a name lies; empty if conda alone knows."""
     if name in settings.mirrored:
         return settings.mirrored[name].rstrip("/")
-    members = dict(_list_members(settings))
+    members = {_get_member_name(each, settings): _resolve_member(each, settings) for each in _list_members(settings)}
     parts = name.split("/")
     for place in ("/".join(parts[:number]) for number in range(len(parts), 0, -1)):  # "a/b/c", "a/b", "a"
         if place in settings.custom:
@@ -115,33 +118,24 @@ def _resolve_named_channel(name: str, settings: ChannelSettings) -> str:
             return _join_below(address if "://" in address else settings.alias, name)
         if place in members:
             return members[place] + name.removeprefix(place)
-    if name.startswith(_BUILT_IN):
-        raise _make_unknown_channel_error(name)
-    return _join_below(settings.alias, name)
+    return "" if name.startswith(_BUILT_IN) else _join_below(settings.alias, name)
 
 
-def _make_unknown_channel_error(name: str) -> RefusedError:
-    return RefusedError(
-        f"the channel {name!r} has a meaning that conda alone knows, and py-rattler would ask another one of that name",
-        hint="name the channels that are meant, --channel conda-forge for example; say what it stands for, by "
-        "default_channels or custom_channels in .condarc; or have conda do it, where there is one: --engine conda",
-    )
+def _list_members(settings: ChannelSettings) -> tuple[str, ...]:
+    """Channels that are one of several."""
+    return (*(settings.default or ()), *chain(*settings.multiple.values()))
 
 
-def _list_members(settings: ChannelSettings) -> Iterator[tuple[str, str]]:
-    """Channels that are one of several: the name of each, its path, and its address; they have that name alone, too."""
-    alias = public_text(settings.alias).rstrip("/")
-    for each in _list_multichannel_members(settings):
-        url = _resolve_member(each, settings)
-        public = public_text(url)
-        below = public.removeprefix(f"{alias}/") if alias else public
-        yield below.partition("://")[2].partition("/")[2] if "://" in below else below, url
+def _resolve_member(channel: str, settings: ChannelSettings) -> str:
+    """One of several: an address, or a name below the alias."""
+    return channel.rstrip("/") if "://" in channel else _join_below(settings.alias, channel.strip("/"))
 
 
-def _list_multichannel_members(settings: ChannelSettings) -> Iterator[str]:
-    yield from settings.default or ()
-    for several in settings.multiple.values():
-        yield from several
+def _get_member_name(channel: str, settings: ChannelSettings) -> str:
+    """The name that one of several has alone, too: its path."""
+    alias, public = public_text(settings.alias).rstrip("/"), public_text(_resolve_member(channel, settings))
+    below = public.removeprefix(f"{alias}/") if alias else public
+    return below.partition("://")[2].partition("/")[2] if "://" in below else below
 
 
 def _join_below(address: str, name: str) -> str:
@@ -155,7 +149,7 @@ def _join_below(address: str, name: str) -> str:
 
 def _list_places(settings: ChannelSettings) -> Iterator[tuple[str, str]]:
     """Addresses for which credentials are configured: without them, and with them."""
-    whole = (*settings.configured, *_list_multichannel_members(settings), *settings.mirrored.values())
+    whole = (*settings.configured, *_list_members(settings), *settings.mirrored.values())
     named = (_join_below(address, name) for name, address in settings.custom.items())
     for secret in (*(each.rstrip("/") for each in whole), *named):
         if "://" in secret and public_text(secret) != secret:
