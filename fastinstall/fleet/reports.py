@@ -135,7 +135,7 @@ def read_report(document: HostDocument) -> HostReport | Unreported | None:
     Raises:
         DocumentError: it is none, is damaged, or of another schema.
     """
-    fields = parse_document(document)
+    fields = parse_document(document, json_data)
     if fields is None:
         return None
     schema = fields.get("schema")
