@@ -316,9 +316,7 @@ def _list_expected_hosts(place: Path) -> frozenset[str]:
         hosts, unread = read_hosts(place)
         return frozenset([*(host.name for host in hosts), *(each.host for each in unread)])
     try:
-        fleet = open_document(Fleet, "fleet", json_data(foreign.read_bytes(file)), file=file)
-    except OSError as error:
-        raise UsageError(f"--hosts {file}: cannot be read: {error.strerror}", hint=_COLLECT_HINT) from None
-    except ValueError as error:
-        raise DocumentError(file, "", f"is no JSON: {error}", hint=_COLLECT_HINT) from None
+        fleet = open_document(Fleet, "fleet", foreign.read_json(file), file=file)
+    except DocumentError as error:
+        raise error.hinting(_COLLECT_HINT) from None
     return frozenset(name for artefact in fleet.artefacts for name in artefact.hosts)

@@ -7,9 +7,6 @@ fastinstall's own wheel is made of what runs, not of where that once came from (
 its checkout, any other its own files, whether an index, a directory or a wheel made here brought them.
 """
 
-import base64
-import hashlib
-import importlib.metadata
 import platform
 import re
 import shutil
@@ -18,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from fastinstall import __version__
-from fastinstall.core import files, values
+from fastinstall.core import files, foreign, values
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Noted, Started
 from fastinstall.core.messages import quote
@@ -28,6 +25,7 @@ from fastinstall.index.selection import parse_filename
 from fastinstall.index.wheelhouse import read_sound_metadata, read_sums
 from fastinstall.model.artefact import ToolWheels
 from fastinstall.observe.session import Session
+from fastinstall.observe.stack import is_altered, read_rows
 from fastinstall.wheelbuild.tool_dependencies import DependencyFetching, fetch_needs, platforms_of
 from fastinstall.wheelbuild.wheel_files import pack_wheel, tags_of
 
@@ -191,22 +189,22 @@ def _list_installed_contents() -> dict[str, Path]:
     Raises:
         FailedError: there is no RECORD, or a file is not as it was installed.
     """
-    found = importlib.metadata.distributions(name="fastinstall", path=[str(_PACKAGE.parent)])
-    listed = next((dist.files for dist in found if dist.files), None)
-    if listed is None:
+    site = _PACKAGE.parent
+    metadata = next(site.glob("fastinstall-*.dist-info"), None)
+    rows = read_rows(foreign.bytes_or_empty(metadata / "RECORD")) if metadata is not None else ()
+    if not rows:
         raise FailedError(f"{_PACKAGE}: it has no RECORD, so its wheel cannot be put together", hint=_reinstall())
-    contents: dict[str, Path] = {}
-    for each in filter(_is_of_wheel, listed):
-        path = contents[each.as_posix()] = _PACKAGE.parent / each
-        if not path.is_file() or (each.hash and _compute_record_digest(path, each.hash.mode) != each.hash.value):
-            raise FailedError(f"{path}: is not as it was installed", hint=_reinstall())
+    contents = {row[0]: site / row[0] for row in rows if _is_of_wheel(PurePosixPath(row[0]))}
+    for row in rows:
+        if row[0] in contents and is_altered(str(site), row, -1, {}):
+            raise FailedError(f"{contents[row[0]]}: is not as it was installed", hint=_reinstall())
     return contents
 
 
 def _is_of_wheel(path: PurePosixPath) -> bool:
-    """Whether a file came out of the wheel: not a script or bytecode made of it, nor a note of the installer."""
+    """Whether a file came out of the wheel: not a script made of it, nor a note of the installer."""
     is_note = path.parent.name.endswith(".dist-info") and path.name in _OF_AN_INSTALLATION
-    return ".." not in path.parts and not path.is_absolute() and path.suffix != ".pyc" and not is_note
+    return ".." not in path.parts and not path.is_absolute() and not is_note
 
 
 def _pack(contents: Mapping[str, Path], tree: Path, directory: Path) -> None:
@@ -216,11 +214,6 @@ def _pack(contents: Mapping[str, Path], tree: Path, directory: Path) -> None:
     tags = tags_of(tree)
     stem = next(tree.glob("fastinstall-*.dist-info")).name.removesuffix(".dist-info")
     pack_wheel(tree, directory / f"{stem}-{tags.python}-{tags.abi}-{'.'.join(tags.platforms)}.whl")
-
-
-def _compute_record_digest(path: Path, algorithm: str) -> str:
-    digest = hashlib.new(algorithm, path.read_bytes()).digest()
-    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 
 def _reinstall() -> str:

@@ -195,12 +195,12 @@ def _make_owner(
         ),
         outside=outside,
         files=len(rows),
-        mismatched=tuple(row[0] for row in rows if row[0] not in absent and _is_altered(root, row, since, digests)),
+        mismatched=tuple(row[0] for row in rows if row[0] not in absent and is_altered(root, row, since, digests)),
         missing=missing,
     )
 
 
-def _is_altered(root: str, row: tuple[str, str, str], since: int, digests: dict[tuple[str, str], str]) -> bool:
+def is_altered(root: str, row: tuple[str, str, str], since: int, digests: dict[tuple[str, str], str]) -> bool:
     """Whether a file on disk is not what RECORD says; one that cannot be read is not.
 
     Args:
