@@ -10,7 +10,6 @@ what is missing counts as 0.
 """
 
 import re
-from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from itertools import zip_longest
 from pathlib import Path
@@ -184,7 +183,7 @@ def find_change_risks(change: CondaChange) -> tuple[PlanRisk, ...]:
     return tuple(
         PlanRisk(
             risk=risk,
-            summary=f"{what}: {_shorten_words(each.name for each in which)}",
+            summary=f"{what}: {listing((each.name for each in which), _NAMED)}",
             items=tuple(each.words for each in which),
         )
         for risk, what, which in found
@@ -201,19 +200,13 @@ def explain_change(change: CondaChange, why: str) -> str:
     """A sentence: why, and what is lost by it."""
     going = [each.name for each in list_package_changes(change) if each.after is None]
     verb = "goes, and nothing takes its place" if len(going) == 1 else "go, and nothing takes their place"
-    return f"{why}; {_shorten_words(going)} {verb}" if going else why
+    return f"{why}; {listing(going, _NAMED)} {verb}" if going else why
 
 
 def apply_conda_change(conda: Conda, change: CondaChange) -> tuple[CondaPackage, ...]:
     """The packages that are there afterwards."""
     touched = {package.name for package in (*change.unlinked, *change.linked)}
     return (*(package for package in conda.packages if package.name not in touched), *change.linked)
-
-
-def _shorten_words(words: Iterable[str]) -> str:
-    all_of_them = list(words)
-    more = len(all_of_them) - _NAMED
-    return listing([*all_of_them[:_NAMED], f"{more} more"]) if more > 0 else listing(all_of_them)
 
 
 def is_older(version: str, than: str) -> bool:

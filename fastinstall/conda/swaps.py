@@ -98,12 +98,11 @@ def _explain_cause(coming: CondaPackage, change: CondaChange, requested: tuple[s
     if not found:
         nothing = f"nothing in {' '.join(requested)!r}" if requested else "nothing"
         return f"although {nothing} requires it: the solver took it along"
-    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
     causes = (
         f"{each.name} {each.version}, which requires {f'{name_of(spec)} {bounds_of(spec)}'.strip()}"
-        for each, spec in found[:_SHOWN]
+        for each, spec in found
     )
-    return f"because of {listing(causes)}{more}"
+    return f"because of {listing(causes, _SHOWN)}"
 
 
 def _find_pythons(change: CondaChange) -> tuple[str, str]:

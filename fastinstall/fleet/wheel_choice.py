@@ -173,9 +173,8 @@ def _judge_documents(host: FleetHost, others: list[FleetHost], limits: Limits) -
     """Why a host is left out whatever its machine could take: by its document, and others that bear its name."""
     if others:
         files = sorted(each.file for each in (host, *others))
-        told = listing([*files[:_SHOWN], f"{len(files) - _SHOWN} more"] if len(files) > _SHOWN else files)
         hint = f"keep the one that speaks of {host.name}, or give each a name of its own"
-        return Cause.DUPLICATE, f"{len(files)} documents bear its name: {told}", hint
+        return Cause.DUPLICATE, f"{len(files)} documents bear its name: {listing(files, _SHOWN)}", hint
     days = (limits.now - host.seen) / DAY
     if limits.max_age is not None and days > limits.max_age:
         told = f"its facts are {days:.0f} days old, and {limits.max_age:g} were allowed"
