@@ -58,14 +58,8 @@ class Limits:
     max_age: float | None = None
 
 
-@immutable
-class _Share:
-    """What one wheel serves of the machines with one Python; its levels, the baseline first, and why these."""
-
-    machines: list[MachineClass]
-    levels: tuple[str, ...]
-    directory: str
-    reason: str
+_Share = tuple[list[MachineClass], tuple[str, ...], str, str]
+"""What one wheel serves of the machines with one Python: they, its levels, its directory, and why these levels."""
 
 
 def plan_fleet(
@@ -89,7 +83,7 @@ def plan_fleet(
     for key in sorted(by_python):
         for share in _share_out(by_python[key], recipe, request):
             artefacts.append(_make_artefact(share, names))
-            groups += _make_groups(share, artefacts[-1].id, names, recipe, request)
+            groups += _make_groups(artefacts[-1], share[0], names, recipe, request)
     groups.sort(key=lambda group: (-len(group.hosts), group.artefact, group.libc_version, group.level))
     served = {name for each in names.values() for name in each}
     systems = sum(host.kind is EnvironmentKind.SYSTEM and host.name in served for host in hosts)
@@ -230,7 +224,7 @@ def _share_out(machines: list[MachineClass], recipe: Recipe, request: Request) -
     """The wheels that serve machines with one Python at their best, as few as that takes; the common one first."""
     asked = _sort_levels(recipe, list_requested_levels(request))
     if asked:
-        yield _Share(machines=machines, levels=asked, directory=".", reason=f"{listing(asked)}, as asked")
+        yield machines, asked, ".", f"{listing(asked)}, as asked"
         return
     best = {machine: choose_best_level(recipe, machine.cpu).name for machine in machines}
     least = _sort_levels(recipe, set(best.values()))[0]
@@ -244,12 +238,12 @@ def _share_out(machines: list[MachineClass], recipe: Recipe, request: Request) -
     reason = f"{listing(common)} in one wheel: the loader takes the best that each CPU has"
     if len(common) == 1:
         reason = f"{least} is what every host has that takes it"
-    yield _Share(machines=top, levels=common, directory=".", reason=reason)
+    yield top, common, ".", reason
     why = "a wheel that is linked to libraries outside of it carries one level"
     if request.link is LinkMode.BUNDLE:
         why = "the loader there (glibc before 2.33) cannot choose among several"
     for name in sorted(apart):
-        yield _Share(machines=apart[name], levels=(name,), directory=name, reason=f"{name} alone: {why}")
+        yield apart[name], (name,), name, f"{name} alone: {why}"
 
 
 def _sort_levels(recipe: Recipe, names: Collection[str]) -> tuple[str, ...]:
@@ -270,40 +264,43 @@ def _choose_loaded_level(machine: MachineClass, levels: tuple[str, ...], recipe:
 
 
 def _make_artefact(share: _Share, names: Names) -> FleetArtefact:
-    machine = share.machines[0]
-    known = (each.libc_version for each in share.machines if _numbers(each.libc_version))
+    machines, levels, directory, reason = share
+    machine = machines[0]
+    known = (each.libc_version for each in machines if _numbers(each.libc_version))
     return FleetArtefact(
-        id=f"{machine.abi}-{'.'.join(level.removeprefix('x86-64-') for level in share.levels)}",
+        id=f"{machine.abi}-{'.'.join(level.removeprefix('x86-64-') for level in levels)}",
         python=machine.python,
         implementation=machine.implementation,
         abi=machine.abi,
         architecture=machine.architecture,
         libc=machine.libc,
         minimum_glibc=min(known, key=_numbers, default=""),
-        levels=share.levels,
-        directory=share.directory,
-        reason=share.reason,
-        hosts=_sort_names(share.machines, names),
+        levels=levels,
+        directory=directory,
+        reason=reason,
+        hosts=_sort_names(machines, names),
     )
 
 
-def _make_groups(share: _Share, artefact: str, names: Names, recipe: Recipe, request: Request) -> Iterator[HostGroup]:
+def _make_groups(
+    artefact: FleetArtefact, machines: list[MachineClass], names: Names, recipe: Recipe, request: Request
+) -> Iterator[HostGroup]:
     alike: dict[tuple[str, ...], list[MachineClass]] = {}
-    for machine in share.machines:
+    for machine in machines:
         level = find_offered_level(machine.cpu) or ""
-        runs = _choose_loaded_level(machine, share.levels, recipe, request)
+        runs = _choose_loaded_level(machine, artefact.levels, recipe, request)
         alike.setdefault((machine.libc_version, level, runs), []).append(machine)
-    for (libc_version, level, runs), machines in alike.items():
+    for (libc_version, level, runs), members in alike.items():
         yield HostGroup(
-            python=machines[0].python,
-            abi=machines[0].abi,
-            architecture=machines[0].architecture,
-            libc=machines[0].libc,
+            python=artefact.python,
+            abi=artefact.abi,
+            architecture=artefact.architecture,
+            libc=artefact.libc,
             libc_version=libc_version,
             level=level,
             runs=runs,
-            artefact=artefact,
-            hosts=_sort_names(machines, names),
+            artefact=artefact.id,
+            hosts=_sort_names(members, names),
         )
 
 
