@@ -123,16 +123,6 @@ def refuse_protected(prefix: Path) -> None:
         raise make_failure("EnvironmentNotWritableError", told, "fastinstall", prefix)
 
 
-def refuse_existing(prefix: Path) -> None:
-    """Make environments where nothing is: what fails is taken away again.
-
-    Raises:
-        FailedError: something is there.
-    """
-    if os.path.lexists(prefix):
-        raise FailedError(f"{prefix}: is there already", hint=f"ls -la {quote(prefix)}")
-
-
 def make_failure(name: str, text: str, engine: str, prefix: Path) -> FastinstallError:
     """The error for what an engine says.
 
