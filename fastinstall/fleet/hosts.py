@@ -52,9 +52,24 @@ class HostDocument:
     problem: str = ""
 
 
-def read_each(
-    place: Path, flag: str, read: Callable[[HostDocument], T | None]
-) -> tuple[list[T], list[tuple[HostDocument, DocumentError]]]:
+@immutable
+class UnreadDocument:
+    """A document that cannot be read.
+
+    Attributes:
+        name: of the host, by the file's name.
+        file: for messages.
+        reason: what is wrong, without the name of its file, so that what many have can be counted.
+        hint: what to do about it; None if nothing is known but to write it again.
+    """
+
+    name: str
+    file: str
+    reason: str
+    hint: str | None
+
+
+def read_each(place: Path, flag: str, read: Callable[[HostDocument], T | None]) -> tuple[list[T], list[UnreadDocument]]:
     """What the documents of a place say, and those that cannot be read.
 
     Args:
@@ -67,12 +82,13 @@ def read_each(
         UsageError: it is not there, or cannot be listed.
     """
     found: list[T] = []
-    failed: list[tuple[HostDocument, DocumentError]] = []
+    failed: list[UnreadDocument] = []
     for document in _read_documents(_list_files(place, flag)):
         try:
             told = read(document)
         except DocumentError as error:
-            failed.append((document, error))
+            reason = f"{error.key}: {error.problem}" if error.key else error.problem
+            failed.append(UnreadDocument(name=document.name, file=document.file, reason=reason, hint=error.hint))
         else:
             found += [told] if told is not None else []
     return found, failed
@@ -96,11 +112,6 @@ def parse_document(document: HostDocument, parse: Callable[[bytes], Any]) -> dic
     if not isinstance(fields, dict):
         raise DocumentError(document.file, "", "expected a table of keys at the top")
     return None if str(fields.get("schema")).startswith(_OF_MANY) else fields
-
-
-def error_in(error: DocumentError) -> str:
-    """What is wrong with a document, without the name of its file, so that what many have can be counted."""
-    return f"{error.key}: {error.problem}" if error.key else error.problem
 
 
 def name_in(fields: dict[str, Any], document: HostDocument) -> str:
@@ -165,7 +176,7 @@ def _read_lines(stream: BinaryIO) -> Iterator[tuple[str, bytes]]:
 
 @immutable
 class _Conda:
-    """What counts of `model.facts.CondaFacts`."""
+    """What counts of `model.conda.Conda`."""
 
     is_base: bool = False
 
@@ -201,13 +212,9 @@ def read_hosts(place: Path) -> tuple[list[FleetHost], list[ExcludedHost]]:
     hosts, failed = read_each(place, "--hosts", read)
     unread = [
         ExcludedHost(
-            host=document.name,
-            cause=Cause.UNREADABLE,
-            reason=error_in(error),
-            hint=error.hint or _HINT,
-            file=document.file,
+            host=each.name, cause=Cause.UNREADABLE, reason=each.reason, hint=each.hint or _HINT, file=each.file
         )
-        for document, error in failed
+        for each in failed
     ]
     return hosts, unread
 

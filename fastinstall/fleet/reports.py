@@ -20,7 +20,6 @@ from fastinstall.core.values import decode, immutable, open_document
 from fastinstall.fleet.fleet import Fleet
 from fastinstall.fleet.hosts import (
     HostDocument,
-    error_in,
     moment_in,
     name_in,
     parse_document,
@@ -285,16 +284,12 @@ def collect(session: Session, reports: Path, hosts: Path | None = None, max_age:
     """
     found, failed = read_each(reports, "--collect", read_report)
     unreported = [each for each in found if isinstance(each, Unreported)]
-    for document, error in failed:
-        unreported.append(
-            Unreported(
-                host=document.name,
-                absence=Absence.UNREADABLE,
-                reason=error_in(error),
-                hint=error.hint or _HINT,
-                file=document.file,
-            )
+    unreported += [
+        Unreported(
+            host=each.name, absence=Absence.UNREADABLE, reason=each.reason, hint=each.hint or _HINT, file=each.file
         )
+        for each in failed
+    ]
     expected = _list_expected_hosts(hosts) if hosts is not None else frozenset()
     if not found and not unreported and not expected:
         hint = "on each host: fastinstall doctor --json > HOST.json"

@@ -165,4 +165,4 @@ def test_reports_lie_in_files(tmp_path: Path) -> None:
     (tmp_path / "b.json").write_text("{")
     found, failed = read_each(tmp_path, "--collect", read_report)
     assert [each.host for each in found if isinstance(each, HostReport)] == ["a"]
-    assert [file.name for file, _ in failed] == ["b"]
+    assert [each.name for each in failed] == ["b"]
