@@ -22,7 +22,7 @@ sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "tests" / place) for p
 
 import conda_packages  # noqa: E402 (it lies with the tests)
 
-from fastinstall.conda.engines.choose import CondaTools, open_engine  # noqa: E402
+from fastinstall.conda.engines.choose import CondaTools, open_engine, open_rattler  # noqa: E402
 from fastinstall.core.events import ignore  # noqa: E402
 from fastinstall.index.execution import CondaEngine  # noqa: E402
 from fastinstall.model.conda import CondaInstaller, CondaPackage, CondaRequest, CondaTool  # noqa: E402
@@ -59,7 +59,7 @@ class Bench:
         channel = root / "channel"
         others(channel)
         self.ours = packages(root / "ours", wheel)
-        self.engines[CondaInstaller.RATTLER].create(self.prefix, ["python", "pillow"], [channel.as_uri()], offline=True)
+        open_rattler(means).create(self.prefix, ["python", "pillow"], [channel.as_uri()], offline=True)
 
     def measured(self, runs: int) -> dict[str, list[float]]:
         """Seconds of every run of each."""

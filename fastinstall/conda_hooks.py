@@ -1,21 +1,18 @@
 """What conda's plugin does when a hook of it is called: in conda's process, about the prefix that conda works on.
 
-Of conda it uses `context`, `locate_prefix_by_name` and the attributes of records. What it says goes to stderr.
-The health check is in conda_health.py.
+Of conda it uses `context`, `locate_prefix_by_name` and the attributes of records. What it says goes to stderr; its part
+of `conda doctor`, doctor's quick checks as a few lines and the repair after conda's own consent, to stdout as conda's
+own checks do (to stderr where conda was asked for JSON).
 
-Our part of `conda doctor`: the quick checks as a few lines, and the repair after conda's own consent.
-
-Written to stdout, as conda's own checks are; to stderr where conda was asked for JSON.
-
-How the stack of a setup stands in a conda environment, from a few files: what conda's plugin asks at each command.
-
-Not an examination, which is doctor's: one file is compared, by size and time, and read only where these differ.
+How the stack stands, which each command asks, is no examination: one file is compared, by size and time, and read only
+where these differ.
 """
 
 import atexit
 import contextlib
 import logging
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from glob import escape
@@ -29,7 +26,7 @@ from fastinstall.doctor.examine import Examination
 from fastinstall.doctor.examine import examine as examine_environment
 from fastinstall.journal.layout import RECEIPT, TRANSACTIONS, read_receipt
 from fastinstall.model.conda import CondaChange, CondaPackage
-from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status
+from fastinstall.model.finding import EnvironmentReport, Status
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import PROVIDERS
 from fastinstall.observe.active_environment import NamedTarget, find
@@ -46,7 +43,6 @@ _UNEXPLAINED = "Did not find conflicting dependencies"
 _LOGS = ("conda.stderr", "conda.stdout", "conda.stderrlog", "conda.stdoutlog")
 
 _requested: list[str] = []
-_listening: list[str] = []
 _foreseen: set[str] = set()
 _told: set[str] = set()
 
@@ -73,17 +69,14 @@ def run(words: Sequence[str]) -> int:
 
 
 def remember(coming: Iterable[object], going: Iterable[object]) -> None:
-    """Keep the specs that were asked for, until the solver has decided."""
+    """Keep the specs that were asked for, until the solver has decided.
+
+    No hook is called where a solver finds nothing; but conda prints every error through these loggers.
+    """
     _requested[:] = sorted(str(spec) for spec in (*coming, *going))
-    if os.environ.get(_OFF) != "0" and not _listening:
-        _listen()
-
-
-def _listen() -> None:
-    """No hook is called where a solver finds nothing; but conda prints every error through these loggers."""
-    _listening.extend(_LOGS)
-    for name in _LOGS:
-        logging.getLogger(name).addFilter(_notice)
+    if os.environ.get(_OFF) != "0":
+        for name in _LOGS:
+            logging.getLogger(name).addFilter(_notice)
 
 
 def _notice(record: logging.LogRecord) -> bool:
@@ -91,12 +84,14 @@ def _notice(record: logging.LogRecord) -> bool:
     with contextlib.suppress(Exception):
         told = record.args[0] if isinstance(record.args, tuple) and record.args else None
         text = f"{type(told).__name__}: {told}" if isinstance(told, Exception) else record.getMessage()
-        warning = _explain_unsolved(text, Path(_get_context().target_prefix))
+        prefix = Path(_get_context().target_prefix)
+        warning = _explain_unsolved(text, prefix)
         if warning is not None and warning not in _told:
+            from fastinstall.core.messages import quote  # noqa: PLC0415 (only where a command has failed)
+
             _told.add(warning)
-            rollback = _format_rollback_command(Path(_get_context().target_prefix))
-            hint = f"to have another Pillow: {rollback}; then run this again"
-            atexit.register(_warn, warning, hint)
+            rollback = f"conda fastinstall rollback --yes --prefix {quote(prefix)}"
+            atexit.register(_warn, warning, f"to have another Pillow: {rollback}; then run this again")
     return True
 
 
@@ -104,17 +99,10 @@ def _explain_unsolved(text: str, prefix: Path) -> str | None:
     """Explain how our guard package caused a conda error, or return None if it did not."""
     from fastinstall.model.conda_packages import GUARD  # noqa: PLC0415 (only where a command has failed)
 
-    if not any(name in text for name in _UNSOLVED) or not any(prefix.glob(f"conda-meta/{GUARD}-*.json")):
-        return None
-    if not any(word in text for word in (GUARD, "pillow", _UNEXPLAINED)):
+    named = any(name in text for name in _UNSOLVED) and any(word in text for word in (GUARD, "pillow", _UNEXPLAINED))
+    if not named or not any(prefix.glob(f"conda-meta/{GUARD}-*.json")):
         return None
     return f"the package {GUARD} in {prefix} allows no Pillow but one that fastinstall has built: nothing else is found"
-
-
-def _format_rollback_command(prefix: Path) -> str:
-    from fastinstall.core.messages import quote  # noqa: PLC0415 (likewise)
-
-    return f"conda fastinstall rollback --yes --prefix {quote(prefix)}"
 
 
 def foresee(unlinked: Iterable[object], linked: Iterable[object]) -> str | None:
@@ -179,24 +167,17 @@ def _split_prefix(words: Sequence[str]) -> tuple[tuple[str, ...], str | None]:
         if flag not in (*_NAME, *_PREFIX):
             kept.append(word)
             continue
-        given = value if joined else next(rest, "")
-        prefix = _find_prefix(given) if flag in _NAME else given
+        prefix = value if joined else next(rest, "")
+        if flag in _NAME:
+            from conda.base.context import locate_prefix_by_name  # noqa: PLC0415 (with -n only)
+
+            prefix = str(locate_prefix_by_name(prefix))
     return tuple(kept), prefix
 
 
-def _find_prefix(name: str) -> str:
-    from conda.base.context import locate_prefix_by_name  # noqa: PLC0415 (with -n only)
-
-    return str(locate_prefix_by_name(name))
-
-
-def _observe_stack_status() -> Any:  # noqa: ANN401 (its type would have to be imported at every command)
+def _observe_stack_status() -> StackStatus | None:
     """Read the stack's status in the prefix that conda works on, or return None if there is nothing to watch."""
-    prefix = Path(_get_context().target_prefix)
-    if os.environ.get(_OFF) == "0" or not (prefix / RECEIPT).is_file():
-        return None
-
-    return read_stack_status(prefix)
+    return None if os.environ.get(_OFF) == "0" else read_stack_status(Path(_get_context().target_prefix))
 
 
 def _make_package(record: Any) -> CondaPackage:  # noqa: ANN401 (conda's PackageRecord)
@@ -246,7 +227,7 @@ def examine(prefix: str, *, verbose: bool) -> None:
     try:
         report = _report(prefix)
     except FastinstallError as error:
-        _write(f"{_mark(Status.ERROR)} fastinstall: {error.message}", *_format_hint(error.hint), "")
+        _write(f"{_BAD} fastinstall: {error.message}", *_format_hint(error.hint), "")
         return
     if report is not None:
         _write(*_report_lines(report, verbose=verbose), "")
@@ -268,19 +249,13 @@ def fix(prefix: str, confirm: Callable[[str], None]) -> int:
     report = _report(prefix)
     if report is None:
         return 0
-    repairable = [
-        each for each in report.findings if each.remedy is not None and "--fix" in (each.remedy.command or "")
-    ]
+    repairable = [each for each in report.findings if each.remedy and "--fix" in (each.remedy.command or "")]
     if not repairable:
         _write("fastinstall: there is nothing that a repair would change", "")
         return 0
     _write(*(f"fastinstall: {finding.message}" for finding in repairable), "")
     confirm("Put back the Pillow that fastinstall has set up?")
     return run(("doctor", "--fix", "--yes", "--prefix", prefix))
-
-
-def _is_repairable(finding: Finding) -> bool:
-    return finding.remedy is not None and "--fix" in (finding.remedy.command or "")
 
 
 def _report(prefix: str) -> EnvironmentReport | None:
@@ -292,49 +267,29 @@ def _report(prefix: str) -> EnvironmentReport | None:
 
 def _report_lines(report: EnvironmentReport, *, verbose: bool) -> Iterator[str]:
     grave = [finding for finding in report.findings if finding.status.gravity >= _WARNING]
-    told = (
-        f"{len(grave)} of {len(report.findings)} findings are warnings or errors" if grave else _describe_swap(report)
-    )
-    yield f"{_mark(report.status)} fastinstall: {told}"
+    told = next((finding.message for finding in report.findings if finding.check == "swapped"), "all is well")
+    if grave:
+        told = f"{len(grave)} of {len(report.findings)} findings are warnings or errors"
+    yield f"{_BAD if report.status.gravity >= _WARNING else _GOOD} fastinstall: {told}"
     for finding in report.findings if verbose else grave:
         yield f"  {finding.status} {finding.check}: {finding.message}"
         if verbose:
-            yield from _list_evidence(finding)
-        if finding.status.gravity:
-            yield from (f"    {line}" for line in _describe_remedy(finding))
-
-
-def _list_evidence(finding: Finding) -> Iterator[str]:
-    shown = finding.evidence[:_SHOWN]
-    yield from (f"    {line}" for line in shown)
-    if len(finding.evidence) > len(shown):
-        yield f"    and {len(finding.evidence) - len(shown)} more"
-
-
-def _describe_swap(report: EnvironmentReport) -> str:
-    return next((finding.message for finding in report.findings if finding.check == "swapped"), "all is well")
-
-
-def _describe_remedy(finding: Finding) -> tuple[str, ...]:
-    remedy = finding.remedy or Remedy(text="")
-    command = remedy.command or ""
-    # The plugin is where conda is; our own command need not be on PATH.
-    there = f"conda {command}" if command.startswith("fastinstall ") else command
-    return _format_hint(": ".join(filter(None, (remedy.text, there))))
+            yield from (f"    {line}" for line in finding.evidence[:_SHOWN])
+            if len(finding.evidence) > _SHOWN:
+                yield f"    and {len(finding.evidence) - _SHOWN} more"
+        if finding.status.gravity and finding.remedy is not None:
+            # The plugin is where conda is; our own command need not be on PATH.
+            command = re.sub(r"^fastinstall ", "conda fastinstall ", finding.remedy.command or "")
+            hint = ": ".join(filter(None, (finding.remedy.text, command)))
+            yield from (f"    {line}" for line in _format_hint(hint))
 
 
 def _format_hint(text: str | None) -> tuple[str, ...]:
     return (f"hint: {text}",) if text else ()
 
 
-def _mark(status: Status) -> str:
-    return _BAD if status.gravity >= _WARNING else _GOOD
-
-
 def _write(*lines: str) -> None:
-    from conda.base.context import context  # noqa: PLC0415 (conda's)
-
-    stream: TextIO = sys.stderr if context.json else sys.stdout
+    stream: TextIO = sys.stderr if _get_context().json else sys.stdout
     stream.write("".join(f"{line}\n" for line in lines))
 
 
@@ -351,9 +306,7 @@ def read_stack_status(prefix: Path) -> StackStatus | None:
         DocumentError: its receipt is malformed.
         OSError: a file of it cannot be read.
     """
-    if not (prefix / RECEIPT).is_file() or not (prefix / "conda-meta/history").is_file():
-        return None
-    receipt = read_receipt(prefix)
+    receipt = read_receipt(prefix) if (prefix / "conda-meta/history").is_file() else None
     if receipt is None:
         return None
     kind = "Pillow-SIMD" if receipt.core.simd_symbols else "the optimised Pillow"

@@ -13,6 +13,7 @@ import importlib
 import logging
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Mapping
+from types import ModuleType
 from typing import TypeVar
 
 from conda import plugins
@@ -92,24 +93,23 @@ def _make_plugin(
     return ()
 
 
-def _run_subcommand(words: tuple[str, ...]) -> int:
-    from fastinstall.conda_hooks import run  # noqa: PLC0415 (nothing of ours at each command of conda's)
+def _import_hooks() -> ModuleType:
+    """Nothing of ours is imported at each command of conda's."""
+    return importlib.import_module("fastinstall.conda_hooks")
 
-    return run(words)
+
+def _run_subcommand(words: tuple[str, ...]) -> int:
+    return int(_import_hooks().run(words))
 
 
 def _run_health_check(prefix: str, verbose: object) -> None:
     # What fails here conda catches, and names.
-    from fastinstall.conda_hooks import examine  # noqa: PLC0415 (likewise)
-
-    examine(prefix, verbose=bool(verbose))
+    _import_hooks().examine(prefix, verbose=bool(verbose))
 
 
 def _run_fix(prefix: str, _arguments: Namespace, confirm: Callable[[str], None]) -> int:
     # What fails here conda catches, and it is told so where a person declines.
-    from fastinstall.conda_hooks import fix  # noqa: PLC0415 (likewise)
-
-    return fix(prefix, confirm)
+    return int(_import_hooks().fix(prefix, confirm))
 
 
 def _remember_solve(coming: Iterable[object], going: Iterable[object]) -> None:
@@ -131,7 +131,7 @@ def _look_back_at_command(command: str) -> None:
 def _run_quietly(hook: str, *arguments: object) -> object:
     """Run a hook; if it fails, return None and leave the error to `conda -vvv`."""
     try:
-        return getattr(importlib.import_module("fastinstall.conda_hooks"), hook)(*arguments)
+        return getattr(_import_hooks(), hook)(*arguments)
     except (Exception, SystemExit):
         # Whatever is wrong with a plugin, conda goes on.
         logging.getLogger("conda.fastinstall").debug("the hook %s of fastinstall failed", hook, exc_info=True)

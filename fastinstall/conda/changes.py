@@ -10,10 +10,9 @@ what is missing counts as 0.
 """
 
 import re
-from collections.abc import Iterable
 from fnmatch import fnmatchcase
+from itertools import zip_longest
 from pathlib import Path
-from typing import TypeVar
 
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Emit, Started, ignore
@@ -78,21 +77,7 @@ def describe_external_change(change: CondaChange, engine: CondaEngine, prefix: P
     pythons = [each.version for each in change.linked if each.name == "python"]
     pythons += [name.rsplit("-", 2)[1] for name in names if external_changes.package(name) == "python"]
     python = ".".join(pythons[0].split(".")[:2]) if pythons else ""
-    going: list[str] = []
-    for package in change.unlinked:
-        record = f"{external_changes.RECORDS}/{package.record}"
-        claimed = tuple(external_changes.claims(prefix, package.record))
-        if not (prefix / record).is_file():
-            raise FailedError(
-                f"{prefix}: {package.dist} is not installed (any more), so it cannot be changed",
-                hint=f"fastinstall plan --prefix {quote(prefix)}",
-            )
-        if not claimed and not external_changes.is_readable(prefix, package.record):
-            raise FailedError(
-                f"{prefix / record}: cannot be read, so nobody knows which files go with {package.name}",
-                hint=f"python -m json.tool {quote(prefix / record)}",
-            )
-        going += (*claimed, record)
+    going = [path for package in change.unlinked for path in _list_going_files(package, prefix)]
     coming: list[str] = []
     for package in change.linked:
         coming += (*engine.read_contents(package, python=python), f"{external_changes.RECORDS}/{package.record}")
@@ -106,6 +91,22 @@ def describe_external_change(change: CondaChange, engine: CondaEngine, prefix: P
     # conda parks a file that is about to go under such a name; scripts of packages leave words for the user.
     temporary = (*(f"{path}.c~" for path in going), ".messages.txt")
     return ExternalChange(copies=(*going, *sharing), appearing=(*coming, *temporary), grounds=_CHANGE_REASONS)
+
+
+def _list_going_files(package: CondaPackage, prefix: Path) -> tuple[str, ...]:
+    record = f"{external_changes.RECORDS}/{package.record}"
+    claimed = tuple(external_changes.claims(prefix, package.record))
+    if not (prefix / record).is_file():
+        raise FailedError(
+            f"{prefix}: {package.dist} is not installed (any more), so it cannot be changed",
+            hint=f"fastinstall plan --prefix {quote(prefix)}",
+        )
+    if not claimed and not external_changes.is_readable(prefix, package.record):
+        raise FailedError(
+            f"{prefix / record}: cannot be read, so nobody knows which files go with {package.name}",
+            hint=f"python -m json.tool {quote(prefix / record)}",
+        )
+    return (*claimed, record)
 
 
 def _describe_change(change: CondaChange) -> str:
@@ -182,7 +183,7 @@ def find_change_risks(change: CondaChange) -> tuple[PlanRisk, ...]:
     return tuple(
         PlanRisk(
             risk=risk,
-            summary=f"{what}: {_shorten_words(each.name for each in which)}",
+            summary=f"{what}: {listing((each.name for each in which), _NAMED)}",
             items=tuple(each.words for each in which),
         )
         for risk, what, which in found
@@ -199,7 +200,7 @@ def explain_change(change: CondaChange, why: str) -> str:
     """A sentence: why, and what is lost by it."""
     going = [each.name for each in list_package_changes(change) if each.after is None]
     verb = "goes, and nothing takes its place" if len(going) == 1 else "go, and nothing takes their place"
-    return f"{why}; {_shorten_words(going)} {verb}" if going else why
+    return f"{why}; {listing(going, _NAMED)} {verb}" if going else why
 
 
 def apply_conda_change(conda: Conda, change: CondaChange) -> tuple[CondaPackage, ...]:
@@ -208,44 +209,34 @@ def apply_conda_change(conda: Conda, change: CondaChange) -> tuple[CondaPackage,
     return (*(package for package in conda.packages if package.name not in touched), *change.linked)
 
 
-def _shorten_words(words: Iterable[str]) -> str:
-    all_of_them = list(words)
-    more = len(all_of_them) - _NAMED
-    return listing([*all_of_them[:_NAMED], f"{more} more"]) if more > 0 else listing(all_of_them)
-
-
 def is_older(version: str, than: str) -> bool:
     """Whether conda would sort a version before another; versions that it would not take are compared all the same."""
-    return _make_sort_key(version) < _make_sort_key(than)
+    for left, right in zip(_split_version(version), _split_version(than), strict=True):
+        for pair in zip_longest(left, right, fillvalue=[_ZERO]):
+            for atom, opposite in zip_longest(*pair, fillvalue=_ZERO):
+                if atom != opposite:
+                    return atom < opposite
+    return False
 
 
-_T = TypeVar("_T")
-_Component = tuple[tuple[int, int, str], ...]
-_ZERO = (2, 0, "")  # words come before numbers
+_ZERO = (2, 0, "")  # what is missing counts as 0; words come before numbers
 
 
-def _make_sort_key(version: str) -> tuple[tuple[_Component, ...], ...]:
-    """Epoch, version and local version, each as its components; what is missing at the end of one counts as 0."""
+def _split_version(version: str) -> list[list[list[tuple[int, int, str]]]]:
+    """Epoch, version and local version, each as its components, and these as their numbers and words."""
     epoch, mark, rest = version.strip().lower().partition("!")
     public, _, local = (rest if mark else epoch).partition("+")
-    return tuple(_split_components(text) for text in (epoch if mark else "0", public, local))
+    return [[_split_component(word) for word in _list_words(text)] for text in (epoch if mark else "0", public, local)]
 
 
-def _split_components(text: str) -> tuple[_Component, ...]:
+def _list_words(text: str) -> list[str]:
     words = re.split(r"[._-]", text.rstrip("_"))
-    words[-1] += "_" if text.endswith("_") else ""
-    found: list[_Component] = []
-    for word in filter(None, words):
-        atoms = [
-            (2, int(atom), "") if atom.isdigit() else ({"dev": 0, "post": 3}.get(atom, 1), 0, atom)
-            for atom in re.findall(r"\d+|[^\d.]+", word)
-        ]
-        found.append(_end_with_zeros(atoms if atoms[0][0] == _ZERO[0] else [_ZERO, *atoms], _ZERO))
-    return _end_with_zeros(found, (_ZERO, _ZERO))
+    return [word for word in (*words[:-1], words[-1] + "_" * text.endswith("_")) if word]
 
 
-def _end_with_zeros(parts: list[_T], zero: _T) -> tuple[_T, ...]:
-    """The same end for whatever differs by zeros there alone."""
-    while parts and parts[-1] == zero:
-        parts.pop()
-    return (*parts, zero, zero)
+def _split_component(word: str) -> list[tuple[int, int, str]]:
+    atoms = [
+        (2, int(atom), "") if atom.isdigit() else ({"dev": 0, "post": 3}.get(atom, 1), 0, atom)
+        for atom in re.findall(r"\d+|[^\d.]+", word)
+    ]
+    return atoms if atoms[0][0] == _ZERO[0] else [_ZERO, *atoms]

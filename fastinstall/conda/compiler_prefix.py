@@ -7,7 +7,7 @@ prefix, so it cannot be made elsewhere and moved.
 from collections.abc import Mapping
 from pathlib import Path
 
-from fastinstall.conda.engines.choose import CondaTools, open_engine
+from fastinstall.conda.engines.choose import CondaTools, open_rattler
 from fastinstall.core import files
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Noted, Started
@@ -15,7 +15,6 @@ from fastinstall.core.lock import lock_environment
 from fastinstall.core.secrets import public_text
 from fastinstall.core.values import digest, immutable
 from fastinstall.index.execution import ExecutionContext
-from fastinstall.model.conda import CondaInstaller
 from fastinstall.observe.conda.channels import channel_urls
 from fastinstall.wheelbuild.clang import TOOLCHAINS
 
@@ -62,7 +61,7 @@ def prepare_private_toolchain(
         if complete.is_file():
             context.emit(Noted(message=f"the toolchain in {prefix} was made before, and is used again"))
         else:
-            engine = open_engine(CondaInstaller.RATTLER, None, means)
+            engine = open_rattler(means)
             context.emit(Started(stage="toolchain", message=f"fetching a toolchain: {', '.join(packages)}"))
             files.discard(prefix)
             engine.create(prefix, packages, channels, offline=context.index.offline)

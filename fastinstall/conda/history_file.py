@@ -116,9 +116,14 @@ def record_revision(
     linked = tuple(package for package in (stack.package, stack.guard) if package is not None)
     names = {package.name for package in linked}
     gone = tuple(package for package in conda.packages if package.dist in records or package.name in names)
-    existing = foreign.text_if_there(Path(stack.channel).parents[2] / HISTORY)
     change = CondaChange(linked=linked, unlinked=gone)
-    revised = append_revision(existing, now.astimezone(), "fastinstall setup", change)
+    add_revision(Path(stack.channel).parents[2], change, "fastinstall setup", now, transaction)
+
+
+def add_revision(prefix: Path, change: CondaChange, command: str, now: datetime, transaction: Transaction) -> None:
+    """Add a revision of a change that a command has made to the history of an environment; undone likewise."""
+    existing = foreign.text_if_there(prefix / HISTORY)
+    revised = append_revision(existing, now.astimezone(), command, change)
     transaction.add(HISTORY, revised.removeprefix(existing))
 
 

@@ -21,7 +21,7 @@ from fastinstall.index.execution import ExecutionContext
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.conda import Conda, CondaPackage, CondaStack
 from fastinstall.model.conda_packages import CHANNEL, REGISTRATION
-from fastinstall.model.facts import Interpreter
+from fastinstall.model.facts import Facts, Interpreter
 from fastinstall.model.receipt import Move, MoveKind
 from fastinstall.wheelbuild.build_inputs import BuildResult
 from fastinstall.wheelbuild.wheel_files import metadata_directory
@@ -53,11 +53,11 @@ class LinkedPackages:
 def link_packages(
     planned: CondaStack,
     built: BuildResult,
-    interpreter: Interpreter,
+    before: Facts,
     transaction: Transaction,
     context: ExecutionContext,
 ) -> LinkedPackages:
-    """Pack the wheel, put the channel in place, and link its packages into the transaction's stage.
+    """Pack the wheel, put the channel in place, and link its packages and its registration into the stage.
 
     Raises:
         FailedError: the engine could not link them; the caller undoes.
@@ -65,7 +65,7 @@ def link_packages(
     engine = context.engine
     if engine is None:
         raise FailedError("the plan names no engine for conda packages", hint="make it again: fastinstall plan")
-    prefix = Path(interpreter.prefix)
+    interpreter, prefix = before.interpreter, Path(before.interpreter.prefix)
     context.emit(Started(stage="stage", message=f"making conda packages of {built.wheel.name}"))
     stack = pack_channel(planned, built, interpreter, transaction.stage / "channel", context)
     there = os.path.lexists(prefix / CHANNEL)
@@ -75,6 +75,8 @@ def link_packages(
     root = transaction.stage / "prefix"
     packages = [package for package in (stack.package, stack.guard) if package is not None]
     engine.link(packages, root, prefix=prefix)
+    if before.conda is not None:
+        files.write_text(root / REGISTRATION, format_registration(prefix, before.conda))
     exports = (
         "an export of this environment (conda env export, conda list --explicit) names a channel inside of it, which "
         "goes with it; for other machines: fastinstall build --format conda -o DIR"
@@ -95,11 +97,6 @@ def format_registration(prefix: PurePath, conda: Conda) -> str:
     others = conda.usual_channels or (() if conda.has_channels else ("defaults",))
     lines = (f"  - {ours}", *(f"  - {each}  #!bottom" for each in others if each != ours))
     return _NOTE.format(prefix=prefix) + "".join(f"{line}\n" for line in lines)
-
-
-def stage_registration(root: Path, prefix: PurePath, conda: Conda) -> None:
-    """Write the configuration into the staged environment."""
-    files.write_text(root / REGISTRATION, format_registration(prefix, conda))
 
 
 def pack_channel(

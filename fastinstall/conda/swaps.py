@@ -61,25 +61,22 @@ def foresee_conda_changes(change: CondaChange, requested: tuple[str, ...], stand
     """
     coming = next((each for each in change.linked if each.name in PROVIDERS), None)
     going = next((each for each in change.unlinked if each.name in PROVIDERS), None)
-    stack, prefix, asked = f"{standing.name} in {standing.prefix}", quote(standing.prefix), " ".join(requested)
+    stack, asked = f"{standing.name} in {standing.prefix}", " ".join(requested)
     moved = coming or going
     by_name = next((spec for spec in requested if moved is not None and name_of(spec) == moved.name), None)
-    pin = f"conda fastinstall guard install --pin --prefix {prefix}"
+    pin = f"conda fastinstall guard install --pin --prefix {quote(standing.prefix)}"
     if coming is not None and not is_ours(coming):
+        way = "to keep it, answer no"
+        if not by_name:
+            package = f"make a conda package of it: conda fastinstall setup --prefix {quote(standing.prefix)}"
+            way += f", and {f'pin it: {pin}' if standing.packaged else package}"
         told = f"will be replaced with {_name_package(coming)}, {_explain_cause(coming, change, requested, by_name)}"
-        way = f"to keep it, answer no, and make a conda package of it: conda fastinstall setup --prefix {prefix}"
-        if by_name:
-            way = "to keep it, answer no"
-        elif standing.packaged:
-            way = f"to keep it, answer no, and pin it: {pin}"
         return f"{stack} {told}", way
     if coming is None and going is not None:
         why = f"because of {asked!r}" if asked else "although nobody asked for it"
         why = f"because the removal of {by_name!r} was asked for" if by_name else why
         return f"{stack} will be removed, {why}", f"to have it back later: {standing.repair}"
-    packages = ({each.name for each in side} for side in (change.linked, change.unlinked))
-    come, gone = packages
-    if GUARD in gone - come:
+    if GUARD in {each.name for each in change.unlinked} - {each.name for each in change.linked}:
         told = f"{GUARD} will be removed from {standing.prefix}: from then on conda may replace {standing.name} unasked"
         return told, f"a pin does the same: {pin}"
     before, after = _find_pythons(change)
@@ -101,12 +98,11 @@ def _explain_cause(coming: CondaPackage, change: CondaChange, requested: tuple[s
     if not found:
         nothing = f"nothing in {' '.join(requested)!r}" if requested else "nothing"
         return f"although {nothing} requires it: the solver took it along"
-    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
     causes = (
         f"{each.name} {each.version}, which requires {f'{name_of(spec)} {bounds_of(spec)}'.strip()}"
-        for each, spec in found[:_SHOWN]
+        for each, spec in found
     )
-    return f"because of {listing(causes)}{more}"
+    return f"because of {listing(causes, _SHOWN)}"
 
 
 def _find_pythons(change: CondaChange) -> tuple[str, str]:

@@ -14,9 +14,11 @@ def quote(word: PurePath | str) -> str:
     return "$'" + "".join(f"\\{ord(each):03o}" if each < " " or each == "\x7f" else each for each in escaped) + "'"
 
 
-def listing(items: Iterable[str]) -> str:
-    """Items for a sentence: "a, b and c"."""
+def listing(items: Iterable[str], most: int | None = None) -> str:
+    """Items for a sentence: "a, b and c"; with `most` those beyond are counted: "a, b and 7 more"."""
     words = list(items)
+    if most is not None and len(words) > most:
+        words[most:] = [f"{len(words) - most} more"]
     if len(words) < 2:  # noqa: PLR2004 (two words are joined by "and")
         return "".join(words)
     return f"{', '.join(words[:-1])} and {words[-1]}"

@@ -1,44 +1,36 @@
 """Read the facts of many hosts: a JSON document of each, in a directory of files or in the lines of one file.
 
-Documents are read one at a time, and of each `inspect --json` only the few parts that decide about wheels. A document
-has some 70 KB, of which 4 count here, and they stand at its beginning. So its first 16 KB are read key by key, and all
-of it only if these are not enough. What is read is read as strictly as by the codec of the model, with values as
-`json.loads` would give them. The rest is not checked, except that the text ends as a document does. What hosts have in
-common is decoded once.
+Documents are read one at a time, and of each `inspect --json` only the few members that decide about wheels are
+decoded, as strictly as by the codec of the model.
 
-Two keys may be added by whoever collects, as first or as last: "host", its name, and "observed_at", when it was
-written.
+Two keys may be added by whoever collects: "host", its name, and "observed_at", when it was written.
 """
 
-import codecs
-import contextlib
-import errno
 import json
 import os
 import re
-import stat
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import lru_cache
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 from fastinstall.core.errors import DocumentError, UsageError
+from fastinstall.core.foreign import DOCUMENT, open_foreign_file
 from fastinstall.core.messages import quote
-from fastinstall.core.parsing import json_data
 from fastinstall.core.values import decode, immutable
 from fastinstall.elf.description import Cpu
 from fastinstall.fleet.fleet import Cause, ExcludedHost, FleetHost, MachineClass
 from fastinstall.model.facts import Interpreter
-from fastinstall.model.request import Environment, EnvironmentKind
+from fastinstall.model.request import Environment
 from fastinstall.model.stored_documents import migrate_fields, refuse_other_schema
 
-LARGEST = 1 << 24
-"""Bytes; no document of one host is larger."""
+T = TypeVar("T")
 
 _LINES = (".jsonl", ".ndjson")
-_END = 300  # bytes
+_ERROR = "fastinstall.error/1"
+_OF_MANY = ("fastinstall.fleet/", "fastinstall.collected/")
+_HINT = "write it again on that host: fastinstall inspect --json > HOST.json"
 
 
 @immutable
@@ -49,8 +41,7 @@ class HostDocument:
         name: of the host, by the file's name; the document itself may give another.
         file: for messages; with the line's number where it is one of several.
         modified: the file's time, in seconds since the epoch.
-        content: of the document, or its beginning.
-        end: its last bytes, where the content is only a beginning; empty if it is whole.
+        content: of the document.
         problem: why there is no content; empty if there is.
     """
 
@@ -58,66 +49,69 @@ class HostDocument:
     file: str
     modified: float = 0.0
     content: bytes = b""
-    end: bytes = b""
     problem: str = ""
 
 
-def document_files(place: Path, flag: str) -> tuple[Path, ...]:
-    """The files with documents of hosts, by name: those of a directory, hidden ones apart, or one file itself.
+@immutable
+class UnreadDocument:
+    """A document that cannot be read.
+
+    Attributes:
+        name: of the host, by the file's name.
+        file: for messages.
+        reason: what is wrong, without the name of its file, so that what many have can be counted.
+        hint: what to do about it; None if nothing is known but to write it again.
+    """
+
+    name: str
+    file: str
+    reason: str
+    hint: str | None
+
+
+def read_each(place: Path, flag: str, read: Callable[[HostDocument], T | None]) -> tuple[list[T], list[UnreadDocument]]:
+    """What the documents of a place say, and those that cannot be read.
 
     Args:
-        place: the directory, or the file.
+        place: a directory of documents, hidden files apart, or one file; each a document, or with the suffix .jsonl or
+            .ndjson one in each line.
         flag: that named it, for messages.
+        read: what a document says; None for one that is passed over.
 
     Raises:
-        UsageError: it is not there, or cannot be read.
+        UsageError: it is not there, or cannot be listed.
     """
-    try:
-        if not place.is_dir():
-            place.stat()
-            return (place,)
-        with os.scandir(place) as entries:
-            shown = (entry for entry in entries if not entry.name.startswith("."))
-            names = sorted(entry.name for entry in shown if not _is_directory(entry))
-    except OSError as error:
-        raise UsageError(f"{flag} {place}: {error.strerror or error}", hint=f"ls -ld {quote(place)}") from None
-    return tuple(place / name for name in names)
-
-
-def read_documents(files: Iterable[Path], *, beginning: int = LARGEST) -> Iterator[HostDocument]:
-    """The documents of files, one at a time.
-
-    Args:
-        files: each a document; with the suffix .jsonl or .ndjson, a document in each line.
-        beginning: bytes that are read of a longer document that has a file to itself; `read_whole` reads the others.
-    """
-    for file in files:
+    found: list[T] = []
+    failed: list[UnreadDocument] = []
+    for document in _read_documents(_list_files(place, flag)):
         try:
-            yield from _read_documents(file, beginning)
-        except OSError as error:
-            yield HostDocument(
-                name=_name_of(file), file=str(file), problem=f"cannot be read: {error.strerror or error}"
-            )
+            told = read(document)
+        except DocumentError as error:
+            reason = f"{error.key}: {error.problem}" if error.key else error.problem
+            failed.append(UnreadDocument(name=document.name, file=document.file, reason=reason, hint=error.hint))
+        else:
+            found += [told] if told is not None else []
+    return found, failed
 
 
-def error_in(error: DocumentError) -> str:
-    """What is wrong with a document, without the name of its file, so that what many have can be counted."""
-    return f"{error.key}: {error.problem}" if error.key else error.problem
-
-
-def read_whole(document: HostDocument) -> bytes:
-    """All of a document; more than LARGEST bytes where it is larger than any that is one.
+def parse_document(document: HostDocument, parse: Callable[[bytes], Any]) -> dict[str, Any] | None:
+    """The members of a document, or None if it is one of ours that speaks of many hosts.
 
     Raises:
-        DocumentError: it is gone, or cannot be read.
+        DocumentError: it is none, or is damaged.
     """
-    if not document.end:
-        return document.content
+    if document.problem:
+        raise DocumentError(document.file, "", document.problem)
+    if len(document.content) > DOCUMENT:
+        raise DocumentError(document.file, "", f"larger than {DOCUMENT >> 20} MiB, which no document of one host is")
     try:
-        with _open_file(Path(document.file)) as stream:
-            return stream.read(LARGEST + 1)
-    except OSError as error:
-        raise DocumentError(document.file, "", f"cannot be read: {error.strerror or error}") from None
+        fields = parse(document.content)
+    except (ValueError, RecursionError) as error:
+        problem = f"is no JSON: {error}" if document.content.strip() else "is empty"
+        raise DocumentError(document.file, "", problem) from None
+    if not isinstance(fields, dict):
+        raise DocumentError(document.file, "", "expected a table of keys at the top")
+    return None if str(fields.get("schema")).startswith(_OF_MANY) else fields
 
 
 def name_in(fields: dict[str, Any], document: HostDocument) -> str:
@@ -142,95 +136,87 @@ def moment_in(fields: dict[str, Any], document: HostDocument) -> float:
         return document.modified
     text = fields["observed_at"]
     try:
-        moment = datetime.fromisoformat(text) if isinstance(text, str) else None
+        moment = datetime.fromisoformat(str(text))
     except ValueError:
-        moment = None
-    if moment is None:
         problem = f"expected a time like 2026-11-21T09:30:00Z, found {text!r}"
-        raise DocumentError(document.file, "observed_at", problem)
+        raise DocumentError(document.file, "observed_at", problem) from None
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
-def _read_documents(file: Path, beginning: int) -> Iterator[HostDocument]:
-    name = _name_of(file)
-    with _open_file(file) as stream:
-        modified = os.fstat(stream.fileno()).st_mtime
-        if file.suffix not in _LINES:
-            content, end = _read_ends(stream.fileno(), beginning)
-            yield HostDocument(name=name, file=str(file), modified=modified, content=content, end=end)
-            return
-        for number, line in enumerate(iter(lambda: stream.readline(LARGEST + 1), b""), start=1):
-            if line.strip():
-                place = f"{file}:{number}"
-                yield HostDocument(name=f"{name}:{number}", file=place, modified=modified, content=line)
-
-
-def _read_ends(descriptor: int, beginning: int) -> tuple[bytes, bytes]:
-    """The beginning of a file, and its last bytes where that is not all of it."""
-    size = os.fstat(descriptor).st_size
-    if size <= beginning:
-        return os.pread(descriptor, size, 0), b""
-    os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_RANDOM)  # what lies between is not fetched from the disk
-    return os.pread(descriptor, beginning, 0), os.pread(descriptor, _END, size - _END)
-
-
-def _is_directory(entry: os.DirEntry[str]) -> bool:
-    """A link that leads nowhere or round in a ring is a file that cannot be read, and is told by its name then."""
+def _list_files(place: Path, flag: str) -> list[Path]:
     try:
-        return entry.is_dir()
-    except OSError:
-        return False
+        if not place.is_dir():
+            place.stat()
+            return [place]
+        return sorted(file for file in place.iterdir() if not file.name.startswith(".") and not file.is_dir())
+    except OSError as error:
+        raise UsageError(f"{flag} {place}: {error.strerror or error}", hint=f"ls -ld {quote(place)}") from None
 
 
-def _name_of(file: Path) -> str:
-    """A name with dots has only a suffix of ours taken off."""
-    return file.stem if file.suffix in {".json", *_LINES} else file.name
+def _read_documents(files: list[Path]) -> Iterator[HostDocument]:
+    for file in files:
+        in_lines = file.suffix in _LINES
+        name = file.stem if in_lines or file.suffix == ".json" else file.name
+        try:
+            with open_foreign_file(file) as stream:
+                modified = os.fstat(stream.fileno()).st_mtime
+                for number, content in _read_lines(stream) if in_lines else [("", stream.read(DOCUMENT + 1))]:
+                    yield HostDocument(name=name + number, file=f"{file}{number}", modified=modified, content=content)
+        except OSError as error:
+            yield HostDocument(name=name, file=str(file), problem=f"cannot be read: {error.strerror or error}")
 
 
-def _open_file(file: Path) -> BinaryIO:
-    """Nothing but a file is read, and no FIFO is waited for."""
-    descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    if stat.S_ISREG(os.fstat(descriptor).st_mode):
-        return os.fdopen(descriptor, "rb")
-    os.close(descriptor)
-    raise OSError(errno.EINVAL, "is no file")
+def _read_lines(stream: BinaryIO) -> Iterator[tuple[str, bytes]]:
+    number = 0
+    while line := stream.readline(DOCUMENT + 1):
+        number += 1
+        if line.strip():
+            yield f":{number}", line
 
 
-_KEPT = 1024
-_MINOR = re.compile(r"\d+\.\d+")
-_NEEDED = ("schema", "environment", "frozen", "conda", "cpu", "interpreter")
-_ADDED = ("host", "observed_at")
-_BEGINNING, _EDGE = 1 << 14, 300  # bytes
-_UNCUT = ("cpu",)
-_PARTS = ("implementation", "version", "abi", "platform", "libc", "libc_version")
-_KINDS = {kind.value: kind for kind in EnvironmentKind}
-_ERROR = "fastinstall.error/1"
-_OF_MANY = ("fastinstall.fleet/", "fastinstall.collected/")
-_HINT = "write it again on that host: fastinstall inspect --json > HOST.json"
-_decoder = codecs.getincrementaldecoder("utf-8")
+@immutable
+class _Conda:
+    """What counts of `model.conda.Conda`."""
+
+    is_base: bool = False
 
 
-def read_hosts(files: Iterable[Path]) -> Iterator[FleetHost | ExcludedHost]:
-    """The hosts of facts files, one at a time; what cannot be read is left out with its reason.
+@immutable
+class _Facts:
+    """What counts of `model.facts.Facts`, field by field as there."""
+
+    environment: Environment
+    cpu: Cpu
+    interpreter: Interpreter
+    frozen: str | None = None
+    conda: _Conda | None = None
+
+
+def read_hosts(place: Path) -> tuple[list[FleetHost], list[ExcludedHost]]:
+    """The hosts of facts files, and those whose documents cannot be read.
 
     Args:
-        files: each a document of `inspect --json`, or with one in each line (`host_documents`). Documents of ours that
-            speak of many hosts are passed over.
+        place: a directory of documents of `inspect --json`, or a file with one or, in each line, several. Documents of
+            ours that speak of many hosts are passed over.
+
+    Raises:
+        UsageError: it is not there, or cannot be listed.
     """
-    for document in read_documents(files, beginning=_BEGINNING):
-        try:
-            host = read_host_facts(document)
-        except DocumentError as error:
-            yield ExcludedHost(
-                host=document.name,
-                cause=Cause.UNREADABLE,
-                reason=error_in(error),
-                hint=error.hint or _HINT,
-                file=document.file,
-            )
-        else:
-            if host is not None:
-                yield host
+    known: dict[MachineClass, MachineClass] = {}
+
+    def read(document: HostDocument) -> FleetHost | None:
+        """What many hosts have in common is kept once."""
+        host = read_host_facts(document)
+        return host and replace(host, machine=known.setdefault(host.machine, host.machine))
+
+    hosts, failed = read_each(place, "--hosts", read)
+    unread = [
+        ExcludedHost(
+            host=each.name, cause=Cause.UNREADABLE, reason=each.reason, hint=each.hint or _HINT, file=each.file
+        )
+        for each in failed
+    ]
+    return hosts, unread
 
 
 def read_host_facts(document: HostDocument) -> FleetHost | None:
@@ -239,168 +225,43 @@ def read_host_facts(document: HostDocument) -> FleetHost | None:
     Raises:
         DocumentError: it is none, is damaged, or of another schema.
     """
-    fields = _parse_members(document)
-    schema = str(fields.get("schema"))
-    if schema.startswith(_OF_MANY):
+    fields = parse_document(document, json.loads)  # a quarter of the time of ours; what counts is decoded
+    if fields is None:
         return None
-    if schema == _ERROR:
-        told = json_data(read_whole(document)).get("message")
-        raise DocumentError(document.file, "", f"inspect failed there: {told}")
+    if fields.get("schema") == _ERROR:
+        raise DocumentError(document.file, "", f"inspect failed there: {fields.get('message')}")
     refuse_other_schema("facts", fields.get("schema"), file=document.file, version="")
-    try:
-        return _parse_host(migrate_fields("facts", fields), document)
-    except DocumentError as error:
-        raise DocumentError(document.file, error.key, error.problem) from None
-
-
-def _parse_members(document: HostDocument) -> dict[str, Any]:
-    if document.problem:
-        raise DocumentError(document.file, "", document.problem)
-    if document.end:
-        with contextlib.suppress(ValueError, RecursionError):  # more of it is needed, or it will be told below
-            return _parse_first_members(document.content, document.end)
-    content = read_whole(document)
-    if len(content) > LARGEST:
-        raise DocumentError(document.file, "", f"larger than {LARGEST >> 20} MiB, which no document of inspect is")
-    try:
-        return _parse_first_members(content, content[-_EDGE:])
-    except (ValueError, RecursionError) as error:
-        problem = f"is no JSON: {error}" if content.strip() else "is empty"
-        raise DocumentError(document.file, "", problem) from None
-
-
-def _parse_first_members(content: bytes, end: bytes) -> dict[str, Any]:
-    """The members that count, of a document or of its beginning, which may be cut inside of a character."""
-    edges = content[:_EDGE] + end
-    wanted = [*_NEEDED, *(key for key in _ADDED if f'"{key}"'.encode() in edges)]
-    return first_members(_decoder().decode(content), wanted, uncut=_UNCUT, end=end.decode("utf-8", "replace"))
-
-
-def _parse_host(fields: dict[str, Any], document: HostDocument) -> FleetHost:
-    for key in ("environment", "cpu", "interpreter"):
-        if key not in fields:
-            raise DocumentError(document.file, key, "missing")
+    facts = decode(_Facts, migrate_fields("facts", fields), file=document.file, strict=False)
     return FleetHost(
         name=name_in(fields, document),
         file=document.file,
         seen=moment_in(fields, document),
-        machine=_make_machine(fields["cpu"], _parse_interpreter(fields["interpreter"])),
-        kind=_parse_kind(fields["environment"]),
-        protected=_describe_protection(fields),
+        machine=_make_machine(facts, document.file),
+        kind=facts.environment.kind,
+        protected=_describe_protection(facts),
     )
 
 
-def _describe_protection(fields: dict[str, Any]) -> str:
-    frozen, conda = fields.get("frozen"), fields.get("conda")
-    if frozen is not None:
-        if not isinstance(frozen, str):
-            raise DocumentError("", "frozen", "expected a path")
-        return f"the environment is frozen ({frozen})"
-    if conda is None:
-        return ""
-    if not isinstance(conda, dict) or not isinstance(conda.get("is_base", False), bool):
-        raise DocumentError("", "conda", "expected a table, with true or false in is_base")
-    return "the environment is the one that conda itself lives in (base)" if conda.get("is_base") else ""
+def _describe_protection(facts: _Facts) -> str:
+    if facts.frozen is not None:
+        return f"the environment is frozen ({facts.frozen})"
+    if facts.conda is not None and facts.conda.is_base:
+        return "the environment is the one that conda itself lives in (base)"
+    return ""
 
 
-def _parse_kind(environment: object) -> EnvironmentKind:
-    kind = environment.get("kind") if isinstance(environment, dict) else None
-    if isinstance(kind, str) and kind in _KINDS:
-        return _KINDS[kind]
-    return decode(Environment, environment, file="", key="environment", strict=False).kind
-
-
-def _parse_interpreter(told: object) -> tuple[str, ...]:
-    """What counts of an interpreter; the codec, which is slower, is asked where something is wrong."""
-    found = tuple(part for name in _PARTS if isinstance(part := told.get(name), str)) if isinstance(told, dict) else ()
-    if len(found) == len(_PARTS):
-        return found
-    interpreter = decode(Interpreter, told, file="", key="interpreter", strict=False)
-    return tuple(getattr(interpreter, name) for name in _PARTS)
-
-
-@lru_cache(maxsize=_KEPT)
-def _parse_cpu(text: str) -> Cpu:
-    """The processor without what differs among machines of one kind."""
-    cpu = decode(Cpu, json_data(text), file="", key="cpu", strict=False)
-    return replace(cpu, cores=1, quota=None)
-
-
-@lru_cache(maxsize=_KEPT)
-def _make_machine(cpu: str, interpreter: tuple[str, ...]) -> MachineClass:
-    implementation, version, abi, platform, libc, libc_version = interpreter
-    minor = _MINOR.match(version)
+def _make_machine(facts: _Facts, file: str) -> MachineClass:
+    """What decides which wheel a host can take, without what differs among machines of one kind."""
+    interpreter = facts.interpreter
+    minor = re.match(r"\d+\.\d+", interpreter.version)
     if minor is None:
-        raise DocumentError("", "interpreter.version", f"expected a version like 3.11.7, found {version!r}")
+        raise DocumentError(file, "interpreter.version", f"expected a version, found {interpreter.version!r}")
     return MachineClass(
-        implementation=implementation,
+        implementation=interpreter.implementation,
         python=minor[0],
-        abi=abi,
-        architecture=platform.partition("-")[2],
-        libc=libc,
-        libc_version=libc_version,
-        cpu=_parse_cpu(cpu),
+        abi=interpreter.abi,
+        architecture=interpreter.platform.partition("-")[2],
+        libc=interpreter.libc,
+        libc_version=interpreter.libc_version,
+        cpu=replace(facts.cpu, cores=1, quota=None),
     )
-
-
-_QUOTE = re.compile(r'\s*"')
-_COLON = re.compile(r"\s*:\s*")
-_EMPTY = re.compile(r"\s*}\s*\Z")
-_NOTHING = re.compile(r"\s*\Z")
-_NEXT = re.compile(r"\s*([,}])")
-_read = json.JSONDecoder().raw_decode
-
-
-def first_members(
-    text: str, wanted: Collection[str], *, uncut: Collection[str] = (), end: str | None = None
-) -> dict[str, Any]:
-    """The wanted members of an object; the first one of a name counts.
-
-    Args:
-        text: a JSON document, or its beginning.
-        wanted: names of members. Once all of them were seen, the rest is passed over; but it must end as an object
-            does.
-        uncut: those of them whose value is given as it is written, for whoever compares before reading.
-        end: the last characters of the document, where the text is only its beginning.
-
-    Raises:
-        ValueError: it is no JSON object, as far as it was looked at.
-        RecursionError: it is nested too deeply.
-    """
-    found: dict[str, Any] = {}
-    place = _find_opening(text)
-    if _EMPTY.match(text, place):
-        return found
-    while len(found) < len(wanted):
-        key, start = _read_key(text, place)
-        value, stop = _read(text, start)
-        if key in wanted and key not in found:
-            found[key] = text[start:stop] if key in uncut else value
-        following = _require_match(_NEXT, text, stop, "a comma or a brace")
-        place = following.end()
-        if following[1] == "}":
-            _require_match(_NOTHING, text, place, "nothing more")
-            break
-    if not (text if end is None else end).rstrip().endswith("}"):
-        raise ValueError("it has no end: only a part of it was written or copied")
-    return found
-
-
-def _find_opening(text: str) -> int:
-    opening = re.match(r"\s*{", text)
-    if opening is None:
-        raise ValueError("it is no JSON object")
-    return opening.end()
-
-
-def _read_key(text: str, place: int) -> tuple[str, int]:
-    """A key, and where its value begins."""
-    key, end = _read(text, _require_match(_QUOTE, text, place, "a key").end() - 1)
-    return key, _require_match(_COLON, text, end, "a colon").end()
-
-
-def _require_match(pattern: re.Pattern[str], text: str, place: int, what: str) -> re.Match[str]:
-    found = pattern.match(text, place)
-    if found is None:
-        raise ValueError(f"expected {what} at character {place}")
-    return found

@@ -7,29 +7,26 @@ fastinstall's own wheel is made of what runs, not of where that once came from (
 its checkout, any other its own files, whether an index, a directory or a wheel made here brought them.
 """
 
-import base64
-import hashlib
-import importlib.metadata
 import platform
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from fastinstall import __version__
-from fastinstall.core import files, values
+from fastinstall.core import files, foreign, values
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Noted, Started
 from fastinstall.core.messages import quote
 from fastinstall.core.process import CommandError, run
-from fastinstall.core.values import immutable
 from fastinstall.index.pip import pip_environment
 from fastinstall.index.selection import parse_filename
 from fastinstall.index.wheelhouse import read_sound_metadata, read_sums
 from fastinstall.model.artefact import ToolWheels
 from fastinstall.observe.session import Session
-from fastinstall.wheelbuild.tool_dependencies import DependencyFetching, FetchedDependencies, fetch_needs, platforms_of
+from fastinstall.observe.stack import is_altered, read_rows
+from fastinstall.wheelbuild.tool_dependencies import DependencyFetching, fetch_needs, platforms_of
 from fastinstall.wheelbuild.wheel_files import pack_wheel, tags_of
 
 PLACE = "tool"
@@ -62,7 +59,7 @@ def bring_tool(session: Session, wheelhouse: Path, *, pythons: Sequence[str] = (
     session.emit(Started(stage="download", message="bringing fastinstall itself and what it needs"))
     cache = session.own_cache()
     wheel = make_tool_wheel(cache, session.variables, offline=offline)
-    wanted = _sort_minors((*_list_supported_minors(wheel), *_list_served_versions(there), *pythons))
+    wanted = _list_minors(wheel, there, pythons)
     fetching = DependencyFetching(
         wheel=wheel,
         pythons=wanted,
@@ -75,19 +72,7 @@ def bring_tool(session: Session, wheelhouse: Path, *, pythons: Sequence[str] = (
     source, needs = fetch_needs(fetching)
     for minor, reason in needs.left_out.items():
         session.emit(Noted(message=f"fastinstall is not brought for Python {minor}: {reason}", warning=True))
-    return _put(session, directory, there, _Brought(wheel=wheel, source=source, needs=needs, pythons=wanted))
-
-
-@immutable
-class _Brought:
-    wheel: Path
-    source: Path
-    needs: FetchedDependencies
-    pythons: tuple[str, ...]
-
-
-def _put(session: Session, directory: Path, there: Mapping[str, str], brought: _Brought) -> ToolWheels:
-    paths = {name: brought.source / name for name in brought.needs.files} | {brought.wheel.name: brought.wheel}
+    paths = {name: source / name for name in needs.files} | {wheel.name: wheel}
     sums = {name: files.sha256(path) for name, path in sorted(paths.items())}
     try:
         for name, path in paths.items():
@@ -96,17 +81,17 @@ def _put(session: Session, directory: Path, there: Mapping[str, str], brought: _
         for name in there.keys() - sums.keys():
             files.discard(directory / name)
     except OSError as error:
-        reason = error.strerror or error
+        problem = f"{error.filename or directory}: cannot be written: {error.strerror or error}"
         hint = f"ls -ld {quote(directory)}; df -h {quote(directory.parent)}"
-        raise FailedError(f"{error.filename or directory}: cannot be written: {reason}", hint=hint) from error
-    parsed = parse_filename(brought.wheel.name)
+        raise FailedError(problem, hint=hint) from error
+    parsed = parse_filename(wheel.name)
     return ToolWheels(
         directory=directory,
-        wheel=brought.wheel.name,
+        wheel=wheel.name,
         version=str(parsed.version) if parsed is not None else "",
-        pythons=tuple(minor for minor in brought.pythons if minor not in brought.needs.left_out),
+        pythons=tuple(minor for minor in wanted if minor not in needs.left_out),
         files=sums,
-        left_out=brought.needs.left_out,
+        left_out=needs.left_out,
     )
 
 
@@ -120,22 +105,18 @@ def _keep(session: Session, source: Path, target: Path, sha256: str, recorded: s
     files.write_bytes(target, source.read_bytes(), durable=False)
 
 
-def _list_supported_minors(wheel: Path) -> tuple[str, ...]:
-    """The minor versions that fastinstall's wheel names, and the one that runs this."""
+def _list_minors(wheel: Path, served: Iterable[str], more: Iterable[str]) -> tuple[str, ...]:
+    """The minor versions that can run fastinstall, each once, lowest first.
+
+    They are those that its wheel names, the one that runs this, those that wheels of one minor version are for among
+    the files that are served, and more.
+    """
     named = _CLASSIFIER.findall(read_sound_metadata(wheel))
-    return (*named, f"{sys.version_info.major}.{sys.version_info.minor}")
-
-
-def _list_served_versions(names: Iterable[str]) -> tuple[str, ...]:
-    """The minor versions that wheels of one minor version are for."""
-    parsed = (parse_filename(name) for name in names if name.endswith(".whl"))
-    tags = (tag for each in parsed if each is not None for tag in each.tags if tag.interpreter == tag.abi)
-    return tuple(f"3.{match[1]}" for tag in tags if (match := _OF_ONE_MINOR.fullmatch(tag.interpreter)))
-
-
-def _sort_minors(pythons: Iterable[str]) -> tuple[str, ...]:
-    """Return the versions that can run fastinstall, each once, lowest first."""
-    found = {(int(match[1]), int(match[2])) for each in pythons if (match := re.match(r"(\d+)\.(\d+)", each))}
+    parsed = [known for name in served if name.endswith(".whl") and (known := parse_filename(name)) is not None]
+    interpreters = {tag.interpreter for each in parsed for tag in each.tags if tag.interpreter == tag.abi}
+    ours = [f"3.{match[1]}" for each in interpreters if (match := _OF_ONE_MINOR.fullmatch(each))]
+    versions = (*named, f"{sys.version_info.major}.{sys.version_info.minor}", *ours, *more)
+    found = {(int(match[1]), int(match[2])) for each in versions if (match := re.match(r"(\d+)\.(\d+)", each))}
     return tuple(f"{major}.{minor}" for major, minor in sorted(found) if (major, minor) >= _OLDEST)
 
 
@@ -183,15 +164,9 @@ def _find_checkout() -> Path | None:
 
 def _list_checkout_contents(checkout: Path) -> dict[str, Path]:
     """What goes into the wheel, by names relative to the checkout."""
-    found = (path for name in _OF_A_CHECKOUT for path in _list_files(checkout / name))
-    return {path.relative_to(checkout).as_posix(): path for path in sorted(found)}
-
-
-def _list_files(path: Path) -> Iterator[Path]:
-    if path.is_file():
-        yield path
-    else:
-        yield from (each for each in path.rglob("*") if each.is_file() and "__pycache__" not in each.parts)
+    found = [path for name in _OF_A_CHECKOUT for path in (checkout / name, *(checkout / name).rglob("*"))]
+    shown = sorted(path for path in found if path.is_file() and "__pycache__" not in path.parts)
+    return {path.relative_to(checkout).as_posix(): path for path in shown}
 
 
 def _build(checkout: Path, directory: Path, variables: Mapping[str, str], *, offline: bool) -> None:
@@ -214,25 +189,22 @@ def _list_installed_contents() -> dict[str, Path]:
     Raises:
         FailedError: there is no RECORD, or a file is not as it was installed.
     """
-    found = importlib.metadata.distributions(name="fastinstall", path=[str(_PACKAGE.parent)])
-    listed = next((dist.files for dist in found if dist.files), None)
-    if listed is None:
+    site = _PACKAGE.parent
+    metadata = next(site.glob("fastinstall-*.dist-info"), None)
+    rows = read_rows(foreign.bytes_or_empty(metadata / "RECORD")) if metadata is not None else ()
+    if not rows:
         raise FailedError(f"{_PACKAGE}: it has no RECORD, so its wheel cannot be put together", hint=_reinstall())
-    contents = {each.as_posix(): _PACKAGE.parent / each for each in listed if _is_of_wheel(each)}
-    sums = {each.as_posix(): each.hash for each in listed}
-    for name, path in contents.items():
-        expected = sums[name]
-        if not path.is_file() or (
-            expected is not None and _compute_record_digest(path, expected.mode) != expected.value
-        ):
-            raise FailedError(f"{path}: is not as it was installed", hint=_reinstall())
+    contents = {row[0]: site / row[0] for row in rows if _is_of_wheel(PurePosixPath(row[0]))}
+    for row in rows:
+        if row[0] in contents and is_altered(str(site), row, -1, {}):
+            raise FailedError(f"{contents[row[0]]}: is not as it was installed", hint=_reinstall())
     return contents
 
 
 def _is_of_wheel(path: PurePosixPath) -> bool:
-    """Whether a file came out of the wheel: not a script or bytecode made of it, nor a note of the installer."""
+    """Whether a file came out of the wheel: not a script made of it, nor a note of the installer."""
     is_note = path.parent.name.endswith(".dist-info") and path.name in _OF_AN_INSTALLATION
-    return ".." not in path.parts and not path.is_absolute() and path.suffix != ".pyc" and not is_note
+    return ".." not in path.parts and not path.is_absolute() and not is_note
 
 
 def _pack(contents: Mapping[str, Path], tree: Path, directory: Path) -> None:
@@ -242,11 +214,6 @@ def _pack(contents: Mapping[str, Path], tree: Path, directory: Path) -> None:
     tags = tags_of(tree)
     stem = next(tree.glob("fastinstall-*.dist-info")).name.removesuffix(".dist-info")
     pack_wheel(tree, directory / f"{stem}-{tags.python}-{tags.abi}-{'.'.join(tags.platforms)}.whl")
-
-
-def _compute_record_digest(path: Path, algorithm: str) -> str:
-    digest = hashlib.new(algorithm, path.read_bytes()).digest()
-    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 
 def _reinstall() -> str:

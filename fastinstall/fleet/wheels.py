@@ -17,8 +17,8 @@ from fastinstall.core.lock import lock_environment
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import document, dump, immutable
 from fastinstall.core.version_numbers import base_version, parse_version_number
-from fastinstall.fleet.fleet import ExcludedHost, Fleet, FleetArtefact, FleetHost
-from fastinstall.fleet.hosts import document_files, read_hosts
+from fastinstall.fleet.fleet import Fleet, FleetArtefact
+from fastinstall.fleet.hosts import read_hosts
 from fastinstall.fleet.wheel_choice import (
     Limits,
     find_oldest_glibc,
@@ -54,6 +54,13 @@ class FleetRequest:
     max_age: float | None = None
 
 
+SUMS = "SHA256SUMS"
+FLEET_FILE = "fleet.json"
+"""In a wheelhouse: which host takes which wheel of it."""
+
+_MADE = ".dist-info/fastinstall.json"
+
+
 def plan_hosts(session: Session, request: FleetRequest, wish: Request) -> Fleet:
     """Decide which few artefacts serve many hosts. Nothing is built, and no index is asked.
 
@@ -63,81 +70,45 @@ def plan_hosts(session: Session, request: FleetRequest, wish: Request) -> Fleet:
     """
     recipe = recipe_named(session, wish.recipe)
     refuse_unknown(recipe, wish)
-    _refuse_native(recipe, wish)
-    hosts, unread = _read(request.hosts)
-    limits = Limits(now=session.now().timestamp(), max_age=request.max_age)
-    fleet = plan_fleet(hosts, unread, recipe, wish, limits)
-    return replace(fleet, artefacts=tuple(_add_builders(session, request, fleet)))
-
-
-def _read(directory: Path) -> tuple[list[FleetHost], list[ExcludedHost]]:
-    hosts: list[FleetHost] = []
-    unread: list[ExcludedHost] = []
-    for each in read_hosts(document_files(directory, "--hosts")):
-        if isinstance(each, FleetHost):
-            hosts.append(each)
-        else:
-            unread.append(each)
-    if not hosts and not unread:
-        raise UsageError(
-            f"--hosts {directory}: no facts files there", hint="on each host: fastinstall inspect --json > HOST.json"
-        )
-    return hosts, unread
-
-
-def _refuse_native(recipe: Recipe, request: Request) -> None:
-    """Code for the CPU of this machine is for no other."""
-    if "native" in list_requested_levels(request):
+    if "native" in list_requested_levels(wish):
         known = ", ".join(level.name for level in recipe.levels if level.name != "native")
         raise UsageError(
             "--level native is for the machine that builds, and --hosts are others", hint=f"name a level: {known}"
         )
+    hosts, unread = read_hosts(request.hosts)
+    if not hosts and not unread:
+        raise UsageError(
+            f"--hosts {request.hosts}: no facts files there",
+            hint="on each host: fastinstall inspect --json > HOST.json",
+        )
+    fleet = plan_fleet(hosts, unread, recipe, wish, Limits(now=session.now().timestamp(), max_age=request.max_age))
+    return replace(fleet, artefacts=tuple(_add_builders(session, request, fleet)))
 
 
 def _add_builders(session: Session, request: FleetRequest, fleet: Fleet) -> Iterator[FleetArtefact]:
-    """Each artefact with the interpreter of this machine that it is built with."""
+    """Each artefact with the interpreter of this machine that it is built with, or that there is none."""
     first = tuple(python for python in (request.python, base_python(session)) if python is not None)
-    builders: dict[str, Path | None] = {}
+    builders = {
+        artefact.abi: interpreter_with(artefact.abi, artefact.python, first, session.variables)
+        for artefact in fleet.artefacts
+    }
     for artefact in fleet.artefacts:
-        if artefact.abi not in builders:
-            found = interpreter_with(artefact.abi, artefact.python, first, session.variables)
-            builders[artefact.abi] = Path(found.executable) if found is not None else None
         builder = builders[artefact.abi]
-        yield replace(artefact, builder=builder) if builder is not None else _report_missing_builder(artefact)
-
-
-def _report_missing_builder(artefact: FleetArtefact) -> FleetArtefact:
-    name = f"python{artefact.python}{'t' if artefact.abi.endswith('t') else ''}"
-    return replace(
-        artefact,
-        problem=f"this machine has no CPython {artefact.python} with the ABI {artefact.abi} to build it with",
-        hint=f"put a {name} on PATH or name one with --python EXE, or build on a machine that has it",
-    )
-
-
-SUMS = "SHA256SUMS"
-_MADE = ".dist-info/fastinstall.json"
-
-
-@immutable
-class WheelThere:
-    """A wheel in a wheelhouse.
-
-    Attributes:
-        name: of the file.
-        sha256: of it, hexadecimal.
-        platforms: its platform tags.
-    """
-
-    name: str
-    sha256: str
-    platforms: tuple[str, ...]
+        if builder is not None:
+            yield replace(artefact, builder=Path(builder.executable))
+            continue
+        name = f"python{artefact.python}{'t' if artefact.abi.endswith('t') else ''}"
+        yield replace(
+            artefact,
+            problem=f"this machine has no CPython {artefact.python} with the ABI {artefact.abi} to build it with",
+            hint=f"put a {name} on PATH or name one with --python EXE, or build on a machine that has it",
+        )
 
 
 def find_existing_wheel(
     directory: Path, artefact: FleetArtefact, recipe: Recipe, request: Request
-) -> WheelThere | None:
-    """Find the newest wheel in a directory that matches an artefact, or return None.
+) -> FleetArtefact | None:
+    """The artefact with the newest wheel in a directory that matches it, or None if none does.
 
     It counts where SHA256SUMS lists it with the sum that it has, and where it says itself that this recipe made it,
     linked as wished. Whether there is a later version is asked with --upgrade only.
@@ -148,52 +119,35 @@ def find_existing_wheel(
     if request.upgrade or request.require:
         return None
     sums = read_sums(directory / SUMS)
-    fitting = sorted(
-        _list_fitting(sums, artefact, recipe, request), key=lambda pair: parse_version_number(pair[0]), reverse=True
-    )
-    for _, name in fitting:
+    fitting = {name: version for name in sums if (version := _find_version(name, artefact, recipe, request))}
+    for name in sorted(fitting, key=lambda name: parse_version_number(fitting[name]), reverse=True):
         if _is_sound(directory / name, sums[name], request):
-            return describe_wheel_file(name, sums[name])
+            return _add_wheel(artefact, name, sums[name])
     return None
 
 
-def describe_wheel_file(name: str, sha256: str) -> WheelThere:
-    """A wheel by the name of its file."""
-    known = parse_filename(name)
-    platforms = {tag.platform for tag in known.tags} if known is not None else set()
-    return WheelThere(name=name, sha256=sha256, platforms=tuple(sorted(platforms)))
-
-
-def _list_fitting(
-    names: "dict[str, str]", artefact: FleetArtefact, recipe: Recipe, request: Request
-) -> Iterator[tuple[str, str]]:
-    """Version and name of each file that is for this Python, with these levels, at the wished version."""
-    for name in names:
-        known = parse_filename(name) if name.endswith(".whl") else None
-        if known is None or known.name != request.dist_name or artefact.abi not in {tag.abi for tag in known.tags}:
-            continue
-        version = str(known.version)
-        named = request.version is None or base_version(version) == base_version(request.version)
-        if named and parse_labelled_levels(recipe, version) == artefact.levels:
-            yield version, name
+def _find_version(name: str, artefact: FleetArtefact, recipe: Recipe, request: Request) -> str:
+    """The version of a wheel that is for this Python, with these levels, at the wished version; empty for others."""
+    known = parse_filename(name) if name.endswith(".whl") else None
+    if known is None or known.name != request.dist_name or artefact.abi not in {tag.abi for tag in known.tags}:
+        return ""
+    version = str(known.version)
+    if request.version is not None and base_version(version) != base_version(request.version):
+        return ""
+    return version if parse_labelled_levels(recipe, version) == artefact.levels else ""
 
 
 def _is_sound(wheel: Path, sha256: str, request: Request) -> bool:
+    """Whether a wheel is as it was listed, and made as is wished."""
     try:
-        return files.sha256(wheel) == sha256.lower() and _is_made_as(wheel, request)
+        if files.sha256(wheel) != sha256.lower():
+            return False
+        with sound_zip(wheel) as archive:
+            told = next((name for name in archive.files if name.endswith(_MADE)), None)
+            made = json_data(archive.read(told)) if told is not None else None
     except (OSError, FailedError, ValueError):
         return False
-
-
-def _is_made_as(wheel: Path, request: Request) -> bool:
-    with sound_zip(wheel) as archive:
-        told = next((name for name in archive.files if name.endswith(_MADE)), None)
-        made = json_data(archive.read(told)) if told is not None else None
     return isinstance(made, dict) and made.get("recipe") == request.recipe and made.get("link") == request.link
-
-
-FLEET_FILE = "fleet.json"
-"""In a wheelhouse: which host takes which wheel of it."""
 
 
 def build_fleet(session: Session, request: FleetRequest, wish: Request, wheelhouse: Path) -> Fleet:
@@ -219,52 +173,51 @@ def build_fleet(session: Session, request: FleetRequest, wish: Request, wheelhou
     recipe = recipe_named(session, wish.recipe)
     require_wheelhouse(session, wheelhouse)
     with _lock_wheelhouse(wheelhouse):
-        pairs = list(_make_artefacts(session, fleet, recipe, wheelhouse))
-        needed = {artefact.id: find_oldest_glibc(wheel.platforms) for artefact, wheel in pairs if wheel is not None}
-        built = select_reachable_hosts(replace(fleet, artefacts=tuple(artefact for artefact, _ in pairs)), needed)
+        made = tuple(_make_artefacts(session, fleet, recipe, wheelhouse))
+        needed = {artefact.id: _find_needed_glibc(artefact.wheel) for artefact in made if artefact.wheel is not None}
+        built = select_reachable_hosts(replace(fleet, artefacts=made), needed)
         _write(wheelhouse / FLEET_FILE, built)
     return built
 
 
-def _make_artefacts(
-    session: Session, fleet: Fleet, recipe: Recipe, wheelhouse: Path
-) -> Iterator[tuple[FleetArtefact, WheelThere | None]]:
+def _make_artefacts(session: Session, fleet: Fleet, recipe: Recipe, wheelhouse: Path) -> Iterator[FleetArtefact]:
     for number, artefact in enumerate(fleet.artefacts, start=1):
         turn = f"{artefact.id} for {format_quantity(len(artefact.hosts), 'host')} ({number} of {len(fleet.artefacts)})"
         directory = wheelhouse / artefact.directory
         there = find_existing_wheel(directory, artefact, recipe, fleet.wish)
-        if there is not None:
-            session.emit(Noted(message=f"{turn}: {there.name} is there already"))
-            yield _add_wheel(artefact, there), there
+        if there is not None and there.wheel is not None:
+            session.emit(Noted(message=f"{turn}: {Path(there.wheel).name} is there already"))
+            yield there
         elif artefact.builder is None:
             session.emit(Noted(message=f"{turn}: {artefact.problem}", warning=True))
-            yield artefact, None
+            yield artefact
         else:
             session.emit(Started(stage="build", message=turn))
-            yield _build_artefact(session, artefact, fleet.wish, directory)
+            request = replace(fleet.wish, level="auto", levels=artefact.levels)
+            yield _build_artefact(session, artefact, request, directory)
 
 
-def _build_artefact(
-    session: Session, artefact: FleetArtefact, request: Request, directory: Path
-) -> tuple[FleetArtefact, WheelThere | None]:
+def _build_artefact(session: Session, artefact: FleetArtefact, request: Request, directory: Path) -> FleetArtefact:
     """The artefact with its wheel, or with what kept it from being built."""
     target = NamedTarget(python=Path(artefact.builder) if artefact.builder is not None else None)
     try:
-        result = build_wheel_into(
-            session, target, replace(request, level="auto", levels=artefact.levels), directory
-        ).result
+        result = build_wheel_into(session, target, request, directory).result
     except FastinstallError as error:
         session.emit(Noted(message=f"{artefact.id}: {error.message}", warning=True))
         details = f" ({error.details[-1]})" if error.details else ""
-        return replace(artefact, problem=f"{error.message}{details}", hint=error.hint or ""), None
-    there = describe_wheel_file(result.wheel.name, result.sha256)
-    return _add_wheel(artefact, there), there
+        return replace(artefact, problem=f"{error.message}{details}", hint=error.hint or "")
+    return _add_wheel(artefact, result.wheel.name, result.sha256)
 
 
-def _add_wheel(artefact: FleetArtefact, wheel: WheelThere) -> FleetArtefact:
+def _add_wheel(artefact: FleetArtefact, name: str, sha256: str) -> FleetArtefact:
     """What made it says nothing of a wheel that is there, so a machine without that Python writes the same."""
-    path = Path(artefact.directory, wheel.name)
-    return replace(artefact, wheel=str(path), sha256=wheel.sha256, builder=None, problem="", hint="")
+    path = str(Path(artefact.directory, name))
+    return replace(artefact, wheel=path, sha256=sha256, builder=None, problem="", hint="")
+
+
+def _find_needed_glibc(wheel: str) -> str:
+    known = parse_filename(Path(wheel).name)
+    return find_oldest_glibc([tag.platform for tag in known.tags]) if known is not None else ""
 
 
 @contextmanager

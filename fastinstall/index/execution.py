@@ -74,13 +74,6 @@ class CondaEngine(Protocol):
             FailedError: it cannot be had.
         """
 
-    def create(self, prefix: Path, specs: Sequence[str], channels: Sequence[str], *, offline: bool) -> None:
-        """Make a private environment that does not exist yet; no list of environments learns of it.
-
-        Raises:
-            FailedError: no solution, or a channel cannot be reached; nothing is left.
-        """
-
 
 @immutable
 class ExecutionContext:

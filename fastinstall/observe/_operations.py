@@ -23,6 +23,7 @@ import io
 import json
 import os
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -56,15 +57,16 @@ def main(arguments: list[str]) -> None:
         return
     report(event="imported", version=getattr(package, "__version__", ""), location=package.__file__ or "")
     report(event="begin", name="core")
-    report(event="core", path=core_file())
-    report(event="mapped", when="import", files=_import_sibling("_mapped").mapped_files())
+    mapped = _import_sibling("_mapped")
+    report(event="core", path=mapped.core_file(getattr(_import_pil_module("_imaging"), "__file__", None) or ""))
+    report(event="mapped", when="import", files=mapped.mapped_files())
     quick = "--quick" in arguments
     made = perform(operation for operation in operations() if not quick or operation[0] in QUICK)
     if pixels:
         write_pixels(pixels, made)
     import_extensions()
     report_features()
-    report(event="mapped", when="end", files=_import_sibling("_mapped").mapped_files())
+    report(event="mapped", when="end", files=mapped.mapped_files())
 
 
 def _import_sibling(name: str) -> Any:  # noqa: ANN401 (a module that lies beside this file)
@@ -90,11 +92,6 @@ def report(**values: object) -> None:
     sys.stdout.flush()
 
 
-def core_file() -> str:
-    """Find the file that holds the running core's code; empty if it cannot be told."""
-    return str(_import_sibling("_mapped").core_file(getattr(_import_pil_module("_imaging"), "__file__", None) or ""))
-
-
 def import_extensions() -> None:
     """Import each extension module that lies beside the core: an operation each, for what it needs may be missing."""
     directory = os.path.dirname(importlib.import_module("PIL").__file__ or "")
@@ -102,7 +99,7 @@ def import_extensions() -> None:
     there = [
         name for name in EXTENSIONS if any(os.path.isfile(os.path.join(directory, name + end)) for end in suffixes)
     ]
-    perform(("import-" + name, _call(_import_pil_module, name)) for name in there)
+    perform(("import-" + name, partial(_import_pil_module, name)) for name in there)
 
 
 def report_features() -> None:
@@ -173,48 +170,48 @@ def _list_resizes(mode: str, source: Image) -> Iterator[tuple[str, Callable[[], 
     constants = getattr(module, "Resampling", module)
     for name in ("lanczos", "bicubic", "bilinear", "box", "hamming"):
         resample = getattr(constants, name.upper())
-        yield f"resize-{name}-{mode}", _call(source.resize, (61, 47), resample)
-        yield f"enlarge-{name}-{mode}", _call(source.resize, (211, 149), resample)
+        yield f"resize-{name}-{mode}", partial(source.resize, (61, 47), resample)
+        yield f"enlarge-{name}-{mode}", partial(source.resize, (211, 149), resample)
     for factor in (2, 3, 4):
-        yield f"reduce-{factor}-{mode}", _call(source.reduce, factor)
-    yield f"rotate-90-{mode}", _call(source.transpose, getattr(module, "Transpose", module).ROTATE_90)
+        yield f"reduce-{factor}-{mode}", partial(source.reduce, factor)
+    yield f"rotate-90-{mode}", partial(source.transpose, getattr(module, "Transpose", module).ROTATE_90)
 
 
 def _list_filters(mode: str, source: Image) -> Iterator[tuple[str, Callable[[], Image]]]:
     filters = _import_pil_module("ImageFilter")
-    yield f"filter-3x3-{mode}", _call(source.filter, filters.SHARPEN)
-    yield f"filter-5x5-{mode}", _call(source.filter, filters.BLUR)
-    yield f"gaussian-blur-{mode}", _call(source.filter, filters.GaussianBlur(3))
-    yield f"box-blur-{mode}", _call(source.filter, filters.BoxBlur(2))
-    yield f"median-{mode}", _call(source.filter, filters.MedianFilter(3))
+    yield f"filter-3x3-{mode}", partial(source.filter, filters.SHARPEN)
+    yield f"filter-5x5-{mode}", partial(source.filter, filters.BLUR)
+    yield f"gaussian-blur-{mode}", partial(source.filter, filters.GaussianBlur(3))
+    yield f"box-blur-{mode}", partial(source.filter, filters.BoxBlur(2))
+    yield f"median-{mode}", partial(source.filter, filters.MedianFilter(3))
     if mode == "RGB":
         table = filters.Color3DLUT.generate(9, lambda red, green, blue: (green, blue * blue, red))
-        yield "colour-table-RGB", _call(source.filter, table)
+        yield "colour-table-RGB", partial(source.filter, table)
 
 
 def _list_colour_operations(pictures: dict[str, Image]) -> Iterator[tuple[str, Callable[[], Image]]]:
     module = _import_pil_module("Image")
     front, opaque = pictures["RGBA"], pictures["RGB"]
-    yield "alpha-composite", _call(module.alpha_composite, front.transpose(0), front)
-    yield "blend-RGB", _call(module.blend, opaque.transpose(0), opaque, 0.3)
+    yield "alpha-composite", partial(module.alpha_composite, front.transpose(0), front)
+    yield "blend-RGB", partial(module.blend, opaque.transpose(0), opaque, 0.3)
     for source, target in CONVERSIONS:
-        yield f"convert-{source}-{target}", _call(pictures[source].convert, target)
-    yield "split-merge-RGBA", _call(module.merge, "RGBA", front.split()[::-1])
+        yield f"convert-{source}-{target}", partial(pictures[source].convert, target)
+    yield "split-merge-RGBA", partial(module.merge, "RGBA", front.split()[::-1])
 
 
 def _list_codec_operations(pictures: dict[str, Image]) -> Iterator[tuple[str, Callable[[], Image]]]:
     source = pictures["RGB"]
     if _has("jpg"):
-        yield "jpeg-round-trip", lambda: _reopen(source, "JPEG", quality=90)
-        yield "jpeg-progressive", lambda: _reopen(source, "JPEG", quality=80, progressive=True)
-        yield "jpeg-draft", lambda: _reopen(source, "JPEG", draft=True, quality=90)
+        yield "jpeg-round-trip", partial(_reopen, source, "JPEG", quality=90)
+        yield "jpeg-progressive", partial(_reopen, source, "JPEG", quality=80, progressive=True)
+        yield "jpeg-draft", partial(_reopen, source, "JPEG", draft=True, quality=90)
     if _has("zlib"):
-        yield "png-round-trip", lambda: _reopen(pictures["RGBA"], "PNG")
-    yield "tiff-round-trip", lambda: _reopen(source, "TIFF")
+        yield "png-round-trip", partial(_reopen, pictures["RGBA"], "PNG")
+    yield "tiff-round-trip", partial(_reopen, source, "TIFF")
     if _has("libtiff"):
-        yield "tiff-lzw-round-trip", lambda: _reopen(source, "TIFF", compression="tiff_lzw")
+        yield "tiff-lzw-round-trip", partial(_reopen, source, "TIFF", compression="tiff_lzw")
     if _has("webp"):
-        yield "webp-round-trip", lambda: _reopen(source, "WEBP", lossless=True)
+        yield "webp-round-trip", partial(_reopen, source, "WEBP", lossless=True)
 
 
 def _has(feature: str) -> bool:
@@ -223,10 +220,6 @@ def _has(feature: str) -> bool:
     there = bool(_import_pil_module("features").check(feature))
     report(event="loaded", name="feature " + feature)
     return there
-
-
-def _call(function: Callable[..., Image], *arguments: object) -> Callable[[], Image]:
-    return lambda: function(*arguments)
 
 
 def _reopen(source: Image, kind: str, *, draft: bool = False, **options: object) -> Image:

@@ -19,7 +19,7 @@ from fastinstall.core import foreign
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.parsing import json_data
 from fastinstall.core.process import CommandError, run
-from fastinstall.core.values import decode
+from fastinstall.core.values import decode, immutable
 from fastinstall.elf.cpu_levels import LEVELS, find_masked_features, level_of
 from fastinstall.elf.description import Cpu, Host
 from fastinstall.model.facts import Distribution, LoadingFacts
@@ -170,6 +170,15 @@ def level_from_help(text: str) -> str | None:
 
 
 _SCHEMA = "fastinstall.facts/1"
+
+
+@immutable
+class _Facts:
+    """What counts of `model.facts.Facts`."""
+
+    cpu: Cpu
+
+
 _FLAG = re.compile(r"[a-z0-9][a-z0-9_]*")
 _CPUINFO = re.compile(r"^(?:flags|Features|processor)\s*:", re.MULTILINE)
 _FEATURES = re.compile(r"(?:flags|Features)\s*:")
@@ -211,9 +220,7 @@ def _read_facts(path: Path, text: str) -> Cpu:
         raise DocumentError(path, "", f"is no JSON: {error}") from None
     if data.get("schema") != _SCHEMA:
         raise DocumentError(path, "schema", f"expected {_SCHEMA!r}, found {data.get('schema')!r}")
-    if "cpu" not in data:
-        raise DocumentError(path, "cpu", "missing")
-    return decode(Cpu, data["cpu"], file=path, key="cpu")
+    return decode(_Facts, data, file=path, strict=False).cpu
 
 
 def _read_cpuinfo(path: Path, text: str) -> Cpu:

@@ -1,17 +1,12 @@
 """The environments of this user, as listed by tools, kept in known places, or near the working directory.
 
-It is no search of the disk, and no interpreter is asked more than needed. What is listed and gone is skipped. Sources:
+It is no search of the disk, and no interpreter is asked. What is listed and gone is skipped. Sources:
 
 - fastinstall: `environments.txt` in its state directory, a line for each environment that was set up, written here so
   that `doctor --all` finds it.
 - conda: `~/.conda/environments.txt`. Source: conda's `core/envs_manager.py`.
 - one directory each: pipx, uv's tools, poetry, pipenv, virtualenvwrapper, and pyenv's pyenv-virtualenv.
 - the working directory and the project that it lies in, by place alone.
-
-Virtual environments of one base interpreter differ only in the paths below their prefix and in their pip, and both can
-be seen without running anything. Asking an interpreter takes 20 ms, and somebody may have a hundred environments; so
-one answer serves all `pyvenv.cfg` environments whose interpreter is a link to the base (PEP 405). Every other one is
-asked itself.
 
 A summary shows an environment's Python and Pillow from file names and one small file. It is not a fact: nothing is
 checked against the content of files.
@@ -21,7 +16,6 @@ import contextlib
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.core import foreign
@@ -30,10 +24,8 @@ from fastinstall.core.files import append_line
 from fastinstall.core.surroundings import make_private
 from fastinstall.core.values import immutable
 from fastinstall.journal.layout import receipt_data
-from fastinstall.model.facts import Interpreter
 from fastinstall.model.request import Environment, EnvironmentKind
 from fastinstall.observe.active_environment import kind_of_prefix
-from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.observe.session import Session
 
 _ACTIVE = ("VIRTUAL_ENV", "CONDA_PREFIX")
@@ -69,68 +61,27 @@ def has_pillow(prefix: Path) -> bool:
 
 def _list_known_places(variables: Mapping[str, str]) -> Iterator[Path]:
     """Directories that hold nothing but environments. Sources: the manuals of the tools named."""
-    data = _find_directory(variables, "XDG_DATA_HOME", ".local/share")
-    cache = _find_directory(variables, "XDG_CACHE_HOME", ".cache")
+    home = _get_home(variables)
+
+    def find(name: str, usual: Path) -> Path:
+        """Where a variable says, if it says an absolute path; else the usual place."""
+        told = variables.get(name, "")
+        return Path(told) if told.startswith("/") else usual
+
+    data, cache = find("XDG_DATA_HOME", home / ".local/share"), find("XDG_CACHE_HOME", home / ".cache")
     pipx = variables.get("PIPX_HOME")
     yield Path(pipx) / "venvs" if pipx else data / "pipx/venvs"
-    yield _get_home(variables) / ".local/pipx/venvs"
-    yield _find_directory(variables, "UV_TOOL_DIR", data / "uv/tools")
-    yield _find_directory(variables, "POETRY_VIRTUALENVS_PATH", cache / "pypoetry/virtualenvs")
-    yield _find_directory(variables, "WORKON_HOME", ".virtualenvs")
+    yield home / ".local/pipx/venvs"
+    yield find("UV_TOOL_DIR", data / "uv/tools")
+    yield find("POETRY_VIRTUALENVS_PATH", cache / "pypoetry/virtualenvs")
+    yield find("WORKON_HOME", home / ".virtualenvs")
     yield data / "virtualenvs"
-    versions = _find_directory(variables, "PYENV_ROOT", ".pyenv") / "versions"
+    versions = find("PYENV_ROOT", home / ".pyenv") / "versions"
     yield from (versions / name / "envs" for name in foreign.list_names(versions))
-
-
-def _find_directory(variables: Mapping[str, str], name: str, usual: str | Path) -> Path:
-    """Where a variable says, if it says an absolute path; else the usual place below the home directory."""
-    told = variables.get(name, "")
-    return Path(told) if told.startswith("/") else _get_home(variables) / usual
 
 
 def _get_home(variables: Mapping[str, str]) -> Path:
     return Path(variables.get("HOME") or Path.home())
-
-
-class Siblings:
-    """Interpreters that were asked, and what follows from their answers."""
-
-    def __init__(self) -> None:
-        self._answers: dict[str, Interpreter] = {}
-
-    def interpreter(self, environment: Environment) -> Interpreter:
-        """What the interpreter of an environment says about itself, or would say.
-
-        Raises:
-            UndeterminedError: as `observe_interpreter`.
-        """
-        python = Path(environment.python)
-        if environment.kind is not EnvironmentKind.VENV or not python.is_symlink() or not os.access(python, os.X_OK):
-            return observe_interpreter(python)
-        base = os.path.realpath(python)
-        if base not in self._answers:
-            self._answers[base] = observe_interpreter(python)
-        return derive_interpreter(self._answers[base], environment)
-
-
-def derive_interpreter(sibling: Interpreter, environment: Environment) -> Interpreter:
-    """What the interpreter of an environment would say, from the answer of another one of the same base."""
-    old, prefix = sibling.prefix, environment.prefix
-    site_packages, include = (
-        prefix / path.relative_to(old) if path.is_relative_to(old) else path
-        for path in (sibling.site_packages, sibling.include)
-    )
-    found = (name.removeprefix("pip-") for name in foreign.list_names(Path(site_packages)) if name.startswith("pip-"))
-    pip = next((rest.rpartition(".")[0] for rest in found if rest.endswith((".dist-info", ".egg-info"))), None)
-    return replace(
-        sibling,
-        executable=environment.python,
-        prefix=prefix,
-        site_packages=site_packages,
-        include=include,
-        has_headers=Path(include / "Python.h").is_file(),
-        pip_version=pip,
-    )
 
 
 _PROJECT_FILES = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "Pipfile", "pixi.toml", ".git")
@@ -213,36 +164,23 @@ class EnvironmentSummary:
 
 def scan_environment(prefix: Path) -> EnvironmentSummary:
     """Look at an environment; what cannot be read is left empty."""
+    lines = foreign.text_or_empty(prefix / "pyvenv.cfg").splitlines()
+    pairs = {key.strip(): value.strip() for key, _, value in (line.partition("=") for line in lines)}
+    told = pairs.get("version") or pairs.get("version_info", "")  # as `venv` writes it; as virtualenv and uv do
+    records = filter(None, map(_CONDA_PYTHON.fullmatch, foreign.list_names(prefix / "conda-meta")))
+    sites = [site for pattern in _SITE for site in prefix.glob(pattern)]
+    owners = [found for site in sites for found in map(_OWNER.fullmatch, foreign.list_names(site)) if found]
+    data: dict[str, str] = {}
+    with contextlib.suppress(DocumentError):
+        data = receipt_data(prefix) or {}
+    ours = data.get("distribution") and data.get("version") and f"{data['distribution']} {data['version']}"
     return EnvironmentSummary(
         prefix=prefix,
         kind=kind_of_prefix(prefix),
-        python=_read_python_version(prefix),
-        pillow=tuple(sorted(set(_list_owners(prefix)))),
-        ours=_describe_own_stack(prefix),
+        python=".".join(told.split(".")[:3]) or next((match["version"] for match in records), ""),
+        pillow=tuple(sorted({f"{each['name'].lower().replace('_', '-')} {each['version']}" for each in owners})),
+        ours=ours or "",
     )
-
-
-def _read_python_version(prefix: Path) -> str:
-    """From a virtual environment's settings, in which `venv` writes "version", virtualenv and uv "version_info"."""
-    lines = foreign.text_or_empty(prefix / "pyvenv.cfg").splitlines()
-    pairs = {key.strip(): value.strip() for key, _, value in (line.partition("=") for line in lines)}
-    told = pairs.get("version") or pairs.get("version_info", "")
-    records = filter(None, map(_CONDA_PYTHON.fullmatch, foreign.list_names(prefix / "conda-meta")))
-    return ".".join(told.split(".")[:3]) or next((match["version"] for match in records), "")
-
-
-def _list_owners(prefix: Path) -> Iterator[str]:
-    for site in (site for pattern in _SITE for site in prefix.glob(pattern)):
-        for match in filter(None, map(_OWNER.fullmatch, foreign.list_names(site))):
-            yield f"{match['name'].lower().replace('_', '-')} {match['version']}"
-
-
-def _describe_own_stack(prefix: Path) -> str:
-    try:
-        data = receipt_data(prefix) or {}
-    except DocumentError:
-        return ""
-    return f"{data['distribution']} {data['version']}" if data.get("distribution") and data.get("version") else ""
 
 
 def remember(session: Session, environment: Environment) -> None:

@@ -9,7 +9,6 @@ that other distributions name by the entry points `fastinstall.recipes` come las
 
 import os
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 from enum import Enum
 from functools import cache, partial
@@ -25,8 +24,7 @@ from fastinstall.core.values import immutable
 from fastinstall.elf.description import Cpu, IsaScan
 from fastinstall.journal.layout import RECEIPT, read_receipt
 from fastinstall.journal.snapshot import find_unfinished_transaction, read_environment_history
-from fastinstall.model.conda import Conda
-from fastinstall.model.facts import Distribution, Facts, InstalledStack, Interpreter, LiveProcess, Runtime
+from fastinstall.model.facts import Facts, Interpreter, LiveProcess, Runtime
 from fastinstall.model.history import EnvironmentHistory
 from fastinstall.model.machine import Gpu, Toolchain
 from fastinstall.model.receipt import Receipt
@@ -39,7 +37,6 @@ from fastinstall.observe.interpreter import ask, use_pil
 from fastinstall.observe.session import Session
 
 if TYPE_CHECKING:
-    from fastinstall.core.extensions import Extension
     from fastinstall.elf.loader.search import ProcessSettings
 
 # ruff: noqa: PLC0415 (for that reason)
@@ -94,13 +91,13 @@ def facts_of(session: Session, environment: Environment, request: ObservationReq
     hardware = RunningProbe(partial(_find_gpu_hardware, request, variables))
     from fastinstall.observe.active_environment import active_prefixes
     from fastinstall.observe.cpu import observe_cpu, observe_loading
+    from fastinstall.observe.gpu import join_gpu_facts, observe_frameworks
     from fastinstall.observe.stack import observe_distributions, observe_stack
 
-    told = _find_loader_variables(request.process, variables)
-    tunables = told["GLIBC_TUNABLES"]
+    tunables = _get_tunables(request.process, variables)
     cpu = request.cpu or observe_cpu(allowed_cores=len(os.sched_getaffinity(0)), tunables=tunables)
     interpreter = answer.result() if isinstance(answer, RunningProbe) else answer
-    settings = _make_process_settings(cpu, interpreter, told)
+    settings = _make_process_settings(cpu, interpreter, request.process, variables)
     prefix, site_packages = Path(environment.prefix), Path(interpreter.site_packages)
     distributions = observe_distributions(site_packages)
     names, symbols = _list_replaced_names(request.recipe), request.recipe.expect.symbols
@@ -116,7 +113,21 @@ def facts_of(session: Session, environment: Environment, request: ObservationReq
         from fastinstall.elf.imaging_core import describe_making
 
         stack = replace(stack, core=describe_making(stack.core))
-    conda = _find_conda_facts(environment, request, interpreter, stack, variables)
+    conda = None
+    if environment.kind is EnvironmentKind.CONDA:
+        from fastinstall.model.conda_packages import GUARD
+        from fastinstall.observe.conda.prefix import observe_conda
+
+        conda = observe_conda(
+            prefix,
+            interpreter,
+            (*names, GUARD),
+            variables,
+            tool=request.toolchain,  # which conda there is counts only where something is to be built or changed
+            thorough=thorough,
+            distributions=tuple(owner.distribution for owner in stack.owners),
+        )
+    frameworks = observe_frameworks(site_packages, distributions, conda.packages if conda is not None else ())
     past = _read_past(session, prefix, sized=thorough)
     written = (site_packages, prefix / "conda-meta") if environment.kind is EnvironmentKind.CONDA else (site_packages,)
     frozen = prefix / "conda-meta" / "frozen"
@@ -140,7 +151,7 @@ def facts_of(session: Session, environment: Environment, request: ObservationReq
         process=request.process,
         runtime=runtime.result() if runtime is not None else None,
         toolchain=toolchain.result() if toolchain is not None else None,
-        gpu=_find_gpu(hardware.result(), site_packages, distributions, conda),
+        gpu=join_gpu_facts(hardware.result(), frameworks),
         loading=observe_loading(distributions, tunables),
     )
 
@@ -154,44 +165,10 @@ def observe_means(recipe: Recipe, variables: Mapping[str, str]) -> Toolchain:
 
 def _find_gpu_hardware(request: ObservationRequest, variables: Mapping[str, str]) -> Gpu:
     """GPUs and their driver; NVML is asked where the whole environment is looked at, and files alone elsewhere."""
-    from fastinstall.observe.gpu_driver import observe_hardware
+    from fastinstall.observe.gpu import observe_hardware
 
     asked = request.thorough and request.binaries is not Binaries.CORE
     return observe_hardware(nvml=asked, library_path=variables.get("LD_LIBRARY_PATH", ""))
-
-
-def _find_gpu(
-    hardware: Gpu, site_packages: Path, distributions: tuple[Distribution, ...], conda: Conda | None
-) -> Gpu | None:
-    from fastinstall.observe.gpu_driver import join_gpu_facts
-    from fastinstall.observe.gpu_frameworks import observe_frameworks
-
-    packages = conda.packages if conda is not None else ()
-    return join_gpu_facts(hardware, observe_frameworks(site_packages, distributions, packages))
-
-
-def _find_conda_facts(
-    environment: Environment,
-    request: ObservationRequest,
-    interpreter: Interpreter,
-    stack: InstalledStack,
-    variables: Mapping[str, str],
-) -> Conda | None:
-    """What conda knows of the environment; which conda there is, only where something is to be built or changed."""
-    if environment.kind is not EnvironmentKind.CONDA:
-        return None
-    from fastinstall.model.conda_packages import GUARD
-    from fastinstall.observe.conda.prefix import observe_conda
-
-    return observe_conda(
-        Path(environment.prefix),
-        interpreter,
-        (*_list_replaced_names(request.recipe), GUARD),
-        variables,
-        tool=request.toolchain,
-        thorough=request.thorough,
-        distributions=tuple(owner.distribution for owner in stack.owners),
-    )
 
 
 def _list_replaced_names(recipe: Recipe) -> tuple[str, ...]:
@@ -202,31 +179,27 @@ def _list_replaced_names(recipe: Recipe) -> tuple[str, ...]:
     return tuple(dict.fromkeys(normalise_distribution_name(name) for name in names))
 
 
-def _find_loader_variables(process: LiveProcess | None, variables: Mapping[str, str]) -> dict[str, str]:
-    """What the loader would be told by: the shell, or those variables of a process that runs already."""
-    if process is None:
-        return {name: variables.get(name, "") for name in ("LD_LIBRARY_PATH", "LD_PRELOAD", "GLIBC_TUNABLES")}
-    return {
-        "LD_LIBRARY_PATH": process.library_path,
-        "LD_PRELOAD": process.preload,
-        "GLIBC_TUNABLES": process.tunables,
-    }
-
-
-def _make_process_settings(cpu: Cpu, interpreter: Interpreter, told: Mapping[str, str]) -> "ProcessSettings":
+def _make_process_settings(
+    cpu: Cpu, interpreter: Interpreter, process: LiveProcess | None, variables: Mapping[str, str]
+) -> "ProcessSettings":
+    """What the loader goes by: in a new process, or in one that runs already."""
     from fastinstall.elf.cpu_levels import find_offered_level, platform_of
     from fastinstall.elf.loader.search import ProcessSettings
 
-    platform, capabilities = platform_of(cpu, told["GLIBC_TUNABLES"])
+    platform, capabilities = platform_of(cpu, _get_tunables(process, variables))
     return ProcessSettings(
         program=Path(os.path.realpath(interpreter.executable)),
-        library_path=told["LD_LIBRARY_PATH"],
-        preload=told["LD_PRELOAD"],
+        library_path=process.library_path if process is not None else variables.get("LD_LIBRARY_PATH", ""),
+        preload=process.preload if process is not None else variables.get("LD_PRELOAD", ""),
         hwcaps=list_searched_levels(cpu, interpreter),
         level=find_offered_level(cpu),
         platform=platform,
         capabilities=capabilities,
     )
+
+
+def _get_tunables(process: LiveProcess | None, variables: Mapping[str, str]) -> str:
+    return process.tunables if process is not None else variables.get("GLIBC_TUNABLES", "")
 
 
 def list_searched_levels(cpu: Cpu, interpreter: Interpreter) -> tuple[str, ...]:
@@ -351,34 +324,33 @@ def recipe_problems(directories: tuple[Path, ...]) -> tuple[str, ...]:
     Args:
         directories: those that go before theirs.
     """
-    problems = []
     holders = {name: file.parent for name, file in _list_recipe_files(directories).items()}
-    for extension in _find_recipe_extensions():
-        try:
-            directory = extension.directory()
-        except ImportError as error:
-            problems.append(f"the recipes of {extension.distribution} are left out: {error}")
-            continue
+    theirs, problems = _find_foreign_directories()
+    for distribution, directory in theirs:
         for file in sorted(directory.glob("*.toml")):
             holder = holders.setdefault(file.stem, directory)
             if holder != directory:
-                told = f"the recipe {file.stem!r} of {extension.distribution} is ignored"
+                told = f"the recipe {file.stem!r} of {distribution} is ignored"
                 problems.append(f"{told}: {holder} has one of that name")
     return tuple(problems)
 
 
 def _list_foreign_directories() -> tuple[Path, ...]:
-    found = []
-    for extension in _find_recipe_extensions():
-        with suppress(ImportError):  # `recipe_problems` tells it
-            found.append(extension.directory())
-    return tuple(found)
+    return tuple(directory for _, directory in _find_foreign_directories()[0])
 
 
-def _find_recipe_extensions() -> "tuple[Extension, ...]":
+def _find_foreign_directories() -> tuple[list[tuple[str, Path]], list[str]]:
+    """The directories of other distributions, each with the distribution's name, and why some are left out."""
     from fastinstall.core.extensions import RECIPES, find_installed_extensions
 
-    return find_installed_extensions(RECIPES)
+    found: list[tuple[str, Path]] = []
+    problems: list[str] = []
+    for extension in find_installed_extensions(RECIPES):
+        try:
+            found.append((extension.distribution, extension.directory()))
+        except ImportError as error:
+            problems.append(f"the recipes of {extension.distribution} are left out: {error}")
+    return found, problems
 
 
 def _list_recipe_files(directories: tuple[Path, ...], theirs: tuple[Path, ...] = ()) -> dict[str, Path]:

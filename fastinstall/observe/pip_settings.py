@@ -8,7 +8,7 @@ that PIP_CONFIG_FILE names. `pip install` then takes [install] before [global], 
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 
 from fastinstall.core import foreign
@@ -64,7 +64,6 @@ class PipSetting:
 def links_beside(
     prefix: PurePath,
     found: Sequence[PipSetting],
-    about: Callable[[PipSetting], Sequence[str]],
     *,
     used_by_pip: bool = True,
 ) -> tuple[str, ...]:
@@ -73,7 +72,6 @@ def links_beside(
     Args:
         prefix: of the environment.
         found: what pip is told, in rising order of precedence, the pin's own lines left out.
-        about: the lines of a setting's constraint files that are about Pillow.
         used_by_pip: whether pip installs there; uv, poetry and pdm read none of its settings, so that only the file
             which the pin is written into can be in its way.
 
@@ -83,7 +81,7 @@ def links_beside(
     """
     for setting in found:
         if _is_in_the_way(setting, prefix) and (used_by_pip or setting.later):
-            raise _make_conflict_error(setting, prefix, tuple(about(setting)) if setting.key == CONSTRAINT else ())
+            raise _make_conflict_error(setting, prefix, _find_pillow_lines(setting))
     hidden = [setting for setting in found if setting.key == LINKS and setting.section != _VARIABLES]
     if hidden and has_credentials(hidden[-1].value):
         raise RefusedError(
@@ -172,11 +170,13 @@ def links_of(prefix: Path, variables: Mapping[str, str], *, used_by_pip: bool = 
         RefusedError: a setting would hide a pin, or a pin would hide it; or pip cannot read a file of its own.
     """
     found = observe_pip_settings(prefix, variables)
-    return links_beside(prefix, found, _find_pillow_lines, used_by_pip=used_by_pip)
+    return links_beside(prefix, found, used_by_pip=used_by_pip)
 
 
 def _find_pillow_lines(setting: PipSetting) -> tuple[str, ...]:
     """The lines of local constraint files, named by a setting, that are about Pillow."""
+    if setting.key != CONSTRAINT:
+        return ()
     files = (Path(word.removeprefix("file://")).expanduser() for word in setting.value.split())
     return tuple(line for file in files for line in foreign.text_or_empty(file).splitlines() if _ON_PILLOW.match(line))
 

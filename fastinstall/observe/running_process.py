@@ -11,7 +11,6 @@ import os
 import struct
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path, PurePath
 
@@ -191,22 +190,48 @@ _LARGEST, _MOST = 1 << 25, 1000
 _PAGE, _END = 4096, 1 << 63
 
 
-@dataclass(frozen=True, slots=True)
-class _File:
-    """A file in memory: where it is, and the tags of its dynamic section."""
+class _MappedFile:
+    """An ELF file in memory, by the tags of its dynamic section.
 
-    path: PurePath
-    base: int
-    tags: tuple[tuple[int, int], ...]
-    descriptor: int
+    Raises:
+        OSError: the memory is not for us to read, or not there any more.
+        ValueError: what stands there is no ELF file of 64 bits.
+    """
+
+    def __init__(self, descriptor: int, mapping: Mapping) -> None:
+        self.path = PurePath(mapping.path)
+        self._descriptor = descriptor
+        header = self.read(mapping.start, 64)
+        if header[:6] != b"\x7fELF\x02\x01":
+            raise ValueError(f"{self.path} is no ELF file of 64 bits")
+        table, one, count = struct.unpack_from("<Q14xHH", header, 32)
+        if one != _SEGMENT.size:
+            raise ValueError(f"{self.path} has program headers of {one} bytes")
+        segments = list(_SEGMENT.iter_unpack(self.read(mapping.start + table, one * count)))
+        first = next((segment[3] for segment in segments if segment[0] == _LOAD), 0)
+        self.base = mapping.start - first // _PAGE * _PAGE
+        self.tags: list[tuple[int, int]] = []
+        for segment in [segment for segment in segments if segment[0] == _DYNAMIC][:1]:
+            content = self.read(self.base + segment[3], segment[6] // _TAG.size * _TAG.size)
+            self.tags = list(_TAG.iter_unpack(content))
+
+    def read(self, address: int, size: int) -> bytes:
+        """Bytes of the process's memory."""
+        if size > _LARGEST or address + size >= _END:
+            raise ValueError(f"a table of {size} bytes at {address:#x}")
+        content = os.pread(self._descriptor, size, address)
+        if len(content) != size:
+            raise ValueError(f"nothing is mapped at {address:#x}")
+        return content
 
     def tag(self, kind: int) -> int:
+        """The value of the first tag of a kind; 0 if there is none."""
         return next((value for found, value in self.tags if found == kind), 0)
 
     def read_table(self, kind: int, size: int) -> bytes:
         """A table; the loader of glibc has made addresses of what are offsets in the file."""
         address = self.tag(kind)
-        return _read_memory(self.descriptor, address if address >= self.base else self.base + address, size)
+        return self.read(address if address >= self.base else self.base + address, size)
 
 
 def read_bindings(memory: Path, mappings: Sequence[Mapping], start: str) -> tuple[Binding, ...]:
@@ -228,43 +253,17 @@ def read_bindings(memory: Path, mappings: Sequence[Mapping], start: str) -> tupl
             found.setdefault(each.path, each)
     descriptor = os.open(memory, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        files = [_read_mapped_file(descriptor, mapping) for mapping in found.values()]
+        files = [_MappedFile(descriptor, mapping) for mapping in found.values()]
         return tuple(binding for file in files for binding in _read_bindings(file, mappings, start))
     finally:
         os.close(descriptor)
 
 
-def _read_memory(descriptor: int, address: int, size: int) -> bytes:
-    if size > _LARGEST or address + size >= _END:
-        raise ValueError(f"a table of {size} bytes at {address:#x}")
-    content = os.pread(descriptor, size, address)
-    if len(content) != size:
-        raise ValueError(f"nothing is mapped at {address:#x}")
-    return content
-
-
-def _read_mapped_file(descriptor: int, mapping: Mapping) -> _File:
-    header = _read_memory(descriptor, mapping.start, 64)
-    if header[:6] != b"\x7fELF\x02\x01":
-        raise ValueError(f"{mapping.path} is no ELF file of 64 bits")
-    table, one, count = struct.unpack_from("<Q14xHH", header, 32)
-    if one != _SEGMENT.size:
-        raise ValueError(f"{mapping.path} has program headers of {one} bytes")
-    segments = list(_SEGMENT.iter_unpack(_read_memory(descriptor, mapping.start + table, one * count)))
-    first = next((segment[3] for segment in segments if segment[0] == _LOAD), 0)
-    base = mapping.start - first // _PAGE * _PAGE
-    dynamic = next((segment for segment in segments if segment[0] == _DYNAMIC), None)
-    content = b""
-    if dynamic is not None:
-        content = _read_memory(descriptor, base + dynamic[3], dynamic[6] // _TAG.size * _TAG.size)
-    return _File(PurePath(mapping.path), base, tuple(_TAG.iter_unpack(content)), descriptor)
-
-
-def _read_bindings(file: _File, mappings: Sequence[Mapping], start: str) -> Iterator[Binding]:
+def _read_bindings(file: _MappedFile, mappings: Sequence[Mapping], start: str) -> Iterator[Binding]:
     strings = file.read_table(_STRINGS, file.tag(_STRINGS_SIZE)) if file.tag(_STRINGS) else b""
     needed = tuple(_decode_string(strings, value) for kind, value in file.tags if kind == _NEEDED)
     for name, slot in islice(_list_slots(file, strings, start), _MOST):
-        (address,) = struct.unpack("<Q", _read_memory(file.descriptor, slot, 8))
+        address = int.from_bytes(file.read(slot, 8), "little")
         holder = next((each.path for each in mappings if each.start <= address < each.end and each.is_file), "")
         if holder and PurePath(holder) != file.path:  # else it is not bound before its first call
             provider = PurePath(holder)
@@ -272,7 +271,7 @@ def _read_bindings(file: _File, mappings: Sequence[Mapping], start: str) -> Iter
             yield Binding(symbol=name, version="", user=file.path, provider=provider, wanted=wanted)
 
 
-def _list_slots(file: _File, strings: bytes, start: str) -> Iterator[tuple[str, int]]:
+def _list_slots(file: _MappedFile, strings: bytes, start: str) -> Iterator[tuple[str, int]]:
     """The functions that the file itself does not define, and where their addresses stand."""
     named: dict[int, int] = {}
     for table, size in ((_RELA, file.tag(_RELA_SIZE)), (_PLT, file.tag(_PLT_SIZE))):

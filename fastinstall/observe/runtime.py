@@ -66,26 +66,34 @@ def _describe_exit(completed: Completed) -> str:
 
 def _make_runtime(completed: Completed, error: str, signal: str = "") -> Runtime:
     events = tuple(_parse_events(completed.stdout))
-    imported = _find_event(events, "imported")
+    first: dict[str, dict[str, Any]] = {}
+    for event in events:
+        first.setdefault(f"mapped by {event['when']}" if event["event"] == "mapped" else event["event"], event)
+    nothing: dict[str, Any] = {}
+    imported, fault = first.get("imported", nothing), first.get("fault", nothing)
     ended = (event for event in events if event["event"] == "end")
     operations = tuple(OperationResult(name=each["name"], ok=not each["error"], error=each["error"]) for each in ended)
     own = [event for event in events if event["event"] != "fault"]
     during = next((result.name for result in operations if not result.ok), "")
     if error and own and own[-1]["event"] == "begin":
         during = str(own[-1]["name"])
+    struck = None
+    if signal and fault.get("address"):
+        maps, address = completed.stdout.splitlines(), int(fault["address"], 16)
+        struck = read_fault(address, maps, decode=signal == "SIGILL", truncated=signal == "SIGBUS")
     return Runtime(
         imported=bool(imported),
-        error=error or _find_event(events, "failed").get("error", ""),
+        error=error or first.get("failed", nothing).get("error", ""),
         signal=signal,
         during=during,
         version=imported.get("version", ""),
         location=imported.get("location", ""),
-        core=_find_event(events, "core").get("path", ""),
-        features=_find_event(events, "features").get("features", {}),
+        core=first.get("core", nothing).get("path", ""),
+        features=first.get("features", nothing).get("features", {}),
         operations=operations,
-        mapped_by_import=_list_mapped_files(events, "import"),
-        mapped=_list_mapped_files(events, "end"),
-        fault=_locate_fault(completed, events, signal),
+        mapped_by_import=tuple(map(PurePath, first.get("mapped by import", nothing).get("files", ()))),
+        mapped=tuple(map(PurePath, first.get("mapped by end", nothing).get("files", ()))),
+        fault=struck,
     )
 
 
@@ -98,27 +106,6 @@ def _parse_events(stdout: str) -> Iterator[dict[str, Any]]:
             continue
         if isinstance(event, dict) and "event" in event:
             yield event
-
-
-def _find_event(events: tuple[dict[str, Any], ...], kind: str) -> dict[str, Any]:
-    return next((event for event in events if event["event"] == kind), {})
-
-
-def _list_mapped_files(events: tuple[dict[str, Any], ...], when: str) -> tuple[PurePath, ...]:
-    """List the files mapped by then; empty if it did not get that far."""
-    found = (event["files"] for event in events if event["event"] == "mapped" and event["when"] == when)
-    return tuple(map(PurePath, next(found, ())))
-
-
-def _locate_fault(completed: Completed, events: tuple[dict[str, Any], ...], signal: str) -> Fault | None:
-    """Return where the signal struck, or None if there was no signal or the place is unknown."""
-    address = _find_event(events, "fault").get("address", "")
-    if not signal or not address:
-        return None
-
-    return read_fault(
-        int(address, 16), completed.stdout.splitlines(), decode=signal == "SIGILL", truncated=signal == "SIGBUS"
-    )
 
 
 _LINE = re.compile(r"([0-9a-f]+)-([0-9a-f]+) ..([x-]). ([0-9a-f]+) \S+ (\d+) *(.*)")

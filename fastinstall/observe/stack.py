@@ -16,7 +16,6 @@ import io
 import os
 import re
 import stat
-from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -80,19 +79,10 @@ def observe_stack(  # noqa: PLR0913 (how thoroughly to look is asked of every pr
         core=seen,
         foreign_cores=tuple(f"{_PACKAGE}/{name}" for name in cores if name != core),
         owners=owners,
-        unclaimed=tuple(sorted(set(_list_package_files(site_packages)) - _list_record_files(site_packages, owners))),
+        unclaimed=_list_unclaimed_files(site_packages, owners),
         debris=_find_debris(site_packages, replaces),
         dependants=observe_dependants(interpreter, replaces, distributions),
     )
-
-
-def _list_package_files(site_packages: Path) -> Iterator[str]:
-    """Files below PIL/ relative to site-packages, bytecode aside."""
-    skipped = len(str(site_packages)) + 1
-    for directory, _, names in os.walk(site_packages / _PACKAGE):
-        for name in names:
-            if not name.endswith(_BYTECODE):
-                yield f"{directory[skipped:]}/{name}"
 
 
 def _find_debris(site_packages: Path, replaces: tuple[str, ...]) -> tuple[str, ...]:
@@ -141,10 +131,14 @@ def observe_owners(
     )
 
 
-def _list_record_files(site_packages: Path, owners: tuple[Owner, ...]) -> frozenset[str]:
-    """Every file that the RECORDs of `owners` list, relative to site-packages."""
+def _list_unclaimed_files(site_packages: Path, owners: tuple[Owner, ...]) -> tuple[str, ...]:
+    """Files below PIL/ that no RECORD of `owners` lists, relative to site-packages, bytecode aside."""
+    skipped = len(str(site_packages)) + 1
     records = (_read_record(site_packages, owner.distribution) for owner in owners)
-    return frozenset(path for record in records if record is not None for path, _, _ in read_rows(record))
+    listed = {path for record in records if record is not None for path, _, _ in read_rows(record)}
+    walked = ((directory[skipped:], names) for directory, _, names in os.walk(site_packages / _PACKAGE))
+    found = {f"{place}/{name}" for place, names in walked for name in names if not name.endswith(_BYTECODE)}
+    return tuple(sorted(found - listed))
 
 
 def digest_file(path: str, algorithm: str) -> bytes:
@@ -201,12 +195,12 @@ def _make_owner(
         ),
         outside=outside,
         files=len(rows),
-        mismatched=tuple(row[0] for row in rows if row[0] not in absent and _is_altered(root, row, since, digests)),
+        mismatched=tuple(row[0] for row in rows if row[0] not in absent and is_altered(root, row, since, digests)),
         missing=missing,
     )
 
 
-def _is_altered(root: str, row: tuple[str, str, str], since: int, digests: dict[tuple[str, str], str]) -> bool:
+def is_altered(root: str, row: tuple[str, str, str], since: int, digests: dict[tuple[str, str], str]) -> bool:
     """Whether a file on disk is not what RECORD says; one that cannot be read is not.
 
     Args:
@@ -234,9 +228,7 @@ def _is_altered(root: str, row: tuple[str, str, str], since: int, digests: dict[
 def _read_installation_time(metadata: Path) -> str:
     """When the metadata was written: the time of what installers write last."""
     path = next((metadata / name for name in _WRITTEN_LAST if (metadata / name).exists()), None)
-    if path is None:
-        return ""
-    return datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds")
+    return datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds") if path is not None else ""
 
 
 _ESCAPED = re.compile(r"(?P<name>[A-Za-z0-9_.]+)-(?P<version>v?\d[A-Za-z0-9.+!]*)\.dist-info")
@@ -266,20 +258,21 @@ def read_head(metadata: Path) -> bytes:
 def _parse_distribution(metadata: Path) -> Distribution:
     """One distribution; METADATA is read only where the directory's name can be split in two ways."""
     match = _ESCAPED.fullmatch(metadata.name)
-    name, version = (match["name"], match["version"]) if match else _from_metadata(metadata)
+    name, _, version = metadata.name.removesuffix(".dist-info").rpartition("-")
+    told = match.groupdict() if match else {"name": name or version, "version": version if name else ""}
+    if match is None:
+        found = {
+            key.decode().lower(): value.decode("utf-8", "replace")
+            for key, value in _HEADER.findall(read_head(metadata))
+        }
+        told |= found
     return Distribution(
-        name=normalise_distribution_name(name),
-        version=version,
+        name=normalise_distribution_name(told["name"]),
+        version=told["version"],
         metadata=metadata.name,
         installer=foreign.text_or_empty(metadata / "INSTALLER").strip(),
         requested=(metadata / "REQUESTED").exists(),
     )
-
-
-def _from_metadata(metadata: Path) -> tuple[str, str]:
-    headers = {key: value.decode("utf-8", "replace") for key, value in _HEADER.findall(read_head(metadata))}
-    name, _, version = metadata.name.removesuffix(".dist-info").rpartition("-")
-    return headers.get(b"Name", name or version), headers.get(b"Version", version if name else "")
 
 
 _EXTRA_ONLY = re.compile(r"""\(?\s*extra\s*==\s*(['"])[^'"]*\1\s*\)?""")
@@ -295,27 +288,18 @@ def observe_dependants(
         replaces: names of distributions, normalised.
         distributions: everything installed there.
     """
-    pattern = _make_requirement_pattern(replaces)
-    others = [distribution for distribution in distributions if distribution.name not in replaces]
-    return tuple(
-        Dependant(name=distribution.name, requirement=applicable, version=distribution.version)
-        for distribution in others
-        for line in pattern.findall(read_head(Path(interpreter.site_packages) / distribution.metadata))
-        if (applicable := _apply_marker(line.decode("utf-8", "replace"), interpreter))
-    )
-
-
-def _make_requirement_pattern(names: tuple[str, ...]) -> re.Pattern[bytes]:
-    spellings = "|".join(r"[-_.]+".join(map(re.escape, normalise_distribution_name(name).split("-"))) for name in names)
+    spellings = "|".join(r"[-_.]+".join(map(re.escape, name.split("-"))) for name in replaces)
     text = rf"^Requires-Dist:[ \t]*((?:{spellings})(?![A-Za-z0-9._-]).*?)[ \t\r]*$"
-    return re.compile(text.encode(), re.IGNORECASE | re.MULTILINE)
-
-
-def _apply_marker(requirement: str, interpreter: Interpreter) -> str:
-    """Return the requirement without its marker, or "" if the marker excludes this interpreter."""
-    bare, semicolon, marker = (part.strip() for part in requirement.partition(";"))
-    excluded = semicolon and (_EXTRA_ONLY.fullmatch(marker) or not _is_marker_true(marker, interpreter))
-    return "" if excluded else bare
+    pattern = re.compile(text.encode(), re.IGNORECASE | re.MULTILINE)
+    found = []
+    for each in distributions:
+        if each.name in replaces:
+            continue
+        for line in pattern.findall(read_head(Path(interpreter.site_packages) / each.metadata)):
+            requirement, _, marker = (part.strip() for part in line.decode("utf-8", "replace").partition(";"))
+            if not marker or (not _EXTRA_ONLY.fullmatch(marker) and _is_marker_true(marker, interpreter)):
+                found.append(Dependant(name=each.name, requirement=requirement, version=each.version))
+    return tuple(found)
 
 
 def _is_marker_true(marker: str, interpreter: Interpreter) -> bool:

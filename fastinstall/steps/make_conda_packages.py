@@ -65,10 +65,7 @@ class MakeCondaPackages(StepDefaults):
         Raises:
             FailedError: the engine could not link them; the caller undoes.
         """
-        from fastinstall.conda.stage import link_packages, stage_registration  # noqa: PLC0415 (only in conda environments)
+        from fastinstall.conda.stage import link_packages  # noqa: PLC0415 (only in conda environments)
 
         planned = CondaStack(package=self.package, guard=self.guard, channel=self.channel)
-        linked = link_packages(planned, built, before.interpreter, transaction, context)
-        if before.conda is not None:
-            stage_registration(linked.root, before.environment.prefix, before.conda)
-        return linked
+        return link_packages(planned, built, before, transaction, context)

@@ -27,7 +27,6 @@ from fastinstall.observe.active_environment import active_prefixes, locate
 from fastinstall.observe.cpu import observe_cpu
 from fastinstall.observe.known_environments import (
     EnvironmentSummary,
-    Siblings,
     has_pillow,
     is_environment,
     list_known_environments,
@@ -76,16 +75,14 @@ def _observe_shared_facts(session: Session) -> PriorFacts:
 def _examine_prefixes(
     session: Session, examination: Examination, prefixes: Sequence[Path]
 ) -> list[EnvironmentReport | Unobservable | None]:
-    siblings = Siblings()
-
     def work(prefix: Path) -> EnvironmentReport | Unobservable | None:
-        return _examine_environment(session, examination, siblings, prefix)
+        return _examine_environment(session, examination, prefix)
 
     return run_in_processes(work, prefixes, count=_count_cores() if len(prefixes) >= _ENOUGH else 1)
 
 
 def _examine_environment(
-    session: Session, examination: Examination, siblings: Siblings, prefix: Path
+    session: Session, examination: Examination, prefix: Path
 ) -> EnvironmentReport | Unobservable | None:
     """The report on one environment; None for the tool's own."""
     stranger = stranger_in(prefix)
@@ -98,8 +95,7 @@ def _examine_environment(
         )
     try:
         environment = locate(prefix, None, session.variables, session.tool_prefix)
-        known = replace(examination.known, interpreter=siblings.interpreter(environment))
-        return examine(session, environment, replace(examination, known=known))
+        return examine(session, environment, examination)
     except RefusedError:
         return None
     except FastinstallError as error:

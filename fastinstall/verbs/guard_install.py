@@ -18,8 +18,7 @@ from datetime import datetime
 from pathlib import Path
 
 from fastinstall.apply.recovery import lock_recovered_environment, report_late_interruptions
-from fastinstall.conda.history_file import append_revision, list_linked_moves
-from fastinstall.core import foreign
+from fastinstall.conda.history_file import add_revision, list_linked_moves
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import fix_command, quote
 from fastinstall.core.values import immutable
@@ -37,7 +36,6 @@ from fastinstall.guard.pinning import (
 )
 from fastinstall.guard.status import Guards, list_guard_removal_moves, measure_cost, read_events, renew_guard_files
 from fastinstall.journal.external_changes import claims
-from fastinstall.journal.fingerprints import HISTORY
 from fastinstall.journal.store import JournalStore, make_stamp
 from fastinstall.journal.transaction import Transaction, begin
 from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage
@@ -233,7 +231,7 @@ def bring_package(
     root = transaction.stage / _STAGED
     engine.link([guard], root, prefix=prefix)
     transaction.perform(tuple(list_linked_moves(prefix, root, kept=f"stage/{_STAGED}")))
-    _note_in_history(prefix, CondaChange(linked=(guard,)), session.now(), transaction, "install")
+    add_revision(prefix, CondaChange(linked=(guard,)), "fastinstall guard install", session.now(), transaction)
 
 
 def package_moves(facts: Facts) -> Sequence[Move]:
@@ -249,14 +247,8 @@ def package_moves(facts: Facts) -> Sequence[Move]:
 
 def note_removal(guard: CondaPackage, facts: Facts, now: datetime, transaction: Transaction) -> None:
     """Tell conda's history that it went, and that nobody asks for it any more."""
-    _note_in_history(Path(facts.environment.prefix), CondaChange(unlinked=(guard,)), now, transaction, "remove")
-
-
-def _note_in_history(prefix: Path, change: CondaChange, now: datetime, transaction: Transaction, verb: str) -> None:
-    file = prefix / HISTORY
-    existing = foreign.text_if_there(file)
-    revised = append_revision(existing, now.astimezone(), f"fastinstall guard {verb}", change)
-    transaction.add(HISTORY, revised.removeprefix(existing))
+    change = CondaChange(unlinked=(guard,))
+    add_revision(Path(facts.environment.prefix), change, "fastinstall guard remove", now, transaction)
 
 
 _SWAPPED = "swapped"

@@ -15,7 +15,7 @@ from sandbox import STOCK, NewSandbox, Sandbox
 
 from fastinstall.core.lock import lock_environment
 from fastinstall.core.values import json_schema, open_document
-from fastinstall.fleet.fleet import Fleet, FleetHost
+from fastinstall.fleet.fleet import Fleet
 from fastinstall.fleet.hosts import read_hosts
 from fastinstall.fleet.reports import Collected
 from fastinstall.model.facts import Facts
@@ -65,8 +65,7 @@ def _elsewhere(told: dict[str, Any], python: str) -> dict[str, Any]:
 def test_a_plan_from_real_facts_says_which_wheels_serve_whom_and_who_is_left_out(
     sandbox: Sandbox, captured: Captured
 ) -> None:
-    for host, file in zip(read_hosts(sorted(captured.directory.iterdir())), captured.directory.iterdir(), strict=True):
-        assert isinstance(host, FleetHost), file
+    assert read_hosts(captured.directory)[1] == []
     hosts = {file.stem: json.loads(file.read_bytes()) for file in captured.directory.iterdir()}
     whole = {name: open_document(Facts, "facts", told, file=name) for name, told in hosts.items()}
     damaged = {"broken": '{"schema": ', "later": {"schema": "fastinstall.facts/9"}}

@@ -12,7 +12,7 @@ from sandbox import Sandbox
 
 from fastinstall.conda.engines.choose import CondaTools, open_engine
 from fastinstall.conda.engines.linked_records import package_of, read_records
-from fastinstall.core.events import Emit, ignore
+from fastinstall.core.events import ignore
 from fastinstall.index.execution import CondaEngine
 from fastinstall.model.conda import CondaInstaller, CondaPackage, CondaTool
 
@@ -37,12 +37,12 @@ class Ours:
         return (self.stack, self.guard)
 
 
-def engine_of(kind: CondaInstaller, conda: RealConda, sandbox: Sandbox, emit: Emit = ignore) -> CondaEngine:
+def engine_of(kind: CondaInstaller, conda: RealConda, sandbox: Sandbox) -> CondaEngine:
     """An engine with the variables of somebody who uses this conda, and a cache of its own."""
     tool = CondaTool(
         command=(str(conda.executable),), version=conda.version, root=conda.root, solver="classic", found_by="CONDA_EXE"
     )
-    return open_engine(kind, tool, CondaTools(variables=conda.variables, cache=sandbox.root / "cache", emit=emit))
+    return open_engine(kind, tool, CondaTools(variables=conda.variables, cache=sandbox.root / "cache", emit=ignore))
 
 
 def ours_in(channel: Path, *, version: str = "13.0.0", word: str = "simd", depends: tuple[str, ...] = ()) -> Ours:

@@ -74,7 +74,7 @@ def module(tmp_path: Path) -> Path:
 def test_it_needs_no_program_of_the_machine_and_makes_what_an_old_glibc_loads(clang: Clang, module: Path) -> None:
     made = clang.link(module)
     assert exported(made) == {"copy"}
-    needed = [name for need in read_versions(made).needed for name in need.names]
+    needed = [name for names in read_versions(made).needed.values() for name in names]
     assert needed
     for name in needed:
         assert tuple(map(int, name.removeprefix("GLIBC_").split("."))) <= OLDEST_GLIBC

@@ -18,13 +18,12 @@ from real_conda import RealConda
 from sandbox import Sandbox, run
 from static_server import serving_files
 
-from fastinstall.conda.engines.choose import CondaTools, open_engine
+from fastinstall.conda.engines.choose import CondaTools, open_rattler
 from fastinstall.core.errors import DocumentError, FastinstallError, RefusedError
 from fastinstall.core.events import ignore
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip import PipSettings
-from fastinstall.model.conda import CondaInstaller
 from fastinstall.observe.conda.channels import channel_settings, channel_urls
 from fastinstall.observe.cpu import observe_cpu
 from fastinstall.observe.observation import recipe_named
@@ -123,9 +122,7 @@ def test_py_rattler_asks_the_private_server_and_no_public_one(
     _private_channel(sandbox, path)
     with _noting_proxy() as (proxy, afar), serving_files(sandbox.root / "served") as server:
         variables = _variables(sandbox, proxy, condarc.format(url=server.url))
-        engine = open_engine(
-            CondaInstaller.RATTLER, None, CondaTools(variables=variables, cache=sandbox.root / "cache", emit=ignore)
-        )
+        engine = open_rattler(CondaTools(variables=variables, cache=sandbox.root / "cache", emit=ignore))
         prefix = sandbox.root / "made"
         engine.create(prefix, ("private-tool",), (name.format(url=server.url),), offline=False)
         assert (prefix / "etc/private-tool").read_bytes() == b"private\n"
@@ -148,9 +145,7 @@ def test_what_the_configuration_forbids_or_cannot_say_is_refused_by_name(
 ) -> None:
     with _noting_proxy() as (proxy, afar):
         variables = _variables(sandbox, proxy, condarc.format(url="http://127.0.0.1:9"))
-        engine = open_engine(
-            CondaInstaller.RATTLER, None, CondaTools(variables=variables, cache=sandbox.root / "cache", emit=ignore)
-        )
+        engine = open_rattler(CondaTools(variables=variables, cache=sandbox.root / "cache", emit=ignore))
         with pytest.raises(error, match=words):
             engine.create(sandbox.root / "made", ("private-tool",), ("team",), offline=False)
         assert afar == []

@@ -1,73 +1,27 @@
 """Every known environment is examined in one run; what cannot be observed is told and stops nothing."""
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
 import pytest
-from guarded import python_at_hand
 from hostile import put_no_file, take_away
 from installed import PIL_FILES, install
 from interpreters import running
 from published_schemas import SCHEMAS
 from sandbox import Result, Sandbox
-from targets import make_environment, site_packages
+from targets import site_packages
 
 from fastinstall.core.errors import ExitCode
 from fastinstall.doctor.examine import Examination, examine
 from fastinstall.journal.layout import RECEIPT
-from fastinstall.model.facts import Interpreter
 from fastinstall.model.finding import EnvironmentReport
-from fastinstall.model.request import Environment, EnvironmentKind
-from fastinstall.observe.interpreter import observe_interpreter
-from fastinstall.observe.known_environments import Siblings, derive_interpreter
+from fastinstall.model.request import Environment
 from fastinstall.observe.session import Session, open_session
 from fastinstall.verbs.everywhere import examine_everywhere
 
 NOBODY = 65534
 PLACE = "home/.virtualenvs"
-VERSIONS = ("3.9", "3.11", "3.13")
-
-
-def _environment(prefix: Path) -> Environment:
-    return Environment(prefix=prefix, kind=EnvironmentKind.VENV, python=prefix / "bin/python")
-
-
-@pytest.mark.parametrize("tool", ["venv", "uv"])
-@pytest.mark.parametrize("version", VERSIONS)
-def test_what_follows_from_a_sibling_is_what_the_interpreter_itself_says(
-    tmp_path: Path, version: str, tool: str
-) -> None:
-    base = python_at_hand(version)
-    if base is None:
-        pytest.skip(f"no Python {version} here")
-    one = make_environment(tmp_path / "one", base, tool=tool)
-    other = make_environment(tmp_path / "with space é", base, tool="uv" if tool == "venv" else "venv")
-    (site_packages(other) / "pip-24.0.dist-info").mkdir()
-    answer = observe_interpreter(one)
-    assert derive_interpreter(answer, _environment(one.parent.parent)) == answer
-    assert derive_interpreter(answer, _environment(other.parent.parent)) == observe_interpreter(other)
-
-
-def test_one_interpreter_is_asked_for_all_of_its_siblings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[Path] = []
-
-    def observed(python: Path) -> Interpreter:
-        asked.append(python)
-        return observe_interpreter(python)
-
-    monkeypatch.setattr("fastinstall.observe.known_environments.observe_interpreter", observed)
-    base = next(found for version in VERSIONS if (found := python_at_hand(version)) is not None)
-    pythons = [make_environment(tmp_path / name, base) for name in ("one", "two", "three")]
-    pythons[2].unlink()
-    pythons[2].write_bytes(pythons[0].resolve().read_bytes())
-    pythons[2].chmod(0o755)
-    siblings = Siblings()
-    said = [siblings.interpreter(_environment(python.parent.parent)) for python in pythons]
-    assert asked == [pythons[0], pythons[2]]
-    assert [answer.prefix for answer in said] == [python.parent.parent for python in pythons]
-    assert said[1] == replace(observe_interpreter(pythons[1]))
 
 
 def _all(sandbox: Sandbox, *flags: str) -> Result:

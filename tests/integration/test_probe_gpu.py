@@ -15,7 +15,7 @@ from targets import make_environment, site_packages
 
 from fastinstall.model.machine import Gpu, GpuDevice, GpuSource, Nvml
 from fastinstall.observe.active_environment import locate
-from fastinstall.observe.gpu_driver import ask_nvml
+from fastinstall.observe.gpu import ask_nvml
 from fastinstall.observe.observation import ObservationRequest, facts_of
 from fastinstall.observe.session import open_session
 from fastinstall.plan.plan import compute_facts_digest

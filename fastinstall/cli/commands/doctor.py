@@ -49,14 +49,14 @@ def run(arguments: Namespace, context: Context) -> int:
 def _collect(arguments: Namespace, context: Context) -> int:
     """Sum up reports of many machines; nothing is examined."""
     from fastinstall.core.values import document, dump  # noqa: PLC0415 (only with --collect)
-    from fastinstall.fleet.reports import CollectionRequest, collect  # noqa: PLC0415 (likewise)
+    from fastinstall.fleet.reports import collect  # noqa: PLC0415 (likewise)
 
     refuse_together(arguments, "--collect", _NOT_BESIDE_COLLECT)
     if arguments.checks:
         raise UsageError("--collect sums up what reports say of all checks", hint="leave the names of checks out")
     hosts = Path(arguments.hosts).expanduser() if arguments.hosts else None
     place = Path(arguments.collect).expanduser()
-    collected = collect(session_of(context), CollectionRequest(reports=place, hosts=hosts, max_age=arguments.max_age))
+    collected = collect(session_of(context), place, hosts, arguments.max_age)
     if context.console.json:
         context.console.data(dump(document("collected", collected)))
     elif context.console.quiet:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.events import Emit
@@ -17,6 +18,9 @@ from fastinstall.index.execution import CondaEngine
 from fastinstall.model.conda import CondaInstaller, CondaTool
 from fastinstall.observe.conda.channels import ChannelSettings, channel_settings
 from fastinstall.observe.conda.condarc import find_conda
+
+if TYPE_CHECKING:
+    from fastinstall.conda.engines.rattler import Rattler
 
 
 @immutable
@@ -68,12 +72,21 @@ def open_engine(engine: CondaInstaller, tool: CondaTool | None, means: CondaTool
             )
         return CondaCommand(tool=tool, means=means)
     if engine is CondaInstaller.RATTLER:
-        from fastinstall.conda.engines.rattler import Rattler  # noqa: PLC0415 (only where it is used)
-
-        if not has_rattler():
-            raise make_missing_extra_error("py-rattler")
-        return Rattler(means=means)
+        return open_rattler(means)
     raise ValueError(f"{engine}: installs no conda packages")
+
+
+def open_rattler(means: CondaTools) -> "Rattler":
+    """The embedded engine.
+
+    Raises:
+        RefusedError: py-rattler is not installed; the hint says how to get it.
+    """
+    from fastinstall.conda.engines.rattler import Rattler  # noqa: PLC0415 (only where it is used)
+
+    if not has_rattler():
+        raise make_missing_extra_error("py-rattler")
+    return Rattler(means=means)
 
 
 def has_rattler() -> bool:

@@ -19,7 +19,6 @@ from fastinstall.conda.engines.failures import (
     make_wordless_failure,
     parse_actions,
     parse_documents,
-    refuse_existing,
     refuse_frozen,
     refuse_protected,
 )
@@ -27,6 +26,7 @@ from fastinstall.conda.engines.linked_records import (
     finalize_changed_records,
     finalize_linked_records,
     package_of,
+    read_record,
     read_records,
     resolve_linked_paths,
     write_offered_channel,
@@ -34,7 +34,7 @@ from fastinstall.conda.engines.linked_records import (
 from fastinstall.conda.history_file import remove_history_requests
 from fastinstall.core import foreign
 from fastinstall.core.errors import FailedError, FastinstallError
-from fastinstall.core.files import discard, temporary_directory, write_bytes, write_text
+from fastinstall.core.files import temporary_directory, write_bytes, write_text
 from fastinstall.core.process import run
 from fastinstall.index.offers import local_path
 from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage, CondaRequest, CondaTool
@@ -45,6 +45,7 @@ _CHANGING = 1800.0  # seconds; packages are downloaded
 
 _UNLISTED = {"CONDA_REGISTER_ENVS": "false"}
 """Keeps a prefix out of the user's list of environments."""
+_RECORD = "info/repodata_record.json"
 _NONE: Mapping[str, str] = {}
 
 
@@ -108,7 +109,7 @@ class CondaCommand:
         refuse_protected(prefix)
         before = read_records(prefix)
         history = prefix / "conda-meta" / "history"
-        said = _read_text(history)
+        said = foreign.text_or_empty(history, "surrogateescape")
         # conda takes away by itself what it puts another build in place of
         coming = {each.name: each.dist for each in change.linked}
         leaving = [
@@ -123,25 +124,15 @@ class CondaCommand:
                 argv = self._compose("install", prefix, ("--file", str(listing)))
                 self._invoke(argv, prefix, seconds=_CHANGING)
         finalize_changed_records(prefix, change, before)
-        text = remove_history_requests(said, _read_text(history), (each.name for each in change.linked))
+        now = foreign.text_or_empty(history, "surrogateescape")
+        text = remove_history_requests(said, now, (each.name for each in change.linked))
         write_bytes(history, text.encode("utf-8", "surrogateescape"))
 
     def read_contents(self, package: CondaPackage, *, python: str = "") -> tuple[str, ...]:
         """Download it into conda's package cache, and read there what it has."""
         directory = self._find_extracted(package) or self._download_package(package)
-        texts = {name: _read_text(directory / "info" / name) for name in ("paths.json", "link.json")}
-        return resolve_linked_paths(texts["paths.json"], texts["link.json"], python)
-
-    def create(self, prefix: Path, specs: Sequence[str], channels: Sequence[str], *, offline: bool) -> None:
-        """Solve and install into a directory that is not there yet."""
-        words = ("--no-default-packages", *_format_channel_arguments(channels), *specs)
-        refuse_existing(prefix)
-        try:
-            argv = self._compose("create", prefix, words, offline=offline)
-            self._invoke(argv, prefix, _UNLISTED, seconds=_CHANGING)
-        except BaseException:
-            discard(prefix)
-            raise
+        paths, link = (foreign.text_or_empty(directory / "info" / name) for name in ("paths.json", "link.json"))
+        return resolve_linked_paths(paths, link, python)
 
     def _compose(self, verb: str, prefix: Path, words: Iterable[str], *, offline: bool = False) -> tuple[str, ...]:
         """The command: always on a named prefix, always for JSON, never asking anything."""
@@ -186,14 +177,13 @@ class CondaCommand:
         if package.url:
             return package
         directory = self._find_extracted(package)
-        documents = parse_documents(_read_text(directory / "info" / "repodata_record.json")) if directory else ()
-        return package_of(documents[0]) if documents else package
+        document = read_record(directory / _RECORD) if directory is not None else {}
+        return package_of(document) if document else package
 
     def _find_extracted(self, package: CondaPackage) -> Path | None:
         """Where conda's package cache has it; another one may have the same name."""
         for directory in (cache / package.dist for cache in self._caches):
-            documents = parse_documents(_read_text(directory / "info" / "repodata_record.json"))
-            digest = package_of(documents[0]).sha256 if documents else ""
+            digest = package_of(read_record(directory / _RECORD)).sha256
             same = not package.sha256 or digest in ("", package.sha256)
             if same and (directory / "info" / "paths.json").is_file():
                 return directory
@@ -233,13 +223,6 @@ def _list_in_file(packages: Sequence[CondaPackage]) -> Iterator[Path]:
         lines = ("@EXPLICIT", *map(_format_package_line, packages), "")
         write_text(listing, "\n".join(lines), durable=False)
         yield listing
-
-
-def _read_text(path: Path) -> str:
-    try:
-        return foreign.read_text(path, errors="surrogateescape")
-    except OSError:
-        return ""
 
 
 def _format_package_line(package: CondaPackage) -> str:

@@ -123,16 +123,6 @@ def refuse_protected(prefix: Path) -> None:
         raise make_failure("EnvironmentNotWritableError", told, "fastinstall", prefix)
 
 
-def refuse_existing(prefix: Path) -> None:
-    """Make environments where nothing is: what fails is taken away again.
-
-    Raises:
-        FailedError: something is there.
-    """
-    if os.path.lexists(prefix):
-        raise FailedError(f"{prefix}: is there already", hint=f"ls -la {quote(prefix)}")
-
-
 def make_failure(name: str, text: str, engine: str, prefix: Path) -> FastinstallError:
     """The error for what an engine says.
 
@@ -210,30 +200,17 @@ def find_error(documents: tuple[Document, ...]) -> Document | None:
 
 def parse_actions(documents: tuple[Document, ...]) -> CondaChange:
     """What the last reported transaction would do; what goes has its name, version and build alone."""
-    told = [each["actions"] for each in documents if each.get("actions")]
-    # Old versions of conda give a list of what others give at once.
-    several = told[-1] if told and isinstance(told[-1], list) else told[-1:]
-    packages: dict[str, list[CondaPackage]] = {"FETCH": [], "LINK": [], "UNLINK": []}
-    for part in (each for each in several if isinstance(each, dict)):
-        for kind, found in packages.items():
-            found.extend(filter(None, map(_parse_package, part.get(kind) or ())))
-    fetched = {package.dist: package for package in packages["FETCH"]}
-    linked = tuple(fetched.get(each.dist, each) for each in packages["LINK"])
-    return CondaChange(linked=linked, unlinked=tuple(packages["UNLINK"]))
+    told: Document = next(
+        (each["actions"] for each in reversed(documents) if isinstance(each.get("actions"), dict)), {}
+    )
+    fetched, linked, unlinked = (
+        [_parse_package(entry) for entry in told.get(kind) or () if isinstance(entry, dict) and entry.get("name")]
+        for kind in ("FETCH", "LINK", "UNLINK")
+    )
+    whole = {package.dist: package for package in fetched}
+    return CondaChange(linked=tuple(whole.get(each.dist, each) for each in linked), unlinked=tuple(unlinked))
 
 
-def _parse_package(entry: object) -> CondaPackage | None:
-    if isinstance(entry, dict) and entry.get("name"):
-        channel = {"channel": entry["base_url"]} if entry.get("base_url") else {}
-        return package_of({"subdir": entry.get("platform"), **entry, **channel})
-    return _parse_dist(str(entry.get("dist_name", "") if isinstance(entry, dict) else entry))
-
-
-def _parse_dist(text: str) -> CondaPackage | None:
-    """Of "conda-forge/linux-64::pillow-13.0.0-h0_0", or a file's name."""
-    place, _, dist = text.rpartition("::")
-    named = re.fullmatch(r"(.+)-([^-]*)-([^-]*?)(?:\.conda|\.tar\.bz2)?", dist)
-    if named is None:
-        return None
-    channel, _, subdir = place.rpartition("/")
-    return CondaPackage(name=named[1], version=named[2], build=named[3], channel=channel, subdir=subdir)
+def _parse_package(entry: Document) -> CondaPackage:
+    channel = {"channel": entry["base_url"]} if entry.get("base_url") else {}
+    return package_of({"subdir": entry.get("platform"), **entry, **channel})

@@ -70,7 +70,8 @@ def finalize_linked_records(scratch: Path, prefix: Path, packages: Iterable[Cond
             document["link"] = {"source": unpacked, "type": 1}  # hard-linked
         spec = make_requested_spec(package)
         settled = _set_requests({**document, **_make_origin(package)}, [spec] if spec else [])
-        write_record(path, _rename_value(settled, scratch, prefix))
+        here, there = (json.dumps(str(place))[1:-1] for place in (scratch, prefix))
+        write_text(path, _format_record(settled).replace(here, there), durable=False)
 
 
 def finalize_changed_records(prefix: Path, change: CondaChange, before: Mapping[str, Record]) -> None:
@@ -123,7 +124,11 @@ def parse_record(text: str | bytes) -> Record:
 
 def write_record(path: Path, document: Record) -> None:
     """Write a record as conda does."""
-    write_text(path, json.dumps(document, indent=2, sort_keys=True) + "\n", durable=False)
+    write_text(path, _format_record(document), durable=False)
+
+
+def _format_record(document: Record) -> str:
+    return json.dumps(document, indent=2, sort_keys=True) + "\n"
 
 
 def _make_origin(package: CondaPackage) -> Record:
@@ -136,14 +141,6 @@ def _set_requests(document: Record, specs: list[str]) -> Record:
     """The record with these as what the user asked for."""
     others = {key: value for key, value in document.items() if key not in ("requested_spec", "requested_specs")}
     return {**others, "requested_spec": specs[0], "requested_specs": specs} if specs else others
-
-
-def _rename_value(value: Any, scratch: Path, prefix: Path) -> Any:  # noqa: ANN401 (any JSON)
-    if isinstance(value, dict):
-        return {key: _rename_value(item, scratch, prefix) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_rename_value(item, scratch, prefix) for item in value]
-    return value.replace(str(scratch), str(prefix)) if isinstance(value, str) else value
 
 
 def resolve_linked_paths(paths: str, link: str, python: str) -> tuple[str, ...]:

@@ -24,7 +24,6 @@ from fastinstall.conda.engines.failures import (
     make_failure,
     make_wordless_failure,
     parse_documents,
-    refuse_existing,
     refuse_frozen,
     refuse_protected,
 )
@@ -42,8 +41,10 @@ from fastinstall.conda.engines.linked_records import (
 )
 from fastinstall.conda.history_file import append_revision
 from fastinstall.core import foreign
+from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Progressed
 from fastinstall.core.files import discard, temporary_directory, write_bytes
+from fastinstall.core.messages import quote
 from fastinstall.core.parsing import json_data
 from fastinstall.core.process import run
 from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage, CondaRequest
@@ -125,8 +126,13 @@ class Rattler:
         return resolve_linked_paths(answer["paths.json"], answer["link.json"], python)
 
     def create(self, prefix: Path, specs: Sequence[str], channels: Sequence[str], *, offline: bool) -> None:
-        """Solve and install into a directory that is not there yet."""
-        refuse_existing(prefix)
+        """Solve and install into a directory that is not there yet: what fails is taken away again.
+
+        Raises:
+            FailedError: something is there, no solution, or a channel cannot be reached; nothing is left.
+        """
+        if os.path.lexists(prefix):
+            raise FailedError(f"{prefix}: is there already", hint=f"ls -la {quote(prefix)}")
         asked = self._list_channels(prefix, channels)
         try:
             self._ask_worker("create", prefix, specs=list(specs), **asked, offline=offline or self._means.offline)

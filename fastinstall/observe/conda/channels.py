@@ -9,25 +9,15 @@ Source: `models/channel.py` and `base/context.py` of conda 24.7.1, with which th
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
+from itertools import chain
 from pathlib import Path
-from typing import TypeVar
 
 from fastinstall.core.errors import DocumentError, RefusedError
 from fastinstall.core.secrets import public_text
 from fastinstall.core.values import immutable
-from fastinstall.observe.conda.condarc import (
-    Condarc,
-    Table,
-    Word,
-    Words,
-    choose_highest,
-    environment_files,
-    observe_condarc,
-    read_condarc,
-    search_path,
-)
+from fastinstall.observe.conda.condarc import CondaSettings, environment_files, search_path
 from fastinstall.observe.conda.records import public_channel
 
 DEFAULTS, NO_DEFAULTS, LOCAL = "defaults", "nodefaults", "local"
@@ -103,22 +93,24 @@ def _resolve_urls(channel: str, settings: ChannelSettings) -> tuple[str, ...]:
         return (channel,)
     name = _SUBDIR.sub("", channel).strip("/")
     several = settings.default if name == DEFAULTS else settings.multiple.get(name)
-    if name == LOCAL or (name == DEFAULTS and several is None):
-        raise _make_unknown_channel_error(name)
     if several is not None:
         return tuple(_resolve_member(each, settings) for each in several)
-    return (_resolve_named_channel(name, settings),)
+    address = "" if name in (DEFAULTS, LOCAL) else _find_address(name, settings)
+    if not address:
+        raise RefusedError(
+            f"the channel {name!r} has a meaning that conda alone knows, and py-rattler would ask another one of that "
+            "name",
+            hint="name the channels that are meant, --channel conda-forge for example; say what it stands for, by "
+            "default_channels or custom_channels in .condarc; or have conda do it, where there is one: --engine conda",
+        )
+    return (address,)
 
 
-def _resolve_member(channel: str, settings: ChannelSettings) -> str:
-    """One of several: an address, or a name below the alias."""
-    return channel.rstrip("/") if "://" in channel else _join_below(settings.alias, channel.strip("/"))
-
-
-def _resolve_named_channel(name: str, settings: ChannelSettings) -> str:
+def _find_address(name: str, settings: ChannelSettings) -> str:
+    """Where a name lies; empty if conda alone knows."""
     if name in settings.mirrored:
         return settings.mirrored[name].rstrip("/")
-    members = dict(_list_members(settings))
+    members = {_get_member_name(each, settings): _resolve_member(each, settings) for each in _list_members(settings)}
     parts = name.split("/")
     for place in ("/".join(parts[:number]) for number in range(len(parts), 0, -1)):  # "a/b/c", "a/b", "a"
         if place in settings.custom:
@@ -126,33 +118,24 @@ def _resolve_named_channel(name: str, settings: ChannelSettings) -> str:
             return _join_below(address if "://" in address else settings.alias, name)
         if place in members:
             return members[place] + name.removeprefix(place)
-    if name.startswith(_BUILT_IN):
-        raise _make_unknown_channel_error(name)
-    return _join_below(settings.alias, name)
+    return "" if name.startswith(_BUILT_IN) else _join_below(settings.alias, name)
 
 
-def _make_unknown_channel_error(name: str) -> RefusedError:
-    return RefusedError(
-        f"the channel {name!r} has a meaning that conda alone knows, and py-rattler would ask another one of that name",
-        hint="name the channels that are meant, --channel conda-forge for example; say what it stands for, by "
-        "default_channels or custom_channels in .condarc; or have conda do it, where there is one: --engine conda",
-    )
+def _list_members(settings: ChannelSettings) -> tuple[str, ...]:
+    """Channels that are one of several."""
+    return (*(settings.default or ()), *chain(*settings.multiple.values()))
 
 
-def _list_members(settings: ChannelSettings) -> Iterator[tuple[str, str]]:
-    """Channels that are one of several: the name of each, its path, and its address; they have that name alone, too."""
-    alias = public_text(settings.alias).rstrip("/")
-    for each in _list_multichannel_members(settings):
-        url = _resolve_member(each, settings)
-        public = public_text(url)
-        below = public.removeprefix(f"{alias}/") if alias else public
-        yield below.partition("://")[2].partition("/")[2] if "://" in below else below, url
+def _resolve_member(channel: str, settings: ChannelSettings) -> str:
+    """One of several: an address, or a name below the alias."""
+    return channel.rstrip("/") if "://" in channel else _join_below(settings.alias, channel.strip("/"))
 
 
-def _list_multichannel_members(settings: ChannelSettings) -> Iterator[str]:
-    yield from settings.default or ()
-    for several in settings.multiple.values():
-        yield from several
+def _get_member_name(channel: str, settings: ChannelSettings) -> str:
+    """The name that one of several has alone, too: its path."""
+    alias, public = public_text(settings.alias).rstrip("/"), public_text(_resolve_member(channel, settings))
+    below = public.removeprefix(f"{alias}/") if alias else public
+    return below.partition("://")[2].partition("/")[2] if "://" in below else below
 
 
 def _join_below(address: str, name: str) -> str:
@@ -166,7 +149,7 @@ def _join_below(address: str, name: str) -> str:
 
 def _list_places(settings: ChannelSettings) -> Iterator[tuple[str, str]]:
     """Addresses for which credentials are configured: without them, and with them."""
-    whole = (*settings.configured, *_list_multichannel_members(settings), *settings.mirrored.values())
+    whole = (*settings.configured, *_list_members(settings), *settings.mirrored.values())
     named = (_join_below(address, name) for name, address in settings.custom.items())
     for secret in (*(each.rstrip("/") for each in whole), *named):
         if "://" in secret and public_text(secret) != secret:
@@ -176,12 +159,11 @@ def _list_places(settings: ChannelSettings) -> Iterator[tuple[str, str]]:
         yield public_text(alias), _join_below(alias, "").rstrip("/")
 
 
-Source = TypeVar("Source", Words, Table)
 _CHANNELS, _DEFAULT = ("channels", "channel"), ("default_channels",)
-_ALIAS, _CUSTOM, _MULTIPLE = ("channel_alias",), ("custom_channels",), ("custom_multichannels",)
-_MIRRORED, _DENIED = ("mirrored_channels",), ("denylist_channels",)
-_ALLOWED = ("allowlist_channels", "whitelist_channels")
-_ALL = (*_CHANNELS, *_DEFAULT, *_ALIAS, *_CUSTOM, *_MULTIPLE, *_MIRRORED, *_DENIED, *_ALLOWED)
+_CUSTOM, _MULTIPLE, _MIRRORED = "custom_channels", "custom_multichannels", "mirrored_channels"
+_ALLOWED, _DENIED = ("allowlist_channels", "whitelist_channels"), "denylist_channels"
+_ALIAS = "channel_alias"
+_ALL = (*_CHANNELS, *_DEFAULT, _ALIAS, _CUSTOM, _MULTIPLE, _MIRRORED, _DENIED, *_ALLOWED)
 
 
 def read_configured_channels(variables: Mapping[str, str], prefix: Path, root: Path | None) -> tuple[str, ...]:
@@ -195,17 +177,17 @@ def read_configured_channels(variables: Mapping[str, str], prefix: Path, root: P
     Returns:
         Names and URLs, without credentials; empty if nothing is configured and conda's own defaults hold.
     """
-    return _read_public_channels(search_path(variables, prefix, root), _CHANNELS, variables)
+    return _read_public_channels(search_path(variables, prefix, root), _CHANNELS, variables, variables)
 
 
 def read_default_channels(variables: Mapping[str, str], prefix: Path, root: Path | None) -> tuple[str, ...]:
     """What "defaults" stands for among those, likewise; empty if conda's own hold."""
-    return _read_public_channels(search_path(variables, prefix, root), _DEFAULT, variables)
+    return _read_public_channels(search_path(variables, prefix, root), _DEFAULT, variables, variables)
 
 
 def channels_of_environment(prefix: Path, variables: Mapping[str, str]) -> tuple[str, ...]:
     """The channels that an environment's own configuration files name, likewise."""
-    return tuple(dict.fromkeys(map(public_channel, _read_list(environment_files(prefix), _CHANNELS, variables))))
+    return _read_public_channels(environment_files(prefix), _CHANNELS, variables, {})
 
 
 def usual_channels(variables: Mapping[str, str], prefix: Path, root: Path | None) -> tuple[str, ...]:
@@ -213,9 +195,10 @@ def usual_channels(variables: Mapping[str, str], prefix: Path, root: Path | None
 
     A channel whose name holds credentials is left out: nothing of it goes elsewhere.
     """
-    own = frozenset(environment_files(prefix))
+    own = environment_files(prefix)
     files = [file for file in search_path(variables, prefix, root) if file not in own]
-    return tuple(each for each in _read_list(files, _CHANNELS, variables) if public_channel(each) == each)
+    channels = CondaSettings(files, _CHANNELS, variables, {}).read_list(*_CHANNELS)
+    return tuple(each for each in channels if public_channel(each) == each)
 
 
 def channel_settings(variables: Mapping[str, str], prefix: Path, root: Path | None) -> ChannelSettings:
@@ -230,73 +213,23 @@ def channel_settings(variables: Mapping[str, str], prefix: Path, root: Path | No
         DocumentError: a file that cannot be read might say that a name is a private channel's.
     """
     try:
-        found = [read_condarc(file, _ALL, variables) for file in search_path(variables, prefix, root)]
+        settings = CondaSettings(search_path(variables, prefix, root), _ALL, variables, variables, strict=True)
     except DocumentError as error:
         raise error.hinting("mend it; `conda config --show-sources` says what conda reads, and from where") from None
-    files = [file for file in found if file is not None]
-    defaults = _read_lists(files, _DEFAULT, variables)
-    allowed, denied, configured = (
-        tuple(_merge_lists(_read_lists(files, key, variables))) for key in (_ALLOWED, _DENIED, _CHANNELS)
-    )
     return ChannelSettings(
-        alias=choose_highest((file.word(*_ALIAS) for file in files), variables.get("CONDA_CHANNEL_ALIAS", "")),
-        custom=_read_addresses(files, _CUSTOM),
-        multiple={name: tuple(_merge_lists(said)) for name, said in _read_tables(files, _MULTIPLE).items()},
-        default=tuple(_merge_lists(defaults)) if defaults else None,
-        mirrored=_read_addresses(files, _MIRRORED),
-        allowed=allowed,
-        denied=denied,
-        configured=configured,
+        alias=settings.read_word(_ALIAS),
+        custom={name: words[0] for name, words in settings.read_table(_CUSTOM).items()},
+        multiple=settings.read_table(_MULTIPLE),
+        default=settings.read_list(*_DEFAULT) or None,
+        mirrored={name: words[0] for name, words in settings.read_table(_MIRRORED).items()},
+        allowed=settings.read_list(*_ALLOWED),
+        denied=settings.read_list(_DENIED),
+        configured=settings.read_list(*_CHANNELS),
     )
 
 
 def _read_public_channels(
-    files: Iterable[Path], names: tuple[str, ...], variables: Mapping[str, str]
+    files: Iterable[Path], names: tuple[str, ...], variables: Mapping[str, str], overrides: Mapping[str, str]
 ) -> tuple[str, ...]:
-    found = (observe_condarc(file, names, variables) for file in files)
-    channels = _merge_lists(_read_lists(filter(None, found), names, variables))
+    channels = CondaSettings(files, names, variables, overrides).read_list(*names)
     return tuple(dict.fromkeys(map(public_channel, channels)))
-
-
-def _read_list(files: Iterable[Path], names: tuple[str, ...], variables: Mapping[str, str]) -> list[str]:
-    """One list of several files, whatever a variable says."""
-    found = (observe_condarc(file, names, variables) for file in files)
-    return _merge_lists(_read_lists(filter(None, found), names, {}))
-
-
-def _read_lists(files: Iterable[Condarc], names: tuple[str, ...], variables: Mapping[str, str]) -> list[Words]:
-    """A key's lists, those that rank higher last; the variable named after it ranks highest."""
-    lists = [words for file in files if (words := file.list(*names)) is not None]
-    set_by = next((value for name in names if (value := variables.get(f"CONDA_{name.upper()}"))), "")
-    named = tuple(Word(text=text.strip()) for text in set_by.split(",") if text.strip())
-    return [*lists, Words(words=named)] if set_by else lists
-
-
-def _read_tables(files: Iterable[Condarc], names: tuple[str, ...]) -> dict[str, list[Words]]:
-    """What a key's mappings say of each name, those that rank higher last."""
-    said: dict[str, list[Words]] = {}
-    for table in _select_relevant([table for file in files if (table := file.table(*names)) is not None]):
-        for name, words in table.words.items():
-            said.setdefault(name, []).append(words)
-    return said
-
-
-def _read_addresses(files: Iterable[Condarc], names: tuple[str, ...]) -> dict[str, str]:
-    """One address for each name."""
-    return {name: _select_relevant(said)[-1].words[0].text for name, said in _read_tables(files, names).items()}
-
-
-def _merge_lists(sources: Sequence[Words]) -> list[str]:
-    """One list of several, as conda makes it: later sources rank higher, and flags move words or end the search."""
-    relevant = _select_relevant(sources)
-    top = (word.text for source in relevant for word in source.words if word.flag == "top")
-    bottom = [word.text for source in reversed(relevant) for word in source.words if word.flag == "bottom"]
-    usual = (word.text for source in reversed(relevant) for word in source.words)
-    ranked = list(dict.fromkeys((*top, *usual)))
-    return list(dict.fromkeys((*reversed(bottom), *reversed(ranked))))[::-1]
-
-
-def _select_relevant(sources: Sequence[Source]) -> list[Source]:
-    """Those up to the first that is final."""
-    end = next((number for number, source in enumerate(sources, start=1) if source.flag == "final"), None)
-    return list(sources[:end])

@@ -10,22 +10,23 @@ import base64
 import hashlib
 import os
 import stat
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from enum import StrEnum
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from fastinstall.core import foreign
 from fastinstall.core.values import immutable
-from fastinstall.model.conda import CondaClaim, CondaClash, CondaPackage
+from fastinstall.model.conda import CondaClaim, CondaClash
 from fastinstall.model.facts import Distribution
 from fastinstall.observe.conda.records import CondaRecords, Fields, UnreadableRecordError, matters, read_whole
 from fastinstall.observe.stack import digest_file, read_rows
 
 _BYTECODE = (".pyc", ".pyo")
-_PLACES = {"site-packages/": "", "python-scripts/": "bin/"}  # where a noarch package means files to be put
+_TELLING = (".dist-info/INSTALLER", ".dist-info/RECORD", ".dist-info/METADATA")
+_NOTHING = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"  # of no bytes: of a link to nowhere
 
 
 @immutable
@@ -49,43 +50,47 @@ class ClaimedFile:
     link_sha256: str = ""
 
 
-def list_claimed_files(record: Fields, site: str, wanted: Callable[[str], bool]) -> tuple[ClaimedFile, ...]:
+def _list_claimed_files(record: Fields, site: str, *, everything: bool) -> tuple[ClaimedFile, ...]:
     """What a record claims, bytecode and directories aside; whatever in it is malformed is passed over.
 
     Args:
         record: all its fields.
         site: the site-packages of the environment, relative to the prefix; records of noarch packages do not tell.
-        wanted: which files are asked for, by their paths.
+        everything: not only what matters to PIL, and what tells who installed a distribution.
     """
+
+    def counts(path: str) -> bool:
+        return everything or matters(path) or path.endswith(_TELLING)
+
     paths = record.get("paths_data")
     described = paths.get("paths") if isinstance(paths, dict) else None
     entries: dict[str, ClaimedFile] = {}
     for each in described if isinstance(described, list) else ():
         path = each.get("_path") if isinstance(each, dict) else None
-        if isinstance(path, str) and wanted(placed := _resolve_noarch_path(path, site)):
+        if isinstance(path, str) and counts(placed := _resolve_noarch_path(path, site)):
             entries[placed] = _make_claimed_file(each, placed)
     listed = record.get("files")
     names = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else list(entries)
-    claimed = (name for name in dict.fromkeys(names) if wanted(name) and not name.endswith(_BYTECODE))
+    claimed = (name for name in dict.fromkeys(names) if counts(name) and not name.endswith(_BYTECODE))
     return tuple(entries.get(name) or ClaimedFile(path=name, wanted=name) for name in claimed)
 
 
 def _resolve_noarch_path(path: str, site: str) -> str:
     """Where a file of a noarch package is: conda records where the package meant it to be."""
-    for place, target in _PLACES.items():
+    for place, target in (("site-packages/", f"{site}/"), ("python-scripts/", "bin/")):
         if path.startswith(place):
-            return f"{target or site + '/'}{path.removeprefix(place)}"
+            return target + path.removeprefix(place)
     return path
 
 
 def _make_claimed_file(each: dict[str, Any], path: str) -> ClaimedFile:
     link = each.get("path_type") == "softlink"
-    size, sha256, in_prefix = each.get("size_in_bytes"), _digest(each, "sha256"), _digest(each, "sha256_in_prefix")
+    texts = {key: found for key, found in each.items() if isinstance(found, str)}
+    size, sha256, in_prefix = each.get("size_in_bytes"), texts.get("sha256", ""), texts.get("sha256_in_prefix", "")
     rewritten = "prefix_placeholder" in each or in_prefix not in ("", sha256)
-    original = each.get("original_path")
     return ClaimedFile(
         path=path,
-        wanted=original if isinstance(original, str) else path,
+        wanted=texts.get("original_path", path),
         size=size if isinstance(size, int) and not rewritten and not link else None,
         sha256=sha256 if link else in_prefix or ("" if rewritten else sha256),
         link=link,
@@ -93,60 +98,22 @@ def _make_claimed_file(each: dict[str, Any], path: str) -> ClaimedFile:
     )
 
 
-def _digest(each: dict[str, Any], key: str) -> str:
-    found = each.get(key)
-    return found if isinstance(found, str) else ""
+class _Files:
+    """The files of an environment; each is read once, however many packages claim it."""
 
+    def __init__(self, prefix: Path) -> None:
+        self._prefix = prefix
+        self._digests: dict[str, str] = {}
 
-_NOTHING = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"  # of no bytes: of a link to nowhere
-
-
-class FileState(StrEnum):
-    """What became of a file."""
-
-    UNCHANGED = "unchanged"
-    MISSING = "missing"
-    ALTERED = "altered"
-
-
-@immutable
-class EnvironmentFiles:
-    """The files of an environment; each is read once, however many packages claim it.
-
-    Attributes:
-        prefix: of the environment.
-        digests: what was read.
-    """
-
-    prefix: str
-    digests: dict[str, str] = field(default_factory=dict)
-
-    def state(self, entry: ClaimedFile, own: frozenset[str], *, since: int | None = None) -> FileState:
-        """What became of a file that a package claims.
+    def is_as_recorded(self, entry: ClaimedFile, path: str, own: frozenset[str]) -> bool:
+        """Compare a file, wherever it lies, with what is recorded of it; one that cannot be read is not.
 
         Args:
-            entry: the file.
+            entry: what is recorded.
+            path: of the file, relative to the prefix.
             own: all files that the package claims.
-            since: where given, a file of the recorded size that has not changed since, by its times of modification
-                and of change of status, in nanoseconds since the epoch, counts as unchanged.
         """
-        try:
-            status = os.lstat(f"{self.prefix}/{entry.path}")
-        except (OSError, ValueError):
-            return FileState.MISSING
-        if since is not None and stat.S_ISREG(status.st_mode) and not entry.link:
-            as_large = entry.size in (None, status.st_size)
-            if as_large and max(status.st_mtime_ns, status.st_ctime_ns) <= since:
-                return FileState.UNCHANGED
-        return FileState.UNCHANGED if self._is_as_recorded(entry, entry.path, own) else FileState.ALTERED
-
-    def has(self, entry: ClaimedFile, own: frozenset[str]) -> bool:
-        """Whether what lies where a package wants its file is that file."""
-        return self._is_as_recorded(entry, entry.wanted, own)
-
-    def _is_as_recorded(self, entry: ClaimedFile, path: str, own: frozenset[str]) -> bool:
-        """Compare a file, wherever it lies, with what is recorded of it; one that cannot be read is not."""
-        place = f"{self.prefix}/{path}"
+        place = f"{self._prefix}/{path}"
         try:
             if entry.link and os.path.islink(place):  # noqa: PTH114 (a hundred paths are not worth as many objects)
                 return self._is_own_link(entry, path, own)
@@ -159,7 +126,7 @@ class EnvironmentFiles:
 
     def _is_own_link(self, entry: ClaimedFile, path: str, own: frozenset[str]) -> bool:
         """Whether a symbolic link is the package's: by its text, by where it leads, by what is found there."""
-        target = os.readlink(f"{self.prefix}/{path}")  # noqa: PTH115 (likewise)
+        target = os.readlink(f"{self._prefix}/{path}")  # noqa: PTH115 (likewise)
         if entry.link_sha256:
             return hashlib.sha256(os.fsencode(target)).hexdigest() == entry.link_sha256
         if os.path.normpath(f"./{path.rpartition('/')[0]}/{target}") in own:
@@ -169,12 +136,9 @@ class EnvironmentFiles:
         return self._digest(path) == entry.sha256
 
     def _digest(self, path: str) -> str:
-        if path not in self.digests:
-            self.digests[path] = digest_file(f"{self.prefix}/{path}", "sha256").hex()
-        return self.digests[path]
-
-
-_TELLING = (".dist-info/INSTALLER", ".dist-info/RECORD", ".dist-info/METADATA")
+        if path not in self._digests:
+            self._digests[path] = digest_file(f"{self._prefix}/{path}", "sha256").hex()
+        return self._digests[path]
 
 
 @immutable
@@ -234,68 +198,76 @@ def observe_claims(  # noqa: PLR0913 (see `observe_conda`)
         thorough: read every file. Else a file that one package alone claims and that has not changed since its record
             was written counts as it was recorded.
     """
-    contents = EnvironmentFiles(prefix=str(prefix))
+    files = _Files(prefix)
     packages, unreadable = _read_claimants(prefix, records, replaced, site)
     wanted = _group_by_path(packages)
+    shared = wanted.keys() if thorough else {path for path, each in wanted.items() if len(each) > 1}
+    claims = [_make_claim(package, prefix, files, shared) for package in packages]
     pip = []
     for distribution in distributions:
         metadata = f"{site}/{distribution.metadata}"
-        if not any(_is_owner_of_metadata(package, metadata, contents) for package in packages):
+        if not any(_is_owner_of_metadata(package, metadata, files) for package in packages):
             name = f"pip: {distribution.name} {distribution.version}"
-            pip.append(_Claimant(name=name, entries=read_recorded_files(prefix / metadata / "RECORD", site)))
-    claims = []
-    for package in packages:
-        states: dict[FileState, list[str]] = {state: [] for state in FileState}
-        for entry in package.entries:
-            since = None if thorough or len(wanted[entry.wanted]) > 1 else package.since
-            states[contents.state(entry, package.own, since=since)].append(entry.path)
-        claims.append(
-            CondaClaim(
-                dist=package.name,
-                files=tuple(entry.path for entry in package.entries),
-                missing=tuple(states[FileState.MISSING]),
-                altered=tuple(states[FileState.ALTERED]),
-            )
-        )
-    clashes = tuple(
+            pip.append(_Claimant(name=name, entries=_read_recorded_files(prefix / metadata / "RECORD", site)))
+    clashes = [
         CondaClash(
             path=path,
             claimants=tuple(claimant.name for claimant, _ in each),
-            holder=next((claimant.name for claimant, entry in each if contents.has(entry, claimant.own)), ""),
+            holder=next((one.name for one, entry in each if files.is_as_recorded(entry, path, one.own)), ""),
         )
         for path, each in sorted(_group_by_path([*packages, *pip]).items())
         if len(each) > 1 and path in wanted
-    )
-    return Claims(claims=tuple(claims), clashes=clashes, unreadable=unreadable)
+    ]
+    return Claims(claims=tuple(claims), clashes=tuple(clashes), unreadable=unreadable)
+
+
+def _make_claim(package: _Claimant, prefix: Path, files: _Files, compared: Collection[str]) -> CondaClaim:
+    """A package's files, and what became of them.
+
+    Args:
+        package: which one.
+        prefix: the environment.
+        files: its files.
+        compared: paths that are compared even if they have not changed since the record was written.
+    """
+    missing, altered = [], []
+    for entry in package.entries:
+        try:
+            status = os.lstat(f"{prefix}/{entry.path}")
+        except (OSError, ValueError):
+            missing.append(entry.path)
+            continue
+        as_large = stat.S_ISREG(status.st_mode) and not entry.link and entry.size in (None, status.st_size)
+        if as_large and entry.wanted not in compared and max(status.st_mtime_ns, status.st_ctime_ns) <= package.since:
+            continue
+        if not files.is_as_recorded(entry, entry.path, package.own):
+            altered.append(entry.path)
+    paths = tuple(entry.path for entry in package.entries)
+    return CondaClaim(dist=package.name, files=paths, missing=tuple(missing), altered=tuple(altered))
 
 
 def _read_claimants(
     prefix: Path, records: CondaRecords, replaced: tuple[str, ...], site: str
 ) -> tuple[list[_Claimant], dict[str, str]]:
+    """The packages with files that matter, by name, and the records that cannot be read."""
     claimants: list[_Claimant] = []
     unreadable: dict[str, str] = {}
     for package in records.packages:
-        replaces = package.name in replaced
-        if replaces or package.dist in records.claiming:
-            try:
-                claimants.append(_read_claimant(prefix / "conda-meta", package, site, everything=replaces))
-            except (UnreadableRecordError, OSError) as error:
-                unreadable[package.record] = str(error)
-    return sorted((each for each in claimants if each.entries), key=lambda claimant: claimant.name), unreadable
-
-
-def _read_claimant(conda_meta: Path, package: CondaPackage, site: str, *, everything: bool) -> _Claimant:
-    def counts(path: str) -> bool:
-        return everything or matters(path)
-
-    path = conda_meta / package.record
-    found = list_claimed_files(read_whole(path), site, lambda path: counts(path) or path.endswith(_TELLING))
-    return _Claimant(
-        name=package.dist,
-        entries=tuple(entry for entry in found if counts(entry.path)),
-        telling=tuple(entry for entry in found if entry.path.endswith(_TELLING)),
-        since=path.stat().st_mtime_ns,
-    )
+        everything = package.name in replaced
+        if not everything and package.dist not in records.claiming:
+            continue
+        path = prefix / "conda-meta" / package.record
+        try:
+            record, since = read_whole(path), path.stat().st_mtime_ns
+        except (UnreadableRecordError, OSError) as error:
+            unreadable[package.record] = str(error)
+            continue
+        found = _list_claimed_files(record, site, everything=everything)
+        entries = tuple(entry for entry in found if everything or matters(entry.path))
+        telling = tuple(entry for entry in found if entry.path.endswith(_TELLING))
+        if entries:
+            claimants.append(_Claimant(name=package.dist, entries=entries, telling=telling, since=since))
+    return sorted(claimants, key=attrgetter("name")), unreadable
 
 
 def _group_by_path(claimants: Iterable[_Claimant]) -> dict[str, list[tuple[_Claimant, ClaimedFile]]]:
@@ -307,30 +279,20 @@ def _group_by_path(claimants: Iterable[_Claimant]) -> dict[str, list[tuple[_Clai
     return found
 
 
-def _is_owner_of_metadata(package: _Claimant, metadata: str, contents: EnvironmentFiles) -> bool:
+def _is_owner_of_metadata(package: _Claimant, metadata: str, files: _Files) -> bool:
     """Whether a distribution's metadata is a package's own: claimed by it, and nobody else's by now."""
     telling = [entry for entry in package.telling if entry.path.startswith(f"{metadata}/")]
-    states = {contents.state(entry, package.own) for entry in telling}
-    return states == {FileState.UNCHANGED}
+    return bool(telling) and all(files.is_as_recorded(entry, entry.path, package.own) for entry in telling)
 
 
-def read_recorded_files(record: Path, site_packages: str) -> tuple[ClaimedFile, ...]:
-    """List a RECORD's files without bytecode; empty if it cannot be read.
-
-    Args:
-        record: the file.
-        site_packages: relative to the prefix, which what is returned is relative to.
-    """
-    return tuple(
-        ClaimedFile(
-            path=place,
-            wanted=place,
-            size=int(size) if size.isdecimal() else None,
-            sha256=_convert_digest(digest),
-        )
-        for path, digest, size in read_rows(foreign.bytes_or_empty(record))
-        for place in (os.path.normpath(f"{site_packages}/{path}"),)
-    )
+def _read_recorded_files(record: Path, site_packages: str) -> tuple[ClaimedFile, ...]:
+    """A RECORD's files without bytecode, relative to the prefix, as site-packages is; none if it cannot be read."""
+    found = []
+    for path, digest, size in read_rows(foreign.bytes_or_empty(record)):
+        place = os.path.normpath(f"{site_packages}/{path}")
+        length = int(size) if size.isdecimal() else None
+        found.append(ClaimedFile(path=place, wanted=place, size=length, sha256=_convert_digest(digest)))
+    return tuple(found)
 
 
 def _convert_digest(digest: str) -> str:

@@ -8,7 +8,7 @@ Source: `SEARCH_PATH` in conda's `base/constants.py`, and `Configuration` in its
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 
@@ -29,100 +29,132 @@ _VARIABLE = re.compile(r"\$(?:(\w+)|\{([^}]*)\})")
 
 
 @immutable
-class Word:
-    """A word in a configuration file.
-
-    Attributes:
-        text: without quotes, variables put in.
-        flag: what a comment behind it says of its rank: "top", "bottom", "final"; else empty.
-    """
+class _Word:
+    """A word, and what a comment behind it says of its rank: "top", "bottom", "final"; else empty."""
 
     text: str
     flag: str = ""
 
 
 @immutable
-class Words:
-    """A list of words in a configuration file.
+class _Said:
+    """What one file says of a key: words in order, or words by name; and what a comment says of its rank: "final"."""
 
-    Attributes:
-        words: in order.
-        flag: what a comment behind the key says of its rank: "final"; else empty.
-    """
-
-    words: tuple[Word, ...]
+    words: tuple[_Word, ...] = ()
+    named: dict[str, "_Said"] = field(default_factory=dict)
     flag: str = ""
 
 
-@immutable
-class Table:
-    """A mapping in a configuration file: names with a word each, or with several.
+class CondaSettings:
+    """What conda's configuration files say of a few keys, put together as conda does.
 
-    Attributes:
-        words: of each name.
-        flag: what a comment behind the key says of its rank: "final"; else empty.
-    """
-
-    words: dict[str, Words]
-    flag: str = ""
-
-
-@immutable
-class Condarc:
-    """A configuration file, read.
-
-    Attributes:
-        document: the root node, or None if the file is empty.
-        lines: of its text, for the comments.
+    Args:
+        files: those that rank higher last.
+        names: of the keys that will be asked for: a file that has none of them is not parsed.
         variables: what words may refer to ("$NAME").
+        overrides: variables of which one named after a key ("CONDA_CHANNELS") ranks above all files.
+        strict: whether a file that cannot be read is an error; else it counts as one that says nothing.
+
+    Raises:
+        DocumentError: a file cannot be read, or is no YAML.
     """
 
-    document: YamlNode | None
-    lines: tuple[str, ...]
-    variables: Mapping[str, str] = field(repr=False)
+    def __init__(
+        self,
+        files: Iterable[Path],
+        names: tuple[str, ...],
+        variables: Mapping[str, str],
+        overrides: Mapping[str, str],
+        *,
+        strict: bool = False,
+    ) -> None:
+        self._variables = variables
+        self._overrides = overrides
+        self._files: list[tuple[dict[str, tuple[YamlNode, YamlNode]], list[str]]] = []
+        for file in files:
+            try:
+                text = foreign.read_text(file, limit=foreign.DOCUMENT)
+                document = read_yaml(text, file) if any(name in text for name in names) else None
+            except (OSError, ValueError) as error:
+                if strict:
+                    raise DocumentError(
+                        file, "", f"cannot be read: {getattr(error, 'strerror', '') or error}"
+                    ) from None
+            except DocumentError:
+                if strict:
+                    raise
+            else:
+                self._files += [(document.pairs(), text.splitlines())] if document is not None else []
 
-    def word(self, *names: str) -> Word | None:
-        """Return the single word of a key, or None if the key is missing or holds something else."""
-        pair = self._find_pair(names)
-        return self._parse_word(pair[1]) if pair is not None else None
+    def read_word(self, *names: str) -> str:
+        """The word of a key that takes one; empty if there is none. Only a final word ranks above a variable."""
+        words = [said.words[0] for said in self._find(names, YamlKind.SCALAR) if said.words]
+        final = next((word.text for word in words if word.flag == "final"), "")
+        return final or self._get_override(names) or (words[-1].text if words else "")
 
-    def list(self, *names: str) -> Words | None:
-        """The words of a key that takes a list; None likewise, and where the list has no words."""
-        pair = self._find_pair(names)
-        words = self._parse_words(*pair) if pair is not None and pair[1].kind is YamlKind.LIST else None
-        return words if words is not None and words.words else None
+    def read_list(self, *names: str) -> tuple[str, ...]:
+        """The words of a key that takes a list, the highest first; none likewise."""
+        override = self._get_override(names)
+        last = tuple(_Word(text=text.strip()) for text in override.split(",") if text.strip())
+        sources = [said for said in self._find(names, YamlKind.LIST) if said.words]
+        return _merge_words([*sources, *([_Said(words=last)] if override else [])])
 
-    def table(self, *names: str) -> Table | None:
-        """The words of a key that takes a mapping; None likewise."""
-        pair = self._find_pair(names)
-        if pair is None or pair[1].kind is not YamlKind.MAPPING:
-            return None
-        rows = {name: self._parse_words(*each) for name, each in pair[1].pairs().items()}
-        words = {name: words for name, words in rows.items() if words.words}
-        return Table(words=words, flag=self._find_value_flag(*pair))
+    def read_table(self, *names: str) -> dict[str, tuple[str, ...]]:
+        """The words of each name in a key that takes a mapping, the highest first."""
+        found: dict[str, list[_Said]] = {}
+        for table in _select_relevant(self._find(names, YamlKind.MAPPING)):
+            for name, said in table.named.items():
+                found.setdefault(name, []).append(said)
+        return {name: words for name, said in found.items() if (words := _merge_words(said))}
 
-    def _find_pair(self, names: tuple[str, ...]) -> tuple[YamlNode, YamlNode] | None:
-        pairs = self.document.pairs() if self.document is not None else {}
-        return next((pairs[name] for name in names if name in pairs), None)
+    def _get_override(self, names: tuple[str, ...]) -> str:
+        return next((value for name in names if (value := self._overrides.get(f"CONDA_{name.upper()}"))), "")
 
-    def _parse_words(self, key: YamlNode, value: YamlNode) -> Words:
+    def _find(self, names: tuple[str, ...], kind: YamlKind) -> list[_Said]:
+        """What the files say of a key under the first of its names that they have, if it is of that kind."""
+        found = []
+        for pairs, lines in self._files:
+            pair = next((pairs[name] for name in names if name in pairs), None)
+            if pair is not None and pair[1].kind is kind:
+                found.append(self._parse(*pair, lines))
+        return found
+
+    def _parse(self, key: YamlNode, value: YamlNode, lines: Sequence[str]) -> _Said:
         items = value.items if value.kind is YamlKind.LIST else (value,)
-        found = (self._parse_word(item) for item in items)
-        return Words(words=tuple(word for word in found if word is not None), flag=self._find_value_flag(key, value))
+        named = value.pairs() if value.kind is YamlKind.MAPPING else {}
+        return _Said(
+            words=tuple(word for item in items if (word := self._parse_word(item, lines)) is not None),
+            named={name: self._parse(*pair, lines) for name, pair in named.items()},
+            flag=_find_flag(key, lines) or (_find_flag(value, lines) if value.column else ""),
+        )
 
-    def _parse_word(self, node: YamlNode) -> Word | None:
+    def _parse_word(self, node: YamlNode, lines: Sequence[str]) -> _Word | None:
         if node.kind is not YamlKind.SCALAR or (node.plain and node.text in _NOTHING) or not node.text:
             return None
-        text = _VARIABLE.sub(lambda found: self.variables.get(found[1] or found[2], found[0]), node.text)
-        return Word(text=text, flag=self._find_flag(node))
+        text = _VARIABLE.sub(lambda found: self._variables.get(found[1] or found[2], found[0]), node.text)
+        return _Word(text=text, flag=_find_flag(node, lines))
 
-    def _find_value_flag(self, key: YamlNode, value: YamlNode) -> str:
-        return self._find_flag(key) or (self._find_flag(value) if value.column else "")
 
-    def _find_flag(self, node: YamlNode) -> str:
-        rest = self.lines[node.last - 1][node.column :] if node.last <= len(self.lines) else ""
-        found = _FLAG.fullmatch(rest)
-        return found[1].strip("!# \t") if found is not None else ""
+def _find_flag(node: YamlNode, lines: Sequence[str]) -> str:
+    rest = lines[node.last - 1][node.column :] if node.last <= len(lines) else ""
+    found = _FLAG.fullmatch(rest)
+    return found[1].strip("!# \t") if found is not None else ""
+
+
+def _merge_words(sources: Sequence[_Said]) -> tuple[str, ...]:
+    """One list of several, as conda makes it: later sources rank higher, and flags move words or end the search."""
+    relevant = _select_relevant(sources)
+    top = (word.text for source in relevant for word in source.words if word.flag == "top")
+    bottom = [word.text for source in reversed(relevant) for word in source.words if word.flag == "bottom"]
+    usual = (word.text for source in reversed(relevant) for word in source.words)
+    ranked = list(dict.fromkeys((*top, *usual)))
+    return tuple(dict.fromkeys((*reversed(bottom), *reversed(ranked))))[::-1]
+
+
+def _select_relevant(sources: Sequence[_Said]) -> Sequence[_Said]:
+    """Those up to the first that is final."""
+    end = next((number for number, source in enumerate(sources, start=1) if source.flag == "final"), None)
+    return sources[:end]
 
 
 def search_path(variables: Mapping[str, str], prefix: Path, root: Path | None) -> tuple[Path, ...]:
@@ -152,49 +184,6 @@ def environment_files(directory: Path) -> tuple[Path, ...]:
     return (*(path for name in _NAMES if (path := directory / name).is_file()), *parts)
 
 
-def read_condarc(file: Path, names: tuple[str, ...], variables: Mapping[str, str]) -> Condarc | None:
-    """Read a configuration file for some of its keys.
-
-    Args:
-        file: where it lies.
-        names: of the keys that will be asked for: a file that has none of them is not parsed.
-        variables: what words may refer to ("$NAME").
-
-    Returns:
-        None if it has none of these keys.
-
-    Raises:
-        DocumentError: it cannot be read, or is no YAML.
-    """
-    try:
-        text = foreign.read_text(file, limit=foreign.DOCUMENT)
-    except (OSError, ValueError) as error:
-        raise DocumentError(file, "", f"cannot be read: {getattr(error, 'strerror', '') or error}") from None
-    if not any(name in text for name in names):
-        return None
-    return Condarc(document=read_yaml(text, file), lines=tuple(text.splitlines()), variables=variables)
-
-
-def observe_condarc(file: Path, names: tuple[str, ...], variables: Mapping[str, str]) -> Condarc | None:
-    """The same, where a file that cannot be read counts as one that says nothing."""
-    try:
-        return read_condarc(file, names, variables)
-    except DocumentError:
-        return None
-
-
-def choose_highest(found: Iterable[Word | None], named: str) -> str:
-    """The word that counts of a key that takes one, those that rank higher last; empty if there is none.
-
-    Args:
-        found: in each file.
-        named: by a variable, which only a word that is final ranks above.
-    """
-    words = [word for word in found if word is not None]
-    final = next((word.text for word in words if word.flag == "final"), "")
-    return final or named or (words[-1].text if words else "")
-
-
 _RECORD = re.compile(r"conda-(\d[^-]*)-[^-]+\.json")
 _VERSION = re.compile(r"""^__version__\s*(?::[^=]*)?=.*?(['"])(\d[^'"]*)\1""", re.MULTILINE)
 _COMMAND = re.compile(r"^#\s*cmd:\s*(/[^\s\0]+)", re.MULTILINE)
@@ -218,9 +207,8 @@ def find_conda(variables: Mapping[str, str], prefix: Path | None) -> CondaTool |
     for command, found_by in _list_conda_candidates(variables, prefix):
         root = _find_root(command, variables)
         version = _find_conda_version(root)
-        files = (observe_condarc(file, _SOLVER, variables) for file in search_path(variables, prefix or root, root))
-        named = variables.get("CONDA_SOLVER") or variables.get("CONDA_EXPERIMENTAL_SOLVER") or ""
-        solver = choose_highest((file.word(*_SOLVER) for file in files if file is not None), named)
+        files = search_path(variables, prefix or root, root)
+        solver = CondaSettings(files, _SOLVER, variables, variables).read_word(*_SOLVER)
         if not solver and (parts := re.match(r"(\d+)\.(\d+)", version)) is not None:
             # what conda takes unasked: `DEFAULT_SOLVER` in its `base/constants.py`, from 4.13 to 26.7
             solver = "libmamba" if (int(parts[1]), int(parts[2])) >= _LIBMAMBA_SINCE else "classic"

@@ -44,7 +44,7 @@ def test_of_several_causes_the_bounded_and_the_requested_ones_come_first() -> No
     any_version = [_package(f"tool{number}", "1", "0", "pillow") for number in range(4)]
     bounded = _package("viewer", "2.0", "0", "conda-forge::pillow>=13.1")
     told = _told(NEWER, *any_version, bounded, requested=("tool3",))
-    assert "viewer 2.0, which requires pillow >=13.1, tool3 1, which requires pillow and tool0 1, " in told
+    assert "viewer 2.0, which requires pillow >=13.1, tool3 1, which requires pillow, tool0 1, " in told
     assert " and 2 more" in told
 
 

@@ -10,7 +10,7 @@ from builders import healthy_facts
 
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.values import document
-from fastinstall.fleet.hosts import HostDocument
+from fastinstall.fleet.hosts import HostDocument, read_each
 from fastinstall.fleet.reports import Absence, Collected, HostReport, Unreported, read_report, sum_up
 from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status, Survey, Unobservable
 
@@ -46,7 +46,7 @@ def _host(name: str, *statuses: Status, prefix: str = "/env", age: float = 0) ->
 
 
 def _summed(*reports: HostReport, unreported: tuple[Unreported, ...] = (), expected: tuple[str, ...] = ()) -> Collected:
-    return sum_up(reports, unreported, expected=expected, oldest=NOW - 7 * DAY, now=NOW)
+    return sum_up(reports, unreported, expected=set(expected), oldest=NOW - 7 * DAY, now=NOW)
 
 
 def test_a_report_is_read_as_the_whole_document_says_it_and_what_is_ok_is_left_out() -> None:
@@ -161,10 +161,8 @@ def test_a_name_inside_counts_before_the_files() -> None:
 
 
 def test_reports_lie_in_files(tmp_path: Path) -> None:
-    from fastinstall.fleet.hosts import document_files
-    from fastinstall.fleet.reports import read_reports
-
     (tmp_path / "a.json").write_text(json.dumps(document("doctor", _report("/env", Status.OK))))
     (tmp_path / "b.json").write_text("{")
-    found = list(read_reports(document_files(tmp_path, "--collect")))
-    assert [(each.host, type(each)) for each in found] == [("a", HostReport), ("b", Unreported)]
+    found, failed = read_each(tmp_path, "--collect", read_report)
+    assert [each.host for each in found if isinstance(each, HostReport)] == ["a"]
+    assert [each.name for each in failed] == ["b"]

@@ -4,8 +4,7 @@ from pathlib import Path
 
 from fastinstall.conda.stage import format_registration
 from fastinstall.model.conda import Conda
-from fastinstall.observe.conda.channels import usual_channels
-from fastinstall.observe.conda.condarc import read_condarc
+from fastinstall.observe.conda.channels import channels_of_environment, usual_channels
 
 PREFIX = Path("/srv/images/env")
 OURS = "file:///srv/images/env/share/fastinstall/channel"
@@ -21,16 +20,10 @@ def test_what_conda_uses_anyway_is_named_below_ours(tmp_path: Path) -> None:
     (tmp_path / "env/condarc.d/own.yml").write_text("channels: [of-this-environment]\n")
     usual = usual_channels({"HOME": str(tmp_path)}, tmp_path / "env", None)
     assert usual == ("bioconda", "conda-forge"), "no credentials"
-    file = tmp_path / "fastinstall.yml"
+    file = tmp_path / "env/condarc.d/fastinstall.yml"
     file.write_text(format_registration(PREFIX, _conda(*usual, configured=True)))
-    condarc = read_condarc(file, ("channels",), {})
-    words = condarc.list("channels") if condarc is not None else None
-    assert words is not None
-    assert [(word.text, word.flag) for word in words.words] == [
-        (OURS, ""),
-        ("bioconda", "bottom"),
-        ("conda-forge", "bottom"),
-    ]
+    found = channels_of_environment(tmp_path / "env", {})
+    assert found == ("of-this-environment", OURS, "bioconda", "conda-forge"), "the usual ones below all others"
 
 
 def test_condas_own_default_stays_where_nothing_is_named() -> None:

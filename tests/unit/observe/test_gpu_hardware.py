@@ -14,7 +14,7 @@ import pytest
 
 from fastinstall.core.values import encode
 from fastinstall.model.machine import Gpu
-from fastinstall.observe.gpu_driver import join_gpu_facts, observe_hardware
+from fastinstall.observe.gpu import join_gpu_facts, observe_hardware
 
 MACHINES = sorted((Path(__file__).parents[2] / "cases" / "gpus").glob("*.json"))
 

@@ -1,6 +1,6 @@
 """Settings of pip's that stand in the way of a pin, and those that it repeats."""
 
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 import pytest
 
@@ -41,7 +41,7 @@ def test_what_would_hide_the_pin_or_be_hidden_is_a_refusal(
     setting: tuple[str, str, str, str], told: str, hint: str
 ) -> None:
     with pytest.raises(RefusedError) as refusal:
-        links_beside(PREFIX, (_setting(*setting),), lambda _: ())
+        links_beside(PREFIX, (_setting(*setting),))
     assert refusal.value.message.startswith(told)
     assert "is in the way of the pin (" in refusal.value.message
     assert hint in str(refusal.value.hint)
@@ -52,18 +52,19 @@ def test_where_pip_installs_nothing_its_settings_are_told_and_forbid_nothing() -
         _setting(USERS, "global", "no-index", "true"),
         _setting("PIP_FIND_LINKS", ":env:", "find-links", "/opt"),
     )
-    assert links_beside(PREFIX, found, lambda _: (), used_by_pip=False) == ()
+    assert links_beside(PREFIX, found, used_by_pip=False) == ()
     first, second = find_unheeded_pins(PREFIX, found)
     assert first.startswith(f"{USERS}: [global] no-index = true does not concern the pin")
     assert second.startswith("PIP_FIND_LINKS=/opt does not concern the pin")
     own = _setting(OWN, "install", "find-links", "/opt")
     with pytest.raises(RefusedError, match="in the way of the pin"):
-        links_beside(PREFIX, (own,), lambda _: (), used_by_pip=False)
+        links_beside(PREFIX, (own,), used_by_pip=False)
 
 
-def test_both_are_shown_and_what_a_constraint_says_of_pillow() -> None:
+def test_both_are_shown_and_what_a_constraint_says_of_pillow(tmp_path: Path) -> None:
+    (tmp_path / "c.txt").write_text("numpy<2\npillow<13\n")
     with pytest.raises(RefusedError) as refusal:
-        links_beside(PREFIX, (_setting(USERS, "global", "constraint", "/c.txt"),), lambda _: ("pillow<13",))
+        links_beside(PREFIX, (_setting(USERS, "global", "constraint", str(tmp_path / "c.txt")),))
     assert "(which says 'pillow<13')" in refusal.value.message
     assert f"({OWN}: [install] constraint = {PREFIX}/share/fastinstall/pin/constraints.txt)" in refusal.value.message
 
@@ -73,15 +74,15 @@ def test_places_of_wheels_are_repeated_those_that_pip_would_take() -> None:
         _setting("/etc/pip.conf", "global", "find-links", "/opt /opt/more /opt"),
         _setting(USERS, "global", "no-index", "false"),
     )
-    assert links_beside(PREFIX, found, lambda _: ()) == ("/opt", "/opt/more")
+    assert links_beside(PREFIX, found) == ("/opt", "/opt/more")
     more = (*found, _setting(USERS, "install", "find-links", "/mine"))
-    assert links_beside(PREFIX, more, lambda _: ()) == ("/mine",)
+    assert links_beside(PREFIX, more) == ("/mine",)
 
 
 def test_a_password_is_neither_repeated_nor_told() -> None:
     found = (_setting(USERS, "global", "find-links", "https://me:secret@wheels.example.org/all"),)
     with pytest.raises(RefusedError, match="bears a password") as refusal:
-        links_beside(PREFIX, found, lambda _: ())
+        links_beside(PREFIX, found)
     assert "https://***@wheels.example.org/all" in refusal.value.message
     assert "secret" not in refusal.value.message
 
@@ -91,4 +92,4 @@ def test_what_environment_sh_exports_is_no_stranger() -> None:
         _setting("PIP_CONSTRAINT", ":env:", "constraint", f"/mine.txt {PREFIX}/share/fastinstall/pin/constraints.txt"),
         _setting("PIP_FIND_LINKS", ":env:", "find-links", f"/opt {WHEELS}"),
     )
-    assert links_beside(PREFIX, found, lambda _: ()) == ()
+    assert links_beside(PREFIX, found) == ()

@@ -1,0 +1,331 @@
+"""NVIDIA GPUs and their driver, and what installed frameworks were built for; no framework is imported or executed.
+
+The GPUs are seen in the kernel's files, and NVML is asked if there is one, through nvidia-ml-py (the extra "cuda") in a
+process with a time limit, because a driver that hangs takes its caller with it. Without it, /proc/driver/nvidia gives
+the driver's version and the names of the GPUs, but not their compute capability and memory.
+
+A driver installs `libcuda.so.1` and `libnvidia-ml.so.1` as links to files named after its version. A package for
+forward compatibility brings only a later libcuda, in a directory `compat`; then only libnvidia-ml tells the driver's
+version.
+
+What frameworks were built for, their own files tell:
+
+- torch writes `torch/version.py` when it is built, with the versions of CUDA, ROCm and XPU, or None. It is parsed,
+  never run. If it is missing, the local label of the version, the required `nvidia-cuda-runtime` and the build string
+  of a conda package serve instead.
+- tensorflow writes `tensorflow/python/platform/build_info.py`, with the compute capabilities that it has code for.
+- jax has its CUDA part in a distribution of its own, `jax-cuda12-plugin`.
+- torchvision's metadata names the one torch that it was built against.
+
+Sources: the driver's README, "The /proc Interface"; NVIDIA's CUDA on WSL User Guide; NVML API Reference; NVIDIA's CUDA
+Compatibility, "Forward Compatibility". The format of the driver's files is known from machines that others have shown
+in public; none was at hand.
+"""
+
+import ast
+import os
+import re
+import sys
+import warnings
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+
+from fastinstall.core import foreign
+from fastinstall.core.parsing import json_data
+from fastinstall.core.process import CommandError, run
+from fastinstall.model.conda import CondaPackage
+from fastinstall.model.facts import Distribution
+from fastinstall.model.machine import FrameworkBuild, Gpu, GpuDevice, GpuSource, Nvml
+from fastinstall.observe.stack import read_head
+
+_VERSION = re.compile(r"Module\s+(?:for\s+\S+\s+)?(\d+(?:\.\d+)+)")
+_MODEL = re.compile(r"^Model:[ \t]*(.*?)[ \t]*$", re.MULTILINE)
+_NODES = ("dev/nvidiactl", "dev/nvidia0")
+_WSL = "usr/lib/wsl/lib/libcuda.so.1"
+_CONTAINER = (".dockerenv", "run/.containerenv", "var/run/secrets/kubernetes.io")
+_ROOT = Path("/")
+
+
+def join_gpu_facts(hardware: Gpu, frameworks: tuple[FrameworkBuild, ...]) -> Gpu | None:
+    """Combine both, or return None if there is neither a GPU nor a framework that could use one."""
+    return replace(hardware, frameworks=frameworks) if hardware.present or frameworks else None
+
+
+def observe_hardware(*, nvml: bool = True, library_path: str = "", root: Path = _ROOT) -> Gpu:
+    """The GPUs and their driver, without frameworks: about 0.1 ms where there are none.
+
+    Args:
+        nvml: whether NVML may be asked.
+        library_path: the variable LD_LIBRARY_PATH.
+        root: what stands for "/": another directory holds the files of a captured machine.
+    """
+    wsl = (root / "dev/dxg").exists() and (root / _WSL).exists()
+    board = foreign.text_or_empty(root / "proc/device-tree/compatible")
+    tegra = (root / "etc/nv_tegra_release").exists() or "nvidia,tegra" in board
+    nodes = wsl or any((root / name).exists() for name in _NODES)
+    text = foreign.text_or_empty(root / "proc/driver/nvidia/version")  # in the words of either kernel module
+    version = _VERSION.search(text)
+    driver = version[1] if version else foreign.text_or_empty(root / "sys/module/nvidia/version").strip()
+    container = any((root / name).exists() for name in _CONTAINER)
+    if not (nodes or driver or tegra):
+        return Gpu(cards=_count_cards(root), container=container)
+    gpus = root / "proc/driver/nvidia/gpus"
+    texts = (foreign.text_or_empty(gpus / name / "information") for name in foreign.list_names(gpus))
+    devices = tuple(GpuDevice(name=found[1]) for text in texts if (found := _MODEL.search(text)))
+    if tegra and not devices:  # a Tegra's driver lists no device: the board that its GPU is part of
+        name = foreign.text_or_empty(root / "proc/device-tree/model").strip("\0\n ")
+        devices = (GpuDevice(name=name),) if name else ()
+    by_nodes = GpuSource.NODES if nodes else GpuSource.NOTHING
+    libcuda, management = (_find_library(name, root, library_path, wsl=wsl) for name in (_CUDA, _NVML))
+    own = _parse_library_version(libcuda)
+    compat = libcuda is not None and "compat" in (*libcuda.parts, *libcuda.resolve().parts)
+    seen = Gpu(
+        devices=devices,
+        found_by=GpuSource.PROC if driver or devices else by_nodes,
+        nodes=nodes,
+        driver=driver,
+        open_module="Open Kernel Module" in text,
+        wsl=wsl,
+        tegra=tegra,
+        container=container,
+        libcuda=libcuda,
+        library=_parse_library_version(management) or ("" if compat else own),
+        compat=own if compat else "",
+    )
+    return ask_nvml(seen) if nvml else seen
+
+
+def _count_cards(root: Path) -> int:
+    """GPUs of NVIDIA's on the PCI bus (vendor 10de, display class 03), less those that virtual machines are given."""
+    if "\t10de" not in foreign.text_or_empty(root / "proc/bus/pci/devices"):
+        return 0
+    count = 0
+    for place in (root / "sys/bus/pci/devices").glob("*"):
+        own = foreign.text_or_empty(place / "vendor").strip() == "0x10de"
+        shown = own and foreign.text_or_empty(place / "class").startswith("0x03")
+        count += shown and (place / "driver").resolve().name != "vfio-pci"
+    return count
+
+
+_NUMBERED = re.compile(r"\.so\.(\d+\.\d+(?:\.\d+)?)$")
+_CUDA, _NVML = "libcuda.so.1", "libnvidia-ml.so.1"
+_DIRECTORIES = (
+    *("usr/lib/x86_64-linux-gnu", "usr/lib64", "usr/lib/aarch64-linux-gnu", "usr/lib/aarch64-linux-gnu/tegra"),
+    *("usr/lib/aarch64-linux-gnu/nvidia", "usr/lib", "usr/local/nvidia/lib64", "run/opengl-driver/lib"),
+)
+
+
+def _find_library(name: str, root: Path, library_path: str, *, wsl: bool) -> Path | None:
+    """Look where the loader looks: LD_LIBRARY_PATH, its cache, the usual directories (man ld.so)."""
+    from fastinstall.elf.loader.ld_so_cache import read_loader_cache  # noqa: PLC0415 (only where a GPU is)
+
+    places = [root / part.lstrip("/") / name for part in library_path.split(":") if part.startswith("/")]
+    cached = read_loader_cache(root / "etc/ld.so.cache").find(name, os.uname().machine, ())
+    places += [root / cached.lstrip("/")] if cached is not None else []
+    places += [root / "usr/lib/wsl/lib" / name] if wsl else []  # which Windows hands in
+    places += [root / directory / name for directory in _DIRECTORIES]
+    return next((path for path in places if path.exists()), None)
+
+
+def _parse_library_version(path: Path | None) -> str:
+    """The version that the file bears behind all links."""
+    found = _NUMBERED.search(path.resolve().name) if path is not None else None
+    return found[1] if found else ""
+
+
+_SCRIPT = Path(__file__).with_name("_gpu_nvml.py")
+_NO_PACKAGE = "nvidia-ml-py, which asks NVML, is not installed beside fastinstall: its extra [cuda] brings it"
+_SECONDS = 5.0
+_STATES = {12: Nvml.NO_LIBRARY, 18: Nvml.MISMATCH}
+"""NVML_ERROR_LIBRARY_NOT_FOUND and NVML_ERROR_LIB_RM_VERSION_MISMATCH (nvml.h)."""
+
+
+def ask_nvml(seen: Gpu, *, seconds: float = _SECONDS) -> Gpu:
+    """What was seen in files, with what NVML knows beside it; `problem` says why it told nothing.
+
+    Args:
+        seen: the GPUs as /proc has them.
+        seconds: how long it may take.
+    """
+    package = find_spec("pynvml")
+    if package is None or package.origin is None:
+        return replace(seen, nvml=Nvml.NO_PACKAGE, problem=_NO_PACKAGE)
+    try:
+        answer = run((sys.executable, "-I", "-B", _SCRIPT, str(Path(package.origin).parent)), timeout=seconds)
+        told = json_data(answer.stdout)
+    except CommandError as error:
+        if error.timed_out:
+            return replace(seen, nvml=Nvml.HUNG, problem=f"NVML did not answer within {seconds:g} s")
+        last = error.completed.stderr.strip().rpartition("\n")[2]
+        killed = error.completed.signal_name
+        problem = f"NVML was killed by {killed}" if killed else f"NVML could not be asked: {last or error}"
+        return replace(seen, nvml=Nvml.REFUSED, problem=problem)
+    if told["error"]:
+        state = _STATES.get(told["code"], Nvml.REFUSED)
+        return replace(seen, nvml=state, problem=f"NVML: {told['error']}")
+    devices = tuple(GpuDevice(**device) for device in told["devices"])
+    return replace(
+        seen,
+        found_by=GpuSource.NVML,
+        nvml=Nvml.ANSWERED,
+        devices=devices or seen.devices,
+        driver=told["driver"] or seen.driver,
+        driver_cuda=told["cuda"],
+    )
+
+
+_LABEL = re.compile(r"\+(?:cu|cuda)(\d{2,3})(?![\d.])")
+_RUNTIME = re.compile(rb"^Requires-Dist:\s*nvidia-cuda-runtime(?:-cu\d+)?\s*\(?==\s*(\d+\.\d+)", re.MULTILINE)
+_TORCH = re.compile(rb"^Requires-Dist:\s*torch\s*\(?==\s*([\d.]+)", re.MULTILINE)
+_BUILD = re.compile(r"cuda_?(\d+)(?:\.(\d+))?")
+_LARGEST = 1 << 16
+
+
+def observe_frameworks(
+    site_packages: Path, distributions: Sequence[Distribution], packages: Sequence[CondaPackage] = ()
+) -> tuple[FrameworkBuild, ...]:
+    """What torch, torchvision, tensorflow and jax were built for, of those that are installed.
+
+    Args:
+        site_packages: of the environment.
+        distributions: everything installed there.
+        packages: those of conda, where the environment is conda's.
+    """
+    installed = {distribution.name: distribution for distribution in distributions}
+    found = (
+        _observe_torch(site_packages, installed.get("torch"), packages),
+        _observe_torchvision(site_packages, installed.get("torchvision")),
+        _observe_tensorflow(site_packages, installed),
+        _observe_jax(installed),
+    )
+    return tuple(build for build in found if build is not None)
+
+
+def _observe_torch(
+    site_packages: Path, distribution: Distribution | None, packages: Sequence[CondaPackage]
+) -> FrameworkBuild | None:
+    path = site_packages / "torch/version.py"
+    written = _read_assigned_constants(path)
+    words = {name: value for name, value in written.items() if isinstance(value, str) and value}
+    if "cuda" in written:
+        return FrameworkBuild(
+            name="torch",
+            version=words.get("__version__") or (distribution.version if distribution else ""),
+            cuda=words.get("cuda"),
+            rocm=words.get("rocm") or words.get("hip"),
+            xpu=words.get("xpu"),
+            source=path,
+        )
+    of_conda = _observe_torch_of_conda(packages)
+    if distribution is None:
+        return of_conda
+    metadata, version = site_packages / distribution.metadata, distribution.version
+    runtime = _RUNTIME.search(read_head(metadata))
+    cuda = _read_label(version) or (runtime[1].decode() if runtime else None)
+    if cuda is None and "+" not in version and of_conda is not None:
+        return of_conda
+    known = cuda is not None or "+cpu" in version
+    return FrameworkBuild(name="torch", version=version, cuda=cuda, known=known, source=metadata / "METADATA")
+
+
+def _observe_torch_of_conda(packages: Sequence[CondaPackage]) -> FrameworkBuild | None:
+    """By the build string: "py3.11_cuda12.1_cudnn8.9.2_0", "cuda126_generic_py311_h1234567_200", "cpu_generic_..."."""
+    for package in packages:
+        if package.name == "pytorch":
+            found = _BUILD.search(package.build)
+            cuda = (f"{found[1]}.{found[2]}" if found[2] else _insert_dot(found[1])) if found else None
+            known = cuda is not None or "cpu" in package.build
+            return FrameworkBuild(name="torch", version=package.version, cuda=cuda, known=known)
+    return None
+
+
+def _observe_torchvision(site_packages: Path, distribution: Distribution | None) -> FrameworkBuild | None:
+    if distribution is None:
+        return None
+    metadata = site_packages / distribution.metadata
+    wanted, cuda = _TORCH.search(read_head(metadata)), _read_label(distribution.version)
+    return FrameworkBuild(
+        name="torchvision",
+        version=distribution.version,
+        cuda=cuda,
+        known=cuda is not None or "+cpu" in distribution.version,
+        wants_torch=wanted[1].decode().rstrip(".") if wanted else "",
+        source=metadata / "METADATA",
+    )
+
+
+def _observe_tensorflow(site_packages: Path, installed: dict[str, Distribution]) -> FrameworkBuild | None:
+    names = ("tensorflow", "tensorflow-cpu", "tensorflow-gpu", "tf-nightly")
+    distribution = next((installed[name] for name in names if name in installed), None)
+    if distribution is None:
+        return None
+    path = site_packages / "tensorflow/python/platform/build_info.py"
+    written = _read_assigned_constants(path).get("build_info")
+    told = written if isinstance(written, dict) else {}
+    cuda = str(told.get("cuda_version") or "") if told.get("is_cuda_build") else ""
+    listed = told.get("cuda_compute_capabilities") if cuda else None
+    architectures = [_parse_architecture(str(word)) for word in (listed if isinstance(listed, list) else ())]
+    return FrameworkBuild(
+        name=distribution.name,
+        version=distribution.version,
+        cuda=".".join(cuda.split(".")[:2]) or None,
+        known=bool(told),
+        architectures=tuple(filter(None, architectures)),
+        source=path,
+    )
+
+
+def _parse_architecture(word: str) -> str:
+    """A capability of tensorflow's list: "sm_86" has code for it, "compute_90" has PTX for it and later ones."""
+    found = re.fullmatch(r"(sm|compute)_(\d+)", word)
+    return f"{_insert_dot(found[2])}{'+PTX' if found[1] == 'compute' else ''}" if found else ""
+
+
+def _observe_jax(installed: dict[str, Distribution]) -> FrameworkBuild | None:
+    library = installed.get("jaxlib")
+    if library is None:
+        return None
+    names = (f"+{library.version.partition('+')[2]}", *installed)
+    found = (re.match(r"(?:\+cuda(?=\d)|jax-cuda(?=\d+-(?:plugin|pjrt)$))(\d+)", name) for name in names)
+    cuda = next((match[1] for match in found if match), None)
+    return FrameworkBuild(name="jax", version=library.version, cuda=cuda)
+
+
+def _read_assigned_constants(path: Path) -> dict[str, object]:
+    """Names that a module assigns literals to, at its top level; empty if it cannot be read or parsed.
+
+    A call with one literal, as `OrderedDict([...])`, counts as that literal; a list of pairs is given as a dictionary.
+    """
+    try:
+        with foreign.open_foreign_file(path) as stream, warnings.catch_warnings(action="ignore"):
+            statements = ast.parse(stream.read(_LARGEST)).body
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return {}
+    found: dict[str, object] = {}
+    for statement in statements:
+        if not isinstance(statement, ast.Assign | ast.AnnAssign):
+            continue
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        value = statement.value
+        if isinstance(value, ast.Call) and len(value.args) == 1:
+            value = value.args[0]
+        with suppress(ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+            literal = ast.literal_eval(value) if value is not None else None
+            if isinstance(literal, list) and literal:
+                with suppress(TypeError, ValueError):  # these are no pairs
+                    literal = dict(literal)
+            found |= {target.id: literal for target in targets if isinstance(target, ast.Name)}
+    return found
+
+
+def _read_label(version: str) -> str | None:
+    label = _LABEL.search(version)
+    return _insert_dot(label[1]) if label else None
+
+
+def _insert_dot(digits: str) -> str:
+    """Put the dot in front of the last digit: 126 is 12.6, 92 is 9.2, 120 is 12.0."""
+    return f"{digits[:-1]}.{digits[-1]}"
