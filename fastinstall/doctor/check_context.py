@@ -41,6 +41,11 @@ class CheckContext:
         core = self.facts.stack.core
         return self.receipt is not None and core is not None and core.sha256 == self.receipt.core.sha256
 
+    @property
+    def own_levels(self) -> tuple[str, ...]:
+        """The CPU levels that the core in place was built for, where it is ours; empty otherwise."""
+        return self.receipt.levels if self.receipt is not None and self.core_is_ours else ()
+
 
 _PAGES = "docs/reference/checks"
 
@@ -90,10 +95,6 @@ class FindingFactory:
     def unknown(self, message: str, **details: Unpack[Details]) -> Finding:
         """It could not be told."""
         return self.say(Status.UNKNOWN, message, **details)
-
-    def crashed(self, message: str, **details: Unpack[Details]) -> Finding:
-        """Report that the check itself failed."""
-        return self.say(Status.CRASHED, message, **details)
 
     def say(self, status: Status, message: str, **details: Unpack[Details]) -> Finding:
         """Word a verdict that was reached elsewhere."""

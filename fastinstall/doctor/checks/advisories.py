@@ -55,7 +55,6 @@ NAME = "advisories"
 SUMMARY = "Known vulnerabilities and defects of this version and its libraries, with their dates and sources."
 NEEDS_RUNTIME = True
 ORDER = 200
-VERIFIES_SETUP = False
 SETUP_REPAIRS = True
 
 _SAY = FindingFactory(NAME)

@@ -31,7 +31,6 @@ from fastinstall.model.finding import Finding
 
 NAME = "build-flags"
 SUMMARY = "Whether the imaging core was compiled with optimisation, and what the binary records of its making."
-NEEDS_RUNTIME = False
 ORDER = 80
 VERIFIES_SETUP = True
 SETUP_REPAIRS = True

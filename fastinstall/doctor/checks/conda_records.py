@@ -37,9 +37,7 @@ from fastinstall.model.request import EnvironmentKind
 
 NAME = "conda-records"
 SUMMARY = "Conda's records against the files that matter to PIL, its pins and channels, and what is known to do harm."
-NEEDS_RUNTIME = False
 ORDER = 20
-VERIFIES_SETUP = False
 SETUP_REPAIRS = True
 
 _SAY = FindingFactory(NAME)

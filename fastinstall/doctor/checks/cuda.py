@@ -33,10 +33,7 @@ from fastinstall.model.finding import Finding
 
 NAME = "cuda"
 SUMMARY = "The GPU's driver against the CUDA that torch and others were built for, without importing them."
-NEEDS_RUNTIME = False
 ORDER = 210
-VERIFIES_SETUP = False
-SETUP_REPAIRS = False
 
 _SAY = FindingFactory(NAME)
 _SIGNS = (PurePath("/dev/nvidiactl"), PurePath("/proc/driver/nvidia/version"))

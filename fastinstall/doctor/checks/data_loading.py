@@ -31,9 +31,7 @@ from fastinstall.observe.cpu import decoders_of, frameworks_of
 
 NAME = "data-loading"
 SUMMARY = "What may slow the loading of images: CPU quota, huge pages, and other decoders at hand."
-NEEDS_RUNTIME = False
 ORDER = 220
-VERIFIES_SETUP = False
 SETUP_REPAIRS = True
 
 _SAY = FindingFactory(NAME)

@@ -32,9 +32,7 @@ from fastinstall.model.request import EnvironmentKind
 
 NAME = "environment"
 SUMMARY = "Which environment this is, who protects it, and whether its Python changed under its packages."
-NEEDS_RUNTIME = False
 ORDER = 10
-VERIFIES_SETUP = False
 SETUP_REPAIRS = True
 
 _SAY = FindingFactory(NAME)

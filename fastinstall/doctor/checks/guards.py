@@ -33,9 +33,7 @@ from fastinstall.model.receipt import Receipt
 
 NAME = "guards"
 SUMMARY = "Whether the start-up guard, conda's guard package and pins are there, intact and up to date."
-NEEDS_RUNTIME = False
 ORDER = 190
-VERIFIES_SETUP = False
 SETUP_REPAIRS = True
 
 _SAY = FindingFactory(NAME)

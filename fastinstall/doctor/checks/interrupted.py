@@ -27,9 +27,7 @@ from fastinstall.model.history import UnfinishedRun, describe_what_was_interrupt
 
 NAME = "interrupted"
 SUMMARY = "Left-overs of an interrupted installation: pip's, conda's, or fastinstall's own."
-NEEDS_RUNTIME = False
 ORDER = 170
-VERIFIES_SETUP = False
 SETUP_REPAIRS = True
 
 _SAY = FindingFactory(NAME)

@@ -25,9 +25,7 @@ from fastinstall.model.finding import Finding, Remedy
 
 NAME = "live-process"
 SUMMARY = "Whether a process that runs already still runs what lies in the environment."
-NEEDS_RUNTIME = False
 ORDER = 150
-VERIFIES_SETUP = False
 SETUP_REPAIRS = True
 
 _SAY = FindingFactory(NAME)

@@ -41,7 +41,6 @@ from fastinstall.model.finding import Finding, Status
 
 NAME = "pillow-files"
 SUMMARY = "PIL's files against RECORD: altered, missing, mixed or stray ones, and the core's ABI."
-NEEDS_RUNTIME = False
 ORDER = 60
 VERIFIES_SETUP = True
 SETUP_REPAIRS = True

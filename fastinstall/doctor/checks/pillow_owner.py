@@ -45,7 +45,6 @@ from fastinstall.model.request import EnvironmentKind
 
 NAME = "pillow-owner"
 SUMMARY = "Which distributions and conda packages own PIL's files: two, dangling ones, ones without a RECORD."
-NEEDS_RUNTIME = False
 ORDER = 50
 VERIFIES_SETUP = True
 SETUP_REPAIRS = True

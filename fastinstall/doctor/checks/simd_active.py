@@ -24,7 +24,6 @@ from fastinstall.model.finding import Finding, Status
 
 NAME = "simd-active"
 SUMMARY = "Which SIMD kernels are in the imaging core, by symbol; partial sets are named."
-NEEDS_RUNTIME = False
 ORDER = 70
 VERIFIES_SETUP = True
 SETUP_REPAIRS = True

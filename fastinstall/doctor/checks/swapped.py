@@ -43,7 +43,6 @@ from fastinstall.model.receipt import Receipt
 
 NAME = "swapped"
 SUMMARY = "Whether something replaced the stack that was set up: what, by which tool, and when."
-NEEDS_RUNTIME = False
 ORDER = 160
 VERIFIES_SETUP = True
 SETUP_REPAIRS = True

@@ -27,9 +27,7 @@ from fastinstall.model.history import Unreadable, format_bytes, warn_about_held_
 
 NAME = "way-back"
 SUMMARY = "Whether what fastinstall has changed can be undone, and the disk space that it holds for that."
-NEEDS_RUNTIME = False
 ORDER = 180
-VERIFIES_SETUP = False
 SETUP_REPAIRS = True
 
 _SAY = FindingFactory(NAME)
