@@ -8,7 +8,7 @@ from datetime import date
 from typing import TypedDict, Unpack
 
 from fastinstall.core.values import immutable
-from fastinstall.elf.description import Host
+from fastinstall.elf.description import Host, ImagingCore, Linkage
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import Finding, Remedy, Status
 from fastinstall.model.receipt import Receipt
@@ -40,6 +40,18 @@ class CheckContext:
         """Whether the core in place is the very one that the receipt speaks of."""
         core = self.facts.stack.core
         return self.receipt is not None and core is not None and core.sha256 == self.receipt.core.sha256
+
+    @property
+    def readable_core(self) -> ImagingCore | None:
+        """The core, where its contents can be judged."""
+        core = self.facts.stack.core
+        return core if core is not None and core.readable else None
+
+    @property
+    def linkage(self) -> Linkage:
+        """The simulated process; an empty one where there is none, or where it never reached PIL's modules."""
+        linkage = self.facts.linkage
+        return linkage if linkage is not None and not linkage.problem and linkage.modules else Linkage()
 
     @property
     def own_levels(self) -> tuple[str, ...]:

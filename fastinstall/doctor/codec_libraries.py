@@ -15,36 +15,29 @@ from pathlib import PurePath
 
 from fastinstall.core.values import immutable
 from fastinstall.doctor.check_context import CheckContext
-from fastinstall.doctor.owners import is_unclaimed, package_of, readable_core
+from fastinstall.doctor.owners import is_unclaimed, package_of
 from fastinstall.doctor.remedies import IMPORT_CORE, repair, run_python, show_needed, trace_search
-from fastinstall.elf.description import Codec, ImagingCore, Linkage, LoadedFile, LoadedLibrary, MissingLibrary
+from fastinstall.elf.description import Codec, ImagingCore, LoadedFile, LoadedLibrary, MissingLibrary
 from fastinstall.model.finding import Remedy
 from fastinstall.model.recipe import NativeRequirement
 from fastinstall.model.request import EnvironmentKind, LinkMode
 
 
-def simulation(context: CheckContext) -> Linkage | None:
-    """Return the simulated process, or None if it is missing or never reached PIL's modules."""
-    linkage = context.facts.linkage
-    return linkage if linkage is not None and not linkage.problem and linkage.modules else None
-
-
-def _obstacle(context: CheckContext) -> str:
-    linkage = context.facts.linkage
-    if linkage is not None and linkage.problem:
-        return linkage.problem
+def _find_obstacle(context: CheckContext) -> str:
     is_musl = context.facts.interpreter.libc == "musl"
-    return "this Python runs on musl, and only glibc's loader is simulated" if is_musl else ""
+    not_simulated = "this Python runs on musl, and only glibc's loader is simulated" if is_musl else ""
+    linkage = context.facts.linkage
+    return (linkage.problem if linkage is not None else "") or not_simulated
 
 
 def no_simulation(context: CheckContext) -> str:
     """Say why there is no simulated process."""
-    return f"what would be loaded was not followed through: {_obstacle(context) or 'it was not asked for'}"
+    return f"what would be loaded was not followed through: {_find_obstacle(context) or 'it was not asked for'}"
 
 
 def is_unresolved(context: CheckContext, core: ImagingCore) -> bool:
     """Whether it could not be followed through which libraries the core loads, as on musl."""
-    return simulation(context) is None and not core.libraries and bool(_obstacle(context))
+    return not context.linkage.modules and not core.libraries and bool(_find_obstacle(context))
 
 
 def code_files(context: CheckContext) -> frozenset[PurePath]:
@@ -57,28 +50,30 @@ def code_files(context: CheckContext) -> frozenset[PurePath]:
 
 def codecs_of(context: CheckContext, kind: str) -> tuple[Codec, ...]:
     """Give the libraries of a kind ("jpeg") in the simulated process, each file once."""
-    linkage = simulation(context)
-    of_kind = (codec for codec in linkage.codecs if codec.kind == kind) if linkage is not None else ()
-    return tuple({codec.library.path: codec for codec in of_kind}.values())
+    return tuple({codec.library.path: codec for codec in context.linkage.codecs if codec.kind == kind}.values())
 
 
 def codec_in_use(context: CheckContext, kind: str) -> Codec | None:
     """Give the library of a kind that PIL's own code is bound to: the core before the other modules."""
-    linkage, codecs = simulation(context), codecs_of(context, kind)
-    modules = linkage.modules if linkage is not None else ()
-    return _find_used_codec(code_files(context), codecs) or _find_used_codec(modules, codecs)
+    return core_codec(context, kind) or _find_used_codec(context, kind, context.linkage.modules)
 
 
 def core_codec(context: CheckContext, kind: str) -> Codec | None:
     """Give the library of a kind that the core is bound to, or has inside."""
-    return _find_used_codec(code_files(context), codecs_of(context, kind))
+    return _find_used_codec(context, kind, code_files(context))
 
 
-def reason_for(context: CheckContext, path: PurePath | None) -> str:
+def _find_used_codec(context: CheckContext, kind: str, files: Iterable[PurePath]) -> Codec | None:
+    mine = set(files)
+    for codec in codecs_of(context, kind):
+        if not mine.isdisjoint(codec.users) or (codec.inside and codec.library.path in mine):
+            return codec
+    return None
+
+
+def reason_for(context: CheckContext, path: PurePath) -> str:
     """Say why the loader takes this file: "DT_RUNPATH of /a/b.so"; empty if that is unknown."""
-    linkage = simulation(context)
-    files = linkage.files if linkage is not None else ()
-    return next((file.reason for file in files if file.path == path), "")
+    return next((file.reason for file in context.linkage.files if file.path == path), "")
 
 
 def claimed_features(context: CheckContext) -> dict[str, str]:
@@ -94,14 +89,6 @@ def name_library(library: LoadedLibrary) -> str:
     return f"{name} {library.version}".rstrip()
 
 
-def _find_used_codec(files: Iterable[PurePath], codecs: Iterable[Codec]) -> Codec | None:
-    mine = set(files)
-    for codec in codecs:
-        if not mine.isdisjoint(codec.users) or (codec.inside and codec.library.path in mine):
-            return codec
-    return None
-
-
 _SHARED = frozenset(map(PurePath, ("/", "/usr", "/usr/local")))
 _SYSTEM = tuple(f"{root}/lib{bits}" for root in ("", "/usr", "/usr/local") for bits in ("", "32", "64"))
 _MARKS = frozenset({"site-packages", "dist-packages", "envs", "venv", ".venv", ".pixi", "conda-meta"})
@@ -111,18 +98,11 @@ _CONDAS = ("conda", "miniconda", "anaconda", "miniforge", "mambaforge", "microma
 class OwnedDirectory(StrEnum):
     """Whose directory a file lies in."""
 
-    PACKAGES = "site-packages"
-    ENVIRONMENT = "this environment"
-    SYSTEM = "the operating system"
-    OTHER_ENVIRONMENT = "another environment"
-    ELSEWHERE = "elsewhere"
-
-
-_OWNERS = {
-    OwnedDirectory.SYSTEM: "the operating system's",
-    OwnedDirectory.OTHER_ENVIRONMENT: "another environment's",
-    OwnedDirectory.ELSEWHERE: "of a place outside this environment",
-}
+    PACKAGES = "in site-packages"
+    ENVIRONMENT = "this environment's"
+    SYSTEM = "the operating system's"
+    OTHER_ENVIRONMENT = "another environment's"
+    ELSEWHERE = "of a place outside this environment"
 
 
 def place_of(context: CheckContext, path: PurePath) -> OwnedDirectory:
@@ -144,25 +124,19 @@ def describe_file_owner(context: CheckContext, path: PurePath) -> str:
     """Say whose a file is: "pillow.libs of pillow 13.0.0", "this conda environment's jpeg-9e-h166bdaf_2"."""
     facts, place = context.facts, place_of(context, path)
     if place is OwnedDirectory.PACKAGES:
-        return _describe_package(context, path)
+        top = path.relative_to(facts.interpreter.site_packages).parts[0]
+        stem = top.removesuffix(".libs").lower()
+        owners = [owner.distribution for owner in facts.stack.owners if top in owner.entries]
+        owners += [each for each in facts.distributions if each.name.replace("-", "_") == stem]
+        return f"{top} of {owners[0].name} {owners[0].version}" if owners else f"{top} {place}"
     if place is not OwnedDirectory.ENVIRONMENT:
-        return _OWNERS[place]
+        return str(place)
     if path.is_relative_to(facts.interpreter.base_prefix) and not path.is_relative_to(facts.environment.prefix):
         return "the base interpreter's"
     conda = "conda " if facts.environment.kind is EnvironmentKind.CONDA else ""
     package = package_of(context, path)
     unclaimed = ", and none of conda's packages claims it" if is_unclaimed(context, path) else ""
     return f"this {conda}environment's{f' {package}' if package else unclaimed}"
-
-
-def _describe_package(context: CheckContext, path: PurePath) -> str:
-    """The top-level name in site-packages, with the distribution where it is known."""
-    facts = context.facts
-    top = path.relative_to(facts.interpreter.site_packages).parts[0]
-    owners = [owner.distribution for owner in facts.stack.owners if top in owner.entries]
-    stem = top.removesuffix(".libs").lower()
-    owners += [each for each in facts.distributions if each.name.replace("-", "_") == stem]
-    return f"{top} of {owners[0].name} {owners[0].version}" if owners else f"{top} in site-packages"
 
 
 def _is_same_environment(path: PurePath, prefix: PurePath) -> bool:
@@ -191,15 +165,13 @@ def mapped_files(context: CheckContext) -> tuple[PurePath, ...]:
 
 def lacking(context: CheckContext) -> tuple[MissingLibrary, ...]:
     """Give what is not found, in the loader's order; without a simulated process, what the core itself lacks."""
-    linkage, core = simulation(context), readable_core(context.facts.stack)
-    if linkage is not None:
-        return linkage.missing
-    libraries = core.libraries if core is not None else ()
-    return tuple(
-        MissingLibrary(name=library.soname, needed_by=core.path, problem="not found")
-        for library in libraries
-        if core is not None and library.path is None
-    )
+    core = context.readable_core
+    return context.linkage.missing if context.linkage.modules or core is None else _list_needs_of(core)
+
+
+def _list_needs_of(core: ImagingCore) -> tuple[MissingLibrary, ...]:
+    names = (library.soname for library in core.libraries if library.path is None)
+    return tuple(MissingLibrary(name=name, needed_by=core.path, problem="not found") for name in names)
 
 
 def show_lacking(context: CheckContext, need: MissingLibrary) -> str:
@@ -230,39 +202,25 @@ _PROMISED = frozenset(
 _DIGEST = 8
 
 
-@immutable
-class Displacement:
-    """What is wrong with the place of a library.
-
-    Attributes:
-        message: what follows the library's name in a sentence.
-        expected: where it should be.
-    """
-
-    message: str
-    expected: str
-
-
-def displacement(context: CheckContext, linkage: Linkage, file: LoadedFile) -> Displacement | None:
-    """Explain why a file should not come from its place, or return None if it may.
+def displacement(context: CheckContext, file: LoadedFile) -> str:
+    """Say why a file should not come from its place; empty if it may.
 
     What the interpreter itself and LD_PRELOAD bring, and the files of the C library, may come from anywhere.
     """
-    facts, place, name = context.facts, place_of(context, file.path), _strip_library_name(file.name.rpartition("/")[2])
-    if _is_given(linkage, file):
-        return None
+    place, name = place_of(context, file.path), file.name.rpartition("/")[2]
+    stem, linkage = _strip_library_name(name), context.linkage
+    is_runtime = name.startswith(("ld-linux", "ld-musl", "libc.musl")) or stem in _RUNTIMES
+    if file.path in linkage.modules or is_runtime or not _is_of_modules(context, file):
+        return ""
     if is_bundled(name) and place is not OwnedDirectory.PACKAGES:
-        where = f"below {facts.interpreter.site_packages}"
-        return Displacement(message="was bundled with the wheel, and is taken from elsewhere", expected=where)
-    inside = f"below {facts.environment.prefix}"
+        return "was bundled with the wheel, and is taken from elsewhere"
     if place is OwnedDirectory.OTHER_ENVIRONMENT:
-        return Displacement(message="comes out of another environment", expected=inside)
+        return "comes out of another environment"
     # A wheel that brings its other libraries along takes these from wherever it runs.
-    promised = name in _PROMISED and any(is_bundled(known.path.name) for known in linkage.files)
+    promised = stem in _PROMISED and any(is_bundled(known.path.name) for known in linkage.files)
     outside = place in {OwnedDirectory.SYSTEM, OwnedDirectory.ELSEWHERE} and not promised
-    if facts.environment.kind is EnvironmentKind.CONDA and outside:
-        return Displacement(message="comes from outside this conda environment", expected=inside)
-    return None
+    is_conda = context.facts.environment.kind is EnvironmentKind.CONDA
+    return "comes from outside this conda environment" if is_conda and outside else ""
 
 
 def is_of_the_interpreter(context: CheckContext, name: str, path: PurePath | None) -> bool:
@@ -289,26 +247,24 @@ def is_by_variable(file: LoadedFile) -> bool:
     return file.reason.startswith(("LD_LIBRARY_PATH", "LD_PRELOAD"))
 
 
-def _is_given(linkage: Linkage, file: LoadedFile) -> bool:
-    name = file.name.rpartition("/")[2]
-    is_runtime = name.startswith(("ld-linux", "ld-musl", "libc.musl")) or _strip_library_name(name) in _RUNTIMES
-    return file.path in linkage.modules or is_runtime or not _is_of_modules(linkage, file)
-
-
 def _strip_library_name(name: str) -> str:
     """The name alone: "jpeg" of "libjpeg.so.62"."""
     return name.partition(".so")[0].removeprefix("lib")
 
 
-def _is_of_modules(linkage: Linkage, file: LoadedFile) -> bool:
+def _is_of_modules(context: CheckContext, file: LoadedFile) -> bool:
     """Whether one of PIL's modules asked for it, or what they asked for; not the program, nor LD_PRELOAD."""
+    linkage, path = context.linkage, file.needed_by
     askers = {known.path: known.needed_by for known in linkage.files}
-    path: PurePath | None = file.path
     for _ in linkage.files:
         if path is None or path in linkage.modules:
             break
         path = askers.get(path)
     return path in linkage.modules
+
+
+UNSET_VARIABLES = Remedy(text="unset LD_LIBRARY_PATH and LD_PRELOAD, unless they are wanted")
+"""Go without what the shell tells the loader."""
 
 
 def bring(context: CheckContext, name: str) -> Remedy:
@@ -328,11 +284,6 @@ def bring(context: CheckContext, name: str) -> Remedy:
     return Remedy(
         text=f"install the package that brings it ({_name_packages(requirement)}), or build the stack again here"
     )
-
-
-def unset_variables() -> Remedy:
-    """Go without what the shell tells the loader."""
-    return Remedy(text="unset LD_LIBRARY_PATH and LD_PRELOAD, unless they are wanted")
 
 
 def packages_with(context: CheckContext, name: str) -> tuple[str, ...]:
@@ -377,15 +328,10 @@ class Jpeg:
 
 def missing_jpeg(context: CheckContext, core: ImagingCore) -> MissingLibrary | None:
     """The libjpeg whose absence keeps the core from being loaded."""
-    linkage = simulation(context)
-    if linkage is None:
-        names = (library.soname for library in core.libraries if library.path is None)
-        lacking = tuple(MissingLibrary(name=name, needed_by=core.path, problem="not found") for name in names)
-    elif any(file.path == core.path for file in linkage.files):
-        lacking = ()
-    else:
-        lacking = linkage.missing
-    return next((missing for missing in lacking if _is_jpeg(missing.name)), None)
+    linkage = context.linkage
+    missing = linkage.missing if linkage.modules else _list_needs_of(core)
+    is_loaded = any(file.path == core.path for file in linkage.files)
+    return None if is_loaded else next((each for each in missing if _is_jpeg(each.name)), None)
 
 
 def jpeg_of_core(context: CheckContext, core: ImagingCore) -> Jpeg | None:

@@ -57,11 +57,6 @@ def is_core_from_owner(owner: Owner, core: ImagingCore | None) -> bool:
     return _convert_digest(owner.recorded_core) == core.sha256
 
 
-def readable_core(stack: InstalledStack) -> ImagingCore | None:
-    """Give the core where its contents can be judged."""
-    return stack.core if stack.core is not None and stack.core.readable else None
-
-
 def is_whole_enough(stack: InstalledStack) -> bool:
     """Whether there is more of PIL than a directory."""
     return stack.directory is not None and (stack.has_init or stack.core is not None)

@@ -35,7 +35,7 @@ from datetime import date
 from fastinstall.core.version_numbers import is_version
 from fastinstall.doctor.check_context import CheckContext, Details, FindingFactory
 from fastinstall.doctor.codec_libraries import claimed_features, codec_in_use, core_codec
-from fastinstall.doctor.owners import is_of_the_system, readable_core
+from fastinstall.doctor.owners import is_of_the_system
 from fastinstall.doctor.remedies import PRINT_FEATURES, VERSION, command, run_python, setup, stock
 from fastinstall.index.upgrades import UpgradeForecast, environment_command, forecast_upgrade
 from fastinstall.model.conda_packages import dependants_of
@@ -115,7 +115,7 @@ def _join_versions(versions: dict[str, str]) -> str:
 
 
 def _has_kernels(context: CheckContext) -> bool:
-    core = readable_core(context.facts.stack)
+    core = context.readable_core
     return core is not None and bool(core.simd_symbols)
 
 
@@ -269,7 +269,7 @@ def _find_linked_version(context: CheckContext, name: str) -> str:
 
 
 def _find_jpeg_version(context: CheckContext) -> str:
-    core, codec = readable_core(context.facts.stack), core_codec(context, "jpeg")
+    core, codec = context.readable_core, core_codec(context, "jpeg")
     if codec is not None:
         return codec.library.version if codec.library.implementation == JPEG else ""
     libraries = core.libraries if core is not None else ()

@@ -24,7 +24,7 @@ from pathlib import PurePath
 
 from fastinstall.core.values import immutable
 from fastinstall.doctor.check_context import CheckContext, FindingFactory
-from fastinstall.doctor.owners import loaded_file, name_core_copy, readable_core, whole_copies, why_no_core
+from fastinstall.doctor.owners import loaded_file, name_core_copy, whole_copies, why_no_core
 from fastinstall.doctor.remedies import count_frames, repair
 from fastinstall.elf.description import ImagingCore
 from fastinstall.model.finding import Finding
@@ -42,7 +42,7 @@ _GOOD = frozenset({"-O2", "-O3", "-Os", "-Ofast"})
 
 def check(context: CheckContext) -> Iterator[Finding]:
     """Judge how the core was compiled, and every copy of it."""
-    core = readable_core(context.facts.stack)
+    core = context.readable_core
     if core is None:
         yield _SAY.skipped(why_no_core(context.facts))
     elif context.facts.cpu.architecture != "x86_64":

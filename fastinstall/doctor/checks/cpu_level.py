@@ -30,7 +30,6 @@ from fastinstall.doctor.owners import (
     loaded_file,
     loaded_name,
     name_core_copy,
-    readable_core,
     whole_copies,
 )
 from fastinstall.doctor.remedies import (
@@ -73,7 +72,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
     if core is not None and core.levels:
         found += [*_judge_copies(context, core), *_report_misprediction(context, core)]
     if not found:
-        core = readable_core(context.facts.stack)
+        core = context.readable_core
         loads = f", and {name} is loaded" if (name := loaded_name(core)) else ""
         evidence = (*seen, *list_core_copies(core))
         found.append(_SAY.ok(f"this CPU offers {cpu.level}{loads}", evidence=evidence, verify=show_cpu()))
@@ -81,7 +80,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
 
 
 def _report_overtaxed(context: CheckContext) -> Iterator[Finding]:
-    core, offered, built = readable_core(context.facts.stack), find_offered_level(context.facts.cpu), context.own_levels
+    core, offered, built = context.readable_core, find_offered_level(context.facts.cpu), context.own_levels
     noted = core.isa_note if core is not None else None
     highest = max((noted or "", *built[:1]), key=rank)
     if rank(highest) > rank(offered):
@@ -98,7 +97,7 @@ def _report_overtaxed(context: CheckContext) -> Iterator[Finding]:
 
 
 def _report_unserved_or_masked(context: CheckContext) -> Iterator[Finding]:
-    cpu, core, seen = context.facts.cpu, readable_core(context.facts.stack), _describe_cpu(context)
+    cpu, core, seen = context.facts.cpu, context.readable_core, _describe_cpu(context)
     if _find_best_level(context) is None:
         message = f"{context.recipe.name} has no level for this CPU: keep stock Pillow here"
         levels = ", ".join(level.name for level in context.recipe.levels)
@@ -125,7 +124,7 @@ def _report_underused(context: CheckContext) -> Iterator[Finding]:
     if best is None or named or not 0 < max(map(rank, built), default=0) < rank(best):
         return
     message = f"the stack was built for {' and '.join(built)}, this CPU would bear {best}"
-    if name := loaded_name(readable_core(context.facts.stack)):
+    if name := loaded_name(context.readable_core):
         message = f"{name} is loaded; {best} would suit this CPU, but is not in the wheel"
     remedy = setup(context, "build with the better level", "--levels", ",".join((*built, best)))
     if len(built) == 1:

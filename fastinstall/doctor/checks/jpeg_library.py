@@ -33,7 +33,7 @@ from pathlib import PurePath
 
 from fastinstall.conda.reinstall import is_taken, name_of
 from fastinstall.core.messages import listing as joined
-from fastinstall.doctor.check_context import CheckContext, Details, FindingFactory, listing
+from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
 from fastinstall.doctor.codec_libraries import (
     Jpeg,
     OwnedDirectory,
@@ -47,17 +47,9 @@ from fastinstall.doctor.codec_libraries import (
     place_of,
     portray,
     show_lacking,
-    simulation,
 )
 from fastinstall.doctor.loader_agreement import disagreements
-from fastinstall.doctor.owners import (
-    describe,
-    describe_revision,
-    find_bringing_revision,
-    package_of,
-    readable_core,
-    why_no_core,
-)
+from fastinstall.doctor.owners import describe, describe_revision, find_bringing_revision, package_of, why_no_core
 from fastinstall.doctor.remedies import (
     PRINT_FEATURES,
     find_text,
@@ -86,6 +78,7 @@ _SAY = FindingFactory(NAME)
 _TURBO = "libjpeg-turbo"
 _SLOW = {"IJG libjpeg": "it has no SIMD code, and is slower", "mozjpeg": "it is slower, for the sake of smaller files"}
 _MARKS = "libjpeg-turbo|mozjpeg|Thomas G. Lane"
+_SHOWN = 16
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
@@ -95,7 +88,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
 
 
 def _check_core(context: CheckContext) -> Iterator[Finding]:
-    core = readable_core(context.facts.stack)
+    core, process = context.readable_core, context.facts.process
     if core is None:
         yield _SAY.skipped(why_no_core(context.facts))
     elif is_unresolved(context, core):
@@ -104,21 +97,20 @@ def _check_core(context: CheckContext) -> Iterator[Finding]:
         yield _report_unresolved(context, missing)
     elif (jpeg := jpeg_of_core(context, core)) is None:
         yield _report_unlinked(context, core)
-    elif context.facts.process is not None and context.facts.process.taken:
-        yield _SAY.skipped(
-            f"process {context.facts.process.pid} calls another library's functions: see jpeg-duplicates"
-        )
+    elif process is not None and process.taken:
+        yield _SAY.skipped(f"process {process.pid} calls another library's functions: see jpeg-duplicates")
     else:
-        judges = (_check_identity, _report_changed, _check_outside, _report_other)
-        problems = [finding for judge in judges for finding in judge(context, jpeg)]
-        yield from problems or (_report_success(context, jpeg),)
-
-
-def _report_success(context: CheckContext, jpeg: Jpeg) -> Finding:
-    how = "has linked in" if jpeg.inside else "loads"
-    simd = "with SIMD code, " if jpeg.library.simd else ""
-    message = f"the core {how} {name_library(jpeg.library)} ({simd}{describe_file_owner(context, jpeg.path)})"
-    return _SAY.ok(message, evidence=portray(context, jpeg), verify=show_strings(jpeg.path, _MARKS))
+        problems = (
+            *_report_identity(context, jpeg),
+            *_report_changed(context, jpeg),
+            *_report_outside(context, jpeg),
+            *_report_other(context, jpeg),
+        )
+        how = "has linked in" if jpeg.inside else "loads"
+        simd = "with SIMD code, " if jpeg.library.simd else ""
+        message = f"the core {how} {name_library(jpeg.library)} ({simd}{describe_file_owner(context, jpeg.path)})"
+        fine = _SAY.ok(message, evidence=portray(context, jpeg), verify=show_strings(jpeg.path, _MARKS))
+        yield from problems or (fine,)
 
 
 def _check_headers(context: CheckContext) -> Iterator[Finding]:
@@ -131,23 +123,20 @@ def _check_headers(context: CheckContext) -> Iterator[Finding]:
     names = [clash.path.rpartition("/")[2] for clash in taken]
     told = [name for name in ("libjpeg.so", "jpeglib.h") if name in names] or names[:2]
     holder, loser = taken[0].holder, next(filter(_is_turbo, taken[0].claimants))
-    owner = holder or "nobody's"
-    verb = ("are" if len(told) > 1 else "is", "those of" if len(told) > 1 else "that of")
+    are = "are" if told[1:] else "is"
+    whose = f"{'those' if told[1:] else 'that'} of {holder}" if holder else "nobody's"
     revision = find_bringing_revision(context.facts, holder)
+    brought = (f"{holder} was installed{describe_revision(revision)}",) if revision is not None else ()
     headers = [prefix / clash.path for clash in taken if clash.path.startswith("include/")]
+    record = show_lines('"lib/libjpeg', prefix / f"conda-meta/{loser}.json")
     yield _SAY.warning(
-        f"{joined(told)} {' '.join(verb) if holder else verb[0]} {owner}, though {loser} claims them too: "
+        f"{joined(told)} {are} {whose}, though {loser} claims them too: "
         "what is built here next is linked to another libjpeg, without SIMD code",
-        evidence=(
-            *listing(tuple(map(_describe_clash, taken))),
-            *((f"{holder} was installed{describe_revision(revision)}",) if revision is not None else ()),
-        ),
+        evidence=(*listing(tuple(map(_describe_clash, taken))), *brought),
         expected=f"those of {loser}",
-        observed=owner,
+        observed=holder or "nobody's",
         remedy=suggest_conda_reinstall(context, "install libjpeg-turbo again, so that its files win", _TURBO),
-        verify=show_lines("JPEG_LIB_VERSION\\|LIBJPEG_TURBO_VERSION", *headers[:3])
-        if headers
-        else show_lines('"lib/libjpeg', prefix / f"conda-meta/{loser}.json"),
+        verify=show_lines("JPEG_LIB_VERSION\\|LIBJPEG_TURBO_VERSION", *headers[:3]) if headers else record,
     )
 
 
@@ -168,7 +157,7 @@ def _report_unlinked(context: CheckContext, core: ImagingCore) -> Finding:
         return _SAY.hint(message, evidence=evidence, verify=show_needed(core.path))
     recorded = receipt.jpeg if receipt is not None else None
     return _SAY.say(
-        Status.ERROR if recorded is not None else Status.WARNING,
+        Status.WARNING if recorded is None else Status.ERROR,
         "the core asks for no libjpeg: it was built without JPEG",
         evidence=evidence,
         expected=name_library(recorded) if recorded is not None else "libjpeg",
@@ -179,38 +168,38 @@ def _report_unlinked(context: CheckContext, core: ImagingCore) -> Finding:
 
 
 def _report_unresolved(context: CheckContext, missing: MissingLibrary) -> Finding:
-    name, problem = missing.name, missing.problem
-    told = "is not found" if problem == "not found" else f"cannot be used: {problem}"
+    told = "is not found" if missing.problem == "not found" else f"cannot be used: {missing.problem}"
     return _SAY.error(
-        f"{name} {told}; PIL cannot be imported",
+        f"{missing.name} {told}; PIL cannot be imported",
         evidence=(f"needed by {missing.needed_by}",),
-        expected=f"{name} on a path that the loader searches for {missing.needed_by.name}",
-        observed=problem,
         remedy=repair(context),
         verify=show_lacking(context, missing),
     )
 
 
-def _check_identity(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
+def _report_identity(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
     library, name = jpeg.library, name_library(jpeg.library)
     failure = "" if jpeg.inside else _explain_mismatch(context, library)
-    details = Details(
-        evidence=(*portray(context, jpeg), *(_list_claims_and_failures(context) if failure else ())),
-        expected=_TURBO,
-        observed=name,
-        remedy=repair(context),
-        verify=show_strings(jpeg.path, _MARKS),
-    )
+    status, expected, message = Status.WARNING, _TURBO, ""
     if failure:
-        yield _SAY.error(failure, **details)
+        status, message = Status.ERROR, failure
     elif not library.implementation:
-        yield _SAY.unknown("the libjpeg of the core could not be identified", **details)
+        status, message = Status.UNKNOWN, "the libjpeg of the core could not be identified"
     elif library.implementation != _TURBO:
         why = _SLOW.get(library.implementation, "it is not known to be fast")
-        yield _SAY.warning(f"the core loads {name}, not {_TURBO}: {why}", **details)
+        message = f"the core loads {name}, not {_TURBO}: {why}"
     elif library.simd is False:
-        details |= Details(expected="SIMD code inside", observed="none")
-        yield _SAY.warning(f"the core loads a {name} that was built without SIMD: JPEG is slower", **details)
+        expected, message = "SIMD code inside", f"the core loads a {name} that was built without SIMD: JPEG is slower"
+    if message:
+        yield _SAY.say(
+            status,
+            message,
+            evidence=(*portray(context, jpeg), *(_list_claims_and_failures(context) if failure else ())),
+            expected=expected,
+            observed=name,
+            remedy=repair(context),
+            verify=show_strings(jpeg.path, _MARKS),
+        )
 
 
 def _report_changed(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
@@ -222,14 +211,14 @@ def _report_changed(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
     yield _SAY.warning(
         f"the libjpeg of the core is not the one that was set up: {told}",
         evidence=(*changes, *portray(context, jpeg)),
-        expected=f"{recorded.path} (sha256 {recorded.sha256[:16]})",
-        observed=f"{jpeg.path} (sha256 {jpeg.library.sha256[:16]})",
+        expected=f"{recorded.path} (sha256 {recorded.sha256[:_SHOWN]})",
+        observed=f"{jpeg.path} (sha256 {jpeg.library.sha256[:_SHOWN]})",
         remedy=repair(context),
         verify=show_digests(jpeg.path),
     )
 
 
-def _check_outside(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
+def _report_outside(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
     receipt, prefix = context.receipt, context.facts.environment.prefix
     bundled = receipt is not None and receipt.link is LinkMode.BUNDLE and context.core_is_ours
     if bundled and not jpeg.path.is_relative_to(prefix):
@@ -245,11 +234,9 @@ def _check_outside(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
 
 def _report_other(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
     """Another file in its place, in a process that runs already."""
-    process, linkage = context.facts.process, simulation(context)
-    if process is None or linkage is None:
-        return
-    for difference in disagreements(linkage, process.mapped):
-        if difference.simulated == jpeg.path and difference.mapped is not None:
+    process = context.facts.process
+    for difference in disagreements(context.linkage, process.mapped) if process is not None else ():
+        if process is not None and difference.simulated == jpeg.path and difference.mapped is not None:
             yield _SAY.warning(
                 f"process {process.pid} has another libjpeg than a fresh one would load: {difference.mapped}",
                 evidence=(f"it is {describe_file_owner(context, difference.mapped)}", *portray(context, jpeg)),
@@ -258,9 +245,6 @@ def _report_other(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
                 remedy=Remedy(text="import PIL before the package that brings the other one, or restart the process"),
                 verify=show_lines("libjpeg", PurePath(f"/proc/{process.pid}/maps")),
             )
-
-
-_SHOWN = 16
 
 
 def describe_change_since_setup(
@@ -287,31 +271,26 @@ def describe_change_since_setup(
 def _is_same(recorded: LoadedLibrary, library: LoadedLibrary) -> bool:
     if recorded.sha256 and library.sha256:
         return recorded.sha256 == library.sha256
-    return all(
-        was == now for was, now in ((recorded.build_id, library.build_id), (recorded.size, library.size)) if was and now
-    )
+    pairs = ((recorded.build_id, library.build_id), (recorded.size, library.size))
+    return all(was == now for was, now in pairs if was and now)
 
 
 def _describe_author(context: CheckContext, recorded: LoadedLibrary, library: LoadedLibrary) -> tuple[str, ...]:
-    path = library.path
-    if path is None:
-        return ()
-    if recorded.path != path:
+    path, facts = library.path, context.facts
+    if path is None or recorded.path != path:
         return ("the recorded file is no longer the one that is found first",)
     place = place_of(context, path)
     if place is OwnedDirectory.PACKAGES:
         return _describe_record_author(context, path)
-    if place is not OwnedDirectory.ENVIRONMENT or context.facts.environment.kind is not EnvironmentKind.CONDA:
-        upgraded = "replaced in place, as an upgrade of the operating system's packages does"
-        return (
-            upgraded if place is OwnedDirectory.SYSTEM else "overwritten in place, by something that left no trace",
-        )
-    package = package_of(context, path)
-    if package:
-        brought = describe_revision(find_bringing_revision(context.facts, package))
+    if place is OwnedDirectory.SYSTEM:
+        return ("replaced in place, as an upgrade of the operating system's packages does",)
+    if place is not OwnedDirectory.ENVIRONMENT or facts.environment.kind is not EnvironmentKind.CONDA:
+        return ("overwritten in place, by something that left no trace",)
+    if package := package_of(context, path):
+        brought = describe_revision(find_bringing_revision(facts, package))
         return (f"as it is, it belongs to conda's {package}{brought}",)
     likely = _TURBO if library.implementation == _TURBO else "jpeg"
-    records = find_text(f"lib/{path.name}", context.facts.environment.prefix / "conda-meta")
+    records = find_text(f"lib/{path.name}", facts.environment.prefix / "conda-meta")
     return (f"clobbered in place, as conda's package {likely} does; who did: {records}",)
 
 

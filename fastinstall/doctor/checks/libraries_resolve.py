@@ -28,6 +28,7 @@ from pathlib import PurePath
 
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
 from fastinstall.doctor.codec_libraries import (
+    UNSET_VARIABLES,
     absent_packages,
     bring,
     describe_file_owner,
@@ -40,13 +41,11 @@ from fastinstall.doctor.codec_libraries import (
     no_simulation,
     packages_with,
     show_lacking,
-    simulation,
-    unset_variables,
 )
 from fastinstall.doctor.loader_agreement import Disagreement, disagreements
-from fastinstall.doctor.owners import is_other_libc, readable_core, why_no_core
+from fastinstall.doctor.owners import is_other_libc, why_no_core
 from fastinstall.doctor.remedies import repair, show_lines, show_needed, show_variables, trace_search
-from fastinstall.elf.description import ImagingCore, Linkage, LoadedFile, MissingLibrary
+from fastinstall.elf.description import Linkage, LoadedFile, MissingLibrary
 from fastinstall.model.finding import Finding
 
 NAME = "libraries-resolve"
@@ -60,32 +59,24 @@ _SAY = FindingFactory(NAME)
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
-    """Judge the libraries of PIL's modules."""
-    linkage, core = simulation(context), readable_core(context.facts.stack)
-    if linkage is not None:
-        problems = (
-            *(_report_missing(context, needs) for needs in _group_by_name(linkage.missing)),
-            *_report_displaced(context, linkage),
-            *_report_redirected(context, linkage),
-            *_report_disagreements(context, linkage),
-        )
-        yield from problems or (_report_resolved(context, linkage),)
-    elif core is not None and is_unresolved(context, core):
-        yield _SAY.skipped(no_simulation(context), verify=show_needed(core.path))
-    elif core is not None:
-        yield from _report_core(context, core)
-    else:
+    """Judge the libraries of PIL's modules; without a simulated process, what the core alone was found to need."""
+    linkage, core = context.linkage, context.readable_core
+    if not linkage.modules and core is None:
         yield _SAY.skipped(why_no_core(context.facts))
-
-
-def _report_core(context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
-    """Without a simulated process: what the core alone was found to need."""
-    lost = lacking(context)
-    for need in lost:
-        yield _report_missing(context, (need,))
-    if not lost:
-        message = f"the {len(core.libraries)} libraries of the core are found"
-        yield _SAY.ok(message, evidence=(no_simulation(context),), verify=show_needed(core.path))
+        return
+    if core is not None and is_unresolved(context, core):
+        yield _SAY.skipped(no_simulation(context), verify=show_needed(core.path))
+        return
+    groups: dict[tuple[str, str], list[MissingLibrary]] = {}
+    for need in lacking(context):
+        groups.setdefault((need.name, need.problem), []).append(need)
+    problems = [_report_missing(context, needs) for needs in groups.values()]
+    if linkage.modules:
+        problems += [*_report_displaced(context, linkage), *_report_disagreements(context, linkage)]
+        yield from problems or (_report_resolved(context, linkage),)
+    elif core is not None:
+        message, verify = f"the {len(core.libraries)} libraries of the core are found", show_needed(core.path)
+        yield from problems or (_SAY.ok(message, evidence=(no_simulation(context),), verify=verify),)
 
 
 def _report_resolved(context: CheckContext, linkage: Linkage) -> Finding:
@@ -99,38 +90,24 @@ def _report_resolved(context: CheckContext, linkage: Linkage) -> Finding:
     )
 
 
-def _group_by_name(missing: tuple[MissingLibrary, ...]) -> tuple[tuple[MissingLibrary, ...], ...]:
-    """The needs of one library together, in the order in which the first of each was found."""
-    groups: dict[tuple[str, str], list[MissingLibrary]] = {}
-    for need in missing:
-        groups.setdefault((need.name, need.problem), []).append(need)
-    return tuple(map(tuple, groups.values()))
-
-
-def _report_missing(context: CheckContext, needs: tuple[MissingLibrary, ...]) -> Finding:
+def _report_missing(context: CheckContext, needs: list[MissingLibrary]) -> Finding:
     first, name = needs[0], needs[0].name.rpartition("/")[2]
     users = tuple(f"needed by {need.needed_by}" for need in needs if "/" not in need.name)
     return _SAY.error(
-        _explain_other_libc(context, needs, name) or _explain_failure(needs, name),
+        _explain_failure(context, needs, name),
         evidence=(*listing(users), *packages_with(context, name)),
-        expected=f"{name} where the loader searches, of a version and for a CPU that fit",
-        observed=first.problem,
         remedy=bring(context, name),
         verify=show_lacking(context, first),
     )
 
 
-def _explain_other_libc(context: CheckContext, needs: tuple[MissingLibrary, ...], name: str) -> str:
-    if not is_other_libc(context.facts, name) or needs[0].problem != "not found":
-        return ""
-    files = f"{len(needs)} files ask" if needs[1:] else f"{needs[0].needed_by.name} asks"
-    return f"{files} for {name}, another C library than {context.facts.interpreter.libc}, which this Python runs on"
-
-
-def _explain_failure(needs: tuple[MissingLibrary, ...], name: str) -> str:
+def _explain_failure(context: CheckContext, needs: list[MissingLibrary], name: str) -> str:
     """The name of a module is its path: nothing but Python asks for it."""
     problem, users = needs[0].problem, " and ".join(need.needed_by.name for need in needs)
-    verb = "need" if needs[1:] else "needs"
+    verb, libc = "need" if needs[1:] else "needs", context.facts.interpreter.libc
+    if is_other_libc(context.facts, name) and problem == "not found":
+        files = f"{len(needs)} files ask" if needs[1:] else f"{users} asks"
+        return f"{files} for {name}, another C library than {libc}, which this Python runs on"
     if "/" in needs[0].name:
         return f"{name} cannot be loaded: {problem}"
     if problem == "not found":
@@ -140,26 +117,37 @@ def _explain_failure(needs: tuple[MissingLibrary, ...], name: str) -> str:
 
 def _report_displaced(context: CheckContext, linkage: Linkage) -> Iterator[Finding]:
     """One finding for each file at a wrong place, together with those that only it brings to the same one."""
-    problems = {file.path: displacement(context, linkage, file) for file in linkage.files[1:]}
-    wrong = [file for file in linkage.files[1:] if problems[file.path] is not None]
+    problems = {file.path: displacement(context, file) for file in linkage.files[1:]}
+    wrong = [file for file in linkage.files[1:] if problems[file.path]]
     for file in wrong:
         problem = problems[file.path]
-        if problem is None or (file.needed_by is not None and problems.get(file.needed_by) == problem):
+        if file.needed_by is not None and problems.get(file.needed_by) == problem:
             continue
         along = [other for other in _find_brought_files(wrong, file) if problems[other.path] == problem]
         more = f", and {len(along)} more that it brings along" if along else ""
         yield _SAY.warning(
-            f"{_name(file)} {problem.message}{more}",
+            f"{_name(file)} {problem}{more}",
             evidence=(
                 _describe_file(file),
                 f"it is {describe_file_owner(context, file.path)}",
                 *listing(tuple(map(_describe_file, along))),
                 *absent_packages(context, _name(file)),
             ),
-            expected=problem.expected,
+            expected=f"below {context.facts.environment.prefix}",
             observed=str(file.path),
-            remedy=unset_variables() if is_by_variable(file) else repair(context),
+            remedy=UNSET_VARIABLES if is_by_variable(file) else repair(context),
             verify=trace_search(context, _name(file)),
+        )
+    # What a variable of the shell decides, and is at a place where it may be.
+    if files := [file for file in linkage.files if is_by_variable(file) and not displacement(context, file)]:
+        variables = " and ".join(sorted({file.reason for file in files}))
+        decide, come = "decide" if " and " in variables else "decides", "come" if files[1:] else "comes"
+        names = " and ".join(map(_name, files))
+        yield _SAY.hint(
+            f"the shell's {variables} {decide} where {names} {come} from: another shell may load others",
+            evidence=listing(tuple(map(_describe_file, files))),
+            remedy=UNSET_VARIABLES,
+            verify=show_variables("LD_LIBRARY_PATH", "LD_PRELOAD"),
         )
 
 
@@ -170,21 +158,6 @@ def _find_brought_files(files: list[LoadedFile], first: LoadedFile) -> Iterator[
         if file.needed_by in known:
             known.add(file.path)
             yield file
-
-
-def _report_redirected(context: CheckContext, linkage: Linkage) -> Iterator[Finding]:
-    """What a variable of the shell decides, and is at a place where it may be."""
-    files = [file for file in linkage.files if is_by_variable(file) and not displacement(context, linkage, file)]
-    if files:
-        variables = " and ".join(sorted({file.reason for file in files}))
-        names = " and ".join(map(_name, files))
-        decide, come = "decide" if " and " in variables else "decides", "come" if files[1:] else "comes"
-        yield _SAY.hint(
-            f"the shell's {variables} {decide} where {names} {come} from: another shell may load others",
-            evidence=listing(tuple(map(_describe_file, files))),
-            remedy=unset_variables(),
-            verify=show_variables("LD_LIBRARY_PATH", "LD_PRELOAD"),
-        )
 
 
 def _report_disagreements(context: CheckContext, linkage: Linkage) -> Iterator[Finding]:

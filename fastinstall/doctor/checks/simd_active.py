@@ -17,7 +17,7 @@ are gone, `fastinstall doctor --fix` puts them back.
 from collections.abc import Iterator
 
 from fastinstall.doctor.check_context import CheckContext, Details, FindingFactory, listing
-from fastinstall.doctor.owners import loaded_file, name_core_copy, readable_core, whole_copies, why_no_core
+from fastinstall.doctor.owners import loaded_file, name_core_copy, whole_copies, why_no_core
 from fastinstall.doctor.remedies import count_symbols, repair, setup, show_symbols
 from fastinstall.elf.description import CoreLevel, ImagingCore
 from fastinstall.model.finding import Finding, Status
@@ -33,7 +33,7 @@ _SAY = FindingFactory(NAME)
 
 def check(context: CheckContext) -> Iterator[Finding]:
     """Judge the kernels in the core, in every copy of it."""
-    core, wanted = readable_core(context.facts.stack), context.recipe.expect.symbols
+    core, wanted = context.readable_core, context.recipe.expect.symbols
     if core is None:
         yield _SAY.skipped(why_no_core(context.facts))
     elif not wanted:
