@@ -47,4 +47,4 @@ def check(context: CheckContext) -> Iterator[Finding]:
         return
     from fastinstall.doctor.cuda_verdict import judge_gpu  # noqa: PLC0415 (only where there is something)
 
-    yield from judge_gpu(_SAY, context, gpu)
+    yield from judge_gpu(context, gpu)
