@@ -24,7 +24,7 @@ touching the stack; so do `fastinstall setup` and `fastinstall guard install`. T
 from collections.abc import Iterator
 
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
-from fastinstall.doctor.owners import describe_revision, find_removing_revision
+from fastinstall.doctor.owners import describe_removal
 from fastinstall.doctor.remedies import command, repair, setup, show_files, suggest_conda_reinstall
 from fastinstall.model.conda import Conda, CondaPackage
 from fastinstall.model.facts import Facts, PinKind, PinState
@@ -122,10 +122,11 @@ def _report_damaged_pin(context: CheckContext, pin: PinState) -> Finding:
 def _guard_package(context: CheckContext, conda: Conda, guard: CondaPackage) -> Finding:
     found, verify = conda.named(guard.name), show_files(context.facts.environment.prefix / "conda-meta")
     lost = next((claim.missing or claim.altered for claim in conda.claims if claim.dist == guard.dist), ())
+    removal = describe_removal(context.facts, guard.dist)
     if found is None:
         return _SAY.warning(
             f"conda's package {guard.name} is gone: nothing keeps conda from replacing this stack",
-            evidence=(f"conda-meta/{guard.record} is gone", *_describe_removal(context, guard)),
+            evidence=(f"conda-meta/{guard.record} is gone", *((f"removed{removal}",) if removal else ())),
             expected=guard.dist,
             observed="not installed",
             remedy=repair(context),
@@ -140,11 +141,6 @@ def _guard_package(context: CheckContext, conda: Conda, guard: CondaPackage) -> 
         return _SAY.hint(message, evidence=found.constrains, expected=guard.dist, observed=found.dist, verify=verify)
     kept = tuple(f"as long as it is installed, conda takes {spec} alone" for spec in found.constrains)
     return _SAY.ok("conda's solver keeps this stack: the guard package is installed", evidence=kept, verify=verify)
-
-
-def _describe_removal(context: CheckContext, guard: CondaPackage) -> tuple[str, ...]:
-    removal = describe_revision(find_removing_revision(context.facts, guard.dist))
-    return (f"removed{removal}",) if removal else ()
 
 
 def _report_missing_package(context: CheckContext) -> Iterator[Finding]:

@@ -49,7 +49,7 @@ from fastinstall.doctor.codec_libraries import (
     show_lacking,
 )
 from fastinstall.doctor.loader_agreement import disagreements
-from fastinstall.doctor.owners import describe, describe_revision, find_bringing_revision, package_of, why_no_core
+from fastinstall.doctor.owners import describe, describe_arrival, package_of, why_no_core
 from fastinstall.doctor.remedies import (
     PRINT_FEATURES,
     find_text,
@@ -125,8 +125,8 @@ def _check_headers(context: CheckContext) -> Iterator[Finding]:
     holder, loser = taken[0].holder, next(filter(_is_turbo, taken[0].claimants))
     are = "are" if told[1:] else "is"
     whose = f"{'those' if told[1:] else 'that'} of {holder}" if holder else "nobody's"
-    revision = find_bringing_revision(context.facts, holder)
-    brought = (f"{holder} was installed{describe_revision(revision)}",) if revision is not None else ()
+    arrival = describe_arrival(context.facts, holder)
+    brought = (f"{holder} was installed{arrival}",) if arrival else ()
     headers = [prefix / clash.path for clash in taken if clash.path.startswith("include/")]
     record = show_lines('"lib/libjpeg', prefix / f"conda-meta/{loser}.json")
     yield _SAY.warning(
@@ -287,8 +287,7 @@ def _describe_author(context: CheckContext, recorded: LoadedLibrary, library: Lo
     if place is not OwnedDirectory.ENVIRONMENT or facts.environment.kind is not EnvironmentKind.CONDA:
         return ("overwritten in place, by something that left no trace",)
     if package := package_of(context, path):
-        brought = describe_revision(find_bringing_revision(facts, package))
-        return (f"as it is, it belongs to conda's {package}{brought}",)
+        return (f"as it is, it belongs to conda's {package}{describe_arrival(facts, package)}",)
     likely = _TURBO if library.implementation == _TURBO else "jpeg"
     records = find_text(f"lib/{path.name}", facts.environment.prefix / "conda-meta")
     return (f"clobbered in place, as conda's package {likely} does; who did: {records}",)
