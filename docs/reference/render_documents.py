@@ -16,7 +16,6 @@ from datetime import date
 from enum import Enum
 from functools import partial
 from pathlib import PurePath
-from typing import cast
 
 from published_schemas import SCHEMAS
 
