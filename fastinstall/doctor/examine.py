@@ -83,11 +83,13 @@ def examine(session: Session, environment: Environment, examination: Examination
     receipt = receipt_if_readable(environment)
     followed = receipt.recipe if receipt is not None else Request().recipe
     recipe = examination.known.recipes.get(followed) or read_recorded_recipe(session, environment, receipt)
+    # What is preloaded comes before what files ask for, so that the core's own needs do not tell what it gets.
+    preloaded = examination.binaries is Binaries.CORE and session.variables.get("LD_PRELOAD")
     request = ObservationRequest(
         recipe=recipe,
         runtime=examination.executes,
         started=examination.started,
-        binaries=_choose_depth(session, examination),
+        binaries=Binaries.LINKED if preloaded else examination.binaries,
         process=examination.process,
         interpreter=examination.known.interpreter,
         cpu=examination.known.cpu,
@@ -97,13 +99,6 @@ def examine(session: Session, environment: Environment, examination: Examination
     findings = run_checks(replace(context, hosts=examination.hosts), names)
     ignored = () if examination.quick or examination.checks else ignored_findings()
     return report(environment, (*findings, *ignored))
-
-
-def _choose_depth(session: Session, examination: Examination) -> Binaries:
-    """What is preloaded comes before what files ask for, so that the core's own needs do not tell what it gets."""
-    if examination.binaries is Binaries.CORE and session.variables.get("LD_PRELOAD"):
-        return Binaries.LINKED
-    return examination.binaries
 
 
 def judge(

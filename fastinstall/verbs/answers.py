@@ -80,12 +80,9 @@ def forget(session: Session, target: Path) -> None:
 
 def apply_kept_answers(answers: Answers, request: Request) -> Request:
     """The wish of this run with what was changed by the answers."""
-    changed = {
-        field.name: getattr(answers.after, field.name)
-        for field in fields(Request)
-        if getattr(answers.after, field.name) != getattr(answers.before, field.name)
-    }
-    return replace(request, **changed)
+    names = (field.name for field in fields(Request))
+    changed = (name for name in names if getattr(answers.after, name) != getattr(answers.before, name))
+    return replace(request, **{name: getattr(answers.after, name) for name in changed})
 
 
 def _remove_risks(request: Request) -> Request:

@@ -3,6 +3,7 @@
 The recipes side by side, for whoever has to choose: version, advisories, measured speed. Nothing is changed.
 """
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -108,12 +109,8 @@ def _offer(
 
 def _read_measured_tables(cache: Path, cpu: str) -> Iterator[SpeedTable]:
     """The speed tables of our cache for a CPU, the latest first."""
-    found = (table for path in (cache / "speed").glob("*.json") if (table := _read(path)) is not None)
-    yield from sorted((table for table in found if table.cpu == cpu), key=lambda table: table.measured_at, reverse=True)
-
-
-def _read(path: Path) -> SpeedTable | None:
-    try:
-        return open_document(SpeedTable, "speed", json_data(foreign.read_text(path)), file=path)
-    except (OSError, ValueError, DocumentError):
-        return None  # of another time: it is no more than a remark here
+    tables = []
+    for path in (cache / "speed").glob("*.json"):
+        with contextlib.suppress(OSError, ValueError, DocumentError):  # of another time: it is no more than a remark
+            tables.append(open_document(SpeedTable, "speed", json_data(foreign.read_text(path)), file=path))
+    yield from sorted((each for each in tables if each.cpu == cpu), key=lambda table: table.measured_at, reverse=True)
