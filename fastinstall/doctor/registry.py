@@ -9,7 +9,7 @@ Nothing here observes, prints or repairs.
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -27,9 +27,6 @@ _PACKAGE = "fastinstall.doctor.checks"
 _EXTENSIONS = "docs/how-to/extend.md"
 _LAST = 1000
 _RISING = (Status.OK, Status.HINT, Status.WARNING, Status.ERROR)
-
-OnCrash = Callable[[str, Exception], None]
-"""Told the name of a check and what it raised, for the log."""
 
 
 class Check:
@@ -120,20 +117,13 @@ def foreign_verifying_checks() -> tuple[str, ...]:
     return tuple(name for name in _sort_checks(_foreign_checks()) if load_check(name).VERIFIES_SETUP)
 
 
-def run_checks(
-    context: CheckContext, names: Iterable[str] = (), on_crash: OnCrash | None = None
-) -> tuple[Finding, ...]:
-    """Run the checks asked for (all, if none), in the order of reports.
-
-    Args:
-        context: what they look at.
-        names: of the checks.
-        on_crash: told of every check that raised, after which the next one runs.
+def run_checks(context: CheckContext, names: Iterable[str] = ()) -> tuple[Finding, ...]:
+    """Run the checks asked for (all, if none), in the order of reports; one that raises is a finding.
 
     Raises:
         UsageError: there is no check of that name.
     """
-    return tuple(finding for name in check_names(names) for finding in _run(context, load_check(name), on_crash))
+    return tuple(finding for name in check_names(names) for finding in _run(context, load_check(name)))
 
 
 def ignored_findings() -> tuple[Finding, ...]:
@@ -199,12 +189,10 @@ def _make_unknown_check_error(name: str, known: tuple[str, ...]) -> UsageError:
     return UsageError(f"there is no check {name!r}", hint=f"{meant}the checks are: {', '.join(known)}")
 
 
-def _run(context: CheckContext, check: Check, on_crash: OnCrash | None) -> Iterator[Finding]:
+def _run(context: CheckContext, check: Check) -> Iterator[Finding]:
     try:
         yield from check.check(context)
     except Exception as error:  # noqa: BLE001 (whatever it is, the other checks must still speak)
-        if on_crash is not None:
-            on_crash(check.NAME, error)
         yield _report_crash(context, check, f"{type(error).__name__}: {error}")
 
 

@@ -1,7 +1,4 @@
-"""The recipes that there are.
-
-The recipes side by side, for whoever has to choose: version, advisories, measured speed. Nothing is changed.
-"""
+"""The recipes side by side, for whoever has to choose: version, advisories, measured speed. Nothing is changed."""
 
 import contextlib
 from collections.abc import Iterator
@@ -17,38 +14,13 @@ from fastinstall.model.facts import Facts
 from fastinstall.model.receipt import SpeedTable
 from fastinstall.model.recipe import Advisory, Recipe, select_applicable_advisories
 from fastinstall.model.request import Request
-from fastinstall.observe import observation
 from fastinstall.observe.active_environment import NamedTarget
-from fastinstall.observe.observation import load_recipe_file, load_recipes
+from fastinstall.observe.observation import load_recipes
 from fastinstall.observe.session import Session
 from fastinstall.plan.decision import select_buildable
 from fastinstall.plan.level_choice import refuse_unsuited
 from fastinstall.plan.make import find_releases
 from fastinstall.plan.versions import VersionChoice, choose_version
-
-
-def all_recipes(session: Session) -> tuple[Recipe, ...]:
-    """Every recipe, by name.
-
-    Raises:
-        DocumentError: one is malformed.
-    """
-    return tuple(load_recipes(session.recipe_directories).values())
-
-
-def recipe_problems(session: Session) -> tuple[str, ...]:
-    """Why recipes of other distributions are left out, one sentence each."""
-    return observation.recipe_problems(session.recipe_directories)
-
-
-def check_recipe(file: Path) -> Recipe:
-    """Read one recipe file, wherever it is.
-
-    Raises:
-        DocumentError: it is malformed; names the key.
-        UsageError: it cannot be read.
-    """
-    return load_recipe_file(file)
 
 
 @immutable
@@ -82,7 +54,7 @@ def compare_recipes(session: Session, target: NamedTarget, facts: Facts, request
     Raises:
         FailedError: the index cannot be reached.
     """
-    recipes = sorted(all_recipes(session), key=lambda recipe: not recipe.recommended)
+    recipes = sorted(load_recipes(session.recipe_directories).values(), key=lambda recipe: not recipe.recommended)
     releases = find_releases(session, target, recipes, facts.interpreter, request)
     speeds = tuple(_read_measured_tables(session.directories.cache, facts.cpu.name))
     plain = Request(recipe=request.recipe, dist_name=request.dist_name)
