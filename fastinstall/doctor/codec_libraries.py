@@ -15,6 +15,7 @@ from pathlib import PurePath
 
 from fastinstall.core.values import immutable
 from fastinstall.doctor.check_context import CheckContext
+from fastinstall.doctor.loader_agreement import trace_askers
 from fastinstall.doctor.owners import is_unclaimed, package_of
 from fastinstall.doctor.remedies import IMPORT_CORE, repair, run_python, show_needed, trace_search
 from fastinstall.elf.description import Codec, ImagingCore, LoadedFile, LoadedLibrary, MissingLibrary
@@ -210,7 +211,8 @@ def displacement(context: CheckContext, file: LoadedFile) -> str:
     place, name = place_of(context, file.path), file.name.rpartition("/")[2]
     stem, linkage = _strip_library_name(name), context.linkage
     is_runtime = name.startswith(("ld-linux", "ld-musl", "libc.musl")) or stem in _RUNTIMES
-    if file.path in linkage.modules or is_runtime or not _is_of_modules(context, file):
+    is_of_modules = any(path in linkage.modules for path in trace_askers(linkage, file))
+    if file.path in linkage.modules or is_runtime or not is_of_modules:
         return ""
     if is_bundled(name) and place is not OwnedDirectory.PACKAGES:
         return "was bundled with the wheel, and is taken from elsewhere"
@@ -250,17 +252,6 @@ def is_by_variable(file: LoadedFile) -> bool:
 def _strip_library_name(name: str) -> str:
     """The name alone: "jpeg" of "libjpeg.so.62"."""
     return name.partition(".so")[0].removeprefix("lib")
-
-
-def _is_of_modules(context: CheckContext, file: LoadedFile) -> bool:
-    """Whether one of PIL's modules asked for it, or what they asked for; not the program, nor LD_PRELOAD."""
-    linkage, path = context.linkage, file.needed_by
-    askers = {known.path: known.needed_by for known in linkage.files}
-    for _ in linkage.files:
-        if path is None or path in linkage.modules:
-            break
-        path = askers.get(path)
-    return path in linkage.modules
 
 
 UNSET_VARIABLES = Remedy(text="unset LD_LIBRARY_PATH and LD_PRELOAD, unless they are wanted")

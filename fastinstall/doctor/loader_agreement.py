@@ -58,7 +58,7 @@ def disagreements(linkage: Linkage, mapped: Collection[PurePath]) -> tuple[Disag
     opened = {file.path for file in linkage.files if file.needed_by is None} - {file.path for file in absent}
     found = []
     for file in absent:
-        if _find_root(linkage, file) in opened:
+        if trace_askers(linkage, file)[-1] in opened:
             instead = _find_substitute(file, unexplained)
             unexplained = [path for path in unexplained if path != instead]
             found.append(_make_disagreement(linkage, file.name.rpartition("/")[2], file.path, instead))
@@ -92,15 +92,14 @@ def _make_disagreement(
     return Disagreement(name=name, simulated=simulated, mapped=mapped, package=package)
 
 
-def _find_root(linkage: Linkage, file: LoadedFile) -> PurePath:
-    """The program or the opened file on whose behalf a file came in."""
+def trace_askers(linkage: Linkage, file: LoadedFile) -> list[PurePath]:
+    """A file, what asked for it, what asked for that, up to the program or the opened file that began it."""
     askers = {known.path: known.needed_by for known in linkage.files}
-    path, asker = file.path, file.needed_by
-    for _ in linkage.files:
-        if asker is None:
-            break
-        path, asker = asker, askers.get(asker)
-    return path
+    chain, asker = [file.path], file.needed_by
+    while asker is not None and asker not in chain:
+        chain.append(asker)
+        asker = askers.get(asker)
+    return chain
 
 
 def _list_own_directories(linkage: Linkage) -> set[PurePath]:

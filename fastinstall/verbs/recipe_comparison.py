@@ -1,13 +1,11 @@
 """The recipes side by side, for whoever has to choose: version, advisories, measured speed. Nothing is changed."""
 
-import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
 from fastinstall.core import foreign
-from fastinstall.core.errors import DocumentError, RefusedError, UsageError
-from fastinstall.core.parsing import json_data
-from fastinstall.core.values import immutable, open_document
+from fastinstall.core.errors import RefusedError, UsageError
+from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import base_version
 from fastinstall.model.artefact import Releases
 from fastinstall.model.facts import Facts
@@ -81,8 +79,6 @@ def _offer(
 
 def _read_measured_tables(cache: Path, cpu: str) -> Iterator[SpeedTable]:
     """The speed tables of our cache for a CPU, the latest first."""
-    tables = []
-    for path in (cache / "speed").glob("*.json"):
-        with contextlib.suppress(OSError, ValueError, DocumentError):  # of another time: it is no more than a remark
-            tables.append(open_document(SpeedTable, "speed", json_data(foreign.read_text(path)), file=path))
-    yield from sorted((each for each in tables if each.cpu == cpu), key=lambda table: table.measured_at, reverse=True)
+    tables = (foreign.read_kept(SpeedTable, "speed", path) for path in (cache / "speed").glob("*.json"))
+    found = (table for table in tables if table is not None and table.cpu == cpu)
+    yield from sorted(found, key=lambda table: table.measured_at, reverse=True)

@@ -145,6 +145,7 @@ def _report_unregistered(context: CheckContext, conda: Conda) -> Iterator[Findin
             "conda does not find the package when it solves, and may replace it",
             evidence=tuple(f"registered: {registered}" for registered in conda.channels),
             expected=str(channel),
+            observed="not registered",
             remedy=repair(context),
             verify=find_text(str(channel), facts.environment.prefix / "condarc.d"),
         )

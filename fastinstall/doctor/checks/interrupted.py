@@ -52,7 +52,6 @@ def _report_own(context: CheckContext) -> Iterator[Finding]:
             Status.WARNING if each.cut in (UnfinishedRun.BEGINNING, UnfinishedRun.END) else Status.ERROR,
             f"fastinstall itself was interrupted: {what}",
             evidence=(str(each.file),),
-            observed=each.id or str(each.cut),
             remedy=Remedy(text=undo, command=recovery_command(each, context.facts.environment.prefix)),
             verify=show_text(each.file),
         )

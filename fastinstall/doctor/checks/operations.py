@@ -89,7 +89,6 @@ def _report_killed(context: CheckContext, runtime: Runtime) -> Finding:
     return _SAY.error(
         f"{runtime.signal} killed the interpreter during {runtime.during or 'its operations'}: {cause}",
         evidence=(*evidence, f"CPU level: {context.facts.cpu.level or 'unknown'}", f"core: {ran}"),
-        observed=runtime.signal,
         remedy=_make_remedy(context, runtime, short),
         verify=verify,
     )
