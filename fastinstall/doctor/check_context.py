@@ -3,6 +3,7 @@
 How a check words its findings: its name and its page are filled in.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 from typing import TypedDict, Unpack
@@ -113,8 +114,7 @@ class FindingFactory:
         return Finding(check=self.check, status=status, message=message, link=f"{_PAGES}/{self.check}.md", **details)
 
 
-def listing(lines: tuple[str, ...]) -> tuple[str, ...]:
+def listing(lines: Iterable[str]) -> tuple[str, ...]:
     """Shorten a long list of evidence to its first lines and a count of the rest."""
-    if len(lines) <= _SHOWN:
-        return lines
-    return (*lines[:_SHOWN], f"and {len(lines) - _SHOWN} more")
+    told = tuple(lines)
+    return told if len(told) <= _SHOWN else (*told[:_SHOWN], f"and {len(told) - _SHOWN} more")

@@ -207,7 +207,7 @@ def _report_useless_build(context: CheckContext, build: FrameworkBuild) -> Itera
         yield _SAY.hint(
             f"{_name_build(build)} was built for CUDA {build.cuda}, and there is no GPU of NVIDIA's here: "
             "gigabytes for nothing",
-            evidence=listing(tuple(f"CUDA's libraries: {name}" for name in names)),
+            evidence=listing(f"CUDA's libraries: {name}" for name in names),
             remedy=Remedy(text=f"on a machine that never has one, install the build for the CPU: {_TORCH_BUILDS}"),
             verify=_show_driver(build.source),
         )

@@ -33,12 +33,13 @@ class Check:
     """A module that gives findings, as doctor runs it; what it does not declare is usual here.
 
     Attributes:
-        NAME: stable, in kebab case; of ours, the module's name with hyphens.
+        NAME: stable, in kebab case; of ours, the name of the file, with hyphens.
         SUMMARY: what the check says, in one sentence.
         NEEDS_RUNTIME: whether it says more when the target's interpreter was executed.
         ORDER: its place in reports, which go from the ground up: the lower comes first; undeclared, after all of ours.
         VERIFIES_SETUP: whether a setup runs it after the swap, and is undone where it finds an error.
-        SETUP_REPAIRS: whether a setup may mend its errors, so that `doctor --fix` plans one for them.
+        SETUP_REPAIRS: whether a setup may mend its errors, so that `doctor --fix` plans one for them; undeclared, it
+            may mend those of our checks.
         distribution: name and version of what brings it; empty for ours.
         description: the docstring of its module, of which its page is made.
     """
@@ -52,7 +53,7 @@ class Check:
         self.NEEDS_RUNTIME = declared.get("NEEDS_RUNTIME") is True
         self.ORDER = order if isinstance(order, int) else _LAST
         self.VERIFIES_SETUP = declared.get("VERIFIES_SETUP") is True
-        self.SETUP_REPAIRS = declared.get("SETUP_REPAIRS") is True
+        self.SETUP_REPAIRS = declared.get("SETUP_REPAIRS", not distribution) is True
         self.distribution = distribution
         self.description = module.__doc__ or ""
         self._module = module

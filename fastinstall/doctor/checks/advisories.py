@@ -50,13 +50,11 @@ from fastinstall.model.recipe import (
 )
 from fastinstall.model.request import LinkMode, Risk
 
-NAME = "advisories"
 SUMMARY = "Known vulnerabilities and defects of this version and its libraries, with their dates and sources."
 NEEDS_RUNTIME = True
 ORDER = 200
-SETUP_REPAIRS = True
 
-_SAY = FindingFactory(NAME)
+_SAY = FindingFactory("advisories")
 _FRESH_DAYS = 90
 _MERGED = "pillow-merged"
 

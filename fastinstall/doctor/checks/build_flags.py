@@ -27,13 +27,11 @@ from fastinstall.doctor.remedies import count_frames, repair
 from fastinstall.elf.description import ImagingCore
 from fastinstall.model.finding import Finding
 
-NAME = "build-flags"
 SUMMARY = "Whether the imaging core was compiled with optimisation, and what the binary records of its making."
 ORDER = 80
 VERIFIES_SETUP = True
-SETUP_REPAIRS = True
 
-_SAY = FindingFactory(NAME)
+_SAY = FindingFactory("build-flags")
 _UNOPTIMISED = 0.5
 _GOOD = frozenset({"-O2", "-O3", "-Os", "-Ofast"})
 

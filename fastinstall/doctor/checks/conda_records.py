@@ -35,12 +35,10 @@ from fastinstall.model.conda_packages import GUARD, TURBO, build_asked, conda_co
 from fastinstall.model.finding import Finding, Remedy, Status
 from fastinstall.model.request import EnvironmentKind
 
-NAME = "conda-records"
 SUMMARY = "Conda's records against the files that matter to PIL, its pins and channels, and what is known to do harm."
 ORDER = 20
-SETUP_REPAIRS = True
 
-_SAY = FindingFactory(NAME)
+_SAY = FindingFactory("conda-records")
 _SHOWN = 3
 _NAMED = 2
 _Paths = tuple[str, ...]
@@ -70,7 +68,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
 def _report_success(context: CheckContext, conda: Conda) -> Finding:
     claimed = len({path for claim in conda.claims for path in claim.files})
     message = f"the records of {len(conda.packages)} packages agree with the {claimed} files that matter to PIL"
-    evidence = listing(tuple(claim.dist for claim in conda.claims))
+    evidence = listing(claim.dist for claim in conda.claims)
     return _SAY.ok(message, evidence=evidence, verify=show_files(_locate_conda_meta(context)))
 
 
@@ -83,7 +81,7 @@ def _report_unreadable(context: CheckContext, conda: Conda) -> Iterator[Finding]
         those, them = (names[0], "it") if len(names) == 1 else (f"{names[0]} and {len(names) - 1} more", "them")
         yield _SAY.error(
             f"conda's records cannot be read: {those}; conda refuses every command in this environment",
-            evidence=listing(tuple(f"{name}: {problem}" for name, problem in conda.unreadable.items())),
+            evidence=listing(f"{name}: {problem}" for name, problem in conda.unreadable.items()),
             remedy=Remedy(text=f"move {them} out of conda-meta, and have conda install the same packages again"),
             verify=show_text(*(_locate_conda_meta(context) / name for name in names[:_SHOWN])),
         )

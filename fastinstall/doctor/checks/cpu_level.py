@@ -47,13 +47,11 @@ from fastinstall.elf.cpu_levels import find_offered_level, knows_levels, rank
 from fastinstall.elf.description import CoreLevel, ImagingCore
 from fastinstall.model.finding import Finding, Remedy
 
-NAME = "cpu-level"
 SUMMARY = "The level of this CPU, what hides parts of it, and whether the code in place suits it."
 NEEDS_RUNTIME = True
 ORDER = 30
-SETUP_REPAIRS = True
 
-_SAY = FindingFactory(NAME)
+_SAY = FindingFactory("cpu-level")
 _NOTE = "own note (GNU_PROPERTY_X86_ISA_1_NEEDED)"
 
 

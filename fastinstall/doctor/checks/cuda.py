@@ -31,11 +31,11 @@ from fastinstall.doctor.check_context import CheckContext, FindingFactory
 from fastinstall.doctor.remedies import show_files
 from fastinstall.model.finding import Finding
 
-NAME = "cuda"
 SUMMARY = "The GPU's driver against the CUDA that torch and others were built for, without importing them."
 ORDER = 210
+SETUP_REPAIRS = False
 
-_SAY = FindingFactory(NAME)
+_SAY = FindingFactory("cuda")
 _SIGNS = (PurePath("/dev/nvidiactl"), PurePath("/proc/driver/nvidia/version"))
 
 

@@ -27,12 +27,10 @@ from fastinstall.doctor.remedies import command, run_python, show_text
 from fastinstall.model.finding import Finding, Remedy
 from fastinstall.observe.cpu import decoders_of, frameworks_of
 
-NAME = "data-loading"
 SUMMARY = "What may slow the loading of images: CPU quota, huge pages, and other decoders at hand."
 ORDER = 220
-SETUP_REPAIRS = True
 
-_SAY = FindingFactory(NAME)
+_SAY = FindingFactory("data-loading")
 _INSTALLED = "import importlib.metadata as m; print(*sorted({d.name for d in m.distributions()}))"
 _COUNTED = "import os; print(len(os.sched_getaffinity(0)))"
 _HUGE_PAGES = PurePosixPath("/sys/kernel/mm/transparent_hugepage/enabled")

@@ -29,12 +29,10 @@ from fastinstall.model.facts import Facts
 from fastinstall.model.finding import Finding, Remedy, Status
 from fastinstall.model.request import EnvironmentKind
 
-NAME = "environment"
 SUMMARY = "Which environment this is, who protects it, and whether its Python changed under its packages."
 ORDER = 10
-SETUP_REPAIRS = True
 
-_SAY = FindingFactory(NAME)
+_SAY = FindingFactory("environment")
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
@@ -92,7 +90,7 @@ def _report_protected(context: CheckContext) -> Iterator[Finding]:
     if unreadable and facts.frozen is None:
         records = f"{len(unreadable)} record{'' if len(unreadable) == 1 else 's'}"
         message = f"{records} of conda's cannot be read: fastinstall does not change the environment"
-        evidence = listing(tuple(f"conda-meta/{name}: {problem}" for name, problem in unreadable.items()))
+        evidence = listing(f"conda-meta/{name}: {problem}" for name, problem in unreadable.items())
         yield _SAY.hint(message, evidence=evidence)
     if facts.interpreter.externally_managed is not None and facts.environment.kind is EnvironmentKind.CONDA:
         message = "conda manages this Python (PEP 668): what is installed here has to be conda's packages"

@@ -44,14 +44,12 @@ _ASKED = {
 _NUMBERS = re.compile(r"\d+(?:\.\d+)+")
 
 
-NAME = "features"
 SUMMARY = "Which features were compiled in, which load, which are missing, and which were lost since the setup."
 NEEDS_RUNTIME = True
 ORDER = 130
 VERIFIES_SETUP = True
-SETUP_REPAIRS = True
 
-_SAY = FindingFactory(NAME)
+_SAY = FindingFactory("features")
 _KINDS = ("jpeg", "zlib", "tiff", "openjpeg", "webp", "freetype", "lcms2")
 
 

@@ -31,12 +31,10 @@ from fastinstall.model.facts import Facts, PinKind
 from fastinstall.model.finding import Finding, Remedy
 from fastinstall.model.receipt import Receipt
 
-NAME = "guards"
 SUMMARY = "Whether the start-up guard, conda's guard package and pins are there, intact and up to date."
 ORDER = 190
-SETUP_REPAIRS = True
 
-_SAY = FindingFactory(NAME)
+_SAY = FindingFactory("guards")
 
 
 def check(context: CheckContext) -> Iterator[Finding]:

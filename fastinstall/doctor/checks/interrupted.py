@@ -26,12 +26,10 @@ from fastinstall.doctor.remedies import repair, show_files, show_text
 from fastinstall.model.finding import Finding, Remedy, Status
 from fastinstall.model.history import UnfinishedRun, describe_what_was_interrupted, recovery_command
 
-NAME = "interrupted"
 SUMMARY = "Left-overs of an interrupted installation: pip's, conda's, or fastinstall's own."
 ORDER = 170
-SETUP_REPAIRS = True
 
-_SAY = FindingFactory(NAME)
+_SAY = FindingFactory("interrupted")
 _SHOWN = 3
 
 
@@ -62,7 +60,7 @@ def _report_pip(context: CheckContext, packages: PurePath) -> Iterator[Finding]:
     if debris:
         yield _SAY.error(
             f"pip was interrupted while it replaced Pillow, and left {', '.join(debris)}",
-            evidence=listing(tuple(f"{packages}/{name}" for name in debris)),
+            evidence=listing(f"{packages}/{name}" for name in debris),
             remedy=repair(context),
             verify=show_files(*(packages / name for name in debris)),
         )
@@ -83,7 +81,7 @@ def _report_conda(context: CheckContext) -> Iterator[Finding]:
         yield _SAY.say(
             Status.ERROR if halves else Status.WARNING,
             f"a transaction of conda's was interrupted{but}, and left {first}{more}",
-            evidence=listing(tuple(f"{prefix}/{name}" for name in conda.debris)),
+            evidence=listing(f"{prefix}/{name}" for name in conda.debris),
             remedy=remedy,
             verify=show_files(*(prefix / name for name in conda.debris[:_SHOWN])),
         )

@@ -35,11 +35,9 @@ from fastinstall.elf.cpu_levels import find_offered_level, knows_levels, level_o
 from fastinstall.elf.description import Confidence, CoreLevel, Cpu, Host, ImagingCore, IsaScan
 from fastinstall.model.finding import Finding, Remedy
 
-NAME = "isa-compatible"
 SUMMARY = "What the code requires of a CPU against what this one has, and other hosts."
 ORDER = 90
 VERIFIES_SETUP = True
-SETUP_REPAIRS = True
 
 MACHINE = "x86_64"
 
@@ -54,7 +52,7 @@ class CpuOutcome(StrEnum):
     UNTOLD = "cannot be told"
 
 
-_SAY = FindingFactory(NAME)
+_SAY = FindingFactory("isa-compatible")
 _EXTRA = "fastinstall[isa]"
 _EFFECTS = {
     CpuOutcome.REFUSED: "the loader refuses it",
@@ -189,7 +187,7 @@ def _report_fatal(context: CheckContext, host: Host, verdicts: list[FileVerdict]
         what = f"{_name_host(host)} lacks {lacking}, which {files} {sure}require{s}"
     return _SAY.error(
         f"{what}: {_EFFECTS[outcome]}",
-        evidence=listing(tuple(line for verdict in verdicts for line in _list_evidence(verdict.scan))),
+        evidence=listing(line for verdict in verdicts for line in _list_evidence(verdict.scan)),
         expected=f"nothing beyond {offered or 'what that CPU has'}",
         observed=lacking or str(first.declared),
         remedy=_make_remedy(context, host),
@@ -217,13 +215,13 @@ def _report_bearable(context: CheckContext, host: Host, scans: tuple[IsaScan, ..
         told = (line for scan in scans if scan.requires or scan.problem for line in _list_evidence(scan))
         return _SAY.unknown(
             f"the features of {subject} could not be told",
-            evidence=listing(tuple(told)),
+            evidence=listing(told),
             verify=_count(scans[0], scans[0].requires) if host.name else show_cpu(),
         )
     if unread:
         return _SAY.unknown(
             f"what {_join_names(scan.path.name for scan in unread)} asks of a CPU could not be told",
-            evidence=listing(tuple(f"{scan.path}: {scan.problem}" for scan in unread)),
+            evidence=listing(f"{scan.path}: {scan.problem}" for scan in unread),
             verify=show_files(unread[0].path),
         )
     return _report_unverified(context, subject, unverified) if unverified else _report_success(context, host, scans)
@@ -248,7 +246,7 @@ def _report_unverified(context: CheckContext, subject: str, unread: list[IsaScan
     known = f"by its own word it needs {claims}" if claims else "the files say nothing of it"
     return _SAY.hint(
         f"what the code asks of {subject} is unverified: not decoded, and {known}",
-        evidence=listing(tuple(f"{scan.path}: {scan.evidence[-1] if scan.evidence else 'unread'}" for scan in unread)),
+        evidence=listing(f"{scan.path}: {scan.evidence[-1] if scan.evidence else 'unread'}" for scan in unread),
         remedy=Remedy(
             text="have the code decoded; that needs an extra beside fastinstall",
             command=shlex.join((str(context.facts.tool_prefix / "bin/python"), "-m", "pip", "install", _EXTRA)),

@@ -44,14 +44,12 @@ from fastinstall.elf.description import Binding, Codec
 from fastinstall.model.facts import LiveProcess
 from fastinstall.model.finding import Finding, Remedy, Status
 
-NAME = "jpeg-duplicates"
 SUMMARY = "Whether two libjpegs come into one process: who brings each, and whether symbols bind wrongly."
 NEEDS_RUNTIME = True
 ORDER = 110
 VERIFIES_SETUP = True
-SETUP_REPAIRS = True
 
-_SAY = FindingFactory(NAME)
+_SAY = FindingFactory("jpeg-duplicates")
 _Codecs = dict[PurePath | None, Codec]
 
 
@@ -139,9 +137,9 @@ def _report_harmless(context: CheckContext, codecs: _Codecs) -> Finding:
     known = set(codecs) | {each.mapped for each in disagreements(context.linkage, mapped)}
     others = (path for path in mapped if "libjpeg" in path.name and path not in known)
     unasked = "also mapped, and none of PIL's files asks for it"
-    beside = listing(tuple(f"{unasked}: {path}, {describe_file_owner(context, path)}" for path in others))
+    beside = listing(f"{unasked}: {path}, {describe_file_owner(context, path)}" for path in others)
     if process is not None and process.unread and beside:
-        again = f"sudo fastinstall doctor --pid {process.pid} {NAME}"
+        again = f"sudo fastinstall doctor --pid {process.pid} jpeg-duplicates"
         return _SAY.warning(
             f"process {process.pid} has another libjpeg mapped beside PIL's, and whose functions PIL calls "
             f"cannot be known: its memory was not read ({process.unread})",

@@ -67,14 +67,12 @@ from fastinstall.model.conda import CondaClash
 from fastinstall.model.finding import Finding, Remedy, Status
 from fastinstall.model.request import EnvironmentKind, LinkMode
 
-NAME = "jpeg-library"
 SUMMARY = "Which libjpeg really loads: implementation, version, SIMD, and whose it is."
 NEEDS_RUNTIME = True
 ORDER = 100
 VERIFIES_SETUP = True
-SETUP_REPAIRS = True
 
-_SAY = FindingFactory(NAME)
+_SAY = FindingFactory("jpeg-library")
 _TURBO = "libjpeg-turbo"
 _SLOW = {"IJG libjpeg": "it has no SIMD code, and is slower", "mozjpeg": "it is slower, for the sake of smaller files"}
 _MARKS = "libjpeg-turbo|mozjpeg|Thomas G. Lane"
@@ -132,7 +130,7 @@ def _check_headers(context: CheckContext) -> Iterator[Finding]:
     yield _SAY.warning(
         f"{joined(told)} {are} {whose}, though {loser} claims them too: "
         "what is built here next is linked to another libjpeg, without SIMD code",
-        evidence=(*listing(tuple(map(_describe_clash, taken))), *brought),
+        evidence=(*listing(map(_describe_clash, taken)), *brought),
         expected=f"those of {loser}",
         observed=holder or "nobody's",
         remedy=suggest_conda_reinstall(context, "install libjpeg-turbo again, so that its files win", _TURBO),

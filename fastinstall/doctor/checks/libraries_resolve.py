@@ -48,14 +48,12 @@ from fastinstall.doctor.remedies import repair, show_lines, show_needed, show_va
 from fastinstall.elf.description import Linkage, LoadedFile, MissingLibrary
 from fastinstall.model.finding import Finding
 
-NAME = "libraries-resolve"
 SUMMARY = "Whether every library that PIL needs is found, and inside this environment where it should be."
 NEEDS_RUNTIME = True
 ORDER = 120
 VERIFIES_SETUP = True
-SETUP_REPAIRS = True
 
-_SAY = FindingFactory(NAME)
+_SAY = FindingFactory("libraries-resolve")
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
@@ -85,7 +83,7 @@ def _report_resolved(context: CheckContext, linkage: Linkage) -> Finding:
     places = dict.fromkeys(f"{describe_file_owner(context, file.path)}: {file.path.parent}" for file in libraries)
     return _SAY.ok(
         f"{len(libraries)} libraries of {len(modules)} modules are found where they should be",
-        evidence=listing(tuple(places)),
+        evidence=listing(places),
         verify=show_needed(linkage.modules[0]),
     )
 
@@ -130,7 +128,7 @@ def _report_displaced(context: CheckContext, linkage: Linkage) -> Iterator[Findi
             evidence=(
                 _describe_file(file),
                 f"it is {describe_file_owner(context, file.path)}",
-                *listing(tuple(map(_describe_file, along))),
+                *listing(map(_describe_file, along)),
                 *absent_packages(context, _name(file)),
             ),
             expected=f"below {context.facts.environment.prefix}",
@@ -145,7 +143,7 @@ def _report_displaced(context: CheckContext, linkage: Linkage) -> Iterator[Findi
         names = " and ".join(map(_name, files))
         yield _SAY.hint(
             f"the shell's {variables} {decide} where {names} {come} from: another shell may load others",
-            evidence=listing(tuple(map(_describe_file, files))),
+            evidence=listing(map(_describe_file, files)),
             remedy=UNSET_VARIABLES,
             verify=show_variables("LD_LIBRARY_PATH", "LD_PRELOAD"),
         )
@@ -169,7 +167,7 @@ def _report_disagreements(context: CheckContext, linkage: Linkage) -> Iterator[F
         maps = show_lines("[.]so", PurePath(f"/proc/{process.pid}/maps")) if process is not None else ""
         yield _SAY.warning(
             f"{who} has loaded other files than the loader's rules give: {', '.join(each.name for each in found)}",
-            evidence=listing(tuple(map(_describe_disagreement, found))),
+            evidence=listing(map(_describe_disagreement, found)),
             expected="; ".join(str(each.simulated or "nothing") for each in found),
             observed="; ".join(str(each.mapped or "nothing") for each in found),
             verify=maps or trace_search(context, found[0].name),

@@ -23,12 +23,10 @@ from fastinstall.doctor.remedies import show_lines
 from fastinstall.model.facts import LiveProcess, packages_of, running_core
 from fastinstall.model.finding import Finding, Remedy
 
-NAME = "live-process"
 SUMMARY = "Whether a process that runs already still runs what lies in the environment."
 ORDER = 150
-SETUP_REPAIRS = True
 
-_SAY = FindingFactory(NAME)
+_SAY = FindingFactory("live-process")
 _ASIDE = ("share", "fastinstall", "tx")
 _ASIDE_THERE = ("~", ".fastinstall-")
 _BELOW_PREFIX = 3  # lib/python3.11/site-packages
@@ -45,7 +43,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
     if outdated := _list_outdated_files(context, process):
         yield _SAY.warning(
             f"process {process.pid} was started before PIL's files were replaced, and still runs the former ones",
-            evidence=listing(tuple(map(str, outdated))),
+            evidence=listing(map(str, outdated)),
             remedy=Remedy(text=f"restart process {process.pid} ({process.executable.name})"),
             verify=verify,
         )

@@ -24,14 +24,12 @@ from fastinstall.doctor.remedies import repair, run_python, setup, show_files
 from fastinstall.model.facts import Fault, Runtime, packages_of
 from fastinstall.model.finding import Finding, Remedy
 
-NAME = "operations"
 SUMMARY = "Whether real operations work; a death by signal is named."
 NEEDS_RUNTIME = True
 ORDER = 140
 VERIFIES_SETUP = True
-SETUP_REPAIRS = True
 
-_SAY = FindingFactory(NAME)
+_SAY = FindingFactory("operations")
 _MEANING = {
     "SIGILL": "the code uses an instruction that this CPU does not have",
     "SIGBUS": "a file that is mapped into memory has become shorter, or its disk cannot be read",
@@ -64,7 +62,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
     elif failed := [result for result in runtime.operations if not result.ok]:
         yield _SAY.error(
             f"{len(failed)} of {len(runtime.operations)} operations fail: {', '.join(each.name for each in failed)}",
-            evidence=listing(tuple(f"{result.name}: {result.error}" for result in failed)),
+            evidence=listing(f"{result.name}: {result.error}" for result in failed),
             remedy=repair(context),
             verify=run_python(context, _reproduce(failed[0].name)),
         )

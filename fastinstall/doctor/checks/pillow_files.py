@@ -38,13 +38,11 @@ from fastinstall.doctor.owners import (
 from fastinstall.doctor.remedies import compare_with_conda, compare_with_record, repair, show_files, show_strings
 from fastinstall.model.finding import Finding, Status
 
-NAME = "pillow-files"
 SUMMARY = "PIL's files against RECORD: altered, missing, mixed or stray ones, and the core's ABI."
 ORDER = 60
 VERIFIES_SETUP = True
-SETUP_REPAIRS = True
 
-_SAY = FindingFactory(NAME)
+_SAY = FindingFactory("pillow-files")
 _TAGGED = re.compile(r"\.(cpython-|cp|pypy)\w*[^/]*\.so$")
 _LIBRARY = re.compile(r"\.so(\.\d+)*$")
 _LISTED = 3

@@ -27,14 +27,12 @@ from fastinstall.doctor.remedies import VERSION, repair, run_python, setup, show
 from fastinstall.model.facts import Runtime
 from fastinstall.model.finding import Finding
 
-NAME = "pillow-importable"
 SUMMARY = "Whether PIL is there, is a real package and can be imported."
 NEEDS_RUNTIME = True
 ORDER = 40
 VERIFIES_SETUP = True
-SETUP_REPAIRS = True
 
-_SAY = FindingFactory(NAME)
+_SAY = FindingFactory("pillow-importable")
 _IMPORT = "import PIL.Image"
 
 

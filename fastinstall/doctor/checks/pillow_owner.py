@@ -41,13 +41,11 @@ from fastinstall.doctor.remedies import repair, setup, show_files, show_lines, s
 from fastinstall.model.finding import Finding
 from fastinstall.model.request import EnvironmentKind
 
-NAME = "pillow-owner"
 SUMMARY = "Which distributions and conda packages own PIL's files: two, dangling ones, ones without a RECORD."
 ORDER = 50
 VERIFIES_SETUP = True
-SETUP_REPAIRS = True
 
-_SAY = FindingFactory(NAME)
+_SAY = FindingFactory("pillow-owner")
 _CORE = "PIL/_imaging[.]"
 _Claimants = tuple[Claimant, ...]
 

@@ -22,13 +22,11 @@ from fastinstall.doctor.remedies import count_symbols, repair, setup, show
 from fastinstall.elf.description import ImagingCore
 from fastinstall.model.finding import Finding, Status
 
-NAME = "simd-active"
 SUMMARY = "Which SIMD kernels are in the imaging core, by symbol; partial sets are named."
 ORDER = 70
 VERIFIES_SETUP = True
-SETUP_REPAIRS = True
 
-_SAY = FindingFactory(NAME)
+_SAY = FindingFactory("simd-active")
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
@@ -66,7 +64,7 @@ def _report_complete(context: CheckContext, core: ImagingCore) -> Finding:
     verify = show("nm", "-D", loaded_file(core), "|", "grep", wanted[0])
     if left_out:
         message = f"{len(wanted) - len(left_out)} of {len(wanted)} symbols of SIMD kernels are in {where}"
-        evidence = listing(tuple(f"left out by the setup: {symbol}" for symbol in left_out))
+        evidence = listing(f"left out by the setup: {symbol}" for symbol in left_out)
         return _SAY.hint(message, evidence=evidence, verify=verify)
     message = f"the SIMD kernels are in {where} ({len(wanted)} of {len(wanted)} symbols)"
     return _SAY.ok(message, evidence=wanted, verify=verify)
@@ -91,7 +89,7 @@ def _report_lacking(context: CheckContext, core: ImagingCore, missing: tuple[str
     wanted, architecture, receipt = context.recipe.expect.symbols, context.facts.cpu.architecture, context.receipt
     names = (f"{owner.distribution.name} {owner.distribution.version}" for owner in context.facts.stack.owners)
     pretender = next((name for name in names if "simd" in name), "")
-    evidence, verify = listing(tuple(f"missing: {symbol}" for symbol in missing)), count_symbols(core.path, missing[0])
+    evidence, verify = listing(f"missing: {symbol}" for symbol in missing), count_symbols(core.path, missing[0])
     if len(missing) == len(wanted):
         evidence = (f"{core.path} defines none of {', '.join(missing)}",)
     if len(missing) < len(wanted):

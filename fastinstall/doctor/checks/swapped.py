@@ -42,13 +42,11 @@ from fastinstall.model.facts import Facts, InstalledStack
 from fastinstall.model.finding import Finding
 from fastinstall.model.receipt import Receipt
 
-NAME = "swapped"
 SUMMARY = "Whether something replaced the stack that was set up: what, by which tool, and when."
 ORDER = 160
 VERIFIES_SETUP = True
-SETUP_REPAIRS = True
 
-_SAY = FindingFactory(NAME)
+_SAY = FindingFactory("swapped")
 
 
 def check(context: CheckContext) -> Iterator[Finding]:

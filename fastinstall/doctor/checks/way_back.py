@@ -25,12 +25,10 @@ from fastinstall.doctor.remedies import command, show_files, show_text
 from fastinstall.model.finding import Finding, Remedy, Status
 from fastinstall.model.history import Unreadable, format_bytes, warn_about_held_bytes, way_out
 
-NAME = "way-back"
 SUMMARY = "Whether what fastinstall has changed can be undone, and the disk space that it holds for that."
 ORDER = 180
-SETUP_REPAIRS = True
 
-_SAY = FindingFactory(NAME)
+_SAY = FindingFactory("way-back")
 _TRANSACTIONS = "share/fastinstall/tx"
 
 
