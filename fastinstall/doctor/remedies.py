@@ -10,7 +10,7 @@ from pathlib import PurePath
 from fastinstall.doctor.check_context import CheckContext
 from fastinstall.index.upgrades import requirement
 from fastinstall.model.conda_packages import conda_command, dependants_of
-from fastinstall.model.facts import Facts
+from fastinstall.model.facts import Facts, LiveProcess
 from fastinstall.model.finding import Remedy
 from fastinstall.model.request import EnvironmentKind
 
@@ -143,6 +143,11 @@ def count_frames(path: PurePath) -> str:
 def show_lines(pattern: str, *paths: PurePath) -> str:
     """The lines of text files with a pattern of grep in them."""
     return show("grep", "-H", pattern, *paths)
+
+
+def show_maps(process: LiveProcess, pattern: str) -> str:
+    """The files that a process has mapped; those that are gone are marked "(deleted)"."""
+    return show_lines(pattern, PurePath(f"/proc/{process.pid}/maps"))
 
 
 def find_text(text: str, directory: PurePath) -> str:

@@ -17,7 +17,7 @@ from fastinstall.core.errors import FastinstallError, RefusedError, Undetermined
 from fastinstall.core.messages import quote
 from fastinstall.core.surroundings import stranger_in
 from fastinstall.core.values import immutable
-from fastinstall.doctor.examine import Examination, PriorFacts, examine
+from fastinstall.doctor.examine import Examination, examine
 from fastinstall.doctor.registry import check_names, select_gravest_status
 from fastinstall.journal.layout import RECEIPT
 from fastinstall.model.facts import LiveProcess, running_core
@@ -62,12 +62,12 @@ def examine_everywhere(session: Session, examination: Examination) -> Survey:
     check_names(examination.checks)
     cores, usual, siblings = len(os.sched_getaffinity(0)), Request().recipe, Siblings()
     cpu = observe_cpu(allowed_cores=cores, tunables=session.variables.get("GLIBC_TUNABLES", ""))
-    shared = PriorFacts(cpu=cpu, recipes={usual: recipe_named(session, usual)})
+    shared = replace(examination, cpu=cpu, recipes={usual: recipe_named(session, usual)})
     prefixes = list_known_environments(session.variables, session.directories.state)
     worth = [prefix for prefix in prefixes if has_pillow(prefix) or (prefix / RECEIPT).is_file()]
 
     def work(prefix: Path) -> EnvironmentReport | Unobservable | None:
-        return _examine_environment(session, replace(examination, known=shared), siblings, prefix)
+        return _examine_environment(session, shared, siblings, prefix)
 
     results = run_in_processes(work, worth, count=cores if len(worth) >= _ENOUGH else 1)
     reports = tuple(result for result in results if isinstance(result, EnvironmentReport))
@@ -95,8 +95,7 @@ def _examine_environment(
         )
     try:
         environment = locate(prefix, None, session.variables, session.tool_prefix)
-        known = replace(examination.known, interpreter=siblings.interpreter(environment))
-        return examine(session, environment, replace(examination, known=known))
+        return examine(session, environment, replace(examination, interpreter=siblings.interpreter(environment)))
     except RefusedError:
         return None
     except FastinstallError as error:

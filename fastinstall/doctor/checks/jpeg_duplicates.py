@@ -39,7 +39,7 @@ from fastinstall.doctor.codec_libraries import (
 )
 from fastinstall.doctor.loader_agreement import disagreements
 from fastinstall.doctor.owners import loaded_file, why_no_stack
-from fastinstall.doctor.remedies import repair, show_lines, show_needed, trace_bindings
+from fastinstall.doctor.remedies import repair, show_maps, show_needed, trace_bindings
 from fastinstall.elf.description import Binding, Codec
 from fastinstall.model.facts import LiveProcess
 from fastinstall.model.finding import Finding, Remedy, Status
@@ -99,7 +99,7 @@ def _report_crossed(
             text=f"import PIL before whatever loads {binding.provider} for everybody ({preloaded}with RTLD_GLOBAL), or "
             f"do without that; then restart process {process.pid}"
         )
-        verify = show_lines("jpeg\\|PIL", PurePath(f"/proc/{process.pid}/maps"))
+        verify = show_maps(process, "jpeg\\|PIL")
     return _SAY.say(
         Status.ERROR if fatal else Status.WARNING,
         what,
@@ -145,7 +145,7 @@ def _report_harmless(context: CheckContext, codecs: _Codecs) -> Finding:
             f"cannot be known: its memory was not read ({process.unread})",
             evidence=beside,
             remedy=Remedy(text="look as a user who may read the memory of that process", command=again),
-            verify=show_lines("jpeg", PurePath(f"/proc/{process.pid}/maps")),
+            verify=show_maps(process, "jpeg"),
         )
     inside = sum(codec.inside for codec in codecs.values())
     hidden = f"{len(codecs)} libjpegs are there, each for itself: {inside} linked in"

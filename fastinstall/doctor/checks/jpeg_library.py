@@ -57,6 +57,7 @@ from fastinstall.doctor.remedies import (
     run_python,
     show_digests,
     show_lines,
+    show_maps,
     show_needed,
     show_strings,
     suggest_conda_reinstall,
@@ -241,7 +242,7 @@ def _report_other(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
                 expected=str(jpeg.path),
                 observed=str(difference.mapped),
                 remedy=Remedy(text="import PIL before the package that brings the other one, or restart the process"),
-                verify=show_lines("libjpeg", PurePath(f"/proc/{process.pid}/maps")),
+                verify=show_maps(process, "libjpeg"),
             )
 
 

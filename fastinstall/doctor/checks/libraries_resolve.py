@@ -24,7 +24,6 @@ where they are not wanted.
 """
 
 from collections.abc import Iterator
-from pathlib import PurePath
 
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
 from fastinstall.doctor.codec_libraries import (
@@ -44,7 +43,7 @@ from fastinstall.doctor.codec_libraries import (
 )
 from fastinstall.doctor.loader_agreement import Disagreement, disagreements
 from fastinstall.doctor.owners import is_other_libc, why_no_core
-from fastinstall.doctor.remedies import repair, show_lines, show_needed, show_variables, trace_search
+from fastinstall.doctor.remedies import repair, show_maps, show_needed, show_variables, trace_search
 from fastinstall.elf.description import Linkage, LoadedFile, MissingLibrary
 from fastinstall.model.finding import Finding
 
@@ -164,7 +163,7 @@ def _report_disagreements(context: CheckContext, linkage: Linkage) -> Iterator[F
     found = tuple(each for each in differences if not is_of_the_interpreter(context, each.name, each.mapped))
     if found:
         who = f"process {process.pid}" if process is not None else "the interpreter that imported PIL"
-        maps = show_lines("[.]so", PurePath(f"/proc/{process.pid}/maps")) if process is not None else ""
+        maps = show_maps(process, "[.]so") if process is not None else ""
         yield _SAY.warning(
             f"{who} has loaded other files than the loader's rules give: {', '.join(each.name for each in found)}",
             evidence=listing(map(_describe_disagreement, found)),

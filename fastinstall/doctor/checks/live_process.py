@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
-from fastinstall.doctor.remedies import show_lines
+from fastinstall.doctor.remedies import show_maps
 from fastinstall.model.facts import LiveProcess, packages_of, running_core
 from fastinstall.model.finding import Finding, Remedy
 
@@ -38,8 +38,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
     if process is None:
         yield _SAY.skipped("no process was named; --pid N names one")
         return
-    # The files of PIL's that it has mapped; those that are gone are marked "(deleted)".
-    verify, core = show_lines("PIL\\|pillow", PurePath(f"/proc/{process.pid}/maps")), running_core(process.mapped)
+    verify, core = show_maps(process, "PIL\\|pillow"), running_core(process.mapped)
     if outdated := _list_outdated_files(context, process):
         yield _SAY.warning(
             f"process {process.pid} was started before PIL's files were replaced, and still runs the former ones",
