@@ -181,28 +181,23 @@ def _report_misplaced_copies(context: CheckContext, core: ImagingCore) -> Iterat
     least = min((rank(copy.level) for copy in others if rank(copy.level)), default=0)
     below = f"x86-64-v{least - 1}" if least > 1 else ""
     highest = context.own_levels[0] if context.own_levels else below
+    wrong = [
+        (copy, f"in the place of {copy.level}", copy.level, rank(copy.isa_note) > rank(copy.level))
+        for copy in others
+        if copy.isa_note is not None and rank(copy.isa_note) != rank(copy.level)
+    ]
     if rank(baseline.isa_note) > rank(highest) > 0:
-        place = "in the baseline's place"
-        yield _report_misplaced_copy(context, baseline, place, f"at most {highest}", too_high=True)
-    for copy in others:
-        if copy.isa_note is not None and rank(copy.isa_note) != rank(copy.level):
-            too_high = rank(copy.isa_note) > rank(copy.level)
-            place = f"in the place of {copy.level}"
-            yield _report_misplaced_copy(context, copy, place, copy.level, too_high=too_high)
-
-
-def _report_misplaced_copy(
-    context: CheckContext, copy: CoreLevel, place: str, expected: str, *, too_high: bool
-) -> Finding:
-    effect = "CPUs that would load it refuse it" if too_high else "CPUs that load it get a lower level than is theirs"
-    return _SAY.error(
-        f"the copy of the imaging core {place} is compiled for {copy.isa_note}: {effect}",
-        evidence=(str(copy.path), f"its {_NOTE}: {copy.isa_note}"),
-        expected=expected,
-        observed=str(copy.isa_note),
-        remedy=repair(context),
-        verify=show_note(copy.path),
-    )
+        wrong.insert(0, (baseline, "in the baseline's place", f"at most {highest}", True))
+    for copy, place, expected, too_high in wrong:
+        refused, slower = "CPUs that would load it refuse it", "CPUs that load it get a lower level than is theirs"
+        yield _SAY.error(
+            f"the copy of the imaging core {place} is compiled for {copy.isa_note}: {refused if too_high else slower}",
+            evidence=(str(copy.path), f"its {_NOTE}: {copy.isa_note}"),
+            expected=expected,
+            observed=str(copy.isa_note),
+            remedy=repair(context),
+            verify=show_note(copy.path),
+        )
 
 
 def _report_misprediction(context: CheckContext, core: ImagingCore) -> Iterator[Finding]:

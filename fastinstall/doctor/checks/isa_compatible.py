@@ -258,12 +258,14 @@ def _report_unverified(context: CheckContext, subject: str, unread: list[IsaScan
 def _report_misplaced(context: CheckContext) -> Iterator[Finding]:
     """Copies that ask for more than the CPUs have which they are there for."""
     core, scans = context.facts.stack.core, {scan.path: scan for scan in context.facts.isa}
-    for copy in whole_copies(core) if core is not None else ():
+    if core is None:
+        return
+    for copy in whole_copies(core):
         level, scan = copy.level, scans.get(copy.path)
-        if core is not None and copy == core.levels[0]:  # what the baseline declares, else what it was built for
+        if copy == core.levels[0]:  # what the baseline declares, else what it was built for
             level = copy.isa_note if copy.isa_note is not None else "".join(context.own_levels[:1])
         excess = find_features_beyond_level(scan, level) if scan is not None and rank(level) else ()
-        if core is not None and scan is not None and excess:
+        if scan is not None and excess:
             yield _SAY.error(
                 f"{name_core_copy(core, copy)} requires {_join_names(excess)}, beyond {level}: CPUs of "
                 "that level load it, and die",
