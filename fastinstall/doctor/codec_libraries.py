@@ -1,27 +1,19 @@
-"""The libraries behind PIL's codecs in the simulated process: which one, why, whose it is, and what is wrong with it.
+"""The libraries behind PIL's codecs in the simulated process: which one, why, whose it is, and what is lacking.
 
 - The owner of a file (wheel, environment, system, another environment) is told by its path alone.
 - Mapped files are those of the live process that was named, else of the one that used PIL.
-- Findings name libraries that keep PIL's modules from being loaded or lie where they should not, and what brings a
-  missing one: the stack's own repair, or a package of the system or of conda.
-- The core's libjpeg is the one that it loads or contains.
 """
 
-import re
-import shlex
 from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import PurePath
 
-from fastinstall.core.values import immutable
 from fastinstall.doctor.check_context import CheckContext
-from fastinstall.doctor.loader_agreement import trace_askers
 from fastinstall.doctor.owners import is_unclaimed, package_of
-from fastinstall.doctor.remedies import IMPORT_CORE, repair, run_python, show_needed, trace_search
+from fastinstall.doctor.remedies import IMPORT_CORE, run_python, show_needed, trace_search
 from fastinstall.elf.description import Codec, ImagingCore, LoadedFile, LoadedLibrary, MissingLibrary
 from fastinstall.model.finding import Remedy
-from fastinstall.model.recipe import NativeRequirement
-from fastinstall.model.request import EnvironmentKind, LinkMode
+from fastinstall.model.request import EnvironmentKind
 
 
 def _find_obstacle(context: CheckContext) -> str:
@@ -167,10 +159,11 @@ def mapped_files(context: CheckContext) -> tuple[PurePath, ...]:
 def lacking(context: CheckContext) -> tuple[MissingLibrary, ...]:
     """Give what is not found, in the loader's order; without a simulated process, what the core itself lacks."""
     core = context.readable_core
-    return context.linkage.missing if context.linkage.modules or core is None else _list_needs_of(core)
+    return context.linkage.missing if context.linkage.modules or core is None else list_needs_of(core)
 
 
-def _list_needs_of(core: ImagingCore) -> tuple[MissingLibrary, ...]:
+def list_needs_of(core: ImagingCore) -> tuple[MissingLibrary, ...]:
+    """Give what the core itself was found to lack."""
     names = (library.soname for library in core.libraries if library.path is None)
     return tuple(MissingLibrary(name=name, needed_by=core.path, problem="not found") for name in names)
 
@@ -192,55 +185,12 @@ def _import(module: PurePath | str) -> str:
     return f"import PIL.{PurePath(module).name.partition('.')[0]}"
 
 
-_RUNTIMES = frozenset(
-    ("c", "m", "dl", "rt", "util", "pthread", "resolv", "nsl", "anl", "mvec", "crypt", "gcc_s", "stdc++")
-)
-"""The C library's own files, and what compilers bring, without "lib": one of each for all processes."""
-_PROMISED = frozenset(
-    ("z", "expat", "atomic", "X11", "Xext", "Xrender", "ICE", "SM", "GL", "glib-2.0", "gobject-2.0", "gthread-2.0")
-)
-"""What a manylinux wheel may leave to the system, beside those (PEP 600; auditwheel's policies)."""
 _DIGEST = 8
-
-
-def displacement(context: CheckContext, file: LoadedFile) -> str:
-    """Say why a file should not come from its place; empty if it may.
-
-    What the interpreter itself and LD_PRELOAD bring, and the files of the C library, may come from anywhere.
-    """
-    place, name = place_of(context, file.path), file.name.rpartition("/")[2]
-    stem, linkage = _strip_library_name(name), context.linkage
-    is_runtime = name.startswith(("ld-linux", "ld-musl", "libc.musl")) or stem in _RUNTIMES
-    is_of_modules = any(path in linkage.modules for path in trace_askers(linkage, file))
-    if file.path in linkage.modules or is_runtime or not is_of_modules:
-        return ""
-    if is_bundled(name) and place is not OwnedDirectory.PACKAGES:
-        return "was bundled with the wheel, and is taken from elsewhere"
-    if place is OwnedDirectory.OTHER_ENVIRONMENT:
-        return "comes out of another environment"
-    # A wheel that brings its other libraries along takes these from wherever it runs.
-    promised = stem in _PROMISED and any(is_bundled(known.path.name) for known in linkage.files)
-    outside = place in {OwnedDirectory.SYSTEM, OwnedDirectory.ELSEWHERE} and not promised
-    is_conda = context.facts.environment.kind is EnvironmentKind.CONDA
-    return "comes from outside this conda environment" if is_conda and outside else ""
-
-
-def is_of_the_interpreter(context: CheckContext, name: str, path: PurePath | None) -> bool:
-    """Whether a library that wheels leave to the system is this environment's own.
-
-    The interpreter's modules have brought it by then: its `zlib` module loads conda's libz before PIL's core asks for
-    one. Without them the loader would take the system's; either will do.
-    """
-    return (
-        path is not None
-        and _strip_library_name(name) in _PROMISED
-        and place_of(context, path) is OwnedDirectory.ENVIRONMENT
-    )
 
 
 def is_bundled(name: str) -> bool:
     """Whether a library's name is as auditwheel gives it to what it puts into a wheel: "libjpeg-0d45d2bd.so.62"."""
-    stem, dash, digest = _strip_library_name(name).rpartition("-")
+    stem, dash, digest = strip_library_name(name).rpartition("-")
     return bool(stem and dash) and len(digest) >= _DIGEST and set(digest) <= set("0123456789abcdef")
 
 
@@ -249,106 +199,10 @@ def is_by_variable(file: LoadedFile) -> bool:
     return file.reason.startswith(("LD_LIBRARY_PATH", "LD_PRELOAD"))
 
 
-def _strip_library_name(name: str) -> str:
+def strip_library_name(name: str) -> str:
     """The name alone: "jpeg" of "libjpeg.so.62"."""
     return name.partition(".so")[0].removeprefix("lib")
 
 
 UNSET_VARIABLES = Remedy(text="unset LD_LIBRARY_PATH and LD_PRELOAD, unless they are wanted")
 """Go without what the shell tells the loader."""
-
-
-def bring(context: CheckContext, name: str) -> Remedy:
-    """Say how to get a library back, by its soname.
-
-    One that was bundled comes with the stack. Of others the recipe knows packages; a package brings the version
-    that is current there, which may be another soname: then only a build here helps.
-    """
-    receipt, requirement = context.receipt, _find_requirement(context, name)
-    bundled = receipt is not None and receipt.link is LinkMode.BUNDLE
-    if requirement is None or bundled or is_bundled(name):
-        return repair(context)
-    if context.facts.environment.kind is EnvironmentKind.CONDA and requirement.conda:
-        prefix = str(context.facts.environment.prefix)
-        command = shlex.join(("conda", "install", "--prefix", prefix, *requirement.conda))
-        return Remedy(text="install the package that brings it", command=command)
-    return Remedy(
-        text=f"install the package that brings it ({_name_packages(requirement)}), or build the stack again here"
-    )
-
-
-def packages_with(context: CheckContext, name: str) -> tuple[str, ...]:
-    """Name the packages that have a library, as evidence; empty for a wheel's own, and for those of no recipe."""
-    requirement = None if is_bundled(name) else _find_requirement(context, name)
-    return (f"packages that bring it: {_name_packages(requirement)}",) if requirement is not None else ()
-
-
-def absent_packages(context: CheckContext, name: str) -> tuple[str, ...]:
-    """Name conda's packages that would bring a library and are not installed in this conda environment, as evidence."""
-    conda, requirement = context.facts.conda, _find_requirement(context, name)
-    if conda is None or requirement is None:
-        return ()
-    absent = [package for package in requirement.conda if conda.named(package) is None]
-    return tuple(f"conda's {package} is not installed: a build finds the system's instead" for package in absent)
-
-
-def _find_requirement(context: CheckContext, name: str) -> NativeRequirement | None:
-    libraries = context.recipe.libraries.values()
-    return next((each for each in libraries if re.match(rf"lib{re.escape(each.link)}(-[0-9a-f]+)?\.so\b", name)), None)
-
-
-def _name_packages(requirement: NativeRequirement) -> str:
-    managers = {"apt": requirement.apt, "dnf": requirement.dnf, "conda": requirement.conda}
-    return ", ".join(f"{' '.join(packages)} of {manager}" for manager, packages in managers.items() if packages)
-
-
-@immutable
-class Jpeg:
-    """A libjpeg that is there.
-
-    Attributes:
-        library: what it is.
-        path: the file that holds it.
-        inside: whether that is the file of the core itself.
-    """
-
-    library: LoadedLibrary
-    path: PurePath
-    inside: bool
-
-
-def missing_jpeg(context: CheckContext, core: ImagingCore) -> MissingLibrary | None:
-    """The libjpeg whose absence keeps the core from being loaded."""
-    linkage = context.linkage
-    missing = linkage.missing if linkage.modules else _list_needs_of(core)
-    is_loaded = any(file.path == core.path for file in linkage.files)
-    return None if is_loaded else next((each for each in missing if _is_jpeg(each.name)), None)
-
-
-def jpeg_of_core(context: CheckContext, core: ImagingCore) -> Jpeg | None:
-    """The libjpeg that the core is bound to, by the simulated process, else by what the core was found to need."""
-    codec = core_codec(context, "jpeg")
-    if codec is not None and codec.library.path is not None:
-        return Jpeg(library=codec.library, path=codec.library.path, inside=codec.inside)
-    for library in core.libraries:
-        if _is_jpeg(library.soname) and library.path is not None:
-            return Jpeg(library=library, path=library.path, inside=False)
-    return None
-
-
-def portray(context: CheckContext, jpeg: Jpeg) -> tuple[str, ...]:
-    """What can be seen of it: where it is and why there, SIMD and interface, whose it is."""
-    library = jpeg.library
-    where = f"linked into {jpeg.path}" if jpeg.inside else f"{library.soname} resolves to {jpeg.path}"
-    reason = "" if jpeg.inside else reason_for(context, jpeg.path)
-    simd = {True: "with SIMD code", False: "without SIMD code", None: "SIMD code cannot be told"}[library.simd]
-    abi = f", interface of libjpeg {library.abi[:-1]}.{library.abi[-1]}" if library.abi else ""
-    mapped = ("mapped, as was seen in a process",) if jpeg.path in mapped_files(context) else ()
-    by_whom = (f"it is {describe_file_owner(context, jpeg.path)}",)
-    return (f"{where}{f' ({reason})' if reason else ''}", f"{simd}{abi}", *by_whom, *mapped)
-
-
-def _is_jpeg(name: str) -> bool:
-    """Whether a library is named as libjpeg is, in a wheel too; libturbojpeg has another interface."""
-    file = name.rpartition("/")[2]  # a library without a soname is asked for by the path that the linker was given
-    return file.startswith("libjpeg.so") or (file.startswith("libjpeg-") and is_bundled(file))

@@ -33,19 +33,21 @@ from pathlib import PurePath
 
 from fastinstall.conda.reinstall import is_taken, name_of
 from fastinstall.core.messages import listing as joined
+from fastinstall.core.values import immutable
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
 from fastinstall.doctor.codec_libraries import (
-    Jpeg,
     OwnedDirectory,
     claimed_features,
+    core_codec,
     describe_file_owner,
+    is_bundled,
     is_unresolved,
-    jpeg_of_core,
-    missing_jpeg,
+    list_needs_of,
+    mapped_files,
     name_library,
     no_simulation,
     place_of,
-    portray,
+    reason_for,
     show_lacking,
 )
 from fastinstall.doctor.loader_agreement import disagreements
@@ -80,6 +82,21 @@ _MARKS = "libjpeg-turbo|mozjpeg|Thomas G. Lane"
 _SHOWN = 16
 
 
+@immutable
+class Jpeg:
+    """A libjpeg that is there.
+
+    Attributes:
+        library: what it is.
+        path: the file that holds it.
+        inside: whether that is the file of the core itself.
+    """
+
+    library: LoadedLibrary
+    path: PurePath
+    inside: bool
+
+
 def check(context: CheckContext) -> Iterator[Finding]:
     """Judge the libjpeg of the core, and what the next build in this conda environment would compile for."""
     yield from _check_core(context)
@@ -92,9 +109,9 @@ def _check_core(context: CheckContext) -> Iterator[Finding]:
         yield _SAY.skipped(why_no_core(context.facts))
     elif is_unresolved(context, core):
         yield _SAY.skipped(no_simulation(context), verify=show_needed(core.path))
-    elif (missing := missing_jpeg(context, core)) is not None:
+    elif (missing := _find_missing_jpeg(context, core)) is not None:
         yield _report_unresolved(context, missing)
-    elif (jpeg := jpeg_of_core(context, core)) is None:
+    elif (jpeg := _find_jpeg(context, core)) is None:
         yield _report_unlinked(context, core)
     elif process is not None and process.taken:
         yield _SAY.skipped(f"process {process.pid} calls another library's functions: see jpeg-duplicates")
@@ -108,7 +125,7 @@ def _check_core(context: CheckContext) -> Iterator[Finding]:
         how = "has linked in" if jpeg.inside else "loads"
         simd = "with SIMD code, " if jpeg.library.simd else ""
         message = f"the core {how} {name_library(jpeg.library)} ({simd}{describe_file_owner(context, jpeg.path)})"
-        fine = _SAY.ok(message, evidence=portray(context, jpeg), verify=show_strings(jpeg.path, _MARKS))
+        fine = _SAY.ok(message, evidence=_portray(context, jpeg), verify=show_strings(jpeg.path, _MARKS))
         yield from problems or (fine,)
 
 
@@ -193,7 +210,7 @@ def _report_identity(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
         yield _SAY.say(
             status,
             message,
-            evidence=(*portray(context, jpeg), *(_list_claims_and_failures(context) if failure else ())),
+            evidence=(*_portray(context, jpeg), *(_list_claims_and_failures(context) if failure else ())),
             expected=expected,
             observed=name,
             remedy=repair(context),
@@ -209,7 +226,7 @@ def _report_changed(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
     told = f"{now} instead of {was}" if now != was else f"another file of {now}"
     yield _SAY.warning(
         f"the libjpeg of the core is not the one that was set up: {told}",
-        evidence=(*changes, *portray(context, jpeg)),
+        evidence=(*changes, *_portray(context, jpeg)),
         expected=f"{recorded.path} (sha256 {recorded.sha256[:_SHOWN]})",
         observed=f"{jpeg.path} (sha256 {jpeg.library.sha256[:_SHOWN]})",
         remedy=repair(context),
@@ -223,7 +240,7 @@ def _report_outside(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
     if bundled and not jpeg.path.is_relative_to(prefix):
         yield _SAY.warning(
             "the libjpeg of the core lies outside this environment, although the libraries were bundled",
-            evidence=portray(context, jpeg),
+            evidence=_portray(context, jpeg),
             expected=f"below {prefix}",
             observed=str(jpeg.path),
             remedy=repair(context),
@@ -238,7 +255,7 @@ def _report_other(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
         if process is not None and difference.simulated == jpeg.path and difference.mapped is not None:
             yield _SAY.warning(
                 f"process {process.pid} has another libjpeg than a fresh one would load: {difference.mapped}",
-                evidence=(f"it is {describe_file_owner(context, difference.mapped)}", *portray(context, jpeg)),
+                evidence=(f"it is {describe_file_owner(context, difference.mapped)}", *_portray(context, jpeg)),
                 expected=str(jpeg.path),
                 observed=str(difference.mapped),
                 remedy=Remedy(text="import PIL before the package that brings the other one, or restart the process"),
@@ -328,3 +345,40 @@ def _list_claims_and_failures(context: CheckContext) -> tuple[str, ...]:
     operations = runtime.operations if runtime is not None else ()
     failed = (f"{each.name}: {each.error}" for each in operations if "jpeg" in each.name and not each.ok)
     return (*claims, *failed)
+
+
+def _find_missing_jpeg(context: CheckContext, core: ImagingCore) -> MissingLibrary | None:
+    """The libjpeg whose absence keeps the core from being loaded."""
+    linkage = context.linkage
+    missing = linkage.missing if linkage.modules else list_needs_of(core)
+    is_loaded = any(file.path == core.path for file in linkage.files)
+    return None if is_loaded else next((each for each in missing if _is_jpeg(each.name)), None)
+
+
+def _find_jpeg(context: CheckContext, core: ImagingCore) -> Jpeg | None:
+    """The libjpeg that the core is bound to, by the simulated process, else by what the core was found to need."""
+    codec = core_codec(context, "jpeg")
+    if codec is not None and codec.library.path is not None:
+        return Jpeg(library=codec.library, path=codec.library.path, inside=codec.inside)
+    for library in core.libraries:
+        if _is_jpeg(library.soname) and library.path is not None:
+            return Jpeg(library=library, path=library.path, inside=False)
+    return None
+
+
+def _portray(context: CheckContext, jpeg: Jpeg) -> tuple[str, ...]:
+    """What can be seen of it: where it is and why there, SIMD and interface, whose it is."""
+    library = jpeg.library
+    where = f"linked into {jpeg.path}" if jpeg.inside else f"{library.soname} resolves to {jpeg.path}"
+    reason = "" if jpeg.inside else reason_for(context, jpeg.path)
+    simd = {True: "with SIMD code", False: "without SIMD code", None: "SIMD code cannot be told"}[library.simd]
+    abi = f", interface of libjpeg {library.abi[:-1]}.{library.abi[-1]}" if library.abi else ""
+    mapped = ("mapped, as was seen in a process",) if jpeg.path in mapped_files(context) else ()
+    by_whom = (f"it is {describe_file_owner(context, jpeg.path)}",)
+    return (f"{where}{f' ({reason})' if reason else ''}", f"{simd}{abi}", *by_whom, *mapped)
+
+
+def _is_jpeg(name: str) -> bool:
+    """Whether a library is named as libjpeg is, in a wheel too; libturbojpeg has another interface."""
+    file = name.rpartition("/")[2]  # a library without a soname is asked for by the path that the linker was given
+    return file.startswith("libjpeg.so") or (file.startswith("libjpeg-") and is_bundled(file))

@@ -23,29 +23,32 @@ build again in this environment, or take a wheel that has its libraries inside; 
 where they are not wanted.
 """
 
+import re
 from collections.abc import Iterator
+from pathlib import PurePath
 
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
 from fastinstall.doctor.codec_libraries import (
     UNSET_VARIABLES,
-    absent_packages,
-    bring,
+    OwnedDirectory,
     describe_file_owner,
-    displacement,
+    is_bundled,
     is_by_variable,
-    is_of_the_interpreter,
     is_unresolved,
     lacking,
     mapped_files,
     no_simulation,
-    packages_with,
+    place_of,
     show_lacking,
+    strip_library_name,
 )
-from fastinstall.doctor.loader_agreement import Disagreement, disagreements
+from fastinstall.doctor.loader_agreement import Disagreement, disagreements, trace_askers
 from fastinstall.doctor.owners import is_other_libc, why_no_core
-from fastinstall.doctor.remedies import repair, show_maps, show_needed, show_variables, trace_search
+from fastinstall.doctor.remedies import repair, show, show_maps, show_needed, show_variables, trace_search
 from fastinstall.elf.description import Linkage, LoadedFile, MissingLibrary
-from fastinstall.model.finding import Finding
+from fastinstall.model.finding import Finding, Remedy
+from fastinstall.model.recipe import NativeRequirement
+from fastinstall.model.request import EnvironmentKind, LinkMode
 
 SUMMARY = "Whether every library that PIL needs is found, and inside this environment where it should be."
 NEEDS_RUNTIME = True
@@ -53,6 +56,14 @@ ORDER = 120
 VERIFIES_SETUP = True
 
 _SAY = FindingFactory("libraries-resolve")
+_RUNTIMES = frozenset(
+    ("c", "m", "dl", "rt", "util", "pthread", "resolv", "nsl", "anl", "mvec", "crypt", "gcc_s", "stdc++")
+)
+"""The C library's own files, and what compilers bring, without "lib": one of each for all processes."""
+_PROMISED = frozenset(
+    ("z", "expat", "atomic", "X11", "Xext", "Xrender", "ICE", "SM", "GL", "glib-2.0", "gobject-2.0", "gthread-2.0")
+)
+"""What a manylinux wheel may leave to the system, beside those (PEP 600; auditwheel's policies)."""
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
@@ -89,11 +100,13 @@ def _report_resolved(context: CheckContext, linkage: Linkage) -> Finding:
 
 def _report_missing(context: CheckContext, needs: list[MissingLibrary]) -> Finding:
     first, name = needs[0], needs[0].name.rpartition("/")[2]
-    users = tuple(f"needed by {need.needed_by}" for need in needs if "/" not in need.name)
+    users = listing(f"needed by {need.needed_by}" for need in needs if "/" not in need.name)
+    requirement = None if is_bundled(name) else _find_requirement(context, name)
+    packages = (f"packages that bring it: {_name_packages(requirement)}",) if requirement is not None else ()
     return _SAY.error(
         _explain_failure(context, needs, name),
-        evidence=(*listing(users), *packages_with(context, name)),
-        remedy=bring(context, name),
+        evidence=(*users, *packages),
+        remedy=_bring(context, requirement),
         verify=show_lacking(context, first),
     )
 
@@ -114,7 +127,7 @@ def _explain_failure(context: CheckContext, needs: list[MissingLibrary], name: s
 
 def _report_displaced(context: CheckContext, linkage: Linkage) -> Iterator[Finding]:
     """One finding for each file at a wrong place, together with those that only it brings to the same one."""
-    problems = {file.path: displacement(context, file) for file in linkage.files[1:]}
+    problems = {file.path: _explain_displacement(context, file) for file in linkage.files[1:]}
     wrong = [file for file in linkage.files[1:] if problems[file.path]]
     for file in wrong:
         problem = problems[file.path]
@@ -128,7 +141,7 @@ def _report_displaced(context: CheckContext, linkage: Linkage) -> Iterator[Findi
                 _describe_file(file),
                 f"it is {describe_file_owner(context, file.path)}",
                 *listing(map(_describe_file, along)),
-                *absent_packages(context, _name(file)),
+                *_list_absent_packages(context, _name(file)),
             ),
             expected=f"below {context.facts.environment.prefix}",
             observed=str(file.path),
@@ -136,7 +149,7 @@ def _report_displaced(context: CheckContext, linkage: Linkage) -> Iterator[Findi
             verify=trace_search(context, _name(file)),
         )
     # What a variable of the shell decides, and is at a place where it may be.
-    if files := [file for file in linkage.files if is_by_variable(file) and not displacement(context, file)]:
+    if files := [file for file in linkage.files[1:] if is_by_variable(file) and not problems[file.path]]:
         variables = " and ".join(sorted({file.reason for file in files}))
         decide, come = "decide" if " and " in variables else "decides", "come" if files[1:] else "comes"
         names = " and ".join(map(_name, files))
@@ -160,7 +173,7 @@ def _find_brought_files(files: list[LoadedFile], first: LoadedFile) -> Iterator[
 def _report_disagreements(context: CheckContext, linkage: Linkage) -> Iterator[Finding]:
     process = context.facts.process
     differences = disagreements(linkage, mapped_files(context))
-    found = tuple(each for each in differences if not is_of_the_interpreter(context, each.name, each.mapped))
+    found = tuple(each for each in differences if not _is_of_the_interpreter(context, each.name, each.mapped))
     if found:
         who = f"process {process.pid}" if process is not None else "the interpreter that imported PIL"
         maps = show_maps(process, "[.]so") if process is not None else ""
@@ -186,3 +199,73 @@ def _describe_file(file: LoadedFile) -> str:
 
 def _name(file: LoadedFile) -> str:
     return file.name.rpartition("/")[2]
+
+
+def _explain_displacement(context: CheckContext, file: LoadedFile) -> str:
+    """Say why a file should not come from its place; empty if it may.
+
+    What the interpreter itself and LD_PRELOAD bring, and the files of the C library, may come from anywhere.
+    """
+    place, name = place_of(context, file.path), _name(file)
+    stem, linkage = strip_library_name(name), context.linkage
+    is_runtime = name.startswith(("ld-linux", "ld-musl", "libc.musl")) or stem in _RUNTIMES
+    is_of_modules = any(path in linkage.modules for path in trace_askers(linkage, file))
+    if file.path in linkage.modules or is_runtime or not is_of_modules:
+        return ""
+    if is_bundled(name) and place is not OwnedDirectory.PACKAGES:
+        return "was bundled with the wheel, and is taken from elsewhere"
+    if place is OwnedDirectory.OTHER_ENVIRONMENT:
+        return "comes out of another environment"
+    # A wheel that brings its other libraries along takes these from wherever it runs.
+    promised = stem in _PROMISED and any(is_bundled(known.path.name) for known in linkage.files)
+    outside = place in {OwnedDirectory.SYSTEM, OwnedDirectory.ELSEWHERE} and not promised
+    is_conda = context.facts.environment.kind is EnvironmentKind.CONDA
+    return "comes from outside this conda environment" if is_conda and outside else ""
+
+
+def _is_of_the_interpreter(context: CheckContext, name: str, path: PurePath | None) -> bool:
+    """Whether a library that wheels leave to the system is this environment's own.
+
+    The interpreter's modules have brought it by then: its `zlib` module loads conda's libz before PIL's core asks for
+    one. Without them the loader would take the system's; either will do.
+    """
+    return (
+        path is not None
+        and strip_library_name(name) in _PROMISED
+        and place_of(context, path) is OwnedDirectory.ENVIRONMENT
+    )
+
+
+def _bring(context: CheckContext, requirement: NativeRequirement | None) -> Remedy:
+    """Say how to get a library back.
+
+    One that was bundled comes with the stack. Of others the recipe knows packages; a package brings the version
+    that is current there, which may be another soname: then only a build here helps.
+    """
+    environment, receipt = context.facts.environment, context.receipt
+    if requirement is None or (receipt is not None and receipt.link is LinkMode.BUNDLE):
+        return repair(context)
+    if environment.kind is EnvironmentKind.CONDA and requirement.conda:
+        command = show("conda", "install", "--prefix", environment.prefix, *requirement.conda)
+        return Remedy(text="install the package that brings it", command=command)
+    packages = _name_packages(requirement)
+    return Remedy(text=f"install the package that brings it ({packages}), or build the stack again here")
+
+
+def _list_absent_packages(context: CheckContext, name: str) -> tuple[str, ...]:
+    """Name conda's packages that would bring a library and are not installed in this conda environment, as evidence."""
+    conda, requirement = context.facts.conda, _find_requirement(context, name)
+    if conda is None or requirement is None:
+        return ()
+    absent = [package for package in requirement.conda if conda.named(package) is None]
+    return tuple(f"conda's {package} is not installed: a build finds the system's instead" for package in absent)
+
+
+def _find_requirement(context: CheckContext, name: str) -> NativeRequirement | None:
+    libraries = context.recipe.libraries.values()
+    return next((each for each in libraries if re.match(rf"lib{re.escape(each.link)}(-[0-9a-f]+)?\.so\b", name)), None)
+
+
+def _name_packages(requirement: NativeRequirement) -> str:
+    managers = {"apt": requirement.apt, "dnf": requirement.dnf, "conda": requirement.conda}
+    return ", ".join(f"{' '.join(packages)} of {manager}" for manager, packages in managers.items() if packages)
