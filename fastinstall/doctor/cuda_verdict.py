@@ -74,8 +74,8 @@ def judge_gpu(context: CheckContext, gpu: Gpu) -> Iterator[Finding]:
 
 def find_required_driver(cuda: str) -> str:
     """The oldest Linux driver for a CUDA version ("12.6"); empty if the data lacks it."""
-    exact = ".".join(map(str, numbers(cuda)[:2]))
-    return _OTHER_DRIVERS.get(exact, "") or _MINIMUM_DRIVERS.get(_major(cuda), "")
+    parts = (*numbers(cuda), 0)
+    return _OTHER_DRIVERS.get(".".join(map(str, numbers(cuda)[:2])), "") or _MINIMUM_DRIVERS.get(parts[0], "")
 
 
 def serves(gpu: Gpu, cuda: str) -> bool | None:
@@ -118,10 +118,6 @@ def numbers(version: str) -> tuple[int, ...]:
     """A version's leading numbers, to compare by: (550, 54, 15) of "550.54.15", (2, 9, 1) of "2.9.1+cu126"."""
     found = re.match(r"\d+(?:\.\d+)*", version)
     return tuple(map(int, found[0].split("."))) if found else ()
-
-
-def _major(version: str) -> int:
-    return (*numbers(version), 0)[0]
 
 
 def _report_success(gpu: Gpu) -> Finding:

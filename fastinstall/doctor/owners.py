@@ -331,12 +331,6 @@ def find_foreign_package(facts: Facts, receipt: Receipt) -> CondaPackage | None:
     return found if found is not None and found.dist != receipt.conda.package.dist else None
 
 
-def lacks_guard(facts: Facts, receipt: Receipt) -> bool:
-    """Whether the guard package was set up and is not installed."""
-    guard = receipt.conda.guard if receipt.conda is not None else None
-    return guard is not None and facts.conda is not None and facts.conda.named(guard.name) is None
-
-
 def is_registered(facts: Facts, receipt: Receipt) -> bool:
     """Whether the environment's own configuration names the channel that was set up; true if none was."""
     if receipt.conda is None or facts.conda is None:

@@ -23,14 +23,13 @@ How to fix it:
 its own copy. Where no level suits a CPU, stock Pillow does.
 """
 
-import shlex
 from collections.abc import Collection, Iterable, Iterator
 from enum import StrEnum
 
 from fastinstall.core.values import immutable
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
 from fastinstall.doctor.owners import loaded_copy, name_core_copy, whole_copies
-from fastinstall.doctor.remedies import repair, setup, show_cpu, show_files, show_note, stock
+from fastinstall.doctor.remedies import repair, setup, show, show_cpu, show_files, show_note, stock
 from fastinstall.elf.cpu_levels import find_offered_level, knows_levels, level_of, list_level_features, rank
 from fastinstall.elf.description import Confidence, CoreLevel, Cpu, Host, ImagingCore, IsaScan
 from fastinstall.model.finding import Finding, Remedy
@@ -244,13 +243,11 @@ def _report_success(context: CheckContext, host: Host, scans: tuple[IsaScan, ...
 def _report_unverified(context: CheckContext, subject: str, unread: list[IsaScan]) -> Finding:
     claims = _join_names(scan.level for scan in unread if scan.level)
     known = f"by its own word it needs {claims}" if claims else "the files say nothing of it"
+    install = show(context.facts.tool_prefix / "bin/python", "-m", "pip", "install", _EXTRA)
     return _SAY.hint(
         f"what the code asks of {subject} is unverified: not decoded, and {known}",
         evidence=listing(f"{scan.path}: {scan.evidence[-1] if scan.evidence else 'unread'}" for scan in unread),
-        remedy=Remedy(
-            text="have the code decoded; that needs an extra beside fastinstall",
-            command=shlex.join((str(context.facts.tool_prefix / "bin/python"), "-m", "pip", "install", _EXTRA)),
-        ),
+        remedy=Remedy(text="have the code decoded; that needs an extra beside fastinstall", command=install),
         verify=show_note(unread[0].path),
     )
 
@@ -296,8 +293,7 @@ def _count(scan: IsaScan, features: Collection[str]) -> str:
     """Count the instructions of a file that need some features, by their disassembly (`objdump` of binutils)."""
     patterns = (_PATTERNS.get(feature, "%zmm|%k[1-7]" if feature.startswith("avx512") else "") for feature in features)
     wanted = "|".join(dict.fromkeys(filter(None, patterns)))
-    listed = shlex.join(("objdump", "-d", str(scan.path)))
-    return f"{listed} | {shlex.join(('grep', '-cE', wanted))}" if wanted else listed
+    return show("objdump", "-d", scan.path, *(("|", "grep", "-cE", wanted) if wanted else ()))
 
 
 def _list_evidence(scan: IsaScan) -> tuple[str, ...]:

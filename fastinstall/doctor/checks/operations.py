@@ -15,12 +15,11 @@ After SIGILL, set up the stack for this CPU: `fastinstall setup --level auto`. O
 """
 
 import re
-import shlex
 from collections.abc import Iterator
 from pathlib import PurePath
 
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
-from fastinstall.doctor.remedies import repair, run_python, setup, show_files
+from fastinstall.doctor.remedies import repair, run_python, setup, show, show_files
 from fastinstall.model.facts import Fault, Runtime, packages_of
 from fastinstall.model.finding import Finding, Remedy
 
@@ -133,7 +132,7 @@ def _disassemble(fault: Fault) -> str:
     """Show the instruction by its offset in the file, which is not its address in the program."""
     end = fault.offset + (len(fault.code) // _DIGITS_OF_A_BYTE or _LONGEST)
     options = f"-D -b binary -m i386:x86-64 -M intel --start-address={fault.offset:#x} --stop-address={end:#x}"
-    return f"{shlex.join(('objdump', *options.split(), str(fault.file)))} | grep {fault.offset:x}:"
+    return show("objdump", *options.split(), fault.file or "", "|", "grep", f"{fault.offset:x}:")
 
 
 def _make_remedy(context: CheckContext, runtime: Runtime, short: PurePath | None) -> Remedy:

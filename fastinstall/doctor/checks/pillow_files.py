@@ -173,24 +173,15 @@ class Recorded:
 def _read_record(context: CheckContext, claimant: Claimant) -> Recorded | None:
     owner, claim, package = claimant.owner, claimant.claim, claimant.package
     if claim is not None and package is not None:
-        return Recorded(
-            title=claimant.title,
-            place=claimant.place,
-            files=len(claim.files),
-            altered=_list_record_paths(context, claim.altered),
-            missing=_list_record_paths(context, claim.missing),
-            verify=compare_with_conda(context, records(context, package)[0]),
-        )
-    if owner is None or not owner.has_record:
+        files, verify = len(claim.files), compare_with_conda(context, records(context, package)[0])
+        altered, missing = (_list_record_paths(context, paths) for paths in (claim.altered, claim.missing))
+    elif owner is not None and owner.has_record:
+        files, verify = owner.files, compare_with_record(context, claimant.name)
+        altered, missing = owner.mismatched, owner.missing
+    else:
         return None
-    return Recorded(
-        title=claimant.title,
-        place=claimant.place,
-        files=owner.files,
-        altered=owner.mismatched,
-        missing=owner.missing,
-        verify=compare_with_record(context, claimant.name),
-    )
+    title, place = claimant.title, claimant.place
+    return Recorded(title=title, place=place, files=files, altered=altered, missing=missing, verify=verify)
 
 
 def _list_record_paths(context: CheckContext, paths: tuple[str, ...]) -> tuple[str, ...]:

@@ -34,7 +34,6 @@ from fastinstall.doctor.owners import (
     find_foreign_package,
     holds_core,
     is_registered,
-    lacks_guard,
     minor,
 )
 from fastinstall.doctor.remedies import repair, show_digests, show_files
@@ -81,7 +80,8 @@ def _describe_circumstances(facts: Facts, receipt: Receipt) -> Iterator[str]:
     intent = intent_of(facts, receipt)
     if intent is not None:
         yield intent.story
-    if lacks_guard(facts, receipt):
+    guard = receipt.conda.guard if receipt.conda is not None else None
+    if guard is not None and facts.conda is not None and facts.conda.named(guard.name) is None:
         yield "the guard package, which keeps conda's solver from that, is not installed"
     if not is_registered(facts, receipt):
         yield "the channel inside the environment, which has our packages, is not registered for it"
