@@ -34,7 +34,7 @@ class Check:
 
     Attributes:
         NAME: stable, in kebab case; of ours, the name of the file, with hyphens.
-        SUMMARY: what the check says, in one sentence.
+        SUMMARY: what the check says, in one sentence; of ours, the first line of its module.
         NEEDS_RUNTIME: whether it says more when the target's interpreter was executed.
         ORDER: its place in reports, which go from the ground up: the lower comes first; undeclared, after all of ours.
         VERIFIES_SETUP: whether a setup runs it after the swap, and is undone where it finds an error.
@@ -46,10 +46,11 @@ class Check:
 
     def __init__(self, name: str, module: ModuleType | ImportError, distribution: str = "") -> None:
         declared = vars(module)
+        title, _, _ = (module.__doc__ or "").partition("\n")
         undeclared = "Cannot be imported; it comes with" if isinstance(module, ImportError) else "A check of"
         order = declared.get("ORDER")
         self.NAME = name
-        self.SUMMARY = str(declared.get("SUMMARY", f"{undeclared} {distribution}."))
+        self.SUMMARY = str(declared.get("SUMMARY", f"{undeclared} {distribution}." if distribution else title))
         self.NEEDS_RUNTIME = declared.get("NEEDS_RUNTIME") is True
         self.ORDER = order if isinstance(order, int) else _LAST
         self.VERIFIES_SETUP = declared.get("VERIFIES_SETUP") is True

@@ -1,4 +1,4 @@
-"""Known vulnerabilities and defects of the Pillow in place and of its libraries, from the data of the recipe.
+"""Known vulnerabilities and defects of this version and its libraries, with their dates and sources.
 
 - error: some of them are critical, and the risk was not accepted; or a pin of ours keeps a later version out.
 - warning: some affect this version, counted by severity, each with its source; or the critical ones were accepted by
@@ -50,7 +50,6 @@ from fastinstall.model.recipe import (
 )
 from fastinstall.model.request import LinkMode, Risk
 
-SUMMARY = "Known vulnerabilities and defects of this version and its libraries, with their dates and sources."
 NEEDS_RUNTIME = True
 ORDER = 200
 

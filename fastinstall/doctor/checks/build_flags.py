@@ -1,4 +1,4 @@
-"""Whether the core was compiled with optimisation, told from the binary itself.
+"""Whether the imaging core was compiled with optimisation, and what the binary records of its making.
 
 - error: built at -O0. `CFLAGS="-mavx2" pip install pillow-simd`, which many guides give, does that: setuptools 75.7
   and later let CFLAGS replace the interpreter's own -O3. Such a build is slower than stock Pillow.
@@ -27,7 +27,6 @@ from fastinstall.doctor.remedies import count_frames, repair
 from fastinstall.elf.description import ImagingCore
 from fastinstall.model.finding import Finding
 
-SUMMARY = "Whether the imaging core was compiled with optimisation, and what the binary records of its making."
 ORDER = 80
 VERIFIES_SETUP = True
 

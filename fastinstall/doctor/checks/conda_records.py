@@ -1,4 +1,4 @@
-"""What conda keeps account of against what lies in a conda environment, as far as it matters to PIL.
+"""Conda's records against the files that matter to PIL, its pins and channels, and what is known to do harm.
 
 - error: records that cannot be read; conda refuses every command in this environment.
 - warning: files of a package are gone, altered, or another package's; a package or a channel that is known to do harm;
@@ -35,7 +35,6 @@ from fastinstall.model.conda_packages import GUARD, TURBO, build_asked, conda_co
 from fastinstall.model.finding import Finding, Remedy, Status
 from fastinstall.model.request import EnvironmentKind
 
-SUMMARY = "Conda's records against the files that matter to PIL, its pins and channels, and what is known to do harm."
 ORDER = 20
 
 _SAY = FindingFactory("conda-records")

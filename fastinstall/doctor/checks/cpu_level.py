@@ -1,4 +1,4 @@
-"""The x86-64 micro-architecture level of this CPU, and whether the code in place suits it.
+"""The level of this CPU, what hides parts of it, and whether the code in place suits it.
 
 - error: the core declares, or was built for, a higher level than this CPU offers: it would die of SIGILL. Where a wheel
   holds one copy of the core per CPU level: a copy is missing or damaged, or is none for its level, so that CPUs that
@@ -47,7 +47,6 @@ from fastinstall.elf.cpu_levels import find_offered_level, knows_levels, rank
 from fastinstall.elf.description import CoreLevel, ImagingCore
 from fastinstall.model.finding import Finding, Remedy
 
-SUMMARY = "The level of this CPU, what hides parts of it, and whether the code in place suits it."
 NEEDS_RUNTIME = True
 ORDER = 30
 

@@ -1,4 +1,4 @@
-"""Whether the frameworks in place were built for the GPU and the driver of this machine, without importing them.
+"""The GPU's driver against the CUDA that torch and others were built for, without importing them.
 
 - error: the driver is older than the CUDA that torch, tensorflow, jax, DALI or nvImageCodec was built for; kernel
   module and library of the driver are of different versions; the GPU's device files are there and the driver's library
@@ -31,7 +31,6 @@ from fastinstall.doctor.check_context import CheckContext, FindingFactory
 from fastinstall.doctor.remedies import show_files
 from fastinstall.model.finding import Finding
 
-SUMMARY = "The GPU's driver against the CUDA that torch and others were built for, without importing them."
 ORDER = 210
 SETUP_REPAIRS = False
 

@@ -1,4 +1,4 @@
-"""What may slow the loading of images here, and could be had better; nothing where no package trains on images.
+"""What may slow the loading of images: CPU quota, huge pages, and other decoders at hand.
 
 - hint: the control group grants fewer CPUs than programs count, so that a DataLoader starts too many workers; the
   kernel offers huge pages to programs that ask for them, and malloc is not told to.
@@ -27,7 +27,6 @@ from fastinstall.doctor.remedies import command, run_python, show_text
 from fastinstall.model.finding import Finding, Remedy
 from fastinstall.observe.cpu import decoders_of, frameworks_of
 
-SUMMARY = "What may slow the loading of images: CPU quota, huge pages, and other decoders at hand."
 ORDER = 220
 
 _SAY = FindingFactory("data-loading")

@@ -1,4 +1,4 @@
-"""The environment itself: where it is, who manages it, and whether its Python is still the same.
+"""Which environment this is, who protects it, and whether its Python changed under its packages.
 
 - error: the Python changed its minor version under the packages that were set up for it.
 - warning: VIRTUAL_ENV and CONDA_PREFIX name different environments, so that a bare `pip` may reach either; the Python
@@ -29,7 +29,6 @@ from fastinstall.model.facts import Facts
 from fastinstall.model.finding import Finding, Remedy, Status
 from fastinstall.model.request import EnvironmentKind
 
-SUMMARY = "Which environment this is, who protects it, and whether its Python changed under its packages."
 ORDER = 10
 
 _SAY = FindingFactory("environment")

@@ -1,4 +1,4 @@
-"""What `PIL.features` says was compiled in, against what loads, the recipe, and what was set up.
+"""Which features were compiled in, which load, which are missing, and which were lost since the setup.
 
 - error: a feature that was set up and that the recipe expects is lost.
 - warning: another one is lost, or one that the recipe expects was never there; a library is not the one that PIL was
@@ -27,6 +27,10 @@ from fastinstall.elf.description import Codec
 from fastinstall.model.facts import Runtime
 from fastinstall.model.finding import Finding, Status
 
+NEEDS_RUNTIME = True
+ORDER = 130
+VERIFIES_SETUP = True
+
 _COMPILED_FOR = {
     "libjpeg_turbo": ("jpeg", ("libjpeg-turbo", "mozjpeg"), "jpeg_CreateDecompress"),
     "zlib_ng": ("zlib", ("zlib-ng", "zlib-ng compat"), "deflateInit2_"),
@@ -42,12 +46,6 @@ _ASKED = {
 }
 """Versions that PIL asks of the loaded library itself, and the kind of library that answers."""
 _NUMBERS = re.compile(r"\d+(?:\.\d+)+")
-
-
-SUMMARY = "Which features were compiled in, which load, which are missing, and which were lost since the setup."
-NEEDS_RUNTIME = True
-ORDER = 130
-VERIFIES_SETUP = True
 
 _SAY = FindingFactory("features")
 _KINDS = ("jpeg", "zlib", "tiff", "openjpeg", "webp", "freetype", "lcms2")

@@ -1,4 +1,4 @@
-"""What tells of a swap, or keeps it from happening: the start-up guard, pins, and in conda the guard package.
+"""Whether the start-up guard, conda's guard package and pins are there, intact and up to date.
 
 - warning: the start-up guard is damaged, outdated or not compiled; the guard package is gone that was set up with the
   stack, or files of it are; a pin does not hold as it should, or is gone that was asked for at the setup.
@@ -31,7 +31,6 @@ from fastinstall.model.facts import Facts, PinKind
 from fastinstall.model.finding import Finding, Remedy
 from fastinstall.model.receipt import Receipt
 
-SUMMARY = "Whether the start-up guard, conda's guard package and pins are there, intact and up to date."
 ORDER = 190
 
 _SAY = FindingFactory("guards")

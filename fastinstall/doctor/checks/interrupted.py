@@ -1,4 +1,4 @@
-"""What an interrupted installation left behind, fastinstall's or another tool's.
+"""Left-overs of an interrupted installation: pip's, conda's, or fastinstall's own.
 
 - error: a transaction of fastinstall neither finished nor was undone, a change of its pin in a project was cut short,
   or an installer was stopped midway. pip renames what it removes (`PIL` to `~IL`) and does not put it back when it is
@@ -26,7 +26,6 @@ from fastinstall.doctor.remedies import repair, show_files, show_text
 from fastinstall.model.finding import Finding, Remedy, Status
 from fastinstall.model.history import UnfinishedRun, describe_what_was_interrupted, recovery_command
 
-SUMMARY = "Left-overs of an interrupted installation: pip's, conda's, or fastinstall's own."
 ORDER = 170
 
 _SAY = FindingFactory("interrupted")

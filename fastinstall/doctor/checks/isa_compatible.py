@@ -1,4 +1,4 @@
-"""Whether this CPU, and others that are named, have what the machine code of PIL's extension modules asks for.
+"""What the code requires of a CPU against what this one has, and other hosts.
 
 - error: code that this CPU would load requires features that it lacks; they and the files are named. Where those
   only give wrong results (LZCNT, which older CPUs run as BSR), that is said. Or: a file declares a level that the CPU
@@ -34,7 +34,6 @@ from fastinstall.elf.cpu_levels import find_offered_level, knows_levels, level_o
 from fastinstall.elf.description import Confidence, CoreLevel, Cpu, Host, ImagingCore, IsaScan
 from fastinstall.model.finding import Finding, Remedy
 
-SUMMARY = "What the code requires of a CPU against what this one has, and other hosts."
 ORDER = 90
 VERIFIES_SETUP = True
 

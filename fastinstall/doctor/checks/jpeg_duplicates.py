@@ -1,4 +1,4 @@
-"""Whether PIL's own files bring two libjpegs into one process, and whether each of their users gets its own.
+"""Whether two libjpegs come into one process: who brings each, and whether symbols bind wrongly.
 
 - error: a file gets the functions of another libjpeg than the one that it asks for, with another interface or of
   another implementation: the call is refused ("Wrong JPEG library version: library is 80, caller expects 90"), or
@@ -44,7 +44,6 @@ from fastinstall.elf.description import Binding, Codec
 from fastinstall.model.facts import LiveProcess
 from fastinstall.model.finding import Finding, Remedy, Status
 
-SUMMARY = "Whether two libjpegs come into one process: who brings each, and whether symbols bind wrongly."
 NEEDS_RUNTIME = True
 ORDER = 110
 VERIFIES_SETUP = True

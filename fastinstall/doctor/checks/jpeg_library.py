@@ -1,4 +1,4 @@
-"""Which libjpeg really loads: found in the files by the loader's rules, without loading it.
+"""Which libjpeg really loads: implementation, version, SIMD, and whose it is.
 
 - error: the loader would not find it; the core was compiled for another interface or another implementation, so that
   JPEG fails; or the JPEG support that was set up is gone.
@@ -70,7 +70,6 @@ from fastinstall.model.conda import CondaClash
 from fastinstall.model.finding import Finding, Remedy, Status
 from fastinstall.model.request import EnvironmentKind, LinkMode
 
-SUMMARY = "Which libjpeg really loads: implementation, version, SIMD, and whose it is."
 NEEDS_RUNTIME = True
 ORDER = 100
 VERIFIES_SETUP = True

@@ -1,4 +1,4 @@
-"""Whether the loader finds every library that PIL's modules need, and where it should.
+"""Whether every library that PIL needs is found, and inside this environment where it should be.
 
 - error: a library is not found, or the file at which the search for it ends is damaged.
 - warning: a library that was bundled with the wheel is taken from elsewhere; one comes from outside a conda
@@ -50,7 +50,6 @@ from fastinstall.model.finding import Finding, Remedy
 from fastinstall.model.recipe import NativeRequirement
 from fastinstall.model.request import EnvironmentKind, LinkMode
 
-SUMMARY = "Whether every library that PIL needs is found, and inside this environment where it should be."
 NEEDS_RUNTIME = True
 ORDER = 120
 VERIFIES_SETUP = True

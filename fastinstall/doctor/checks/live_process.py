@@ -1,4 +1,4 @@
-"""A process that runs already, and whether the files that it runs are those that lie in the environment.
+"""Whether a process that runs already still runs what lies in the environment.
 
 - warning: it runs files of PIL's that were replaced or removed since; it runs the PIL of another place than the one
   that the other checks look at.
@@ -23,7 +23,6 @@ from fastinstall.doctor.remedies import show_maps
 from fastinstall.model.facts import LiveProcess, packages_of, running_core
 from fastinstall.model.finding import Finding, Remedy
 
-SUMMARY = "Whether a process that runs already still runs what lies in the environment."
 ORDER = 150
 
 _SAY = FindingFactory("live-process")

@@ -1,4 +1,4 @@
-"""Real operations on images, run in a subprocess of the target's interpreter.
+"""Whether real operations work; a death by signal is named.
 
 - error: an operation failed, an extension module of PIL's that is there could not be imported, or a signal killed the
   interpreter. A core for another CPU is imported without complaint and dies of SIGILL at its first operation.
@@ -23,7 +23,6 @@ from fastinstall.doctor.remedies import repair, run_python, setup, show, show_fi
 from fastinstall.model.facts import Fault, Runtime, packages_of
 from fastinstall.model.finding import Finding, Remedy
 
-SUMMARY = "Whether real operations work; a death by signal is named."
 NEEDS_RUNTIME = True
 ORDER = 140
 VERIFIES_SETUP = True

@@ -1,4 +1,4 @@
-"""PIL's files on disk against what its distribution, or its package of conda's, recorded.
+"""PIL's files against RECORD: altered, missing, mixed or stray ones, and the core's ABI.
 
 - error: the core is missing, damaged, for another Python, or of another version than `PIL/_version.py`; an extension
   module (`_webp`, `_imagingft`, ...) or a bundled library is altered, or a stray module lies there (PIL imports fine
@@ -38,7 +38,6 @@ from fastinstall.doctor.owners import (
 from fastinstall.doctor.remedies import compare_with_conda, compare_with_record, repair, show_files, show_strings
 from fastinstall.model.finding import Finding, Status
 
-SUMMARY = "PIL's files against RECORD: altered, missing, mixed or stray ones, and the core's ABI."
 ORDER = 60
 VERIFIES_SETUP = True
 

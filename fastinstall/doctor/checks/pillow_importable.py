@@ -1,4 +1,4 @@
-"""Whether PIL is there and can be imported, found out in a subprocess of the target's interpreter.
+"""Whether PIL is there, is a real package and can be imported.
 
 - error: the import fails or kills the interpreter (a truncated core gives SIGBUS); `PIL/__init__.py` is missing, so
   that PIL is a namespace package; the core is missing, empty, for another Python or of another version than the rest;
@@ -27,7 +27,6 @@ from fastinstall.doctor.remedies import VERSION, repair, run_python, setup, show
 from fastinstall.model.facts import Runtime
 from fastinstall.model.finding import Finding
 
-SUMMARY = "Whether PIL is there, is a real package and can be imported."
 NEEDS_RUNTIME = True
 ORDER = 40
 VERIFIES_SETUP = True

@@ -1,4 +1,4 @@
-"""Which distributions and packages of conda's claim PIL's files; there should be one.
+"""Which distributions and conda packages own PIL's files: two, dangling ones, ones without a RECORD.
 
 - error: several claim them, and uninstalling one deletes the other's files (neither `pip list` nor `pip check` says
   so, nor does conda); a distribution, or a package of conda's, is left without its files; files are left without a
@@ -41,7 +41,6 @@ from fastinstall.doctor.remedies import repair, setup, show_files, show_lines, s
 from fastinstall.model.finding import Finding
 from fastinstall.model.request import EnvironmentKind
 
-SUMMARY = "Which distributions and conda packages own PIL's files: two, dangling ones, ones without a RECORD."
 ORDER = 50
 VERIFIES_SETUP = True
 

@@ -1,4 +1,4 @@
-"""Which SIMD kernels the core contains: told by its symbols, since a name proves nothing.
+"""Which SIMD kernels are in the imaging core, by symbol; partial sets are named.
 
 - error: the kernels that were set up are gone, or only some of them are there; where a wheel holds one copy of the core
   per CPU level, every copy is judged, since another CPU would load another one.
@@ -22,7 +22,6 @@ from fastinstall.doctor.remedies import count_symbols, repair, setup, show
 from fastinstall.elf.description import ImagingCore
 from fastinstall.model.finding import Finding, Status
 
-SUMMARY = "Which SIMD kernels are in the imaging core, by symbol; partial sets are named."
 ORDER = 70
 VERIFIES_SETUP = True
 

@@ -1,4 +1,4 @@
-"""The stack in place against the receipt of the setup: whether something replaced it.
+"""Whether something replaced the stack that was set up: what, by which tool, and when.
 
 - error: it is not what was set up. The message says what replaced it, by which tool and when; or that it was
   uninstalled, altered in place, replaced by half, or that the Python changed under it.
@@ -41,7 +41,6 @@ from fastinstall.model.facts import Facts, InstalledStack
 from fastinstall.model.finding import Finding
 from fastinstall.model.receipt import Receipt
 
-SUMMARY = "Whether something replaced the stack that was set up: what, by which tool, and when."
 ORDER = 160
 VERIFIES_SETUP = True
 

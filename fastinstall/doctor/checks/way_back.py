@@ -1,4 +1,4 @@
-"""Whether what fastinstall has changed here can be undone, and the disk space that this costs.
+"""Whether what fastinstall has changed can be undone, and the disk space that it holds for that.
 
 - error: the receipt, or the journal of a transaction, is damaged. What cannot be understood is never touched: setups
   and repairs refuse until it is put away, and a rollback goes as far as the journals can be read.
@@ -25,7 +25,6 @@ from fastinstall.doctor.remedies import command, show_files, show_text
 from fastinstall.model.finding import Finding, Remedy, Status
 from fastinstall.model.history import Unreadable, format_bytes, warn_about_held_bytes, way_out
 
-SUMMARY = "Whether what fastinstall has changed can be undone, and the disk space that it holds for that."
 ORDER = 180
 
 _SAY = FindingFactory("way-back")
