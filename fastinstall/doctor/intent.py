@@ -22,11 +22,11 @@ _WRITERS = ("pip", "pdm")
 
 
 class InstallRequest(StrEnum):
-    """How a distribution came: asked for by its name, along with another one, or by a tool that does not tell."""
+    """How a distribution came, in words that follow "was installed"."""
 
-    BY_NAME = "by-name"
-    ALONG = "along"
-    UNTOLD = "untold"
+    BY_NAME = ", asked for by its name"
+    ALONG = " along with another package"
+    UNTOLD = ", and nothing tells whether it was asked for by its name"
 
 
 class VersionOrder(StrEnum):
@@ -67,13 +67,7 @@ class Intent:
     @property
     def story(self) -> str:
         """Who put it there and why, in a clause."""
-        by = f" by {self.tool}" if self.tool else ""
-        what = f"{self.name} {self.version} was installed{by}"
-        return {
-            InstallRequest.BY_NAME: f"{what}, asked for by its name",
-            InstallRequest.ALONG: f"{what} along with another package",
-            InstallRequest.UNTOLD: f"{what}, and nothing tells whether it was asked for by its name",
-        }[self.asked]
+        return f"{self.name} {self.version} was installed{f' by {self.tool}' if self.tool else ''}{self.asked}"
 
 
 def intent_of(facts: Facts, receipt: Receipt) -> Intent | None:
