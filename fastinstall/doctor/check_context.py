@@ -37,10 +37,15 @@ class CheckContext:
     hosts: tuple[Host, ...] = ()
 
     @property
+    def own_receipt(self) -> Receipt | None:
+        """The receipt, where the core in place is the very one that it speaks of."""
+        core, receipt = self.facts.stack.core, self.receipt
+        return receipt if receipt is not None and core is not None and core.sha256 == receipt.core.sha256 else None
+
+    @property
     def core_is_ours(self) -> bool:
         """Whether the core in place is the very one that the receipt speaks of."""
-        core = self.facts.stack.core
-        return self.receipt is not None and core is not None and core.sha256 == self.receipt.core.sha256
+        return self.own_receipt is not None
 
     @property
     def readable_core(self) -> ImagingCore | None:
@@ -57,7 +62,7 @@ class CheckContext:
     @property
     def own_levels(self) -> tuple[str, ...]:
         """The CPU levels that the core in place was built for, where it is ours; empty otherwise."""
-        return self.receipt.levels if self.receipt is not None and self.core_is_ours else ()
+        return self.own_receipt.levels if self.own_receipt is not None else ()
 
 
 _PAGES = "docs/reference/checks"

@@ -73,7 +73,7 @@ def claimed_features(context: CheckContext) -> dict[str, str]:
     """What `PIL.features` says of the core in place: asked now, else at its setup; empty if neither is known."""
     if context.facts.runtime is not None:
         return context.facts.runtime.features
-    return context.receipt.features if context.receipt is not None and context.core_is_ours else {}
+    return context.own_receipt.features if context.own_receipt is not None else {}
 
 
 def name_library(library: LoadedLibrary) -> str:

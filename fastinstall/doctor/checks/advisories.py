@@ -150,8 +150,8 @@ def _weigh_advisories(context: CheckContext, affecting: tuple[Advisory, ...]) ->
     critical = [advisory for advisory in affecting if advisory.severity is Severity.CRITICAL]
     if not critical:
         return Status.WARNING, ""
-    receipt = context.receipt
-    if receipt is None or not context.core_is_ours or Risk.VULNERABLE not in receipt.wish.allow:
+    receipt = context.own_receipt
+    if receipt is None or Risk.VULNERABLE not in receipt.wish.allow:
         return Status.ERROR, ""
     accepted = date.fromisoformat(receipt.created_at[:10])
     later = sum(advisory.dated > accepted for advisory in critical)

@@ -82,8 +82,8 @@ def _describe_provenance(context: CheckContext, core: ImagingCore) -> tuple[str,
         told.append(f"declared CPU level: {core.isa_note}")
     if core.switches:
         told.append(f"recorded switches: {' '.join(core.switches)}")
-    receipt = context.receipt
-    if receipt is not None and context.core_is_ours:
+    receipt = context.own_receipt
+    if receipt is not None:
         merged = f" with the kernels of {receipt.kernels}" if receipt.kernels else ""
         built = f"built by fastinstall {receipt.tool_version} from {receipt.source_version}{merged}"
         told.append(f"{built} for {', '.join(receipt.levels)}")

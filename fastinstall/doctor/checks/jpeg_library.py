@@ -218,7 +218,7 @@ def _report_identity(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
 
 
 def _report_changed(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
-    recorded = context.receipt.jpeg if context.receipt is not None and context.core_is_ours else None
+    recorded = context.own_receipt.jpeg if context.own_receipt is not None else None
     if recorded is None or not (changes := describe_change_since_setup(context, recorded, jpeg.library)):
         return
     now, was = name_library(jpeg.library), name_library(recorded)
@@ -234,8 +234,8 @@ def _report_changed(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
 
 
 def _report_outside(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
-    receipt, prefix = context.receipt, context.facts.environment.prefix
-    bundled = receipt is not None and receipt.link is LinkMode.BUNDLE and context.core_is_ours
+    receipt, prefix = context.own_receipt, context.facts.environment.prefix
+    bundled = receipt is not None and receipt.link is LinkMode.BUNDLE
     if bundled and not jpeg.path.is_relative_to(prefix):
         yield _SAY.warning(
             "the libjpeg of the core lies outside this environment, although the libraries were bundled",

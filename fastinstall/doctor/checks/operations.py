@@ -79,8 +79,8 @@ def _report_killed(context: CheckContext, runtime: Runtime) -> Finding:
     verify = run_python(context, _EXAMPLE)
     if short is not None:
         verify = show_files(short)
-    elif fault is not None and fault.code:
-        verify = _disassemble(fault)
+    elif fault is not None and fault.file is not None and fault.code:
+        verify = _disassemble(fault, fault.file)
     cause = f"{_name_file(context, short)} is truncated" if short is not None else _describe_cause(context, runtime)
     return _SAY.error(
         f"{runtime.signal} killed the interpreter during {runtime.during or 'its operations'}: {cause}",
@@ -127,11 +127,11 @@ def _name_file(context: CheckContext, path: PurePath) -> str:
     return str(path.relative_to(site_packages) if path.is_relative_to(site_packages) else path)
 
 
-def _disassemble(fault: Fault) -> str:
+def _disassemble(fault: Fault, file: PurePath) -> str:
     """Show the instruction by its offset in the file, which is not its address in the program."""
     end = fault.offset + (len(fault.code) // _DIGITS_OF_A_BYTE or _LONGEST)
     options = f"-D -b binary -m i386:x86-64 -M intel --start-address={fault.offset:#x} --stop-address={end:#x}"
-    return show("objdump", *options.split(), fault.file or "", "|", "grep", f"{fault.offset:x}:")
+    return show("objdump", *options.split(), file, "|", "grep", f"{fault.offset:x}:")
 
 
 def _make_remedy(context: CheckContext, runtime: Runtime, short: PurePath | None) -> Remedy:

@@ -79,15 +79,14 @@ def _report_single_owner(context: CheckContext, claimant: Claimant) -> Finding:
 def _report_several(context: CheckContext, found: _Claimants) -> Iterator[Finding]:
     if len(found) < 2:  # noqa: PLR2004 (one owner is as it should be)
         return
-    packages, receipt = [claimant for claimant in found if claimant.package is not None], context.receipt
+    packages, receipt = [claimant for claimant in found if claimant.package is not None], context.own_receipt
     names = " and ".join(claimant.title for claimant in found)
     what = "packages" if packages else "distributions"
     say, remedy = _SAY.error, repair(context)
     message = f"{len(found)} {what} claim PIL's files: {names}; uninstalling one breaks the other"
     # A wheel of ours that took the place of packages of conda's, whose records stay.
-    is_ours = receipt is not None and receipt.conda is None and context.core_is_ours
     owners = [claimant.place for claimant in found if claimant.owner is not None]
-    if is_ours and receipt is not None and owners == [receipt.metadata]:
+    if receipt is not None and receipt.conda is None and owners == [receipt.metadata]:
         message = (
             f"the record of {joined(claimant.title for claimant in packages)} is still there, whose place this wheel "
             "took: conda deletes or overwrites the files when it changes that package"

@@ -50,8 +50,8 @@ def _list_missing_symbols(context: CheckContext, symbols: tuple[str, ...]) -> tu
 
 def _list_omitted_symbols(context: CheckContext) -> tuple[str, ...]:
     """What the core in place lacked already when it was set up, because a part of the kernels was left out."""
-    receipt = context.receipt
-    if receipt is None or not context.core_is_ours or not receipt.core.simd_symbols:
+    receipt = context.own_receipt
+    if receipt is None or not receipt.core.simd_symbols:
         return ()
     return tuple(symbol for symbol in context.recipe.expect.symbols if symbol not in receipt.core.simd_symbols)
 
