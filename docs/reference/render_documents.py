@@ -16,7 +16,6 @@ from datetime import date
 from enum import Enum
 from functools import partial
 from pathlib import PurePath
-from typing import cast
 
 from published_schemas import SCHEMAS
 
@@ -233,6 +232,6 @@ def check_page(name: str, example: str) -> str:
 
 def _split_docstring(check: Check) -> tuple[str, dict[str, str]]:
     """What the check finds, and the other parts of its docstring by their headings."""
-    _title, _, body = inspect.cleandoc(cast("str", check.__doc__)).partition("\n\n")
+    _title, _, body = inspect.cleandoc(check.description).partition("\n\n")
     found, *others = _PARTS.split(body)
     return found.strip(), dict(zip(others[::2], others[1::2], strict=True))

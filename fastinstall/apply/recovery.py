@@ -84,6 +84,18 @@ def lock_recovered_environment(
         yield LockedEnvironment(store=JournalStore(prefix), sentences=tuple(sentences), recovered=undone)
 
 
+@contextlib.contextmanager
+def change_environment(
+    session: Session, environment: Environment, verb: str, *, force: bool = False
+) -> Iterator[LockedEnvironment]:
+    """Work alone on an environment, as above; an interruption that comes too late says so (`verb`: "guard install")."""
+    with (
+        report_late_interruptions(Path(environment.prefix), verb),
+        lock_recovered_environment(session, environment, force=force) as locked,
+    ):
+        yield locked
+
+
 def recover_environment(session: Session, environment: Environment) -> bool:
     """Recover everything that an earlier run left unfinished, and say so; whether there was anything.
 

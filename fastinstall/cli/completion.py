@@ -140,10 +140,10 @@ _LISTS = {"wish_levels", "wish_require", "workload", "candidates", "bring"}
 
 
 def _recipe_words(argument: str, variables: Mapping[str, str]) -> Words:
-    from fastinstall.observe.session import open_session  # noqa: PLC0415 (only where it is asked for, as all below)
-    from fastinstall.verbs.recipe_comparison import all_recipes  # noqa: PLC0415
+    from fastinstall.observe.observation import load_recipes  # noqa: PLC0415 (only where it is asked for, as all below)
+    from fastinstall.observe.session import open_session  # noqa: PLC0415
 
-    recipes = tuple(all_recipes(open_session(variables)))
+    recipes = tuple(load_recipes(open_session(variables).recipe_directories).values())
     levels = _bare(level.name for recipe in recipes for level in recipe.levels if level.name != _NATIVE)
     match argument:
         case "wish_level":

@@ -9,11 +9,14 @@ import os
 import stat
 from io import BufferedReader
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.messages import quote
-from fastinstall.core.parsing import parse_json, parse_toml
+from fastinstall.core.parsing import json_data, parse_json, parse_toml
+from fastinstall.core.values import open_document
+
+T = TypeVar("T")
 
 DOCUMENT = 1 << 24
 """Bytes. The largest documents are the facts of one host (1 MiB) and saved plans; settings are a few lines."""
@@ -120,6 +123,20 @@ def text_if_there(path: Path, *, limit: int = LISTING) -> str:
         DocumentError: something is there and cannot be read; names the file.
     """
     return (bytes_if_there(path, limit=limit) or b"").decode("utf-8", "surrogateescape")
+
+
+def read_kept(cls: type[T], name: str, path: Path) -> T | None:
+    """A document that is kept for convenience; None if it is not there, damaged, or of another time.
+
+    Args:
+        cls: what it holds.
+        name: of its schema.
+        path: its file.
+    """
+    try:
+        return open_document(cls, name, json_data(read_text(path)), file=path)
+    except (OSError, ValueError, DocumentError):
+        return None
 
 
 def read_json(path: Path, *, limit: int = DOCUMENT) -> Any:  # noqa: ANN401 (JSON is what it is)

@@ -3,12 +3,13 @@
 How a check words its findings: its name and its page are filled in.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 from typing import TypedDict, Unpack
 
 from fastinstall.core.values import immutable
-from fastinstall.elf.description import Host
+from fastinstall.elf.description import Host, ImagingCore, Linkage
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import Finding, Remedy, Status
 from fastinstall.model.receipt import Receipt
@@ -36,10 +37,32 @@ class CheckContext:
     hosts: tuple[Host, ...] = ()
 
     @property
+    def own_receipt(self) -> Receipt | None:
+        """The receipt, where the core in place is the very one that it speaks of."""
+        core, receipt = self.facts.stack.core, self.receipt
+        return receipt if receipt is not None and core is not None and core.sha256 == receipt.core.sha256 else None
+
+    @property
     def core_is_ours(self) -> bool:
         """Whether the core in place is the very one that the receipt speaks of."""
+        return self.own_receipt is not None
+
+    @property
+    def readable_core(self) -> ImagingCore | None:
+        """The core, where its contents can be judged."""
         core = self.facts.stack.core
-        return self.receipt is not None and core is not None and core.sha256 == self.receipt.core.sha256
+        return core if core is not None and core.readable else None
+
+    @property
+    def linkage(self) -> Linkage:
+        """The simulated process; an empty one where there is none, or where it never reached PIL's modules."""
+        linkage = self.facts.linkage
+        return linkage if linkage is not None and not linkage.problem and linkage.modules else Linkage()
+
+    @property
+    def own_levels(self) -> tuple[str, ...]:
+        """The CPU levels that the core in place was built for, where it is ours; empty otherwise."""
+        return self.own_receipt.levels if self.own_receipt is not None else ()
 
 
 _PAGES = "docs/reference/checks"
@@ -91,17 +114,12 @@ class FindingFactory:
         """It could not be told."""
         return self.say(Status.UNKNOWN, message, **details)
 
-    def crashed(self, message: str, **details: Unpack[Details]) -> Finding:
-        """Report that the check itself failed."""
-        return self.say(Status.CRASHED, message, **details)
-
     def say(self, status: Status, message: str, **details: Unpack[Details]) -> Finding:
         """Word a verdict that was reached elsewhere."""
         return Finding(check=self.check, status=status, message=message, link=f"{_PAGES}/{self.check}.md", **details)
 
 
-def listing(lines: tuple[str, ...]) -> tuple[str, ...]:
+def listing(lines: Iterable[str]) -> tuple[str, ...]:
     """Shorten a long list of evidence to its first lines and a count of the rest."""
-    if len(lines) <= _SHOWN:
-        return lines
-    return (*lines[:_SHOWN], f"and {len(lines) - _SHOWN} more")
+    told = tuple(lines)
+    return told if len(told) <= _SHOWN else (*told[:_SHOWN], f"and {len(told) - _SHOWN} more")

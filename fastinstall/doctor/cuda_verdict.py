@@ -10,7 +10,6 @@ exactly 525.60.13 and 580.65.06, which are the first drivers of CUDA 12.0 and 13
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import PurePath
 
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
@@ -18,6 +17,7 @@ from fastinstall.doctor.remedies import show_files, show_text
 from fastinstall.model.finding import Finding, Remedy, Status
 from fastinstall.model.machine import FrameworkBuild, Gpu, GpuDevice, Nvml
 
+_SAY = FindingFactory("cuda")
 _DATED = "NVIDIA's tables as of 2026-11-22 [https://docs.nvidia.com/deploy/cuda-compatibility/]"
 _TORCH_BUILDS = "https://pytorch.org/get-started/previous-versions/"
 
@@ -51,24 +51,31 @@ _NODES = (PurePath("/dev/nvidiactl"), PurePath("/dev/nvidia0"))
 _TOOLKIT = "start the container with `--gpus all`, on a host that has nvidia-container-toolkit"
 
 
-def judge_gpu(say: FindingFactory, context: CheckContext, gpu: Gpu) -> Iterator[Finding]:
+def judge_gpu(context: CheckContext, gpu: Gpu) -> Iterator[Finding]:
     """Whether a GPU is reached, and whether builds fit it; one sentence where all is well."""
     wanted = any(_uses_cuda(context, build) for build in gpu.frameworks) or any(_list_wheels(context))
-    found = next(_judge_driver(say, gpu, wanted=wanted), None)
-    if found is not None:
-        yield found if wanted else replace(found, status=Status.HINT)
-        if found.status is Status.ERROR and wanted:
+    obstacle = next(_list_obstacles(gpu, wanted=wanted), None)
+    if obstacle is not None:
+        status, message, remedy, verify = obstacle
+        yield _SAY.say(
+            status if wanted else Status.HINT,
+            message,
+            evidence=_describe_gpu(gpu),
+            remedy=Remedy(text=remedy),
+            verify=verify,
+        )
+        if status is Status.ERROR and wanted:
             return  # no program gets a GPU, so builds are not judged by it
-    builds = (*_judge_builds(say, context, gpu), *_judge_wheels(say, context, gpu))
+    builds = (*_judge_builds(context, gpu), *_judge_wheels(context, gpu))
     yield from builds
-    if found is None and not builds:
-        yield _report_success(say, gpu)
+    if obstacle is None and not builds:
+        yield _report_success(gpu)
 
 
 def find_required_driver(cuda: str) -> str:
     """The oldest Linux driver for a CUDA version ("12.6"); empty if the data lacks it."""
-    exact = ".".join(map(str, numbers(cuda)[:2]))
-    return _OTHER_DRIVERS.get(exact, "") or _MINIMUM_DRIVERS.get(_major(cuda), "")
+    parts = (*numbers(cuda), 0)
+    return _OTHER_DRIVERS.get(".".join(map(str, numbers(cuda)[:2])), "") or _MINIMUM_DRIVERS.get(parts[0], "")
 
 
 def serves(gpu: Gpu, cuda: str) -> bool | None:
@@ -113,11 +120,7 @@ def numbers(version: str) -> tuple[int, ...]:
     return tuple(map(int, found[0].split("."))) if found else ()
 
 
-def _major(version: str) -> int:
-    return (*numbers(version), 0)[0]
-
-
-def _report_success(say: FindingFactory, gpu: Gpu) -> Finding:
+def _report_success(gpu: Gpu) -> Finding:
     verify = _show_driver(*(build.source for build in gpu.frameworks))
     judged = [build for build in gpu.frameworks if build.name != "torchvision"]
     builds = ", ".join(
@@ -126,91 +129,64 @@ def _report_success(say: FindingFactory, gpu: Gpu) -> Finding:
     reachable = gpu.nodes or gpu.tegra or (gpu.devices and not gpu.container)  # /proc of a container is its host's
     if not reachable:
         none = "no GPU of NVIDIA's is handed to programs here" if gpu.present else "no GPU of NVIDIA's"
-        return say.ok(f"{none}; in place: {builds or 'none that needs one'}", verify=verify)
+        return _SAY.ok(f"{none}; in place: {builds or 'none that needs one'}", verify=verify)
     where = f"driver {gpu.driver}" if gpu.driver else "the GPU"
     message = f"{builds} and {where} fit" if builds else f"{where} is there, and nothing here was built for it"
     needed = [(build.cuda, find_required_driver(build.cuda)) for build in judged if build.cuda and not gpu.tegra]
     needs = [f"CUDA {cuda} needs a driver >= {driver}; {_DATED}" for cuda, driver in needed[:1] if driver]
-    return say.ok(message, evidence=(*_describe_gpu(gpu), *needs), verify=verify)
+    return _SAY.ok(message, evidence=(*_describe_gpu(gpu), *needs), verify=verify)
 
 
-def _judge_driver(say: FindingFactory, gpu: Gpu, *, wanted: bool) -> Iterator[Finding]:
-    """What keeps a process from the GPU, the gravest first."""
-    seen, driver, nodes = _describe_gpu(gpu), _show_driver(), show_files(*_NODES)
+def _list_obstacles(gpu: Gpu, *, wanted: bool) -> Iterator[tuple[Status, str, str, str]]:
+    """What keeps a process from the GPU, the gravest first: how grave, in words, what to do, and what shows it."""
+    driver, nodes, inside = _show_driver(), show_files(*_NODES), gpu.container
     if gpu.mismatch:
         versions = f": {gpu.driver} and {gpu.library}" if gpu.driver and gpu.library else ""
+        what = (
+            f"the driver's kernel module and its library are of different versions{versions}, so no program gets a GPU"
+        )
         again = "restart the machine, or load the module anew: the driver was updated since it was started"
-        yield say.error(
-            f"the driver's kernel module and its library are of different versions{versions}, so no program gets a GPU",
-            evidence=seen,
-            expected=gpu.library or "one version",
-            observed=gpu.driver,
-            remedy=Remedy(text="restart the container: the host's driver was updated" if gpu.container else again),
-            verify=driver,
-        )
+        yield Status.ERROR, what, "restart the container: the host's driver was updated" if inside else again, driver
     if gpu.nodes and gpu.libcuda is None:
-        where = "this container has a GPU's device files" if gpu.container else "a GPU's device files are here"
-        inside = f"{_TOOLKIT}, and NVIDIA_DRIVER_CAPABILITIES=compute,utility; --device alone is not enough"
+        where = "this container has a GPU's device files" if inside else "a GPU's device files are here"
+        what = f"{where}, but not libcuda.so.1, the driver's library, so no program gets the GPU"
+        handed = f"{_TOOLKIT}, and NVIDIA_DRIVER_CAPABILITIES=compute,utility; --device alone is not enough"
         packages = "install the driver's libraries (Debian: libcuda1; Ubuntu: libnvidia-compute)"
-        yield say.error(
-            f"{where}, but not libcuda.so.1, the driver's library, so no program gets the GPU",
-            evidence=seen,
-            expected="libcuda.so.1 of the driver in place",
-            observed="none where the loader looks",
-            remedy=Remedy(text=inside if gpu.container else packages),
-            verify=nodes,
-        )
+        yield Status.ERROR, what, handed if inside else packages, nodes
     if gpu.nvml is Nvml.HUNG:
-        yield say.warning(
-            f"{gpu.problem}: the driver is dead, or starts anew for each program, with persistence mode off",
-            evidence=seen,
-            remedy=Remedy(
-                text="look for `Xid` in the kernel's messages; or have nvidia-persistenced keep the driver awake"
-            ),
-            verify=driver,
-        )
-    elif gpu.nvml is Nvml.REFUSED and gpu.nodes:
-        yield say.warning(
-            f"the driver does not give its GPU away ({gpu.problem})",
-            evidence=seen,
-            remedy=Remedy(text=_TOOLKIT if gpu.container else "restart the machine, or install its driver again"),
-            verify=driver,
-        )
-    if not wanted or gpu.nodes or gpu.tegra or not (gpu.driver or gpu.cards):
+        what = f"{gpu.problem}: the driver is dead, or starts anew for each program, with persistence mode off"
+        look = "look for `Xid` in the kernel's messages; or have nvidia-persistenced keep the driver awake"
+        yield Status.WARNING, what, look, driver
+    if gpu.nvml is Nvml.REFUSED and gpu.nodes:
+        again = _TOOLKIT if inside else "restart the machine, or install its driver again"
+        yield Status.WARNING, f"the driver does not give its GPU away ({gpu.problem})", again, driver
+    if not wanted or gpu.nodes or gpu.tegra:
         return
-    if gpu.container:
-        yield say.warning(
-            "the host has a GPU of NVIDIA's that was not handed to this container",
-            evidence=seen,
-            remedy=Remedy(text=_TOOLKIT),
-            verify=nodes,
-        )
-    elif not gpu.driver:
-        yield say.warning(
-            "a GPU of NVIDIA's is in this machine, but its driver is not loaded",
-            remedy=Remedy(text="install NVIDIA's driver; after an update of the kernel, build its module again"),
-            verify=nodes,
-        )
+    if inside and (gpu.driver or gpu.cards):
+        yield Status.WARNING, "the host has a GPU of NVIDIA's that was not handed to this container", _TOOLKIT, nodes
+    elif gpu.cards and not gpu.driver:
+        what = "a GPU of NVIDIA's is in this machine, but its driver is not loaded"
+        install = "install NVIDIA's driver; after an update of the kernel, build its module again"
+        yield Status.WARNING, what, install, nodes
 
 
-def _judge_builds(say: FindingFactory, context: CheckContext, gpu: Gpu) -> Iterator[Finding]:
+def _judge_builds(context: CheckContext, gpu: Gpu) -> Iterator[Finding]:
     """Each framework against driver and GPUs."""
     for build in gpu.frameworks:
         if build.name == "torchvision" or not build.known:
             continue
         if build.cuda is None:
-            yield from _report_build_for_others(say, gpu, build)
+            yield from _report_build_for_others(gpu, build)
         elif not gpu.present:
-            yield from _report_useless_build(say, context, build)
+            yield from _report_useless_build(context, build)
         elif _uses_cuda(context, build):
-            found = (*_report_old_driver(say, gpu, build), *_report_missing_code(say, context, gpu, build))
-            yield from found[:1]
+            yield from (*_report_old_driver(gpu, build, build.cuda), *_report_missing_code(context, gpu, build))[:1]
 
 
-def _report_build_for_others(say: FindingFactory, gpu: Gpu, build: FrameworkBuild) -> Iterator[Finding]:
+def _report_build_for_others(gpu: Gpu, build: FrameworkBuild) -> Iterator[Finding]:
     """A build that leaves a GPU alone that it could have; by the label of its version somebody chose that."""
     if gpu.usable:
-        yield say.say(
+        yield _SAY.say(
             Status.HINT if "+" in build.version and not build.rocm else Status.WARNING,
             f"{_name_build(build)} was built for {_name_kind(build)}: it will not use this machine's GPU",
             evidence=_describe_gpu(gpu),
@@ -221,44 +197,55 @@ def _report_build_for_others(say: FindingFactory, gpu: Gpu, build: FrameworkBuil
         )
 
 
-def _report_useless_build(say: FindingFactory, context: CheckContext, build: FrameworkBuild) -> Iterator[Finding]:
+def _report_useless_build(context: CheckContext, build: FrameworkBuild) -> Iterator[Finding]:
     if build.name == "torch" and _has_libraries(context):
         names = [each.name for each in context.facts.distributions if each.name.startswith("nvidia-")]
-        yield say.hint(
+        yield _SAY.hint(
             f"{_name_build(build)} was built for CUDA {build.cuda}, and there is no GPU of NVIDIA's here: "
             "gigabytes for nothing",
-            evidence=listing(tuple(f"CUDA's libraries: {name}" for name in names)),
+            evidence=listing(f"CUDA's libraries: {name}" for name in names),
             remedy=Remedy(text=f"on a machine that never has one, install the build for the CPU: {_TORCH_BUILDS}"),
             verify=_show_driver(build.source),
         )
 
 
-def _report_old_driver(say: FindingFactory, gpu: Gpu, build: FrameworkBuild) -> Iterator[Finding]:
-    if build.cuda is None or serves(gpu, build.cuda) is not False:
-        return
-    least = find_required_driver(build.cuda)
-    least = least.partition(".")[0] if gpu.wsl else least  # Windows's numbers are the same in front of the dot only
-    where = "Windows's driver" if gpu.wsl else "the host's driver" if gpu.container else "the driver"
-    yield say.error(
-        f"{_name_build(build)} was built for CUDA {build.cuda}, which needs a driver >= {least}; "
-        f"this machine has {gpu.driver}",
+def _report_old_driver(gpu: Gpu, build: FrameworkBuild, cuda: str) -> Iterator[Finding]:
+    if serves(gpu, cuda) is False:
+        least = find_required_driver(cuda)
+        least = least.partition(".")[0] if gpu.wsl else least  # Windows's numbers are the same in front of the dot only
+        hosts = "the host's driver" if gpu.container else "the driver"
+        where = "Windows's driver" if gpu.wsl else hosts
+        what, update = f"{_name_build(build)} was built", f"update {where}; or {_make_build_remedy(gpu, build).text}"
+        yield _report_driver(gpu, f"{what} for CUDA {cuda}", least, update, _show_driver(build.source))
+
+
+def _judge_wheels(context: CheckContext, gpu: Gpu) -> Iterator[Finding]:
+    """NVIDIA's wheels for images against the driver."""
+    for name, cuda in _list_wheels(context):
+        if gpu.present and serves(gpu, f"{cuda}.1") is False:
+            update = "update the driver; or install the wheel for the CUDA that it serves"
+            least = find_required_driver(f"{cuda}.1")
+            yield _report_driver(gpu, f"{name} is for CUDA {cuda}", least, update, _show_driver())
+
+
+def _report_driver(gpu: Gpu, what: str, least: str, update: str, verify: str) -> Finding:
+    return _SAY.error(
+        f"{what}, which needs a driver >= {least}; this machine has {gpu.driver}",
         evidence=(*_describe_gpu(gpu), _DATED),
         expected=f">= {least}",
         observed=gpu.driver,
-        remedy=Remedy(text=f"update {where}; or {_make_build_remedy(gpu, build).text}"),
-        verify=_show_driver(build.source),
+        remedy=Remedy(text=update),
+        verify=verify,
     )
 
 
-def _report_missing_code(
-    say: FindingFactory, context: CheckContext, gpu: Gpu, build: FrameworkBuild
-) -> Iterator[Finding]:
+def _report_missing_code(context: CheckContext, gpu: Gpu, build: FrameworkBuild) -> Iterator[Finding]:
     """GPUs that the build has no code for; beside others that it runs on, as an old card for the screen, a hint."""
     told = [device for device in gpu.devices if device.capability]
     lacking = [device for device in told if lacks_code(build, device)]
     if lacking and not gpu.tegra and context.facts.cpu.architecture == "x86_64":
         device, alone = lacking[0], lacking == told
-        yield say.say(
+        yield _SAY.say(
             Status.ERROR if alone else Status.HINT,
             f"{_name_build(build)} for {_name_kind(build)} has no code for {device.name}, of compute capability "
             f"{device.capability}{'' if alone else ', and runs on the other GPUs'}",
@@ -268,21 +255,6 @@ def _report_missing_code(
             remedy=_make_build_remedy(gpu, build),
             verify=_show_driver(build.source),
         )
-
-
-def _judge_wheels(say: FindingFactory, context: CheckContext, gpu: Gpu) -> Iterator[Finding]:
-    """NVIDIA's wheels for images against the driver."""
-    for name, cuda in _list_wheels(context):
-        if gpu.present and serves(gpu, f"{cuda}.1") is False:
-            least = find_required_driver(f"{cuda}.1")
-            yield say.error(
-                f"{name} is for CUDA {cuda}, which needs a driver >= {least}; this machine has {gpu.driver}",
-                evidence=(*_describe_gpu(gpu), _DATED),
-                expected=f">= {least}",
-                observed=gpu.driver,
-                remedy=Remedy(text="update the driver; or install the wheel for the CUDA that it serves"),
-                verify=_show_driver(),
-            )
 
 
 def _list_wheels(context: CheckContext) -> Iterator[tuple[str, int]]:

@@ -25,21 +25,6 @@ from fastinstall.observe.session import Session
 
 
 @immutable
-class PriorFacts:
-    """What was observed before an environment is looked at, or is under way.
-
-    Attributes:
-        interpreter: the target's Python.
-        cpu: the processor.
-        recipes: by name.
-    """
-
-    interpreter: Interpreter | RunningProbe[Interpreter] | None = None
-    cpu: Cpu | None = None
-    recipes: Mapping[str, Recipe] = field(default_factory=dict)
-
-
-@immutable
 class Examination:
     """What to examine.
 
@@ -49,7 +34,9 @@ class Examination:
         started: the use of the target's PIL, where it is under way already.
         hosts: other machines to judge the code for.
         process: a process that runs already, to be judged instead of a fresh one.
-        known: what was observed already.
+        interpreter: the target's Python, where it was asked already, or is being asked.
+        cpu: the processor, where it was observed already.
+        recipes: those that were read already, by name.
     """
 
     checks: tuple[str, ...] = ()
@@ -57,19 +44,9 @@ class Examination:
     started: RunningProbe[Runtime] | None = None
     hosts: tuple[Host, ...] = ()
     process: LiveProcess | None = None
-    known: PriorFacts = PriorFacts()
-
-    @property
-    def executes(self) -> bool:
-        """Whether PIL is imported and used for it."""
-        return self.process is None and not self.quick and (self.started is not None or needs_runtime(self.checks))
-
-    @property
-    def binaries(self) -> Binaries:
-        """How deep it looks into extension modules: a quick one reads the core alone, unless a process is asked for."""
-        if self.quick:
-            return Binaries.CORE if self.process is None else Binaries.LINKED
-        return Binaries.DECODED
+    interpreter: Interpreter | RunningProbe[Interpreter] | None = None
+    cpu: Cpu | None = None
+    recipes: Mapping[str, Recipe] = field(default_factory=dict)
 
 
 def examine(session: Session, environment: Environment, examination: Examination) -> EnvironmentReport:
@@ -79,31 +56,30 @@ def examine(session: Session, environment: Environment, examination: Examination
         UsageError: there is no check of that name.
         UndeterminedError: the target cannot be observed.
     """
-    names = check_names(examination.checks, foreign=not examination.quick)
+    asked, process, started = examination.checks, examination.process, examination.started
+    names = check_names(asked, foreign=not examination.quick)
     receipt = receipt_if_readable(environment)
     followed = receipt.recipe if receipt is not None else Request().recipe
-    recipe = examination.known.recipes.get(followed) or read_recorded_recipe(session, environment, receipt)
+    recipe = examination.recipes.get(followed) or read_recorded_recipe(session, environment, receipt)
+    binaries = Binaries.DECODED
+    if examination.quick:
+        # What is preloaded comes before what files ask for, so that the core's own needs do not tell what it gets.
+        deep = process is not None or session.variables.get("LD_PRELOAD")
+        binaries = Binaries.LINKED if deep else Binaries.CORE
     request = ObservationRequest(
         recipe=recipe,
-        runtime=examination.executes,
-        started=examination.started,
-        binaries=_choose_depth(session, examination),
-        process=examination.process,
-        interpreter=examination.known.interpreter,
-        cpu=examination.known.cpu,
+        runtime=process is None and not examination.quick and (started is not None or needs_runtime(asked)),
+        started=started,
+        binaries=binaries,
+        process=process,
+        interpreter=examination.interpreter,
+        cpu=examination.cpu,
         thorough=not examination.quick,
     )
     context = _make_context(session, facts_of(session, environment, request), receipt, recipe)
     findings = run_checks(replace(context, hosts=examination.hosts), names)
-    ignored = () if examination.quick or examination.checks else ignored_findings()
+    ignored = () if examination.quick or asked else ignored_findings()
     return report(environment, (*findings, *ignored))
-
-
-def _choose_depth(session: Session, examination: Examination) -> Binaries:
-    """What is preloaded comes before what files ask for, so that the core's own needs do not tell what it gets."""
-    if examination.binaries is Binaries.CORE and session.variables.get("LD_PRELOAD"):
-        return Binaries.LINKED
-    return examination.binaries
 
 
 def judge(

@@ -10,10 +10,11 @@ from enum import StrEnum
 
 from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import base_version, parse_version_number
+from fastinstall.doctor.owners import find_foreign_owner, find_foreign_package
 from fastinstall.index.upgrades import list_forbidding_dependants
 from fastinstall.model.conda import CondaPackage
 from fastinstall.model.conda_packages import dependants_of, name_of
-from fastinstall.model.facts import Distribution, Facts, Owner
+from fastinstall.model.facts import Distribution, Facts
 from fastinstall.model.receipt import Receipt
 
 _WRITERS = ("pip", "pdm")
@@ -21,11 +22,11 @@ _WRITERS = ("pip", "pdm")
 
 
 class InstallRequest(StrEnum):
-    """How a distribution came: asked for by its name, along with another one, or by a tool that does not tell."""
+    """How a distribution came, in words that follow "was installed"."""
 
-    BY_NAME = "by-name"
-    ALONG = "along"
-    UNTOLD = "untold"
+    BY_NAME = ", asked for by its name"
+    ALONG = " along with another package"
+    UNTOLD = ", and nothing tells whether it was asked for by its name"
 
 
 class VersionOrder(StrEnum):
@@ -66,13 +67,7 @@ class Intent:
     @property
     def story(self) -> str:
         """Who put it there and why, in a clause."""
-        by = f" by {self.tool}" if self.tool else ""
-        what = f"{self.name} {self.version} was installed{by}"
-        return {
-            InstallRequest.BY_NAME: f"{what}, asked for by its name",
-            InstallRequest.ALONG: f"{what} along with another package",
-            InstallRequest.UNTOLD: f"{what}, and nothing tells whether it was asked for by its name",
-        }[self.asked]
+        return f"{self.name} {self.version} was installed{f' by {self.tool}' if self.tool else ''}{self.asked}"
 
 
 def intent_of(facts: Facts, receipt: Receipt) -> Intent | None:
@@ -82,20 +77,26 @@ def intent_of(facts: Facts, receipt: Receipt) -> Intent | None:
         facts: the target.
         receipt: of the setup that was replaced.
     """
-    core = facts.stack.core
-    arrival = _find_arrival(facts, receipt) if facts.stack.directory is not None else None
-    if arrival is None or (core is not None and core.sha256 == receipt.core.sha256):
+    core, package, owner = facts.stack.core, find_foreign_package(facts, receipt), find_foreign_owner(facts, receipt)
+    if facts.stack.directory is None or (core is not None and core.sha256 == receipt.core.sha256):
+        return None
+    if package is not None:
+        name, version, tool, asked = package.name, package.version, "conda", _find_conda_request(facts, package)
+    elif owner is not None:
+        found = owner.distribution
+        name, version, tool, asked = found.name, found.version, found.installer, read_install_request(found)
+    else:
         return None
     try:
-        there, ours = base_version(arrival.version), base_version(receipt.source_version)
+        there, ours = base_version(version), base_version(receipt.source_version)
     except ValueError:
         return None
     broken = _list_unmet_requirements(facts, there)
     return Intent(
-        name=arrival.name,
+        name=name,
         version=there,
-        tool=arrival.tool,
-        asked=arrival.asked,
+        tool=tool,
+        asked=asked,
         order=_order(there, ours),
         unmet=tuple(reason for reason in _list_unmet_requirements(facts, ours) if reason not in broken),
         broken=broken,
@@ -109,34 +110,6 @@ def read_install_request(distribution: Distribution) -> InstallRequest:
     return InstallRequest.BY_NAME if distribution.requested else InstallRequest.ALONG
 
 
-def replacement(facts: Facts, receipt: Receipt) -> Owner | None:
-    """Return the latest foreign distribution with PIL's files, or None if there is none."""
-    others = [owner for owner in facts.stack.owners if owner.distribution.metadata != receipt.metadata]
-    return max(others, key=lambda owner: owner.installed_at, default=None)
-
-
-@immutable
-class _Arrival:
-    """A distribution, or a package of conda's, brought to one form."""
-
-    name: str
-    version: str
-    tool: str
-    asked: InstallRequest
-
-
-def _find_arrival(facts: Facts, receipt: Receipt) -> _Arrival | None:
-    package = _find_replacing_package(facts, receipt)
-    if package is not None:
-        how = _find_conda_request(facts, package)
-        return _Arrival(name=package.name, version=package.version, tool="conda", asked=how)
-    owner = replacement(facts, receipt)
-    if owner is None:
-        return None
-    found = owner.distribution
-    return _Arrival(name=found.name, version=found.version, tool=found.installer, asked=read_install_request(found))
-
-
 def _list_unmet_requirements(facts: Facts, version: str) -> tuple[str, ...]:
     """What is required of Pillow, by conda's packages too, and a version does not meet."""
     found = list_forbidding_dependants(version, facts.interpreter, dependants_of(facts))
@@ -144,17 +117,10 @@ def _list_unmet_requirements(facts: Facts, version: str) -> tuple[str, ...]:
 
 
 def _order(there: str, ours: str) -> VersionOrder:
-    if parse_version_number(there) == parse_version_number(ours):
+    found, wanted = parse_version_number(there), parse_version_number(ours)
+    if found == wanted:
         return VersionOrder.SAME
-    return VersionOrder.LATER if parse_version_number(there) > parse_version_number(ours) else VersionOrder.EARLIER
-
-
-def _find_replacing_package(facts: Facts, receipt: Receipt) -> CondaPackage | None:
-    """Return the conda package that replaced ours, or None if conda did not replace it."""
-    if facts.conda is None or receipt.conda is None:
-        return None
-    found = facts.conda.named(receipt.conda.package.name)
-    return found if found is not None and found.dist != receipt.conda.package.dist else None
+    return VersionOrder.LATER if found > wanted else VersionOrder.EARLIER
 
 
 def _find_conda_request(facts: Facts, package: CondaPackage) -> InstallRequest:

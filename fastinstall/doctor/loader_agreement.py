@@ -6,7 +6,7 @@ place, is one, whoever brought it in.
 """
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from pathlib import PurePath
 
 from fastinstall.core.values import immutable
@@ -56,19 +56,17 @@ def disagreements(linkage: Linkage, mapped: Collection[PurePath]) -> tuple[Disag
         absent = [other for other in absent if other is not file]
         unexplained = [other for other in unexplained if other != path]
     opened = {file.path for file in linkage.files if file.needed_by is None} - {file.path for file in absent}
-    expected = [file for file in absent if _find_root(linkage, file) in opened]
-    return (*_find_missing_files(linkage, expected, unexplained), *_list_surplus(linkage, unexplained))
-
-
-def _find_missing_files(
-    linkage: Linkage, expected: list[LoadedFile], unexplained: list[PurePath]
-) -> Iterator[Disagreement]:
-    """Files that the process lacks; what it has in their place is taken off the unexplained ones."""
-    for file in expected:
-        instead = _find_substitute(file, unexplained)
-        if instead is not None:
-            unexplained.remove(instead)
-        yield _make_disagreement(linkage, file.name.rpartition("/")[2], file.path, instead)
+    found = []
+    for file in absent:
+        if trace_askers(linkage, file)[-1] in opened:
+            instead = _find_substitute(file, unexplained)
+            unexplained = [path for path in unexplained if path != instead]
+            found.append(_make_disagreement(linkage, file.name.rpartition("/")[2], file.path, instead))
+    spoken_of = {name for file in linkage.files for name in _list_names(file)}
+    spoken_of.update(missing.name for missing in linkage.missing)
+    own = _list_own_directories(linkage) - {module.parent for module in linkage.modules}
+    surplus = (path for path in unexplained if _is_named_by(path, spoken_of) or path.parent in own)
+    return (*found, *(_make_disagreement(linkage, path.name, None, path) for path in surplus))
 
 
 def _find_substitute(file: LoadedFile, unexplained: list[PurePath]) -> PurePath | None:
@@ -83,33 +81,25 @@ def _find_substitute(file: LoadedFile, unexplained: list[PurePath]) -> PurePath 
     return next(plain, hashed[0] if len(hashed) == 1 else None)
 
 
-def _list_surplus(linkage: Linkage, unexplained: list[PurePath]) -> Iterator[Disagreement]:
-    """Files that the simulation lacks although it speaks of their kind, or they are bundled with PIL."""
-    spoken_of = {name for file in linkage.files for name in _list_names(file)}
-    spoken_of.update(missing.name for missing in linkage.missing)
-    own = _list_own_directories(linkage) - {module.parent for module in linkage.modules}
-    for path in unexplained:
-        if _is_named_by(path, spoken_of) or path.parent in own:
-            yield _make_disagreement(linkage, path.name, None, path)
-
-
 def _make_disagreement(
     linkage: Linkage, name: str, simulated: PurePath | None, mapped: PurePath | None
 ) -> Disagreement:
-    foreign = mapped is not None and mapped.parent not in _list_own_directories(linkage)
-    package = _find_package(mapped) if mapped is not None and foreign else ""
+    package = ""
+    if mapped is not None and mapped.parent not in _list_own_directories(linkage):
+        parts = mapped.parts
+        places = [index for index, part in enumerate(parts[:-1]) if part in _SITE_PACKAGES]
+        package = parts[places[-1] + 1] if places else ""
     return Disagreement(name=name, simulated=simulated, mapped=mapped, package=package)
 
 
-def _find_root(linkage: Linkage, file: LoadedFile) -> PurePath:
-    """The program or the opened file on whose behalf a file came in."""
+def trace_askers(linkage: Linkage, file: LoadedFile) -> list[PurePath]:
+    """A file, what asked for it, what asked for that, up to the program or the opened file that began it."""
     askers = {known.path: known.needed_by for known in linkage.files}
-    path, asker = file.path, file.needed_by
-    for _ in linkage.files:
-        if asker is None:
-            break
-        path, asker = asker, askers.get(asker)
-    return path
+    chain, asker = [file.path], file.needed_by
+    while asker is not None and asker not in chain:
+        chain.append(asker)
+        asker = askers.get(asker)
+    return chain
 
 
 def _list_own_directories(linkage: Linkage) -> set[PurePath]:
@@ -117,12 +107,6 @@ def _list_own_directories(linkage: Linkage) -> set[PurePath]:
     packages = {module.parent for module in linkage.modules}
     sites = {package.parent for package in packages}
     return packages | {file.path.parent for file in linkage.files if sites.intersection(file.path.parents)}
-
-
-def _find_package(path: PurePath) -> str:
-    parts = path.parts
-    places = [index for index, part in enumerate(parts[:-1]) if part in _SITE_PACKAGES]
-    return parts[places[-1] + 1] if places else ""
 
 
 def _list_names(file: LoadedFile) -> set[str]:

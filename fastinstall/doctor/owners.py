@@ -8,7 +8,8 @@ guard package, and the channel that has ours.
 import base64
 import binascii
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import PurePath
 
 from fastinstall.core.values import immutable
@@ -19,27 +20,14 @@ from fastinstall.model.facts import Facts, InstalledStack, Owner
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.request import EnvironmentKind
 
-
-@immutable
-class _OtherLibc:
-    """What files for the other C library look like.
-
-    Attributes:
-        other: it, for people.
-        tag: the end of the file names of its extension modules.
-        soname: what its own begins with.
-    """
-
-    other: str
-    tag: str
-    soname: str
-
-
-_LIBCS = {
-    "glibc": _OtherLibc(other="musl (a musllinux wheel, as for Alpine Linux)", tag="musl", soname="libc.musl-"),
-    "musl": _OtherLibc(other="glibc (a manylinux wheel)", tag="gnu", soname="libc.so.6"),
+_OTHER_LIBCS = {
+    "glibc": ("musl (a musllinux wheel, as for Alpine Linux)", "musl", "libc.musl-"),
+    "musl": ("glibc (a manylinux wheel)", "gnu", "libc.so.6"),
 }
-"""By the C library that a Python runs on."""
+"""By the C library of a Python: the other one, the tag of its extension modules, how its soname begins."""
+_SHARED_LIBRARY = re.compile(r"lib(jpeg|turbojpeg|tiff)\b[^/]*")
+_TAIL = 2
+_WRITTEN_BY_INSTALLERS = ("METADATA", "RECORD", "INSTALLER")
 
 
 def describe(owner: Owner) -> str:
@@ -48,18 +36,6 @@ def describe(owner: Owner) -> str:
     tool = distribution.installer or "a tool that left no name"
     when = f" at {owner.installed_at}" if owner.installed_at else ""
     return f"{distribution.name} {distribution.version}, installed by {tool}{when}"
-
-
-def is_core_from_owner(owner: Owner, core: ImagingCore | None) -> bool:
-    """Tell whether the core on disk is the one that this owner's RECORD lists."""
-    if core is None or owner.recorded_core is None or not core.sha256:
-        return False
-    return _convert_digest(owner.recorded_core) == core.sha256
-
-
-def readable_core(stack: InstalledStack) -> ImagingCore | None:
-    """Give the core where its contents can be judged."""
-    return stack.core if stack.core is not None and stack.core.readable else None
 
 
 def is_whole_enough(stack: InstalledStack) -> bool:
@@ -105,36 +81,26 @@ def other_libc(facts: Facts) -> str:
         found = any(is_other_libc(facts, each.soname) for each in core.libraries if each.path is None)
     else:
         found = bool(names_of_other_libc(facts, facts.stack.foreign_cores))
-    return f"the core was built for {_LIBCS[here].other}, and this Python runs on {here}" if found else ""
+    return f"the core was built for {_OTHER_LIBCS[here][0]}, and this Python runs on {here}" if found else ""
 
 
 def names_of_other_libc(facts: Facts, names: Iterable[str]) -> tuple[str, ...]:
     """Those of extension modules that are for this very Python, but for the other C library."""
-    interpreter, other = facts.interpreter, _LIBCS.get(facts.interpreter.libc)
-    if other is None:
-        return ()
-    python = interpreter.extension_suffix.partition("-linux-")[0]
-    return tuple(name for name in names if name.endswith(f"{python}-linux-{other.tag}.so"))
+    interpreter = facts.interpreter
+    _, tag, _ = _OTHER_LIBCS.get(interpreter.libc, ("", "", ""))
+    end = f"{interpreter.extension_suffix.partition('-linux-')[0]}-linux-{tag}.so"
+    return tuple(name for name in names if tag and name.endswith(end))
 
 
 def is_other_libc(facts: Facts, name: str) -> bool:
     """Whether a library that is asked for is the C library that this Python does not run on."""
-    other = _LIBCS.get(facts.interpreter.libc)
-    return other is not None and name.startswith(other.soname)
+    libc = facts.interpreter.libc
+    return libc in _OTHER_LIBCS and name.startswith(_OTHER_LIBCS[libc][2])
 
 
 def minor(version: str) -> str:
     """The part of a Python version that its packages depend on: "3.11" of "3.11.7"."""
     return ".".join(version.split(".")[:2])
-
-
-def _convert_digest(recorded: str) -> str:
-    """The digest of a RECORD line (URL-safe base64 without padding) in hexadecimal."""
-    _algorithm, _, digest = recorded.partition("=")
-    try:
-        return base64.urlsafe_b64decode(digest + "=" * (-len(digest) % 4)).hex()
-    except (binascii.Error, ValueError):
-        return ""
 
 
 def loaded_copy(core: ImagingCore) -> CoreLevel | None:
@@ -175,19 +141,17 @@ def list_core_copies(core: ImagingCore | None) -> tuple[str, ...]:
     )
 
 
-_SHARED_LIBRARY = re.compile(r"lib(jpeg|turbojpeg|tiff)\b[^/]*")
-_TAIL = 2
-
-
 def relative_to_prefix(facts: Facts, path: PurePath) -> str:
     """Give a path as records have it, relative to the prefix; empty for one outside.
 
     A prefix that is reached by a link may stand in a path as the directory that it is in truth: then the last two of
     its parts tell.
     """
-    homes = (facts.environment.prefix, facts.interpreter.prefix)
-    inside = (path.relative_to(home) for home in homes if path.is_relative_to(home))
-    return str(next(inside, None) or _relativize_through_link(path, facts.environment.prefix) or "")
+    prefix = facts.environment.prefix
+    end = prefix.parts[-_TAIL:]
+    linked = (parent for parent in path.parents if parent.parts[-_TAIL:] == end and len(parent.parts) > len(end))
+    homes = (prefix, facts.interpreter.prefix, *linked)
+    return next((str(path.relative_to(home)) for home in homes if path.is_relative_to(home) and path != home), "")
 
 
 def package_of(context: CheckContext, path: PurePath) -> str:
@@ -195,10 +159,9 @@ def package_of(context: CheckContext, path: PurePath) -> str:
     conda, name = context.facts.conda, relative_to_prefix(context.facts, path)
     if conda is None or not name:
         return ""
-    clash = next((clash for clash in conda.clashes if clash.path == name), None)
-    if clash is not None:
-        return clash.holder if not clash.holder.startswith("pip: ") else ""
-    return next((claim.dist for claim in conda.claims if name in claim.files), "")
+    holders = [clash.holder for clash in conda.clashes if clash.path == name]
+    holders += [claim.dist for claim in conda.claims if name in claim.files]
+    return holders[0] if holders and not holders[0].startswith("pip: ") else ""
 
 
 def is_unclaimed(context: CheckContext, path: PurePath) -> bool:
@@ -206,19 +169,8 @@ def is_unclaimed(context: CheckContext, path: PurePath) -> bool:
     conda, name = context.facts.conda, relative_to_prefix(context.facts, path)
     if conda is None or conda.unreadable or not name or not _SHARED_LIBRARY.fullmatch(path.name):
         return False
-    if any(clash.path == name for clash in conda.clashes):
-        return False
-    return not any(name in claim.files for claim in conda.claims)
-
-
-def packages_of_pil(facts: Facts) -> Iterator[tuple[CondaPackage, CondaClaim]]:
-    """Give the packages that claim files of the PIL of this Python, with what they claim."""
-    conda = facts.conda
-    below = f"{relative_to_prefix(facts, facts.interpreter.site_packages)}/PIL/"
-    for claim in conda.claims if conda is not None else ():
-        package = find_conda_package(facts, claim.dist)
-        if package is not None and any(name.startswith(below) for name in claim.files):
-            yield package, claim
+    claimed = {clash.path for clash in conda.clashes}.union(*(claim.files for claim in conda.claims))
+    return name not in claimed
 
 
 def find_conda_package(facts: Facts, dist: str) -> CondaPackage | None:
@@ -235,47 +187,37 @@ def describe_conda_package(package: CondaPackage) -> str:
     return f"{package.name} {package.version} ({package.build}{f' of {channel}' if channel else ''})"
 
 
-def find_bringing_revision(facts: Facts, dist: str) -> CondaRevision | None:
-    """Give the last transaction of conda's that brought a package."""
+def describe_arrival(facts: Facts, dist: str) -> str:
+    """Tell of the transaction of conda's that brought a package: ", by `conda install puretool` at 2026-11-21 12:30".
+
+    It is to be put behind what was done; empty if none is known.
+    """
     revisions = facts.conda.revisions if facts.conda is not None else ()
-    return next((each for each in reversed(revisions) if dist in each.linked), None)
+    return _describe_revision(next((each for each in reversed(revisions) if dist in each.linked), None))
 
 
-def find_removing_revision(facts: Facts, dist: str) -> CondaRevision | None:
-    """Return the conda transaction that removed a package, or None if the package came back."""
+def describe_removal(facts: Facts, dist: str) -> str:
+    """Tell of the transaction that removed a package, likewise; empty if it came back."""
     revisions = facts.conda.revisions if facts.conda is not None else ()
     last = next((each for each in reversed(revisions) if dist in (*each.linked, *each.unlinked)), None)
-    return last if last is not None and dist not in last.linked else None
+    return _describe_revision(last) if last is not None and dist not in last.linked else ""
 
 
-def describe_revision(revision: CondaRevision | None) -> str:
-    """Tell of a transaction, to be put behind what it did: ", by `conda install puretool` at 2026-11-21 12:30:00"."""
+def _describe_revision(revision: CondaRevision | None) -> str:
     if revision is None:
         return ""
-    by = f"by `{_shorten_command(revision.command)}`" if revision.command else f"in revision {revision.number}"
-    return f", {by}{f' at {revision.at}' if revision.at else ''}"
+    by, at = f"in revision {revision.number}", f" at {revision.at}" if revision.at else ""
+    if revision.command:  # conda writes the path of the program, of a module too
+        program, _, words = revision.command.partition(" ")
+        path = PurePath(program)
+        by = f"by `{path.parent.name if path.stem == '__main__' else path.name} {words}".rstrip() + "`"
+    return f", {by}{at}"
 
 
 def records(context: CheckContext, *packages: CondaPackage) -> tuple[PurePath, ...]:
     """Give the files of records."""
     directory = context.facts.environment.prefix / "conda-meta"
     return tuple(directory / package.record for package in packages)
-
-
-def _shorten_command(command: str) -> str:
-    """A command line of conda's history by the name of its program: conda writes the path, of a module too."""
-    program, _, words = command.partition(" ")
-    path = PurePath(program)
-    return f"{path.parent.name if path.stem == '__main__' else path.name} {words}".rstrip()
-
-
-def _relativize_through_link(path: PurePath, prefix: PurePath) -> PurePath | None:
-    end = prefix.parts[-_TAIL:]
-    roots = (parent for parent in path.parents if parent.parts[-_TAIL:] == end and len(parent.parts) > len(end))
-    return next((path.relative_to(root) for root in roots), None)
-
-
-_WRITTEN_BY_INSTALLERS = ("METADATA", "RECORD", "INSTALLER")
 
 
 @immutable
@@ -327,44 +269,66 @@ def claimants(facts: Facts) -> tuple[Claimant, ...]:
     A distribution is a package's own where that claims its metadata, and what lies there is what it put there: an
     installer that replaces one writes a directory of the same name where the version is the same.
     """
-    packages = tuple(packages_of_pil(facts))
+    packages = _find_packages_of_pil(facts)
     found = tuple(_make_claimant(facts, owner, packages) for owner in facts.stack.owners)
     taken = {claimant.package.dist for claimant in found if claimant.package is not None}
-    alone = (Claimant(package=package, claim=claim) for package, claim in packages if package.dist not in taken)
-    return (*found, *alone)
+    return (*found, *(each for each in packages if each.package is not None and each.package.dist not in taken))
 
 
 def claimant_of(facts: Facts, owner: Owner) -> Claimant:
     """Give the claimant that a distribution is."""
-    return _make_claimant(facts, owner, tuple(packages_of_pil(facts)))
+    return _make_claimant(facts, owner, _find_packages_of_pil(facts))
 
 
 def holds_core(claimant: Claimant, facts: Facts) -> bool:
     """Whether the core on disk is the one that a claimant brought."""
-    core, claim = facts.stack.core, claimant.claim
-    if claim is None or core is None:
-        return claimant.owner is not None and is_core_from_owner(claimant.owner, core)
-    name = relative_to_prefix(facts, core.path)
-    return name in claim.files and name not in (*claim.altered, *claim.missing)
+    core, claim, owner = facts.stack.core, claimant.claim, claimant.owner
+    if core is not None and claim is not None:
+        name = relative_to_prefix(facts, core.path)
+        return name in claim.files and name not in (*claim.altered, *claim.missing)
+    if core is None or not core.sha256 or owner is None or owner.recorded_core is None:
+        return False
+    _algorithm, _, digest = owner.recorded_core.partition("=")
+    try:  # URL-safe base64 without padding
+        return base64.urlsafe_b64decode(digest + "=" * (-len(digest) % 4)).hex() == core.sha256
+    except (binascii.Error, ValueError):
+        return False
 
 
-def _make_claimant(facts: Facts, owner: Owner, packages: tuple[tuple[CondaPackage, CondaClaim], ...]) -> Claimant:
-    for package, claim in packages:
-        if _is_of(facts, owner, claim):
-            return Claimant(owner=owner, package=package, claim=claim)
+def _find_packages_of_pil(facts: Facts) -> tuple[Claimant, ...]:
+    """The packages of conda's that claim files of the PIL of this Python."""
+    below = f"{relative_to_prefix(facts, facts.interpreter.site_packages)}/PIL/"
+    claims = facts.conda.claims if facts.conda is not None else ()
+    found = []
+    for claim in claims:
+        package = find_conda_package(facts, claim.dist)
+        if package is not None and any(name.startswith(below) for name in claim.files):
+            found.append(Claimant(package=package, claim=claim))
+    return tuple(found)
+
+
+def _make_claimant(facts: Facts, owner: Owner, packages: tuple[Claimant, ...]) -> Claimant:
+    directory = f"{relative_to_prefix(facts, facts.interpreter.site_packages)}/{owner.distribution.metadata}"
+    written = {f"{directory}/{name}" for name in _WRITTEN_BY_INSTALLERS}
+    for each in packages:
+        claim = each.claim
+        if claim is not None and written & set(claim.files) and not written & {*claim.altered, *claim.missing}:
+            return replace(each, owner=owner)
     return Claimant(owner=owner)
 
 
-def _is_of(facts: Facts, owner: Owner, claim: CondaClaim) -> bool:
-    directory = f"{relative_to_prefix(facts, facts.interpreter.site_packages)}/{owner.distribution.metadata}"
-    written = {f"{directory}/{name}" for name in _WRITTEN_BY_INSTALLERS}
-    return bool(written & set(claim.files)) and not written & {*claim.altered, *claim.missing}
+def find_foreign_owner(facts: Facts, receipt: Receipt) -> Owner | None:
+    """Return the latest foreign distribution with PIL's files, or None if there is none."""
+    others = [owner for owner in facts.stack.owners if owner.distribution.metadata != receipt.metadata]
+    return max(others, key=lambda owner: owner.installed_at, default=None)
 
 
-def lacks_guard(facts: Facts, receipt: Receipt) -> bool:
-    """Whether the guard package was set up and is not installed."""
-    guard = receipt.conda.guard if receipt.conda is not None else None
-    return guard is not None and facts.conda is not None and facts.conda.named(guard.name) is None
+def find_foreign_package(facts: Facts, receipt: Receipt) -> CondaPackage | None:
+    """Return the conda package that replaced ours, or None if conda did not replace it."""
+    if facts.conda is None or receipt.conda is None:
+        return None
+    found = facts.conda.named(receipt.conda.package.name)
+    return found if found is not None and found.dist != receipt.conda.package.dist else None
 
 
 def is_registered(facts: Facts, receipt: Receipt) -> bool:

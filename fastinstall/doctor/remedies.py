@@ -10,10 +10,11 @@ from pathlib import PurePath
 from fastinstall.doctor.check_context import CheckContext
 from fastinstall.index.upgrades import requirement
 from fastinstall.model.conda_packages import conda_command, dependants_of
-from fastinstall.model.facts import Facts
+from fastinstall.model.facts import Facts, LiveProcess
 from fastinstall.model.finding import Remedy
 from fastinstall.model.request import EnvironmentKind
 
+_FORCED = ("--force-reinstall", "--no-deps")
 _NEW_ENVIRONMENT = "fastinstall setup --new-env ./fast-env"
 
 
@@ -42,9 +43,7 @@ def suggest_conda_reinstall(context: CheckContext, text: str, *names: str) -> Re
     """Have conda's packages put their files back: by the repair that has the stack put in, else by conda alone."""
     if is_changeable(context.facts) and not context.core_is_ours:
         return Remedy(text=text, command=command(context, "doctor --fix"))
-
-    words = conda_command(context.facts, "install", "--force-reinstall", "--no-deps", *names)
-    return Remedy(text=text, command=words)
+    return Remedy(text=text, command=conda_command(context.facts, "install", *_FORCED, *names))
 
 
 def is_changeable(facts: Facts) -> bool:
@@ -64,24 +63,20 @@ def stock(context: CheckContext, *, upgrade: bool = False, least: str = "") -> R
         least: the version that is meant at least; empty for any.
     """
     facts, text = context.facts, "install a later Pillow" if upgrade else "install Pillow again"
+    python = str(facts.environment.python)
     if facts.environment.kind is EnvironmentKind.CONDA:
-        return Remedy(text=text, command=_format_conda_command(facts, upgrade=upgrade, least=least))
+        # Conda's solver keeps to what conda's packages require; what pip has installed it does not see.
+        wanted = requirement("pillow", dependants_of(facts), least)
+        words = ["update" if wanted == "pillow" else "install"] if upgrade else ["install", *_FORCED]
+        return Remedy(text=text, command=conda_command(facts, *words, wanted))
     if facts.interpreter.externally_managed is not None:
         return Remedy(text=f"{text}, with the operating system's package manager")
-    python, wanted = str(facts.environment.python), requirement("pillow", dependants_of(facts))
     if facts.interpreter.pip_version is None:
-        how = ("--upgrade",) if upgrade else ("--reinstall-package", "pillow")
-        return Remedy(text=text, command=shlex.join(("uv", "pip", "install", "--python", python, *how, wanted)))
-    again = "--upgrade" if upgrade else "--force-reinstall"
-    return Remedy(text=text, command=shlex.join((python, "-m", "pip", "install", again, "--no-deps", wanted)))
-
-
-def _format_conda_command(facts: Facts, *, upgrade: bool, least: str) -> str:
-    """Conda's solver keeps to what conda's packages require; what pip has installed it does not see."""
-    wanted = requirement("pillow", dependants_of(facts), least)
-    if upgrade:
-        return conda_command(facts, "update" if wanted == "pillow" else "install", wanted)
-    return conda_command(facts, "install", "--force-reinstall", "--no-deps", wanted)
+        words = ["--upgrade"] if upgrade else ["--reinstall-package", "pillow"]
+        words = ["uv", "pip", "install", "--python", python, *words]
+    else:
+        words = [python, "-m", "pip", "install", "--upgrade" if upgrade else "--force-reinstall", "--no-deps"]
+    return Remedy(text=text, command=shlex.join((*words, requirement("pillow", dependants_of(facts)))))
 
 
 PRINT_FEATURES = "from PIL import features; features.pilinfo()"
@@ -100,79 +95,82 @@ _COMPARE_WITH_CONDA = (
 )
 
 
+def show(*words: PurePath | str) -> str:
+    """Word a command for a shell; "|" stands for a pipe."""
+    return " ".join("|" if word == "|" else shlex.quote(str(word)) for word in words)
+
+
 def show_digests(*paths: PurePath) -> str:
     """The sha256 of files."""
-    return _join_words("sha256sum", *paths)
+    return show("sha256sum", *paths)
 
 
 def show_files(*paths: PurePath) -> str:
     """Files, or the contents of directories, with size and time."""
-    return _join_words("ls", "-la", *paths)
+    return show("ls", "-la", *paths)
 
 
 def show_text(*paths: PurePath) -> str:
     """The contents of text files."""
-    return _join_words("cat", *paths)
+    return show("cat", *paths)
 
 
 def show_needed(path: PurePath) -> str:
     """The libraries that an ELF file asks for."""
-    return _join_pipeline(_join_words("readelf", "-d", path), _join_words("grep", "NEEDED"))
+    return show("readelf", "-d", path, "|", "grep", "NEEDED")
 
 
 def show_note(path: PurePath) -> str:
     """The CPU level that an ELF file declares to need."""
-    return _join_pipeline(_join_words("readelf", "-nW", path), _join_words("grep", "-i", "ISA needed"))
-
-
-def show_symbols(path: PurePath, pattern: str) -> str:
-    """The dynamic symbols of an ELF file whose names have a pattern of grep in them."""
-    return _join_pipeline(_join_words("nm", "-D", path), _join_words("grep", pattern))
+    return show("readelf", "-nW", path, "|", "grep", "-i", "ISA needed")
 
 
 def count_symbols(path: PurePath, name: str) -> str:
     """How many dynamic symbols of an ELF file have this in their names: 0 where it is missing."""
-    return _join_pipeline(_join_words("nm", "-D", path), _join_words("grep", "-c", name))
+    return show("nm", "-D", path, "|", "grep", "-c", name)
 
 
 def show_strings(path: PurePath, pattern: str) -> str:
     """The texts in a binary that have a pattern of extended grep in them, in either case."""
-    return _join_pipeline(_join_words("strings", path), _join_words("grep", "-iE", pattern))
+    return show("strings", path, "|", "grep", "-iE", pattern)
 
 
 def count_frames(path: PurePath) -> str:
     """How many functions of an x86-64 binary set up a frame as an unoptimised build does."""
-    return _join_pipeline(_join_words("objdump", "-d", path), _join_words("grep", "-c", "mov *%rsp,%rbp"))
+    return show("objdump", "-d", path, "|", "grep", "-c", "mov *%rsp,%rbp")
 
 
 def show_lines(pattern: str, *paths: PurePath) -> str:
     """The lines of text files with a pattern of grep in them."""
-    return _join_words("grep", "-H", pattern, *paths)
+    return show("grep", "-H", pattern, *paths)
+
+
+def show_maps(process: LiveProcess, pattern: str) -> str:
+    """The files that a process has mapped; those that are gone are marked "(deleted)"."""
+    return show_lines(pattern, PurePath(f"/proc/{process.pid}/maps"))
 
 
 def find_text(text: str, directory: PurePath) -> str:
     """The files of a directory that have a text in them."""
-    return _join_words("grep", "-rlF", text, directory)
+    return show("grep", "-rlF", text, directory)
 
 
 def show_variables(*names: str) -> str:
     """Environment variables of the shell."""
-    return _join_pipeline("env", _join_words("grep", "-E", f"^({'|'.join(names)})="))
+    return show("env", "|", "grep", "-E", f"^({'|'.join(names)})=")
 
 
 def show_cpu() -> str:
     """The features of the processor, as the kernel names them."""
-    return _join_words("grep", "-m1", "^flags", "/proc/cpuinfo")
+    return show("grep", "-m1", "^flags", "/proc/cpuinfo")
 
 
 def show_owner(context: CheckContext, name: str = "pillow") -> str:
     """The files of an installed distribution, as pip knows it; the metadata directories where there is no pip."""
     if context.facts.interpreter.pip_version is None:
-        escaped = name.replace("-", "[-_.]")
-        return _join_pipeline(
-            _join_words("ls", "-la", context.facts.interpreter.site_packages), _join_words("grep", "-i", escaped)
-        )
-    return _join_words(context.facts.environment.python, "-m", "pip", "show", "-f", name)
+        packages = context.facts.interpreter.site_packages
+        return show("ls", "-la", packages, "|", "grep", "-i", name.replace("-", "[-_.]"))
+    return show(context.facts.environment.python, "-m", "pip", "show", "-f", name)
 
 
 def compare_with_record(context: CheckContext, name: str) -> str:
@@ -187,33 +185,20 @@ def compare_with_conda(context: CheckContext, record: PurePath) -> str:
 
 def run_python(context: CheckContext, code: str) -> str:
     """A line of Python in the target."""
-    return _join_words(context.facts.environment.python, "-c", code)
-
-
-def show_python(context: CheckContext) -> str:
-    """The version of the target's Python."""
-    return _join_words(context.facts.environment.python, "--version")
+    return show(context.facts.environment.python, "-c", code)
 
 
 def trace_search(context: CheckContext, name: str, code: str = IMPORT_CORE) -> str:
     """Where the loader of the target looks for a library and what it takes (`man ld.so`, LD_DEBUG)."""
-    return _format_trace_command(context, "libs", name, code)
+    return _trace(context, "libs", name, code)
 
 
-def trace_bindings(context: CheckContext, symbol: str, code: str = IMPORT_CORE) -> str:
+def trace_bindings(context: CheckContext, symbol: str) -> str:
     """Which file's definition of a symbol each file of the target gets (`man ld.so`, LD_DEBUG)."""
-    return _format_trace_command(context, "bindings", symbol, code)
+    return _trace(context, "bindings", symbol, IMPORT_CORE)
 
 
-def _format_trace_command(context: CheckContext, what: str, pattern: str, code: str) -> str:
+def _trace(context: CheckContext, what: str, pattern: str, code: str) -> str:
     # Bound at once: the loader tells of a lazy binding only when the function is first called.
-    python = _join_words("env", f"LD_DEBUG={what}", "LD_BIND_NOW=1", context.facts.environment.python, "-c", code)
-    return _join_pipeline(f"{python} 2>&1", _join_words("grep", "-F", pattern))
-
-
-def _join_words(*words: PurePath | str) -> str:
-    return shlex.join(map(str, words))
-
-
-def _join_pipeline(*commands: str) -> str:
-    return " | ".join(commands)
+    python = show("env", f"LD_DEBUG={what}", "LD_BIND_NOW=1", context.facts.environment.python, "-c", code)
+    return f"{python} 2>&1 | {show('grep', '-F', pattern)}"

@@ -244,6 +244,13 @@ def read_recorded_recipe(session: Session, environment: Environment, receipt: Re
         raise DocumentError(Path(environment.prefix) / RECEIPT, "recipe", error.message, hint=error.hint) from None
 
 
+def recorded_facts(session: Session, environment: Environment, receipt: Receipt | None) -> Facts:
+    """Everything of an environment, observed by the recipe that its receipt names; errors as of both."""
+    return facts_of(
+        session, environment, ObservationRequest(recipe=read_recorded_recipe(session, environment, receipt))
+    )
+
+
 def receipt_of(environment: Environment) -> Receipt | None:
     """What an earlier setup left there."""
     return read_receipt(Path(environment.prefix))

@@ -10,12 +10,10 @@ from dataclasses import fields, replace
 from pathlib import Path, PurePath
 
 from fastinstall.core import foreign
-from fastinstall.core.errors import DocumentError
 from fastinstall.core.files import write_text
-from fastinstall.core.parsing import json_data
 from fastinstall.core.secrets import find_secret_values, redact_text
 from fastinstall.core.surroundings import make_private
-from fastinstall.core.values import document, dump, immutable, open_document
+from fastinstall.core.values import document, dump, immutable
 from fastinstall.model.request import Request
 from fastinstall.observe.session import Session
 
@@ -65,11 +63,7 @@ def keep(session: Session, answers: Answers) -> None:
 
 def read_kept_answers(session: Session, target: Path) -> Answers | None:
     """Read earlier answers for a target, or return None if there are none that this version understands."""
-    file = _locate_answers(session, target)
-    try:
-        return open_document(Answers, "answers", json_data(foreign.read_text(file)), file=file)
-    except (OSError, ValueError, DocumentError):
-        return None
+    return foreign.read_kept(Answers, "answers", _locate_answers(session, target))
 
 
 def forget(session: Session, target: Path) -> None:
@@ -80,12 +74,9 @@ def forget(session: Session, target: Path) -> None:
 
 def apply_kept_answers(answers: Answers, request: Request) -> Request:
     """The wish of this run with what was changed by the answers."""
-    changed = {
-        field.name: getattr(answers.after, field.name)
-        for field in fields(Request)
-        if getattr(answers.after, field.name) != getattr(answers.before, field.name)
-    }
-    return replace(request, **changed)
+    names = (field.name for field in fields(Request))
+    changed = (name for name in names if getattr(answers.after, name) != getattr(answers.before, name))
+    return replace(request, **{name: getattr(answers.after, name) for name in changed})
 
 
 def _remove_risks(request: Request) -> Request:

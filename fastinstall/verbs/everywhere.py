@@ -8,7 +8,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path, PurePath
 
@@ -17,7 +17,7 @@ from fastinstall.core.errors import FastinstallError, RefusedError, Undetermined
 from fastinstall.core.messages import quote
 from fastinstall.core.surroundings import stranger_in
 from fastinstall.core.values import immutable
-from fastinstall.doctor.examine import Examination, PriorFacts, examine
+from fastinstall.doctor.examine import Examination, examine
 from fastinstall.doctor.registry import check_names, select_gravest_status
 from fastinstall.journal.layout import RECEIPT
 from fastinstall.model.facts import LiveProcess, running_core
@@ -39,6 +39,14 @@ from fastinstall.observe.session import Session
 _ENOUGH = 8
 """Fewer environments than this are examined sooner than a second process has started."""
 
+NEARBY = "in this directory"
+"""How an environment is known that lies where the person is."""
+
+_SHOWN = 12
+_USUAL = (".venv", "venv")
+_INTERPRETER = re.compile(r"(python|pypy)[\d.]*t?")
+_MARKS = ("pyvenv.cfg", "conda-meta")
+
 
 def examine_everywhere(session: Session, examination: Examination) -> Survey:
     """Examine all known environments that have PIL or a receipt of ours; the tool's own is none of them.
@@ -51,9 +59,16 @@ def examine_everywhere(session: Session, examination: Examination) -> Survey:
         UsageError: there is no check of that name, or the usual recipe is not there.
     """
     check_names(examination.checks)
+    cores, usual = len(os.sched_getaffinity(0)), Request().recipe
+    cpu = observe_cpu(allowed_cores=cores, tunables=session.variables.get("GLIBC_TUNABLES", ""))
+    shared = replace(examination, cpu=cpu, recipes={usual: recipe_named(session, usual)})
     prefixes = list_known_environments(session.variables, session.directories.state)
     worth = [prefix for prefix in prefixes if has_pillow(prefix) or (prefix / RECEIPT).is_file()]
-    results = _examine_prefixes(session, replace(examination, known=_observe_shared_facts(session)), worth)
+
+    def work(prefix: Path) -> EnvironmentReport | Unobservable | None:
+        return _examine_environment(session, shared, prefix)
+
+    results = run_in_processes(work, worth, count=cores if len(worth) >= _ENOUGH else 1)
     reports = tuple(result for result in results if isinstance(result, EnvironmentReport))
     unobservable = tuple(result for result in results if isinstance(result, Unobservable))
     statuses = (*(report.status for report in reports), *(Status.UNKNOWN for _ in unobservable))
@@ -63,22 +78,6 @@ def examine_everywhere(session: Session, examination: Examination) -> Survey:
         unobservable=unobservable,
         without=len(prefixes) - len(worth),
     )
-
-
-def _observe_shared_facts(session: Session) -> PriorFacts:
-    """What is the same for all of them."""
-    usual = Request().recipe
-    cpu = observe_cpu(allowed_cores=_count_cores(), tunables=session.variables.get("GLIBC_TUNABLES", ""))
-    return PriorFacts(cpu=cpu, recipes={usual: recipe_named(session, usual)})
-
-
-def _examine_prefixes(
-    session: Session, examination: Examination, prefixes: Sequence[Path]
-) -> list[EnvironmentReport | Unobservable | None]:
-    def work(prefix: Path) -> EnvironmentReport | Unobservable | None:
-        return _examine_environment(session, examination, prefix)
-
-    return run_in_processes(work, prefixes, count=_count_cores() if len(prefixes) >= _ENOUGH else 1)
 
 
 def _examine_environment(
@@ -103,17 +102,6 @@ def _examine_environment(
     except Exception as error:  # noqa: BLE001 (whatever is in one of them, the others are judged)
         said = f"{type(error).__name__}: {error}".splitlines()[0]
         return Unobservable(prefix=prefix, problem=f"examining it crashed, a bug of fastinstall: {said}")
-
-
-def _count_cores() -> int:
-    return len(os.sched_getaffinity(0))
-
-
-NEARBY = "in this directory"
-"""How an environment is known that lies where the person is."""
-
-_SHOWN = 12
-_USUAL = (".venv", "venv")
 
 
 @immutable
@@ -161,14 +149,9 @@ def _list_candidates(session: Session, directory: Path) -> Iterator[tuple[Path, 
         yield prefix, ""
 
 
-def _rank(each: AtHand) -> tuple[int, int, int]:
-    order = ("active", NEARBY)
-    first = next((number for number, word in enumerate(order) if each.found.startswith(word)), len(order))
-    return first, 0 if each.seen.prefix.name in _USUAL else 1, 0 if each.seen.ours else 1
-
-
-_INTERPRETER = re.compile(r"(python|pypy)[\d.]*t?")
-_MARKS = ("pyvenv.cfg", "conda-meta")
+def _rank(each: AtHand) -> tuple[int, bool, bool]:
+    first = 0 if each.found.startswith("active") else 1 + (each.found != NEARBY)
+    return first, each.seen.prefix.name not in _USUAL, not each.seen.ours
 
 
 def process_target(process: LiveProcess, variables: Mapping[str, str]) -> Environment:
@@ -184,13 +167,22 @@ def process_target(process: LiveProcess, variables: Mapping[str, str]) -> Enviro
         RefusedError: it runs in fastinstall's own environment; or root asks, and it is another user's.
     """
     if process.root != PurePath("/"):
-        raise _make_container_error(process)
-    tool_prefix = Path(sys.prefix)
+        inside = f"nsenter --target {process.pid} --mount --root -- fastinstall doctor"
+        raise UndeterminedError(
+            f"process {process.pid} has a file system of its own, as in a container: its files are not those of this "
+            "one",
+            hint=f"run fastinstall inside it, in its own environment: {inside}",
+            details=(f"it runs {_format_process(process)}",),
+        )
     core = running_core(process.mapped)
-    prefix = _find_prefix(core) if core is not None else None
-    _refuse_stranger(process, prefix or Path(process.executable).parent.parent)
+    # The nearest environment that a core lies in, moved aside or not; none for one in "~/.local".
+    around = (each for each in Path(core or "/").parents if any((each / mark).exists() for mark in _MARKS))
+    prefix, tool_prefix, called = next(around, None), Path(sys.prefix), Path(process.executable).parent.parent
+    _refuse_stranger(process, prefix or called)
     if prefix is not None:
-        return locate(_restore_called_prefix(prefix, process.executable), None, variables, tool_prefix)
+        # By the name that the process was started by: the kernel's name for a file has no links in it.
+        is_linked = called.exists() and called.resolve() == prefix.resolve()
+        return locate(called if is_linked else prefix, None, variables, tool_prefix)
     if core is None and not _INTERPRETER.fullmatch(process.executable.name):
         raise UndeterminedError(
             f"process {process.pid} is no Python and has no PIL mapped: {_format_process(process)}",
@@ -208,26 +200,6 @@ def _refuse_stranger(process: LiveProcess, prefix: Path) -> None:
             hint=f"as that user: sudo -u {quote(stranger)} fastinstall doctor --pid {process.pid}; or name the "
             f"environment, if its code may be run: fastinstall doctor --prefix {quote(prefix)}",
         )
-
-
-def _find_prefix(core: PurePath) -> Path | None:
-    """The nearest environment that a core lies in, moved aside or not; None if it is in none ("~/.local")."""
-    return next((prefix for prefix in Path(core).parents if any((prefix / mark).exists() for mark in _MARKS)), None)
-
-
-def _restore_called_prefix(prefix: Path, executable: PurePath) -> Path:
-    """A prefix by the name that the process was started by: the kernel's name for a file has no links in it."""
-    called = Path(executable).parent.parent
-    return called if called.exists() and called.resolve() == prefix.resolve() else prefix
-
-
-def _make_container_error(process: LiveProcess) -> UndeterminedError:
-    inside = f"nsenter --target {process.pid} --mount --root -- fastinstall doctor"
-    return UndeterminedError(
-        f"process {process.pid} has a file system of its own, as in a container: its files are not those of this one",
-        hint=f"run fastinstall inside it, in its own environment: {inside}",
-        details=(f"it runs {_format_process(process)}",),
-    )
 
 
 def _format_process(process: LiveProcess) -> str:

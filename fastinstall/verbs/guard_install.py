@@ -12,12 +12,10 @@ with it the warnings.
 """
 
 import os
-from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 
-from fastinstall.apply.recovery import lock_recovered_environment, report_late_interruptions
+from fastinstall.apply.recovery import change_environment
 from fastinstall.conda.history_file import add_revision, list_linked_moves
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import fix_command, quote
@@ -40,19 +38,33 @@ from fastinstall.journal.store import JournalStore, make_stamp
 from fastinstall.journal.transaction import Transaction, begin
 from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage
 from fastinstall.model.conda_packages import GUARD, REGISTRATION
-from fastinstall.model.facts import Facts
+from fastinstall.model.facts import Facts, Project
 from fastinstall.model.finding import Status
 from fastinstall.model.receipt import Move, MoveKind, Receipt
 from fastinstall.model.request import Environment
 from fastinstall.observe.conda.condarc import find_conda
 from fastinstall.observe.guard_files import entries_present
 from fastinstall.observe.installed_pins import is_of_pixi, refuse_unpinnable
-from fastinstall.observe.observation import ObservationRequest, facts_of, read_recorded_recipe, receipt_of, recipe_named
+from fastinstall.observe.observation import receipt_of, recipe_named, recorded_facts
 from fastinstall.observe.session import Session
 from fastinstall.pins.recognition import project_of
 from fastinstall.plan.risks import refuse_if_protected
 
-_REMOVAL = "guard remove"
+_SWAPPED = "swapped"
+_STAGED = "conda"
+
+
+@immutable
+class Replacement:
+    """What stands in the place of a stack, and may be accepted.
+
+    Attributes:
+        story: what happened, in a sentence of doctor's.
+        ours: what was set up ("pillow 13.0.0+simd.v2.v3").
+    """
+
+    story: str
+    ours: str
 
 
 def guards_of(
@@ -67,11 +79,22 @@ def guards_of(
         project: whose pin is told too, beside that of the project which the environment lies in.
     """
     receipt = receipt_of(environment)
-    recipe = read_recorded_recipe(session, environment, receipt)
-    facts = facts_of(session, environment, ObservationRequest(recipe=recipe))
-    guards = _make_guards(facts, receipt)
-    guards = replace(guards, pins=(*guards.pins, *find_named_project_pins(project, guards.pins)))
-    return _count_guards(guards, facts) if measured else guards
+    facts = recorded_facts(session, environment, receipt)
+    state, package = facts.guard, _find_package(facts)
+    guards = Guards(
+        installed=state.installed,
+        version=state.version,
+        problems=state.problems,
+        installed_by=f"fastinstall {receipt.tool_version}" if receipt is not None else "",
+        installed_at=receipt.created_at if receipt is not None else "",
+        package=package.dist if package is not None else "",
+        pins=(*facts.pins, *find_named_project_pins(project, facts.pins)),
+    )
+    if not measured:
+        return guards
+    python, site_packages = Path(facts.interpreter.executable), Path(facts.interpreter.site_packages)
+    cost = measure_cost(python, site_packages) if guards.installed else None
+    return replace(guards, cost=cost, events=read_events(Path(facts.environment.prefix)))
 
 
 def install_guard(
@@ -89,12 +112,9 @@ def install_guard(
         RefusedError: nothing is set up, the stack in place is not ours any more, or it cannot be pinned.
     """
     verb = "guard install --pin" if pin else "guard install"
-    with (
-        report_late_interruptions(Path(environment.prefix), verb),
-        lock_recovered_environment(session, environment) as result,
-    ):
-        store, facts, receipt = _prepare_guarding(session, environment, result.store)
-        core = facts.stack.core
+    with change_environment(session, environment, verb) as locked:
+        store, (facts, receipt) = locked.store, _prepare_guarding(session, environment, locked.store)
+        core, guard = facts.stack.core, receipt.conda.guard if receipt.conda is not None else None
         if core is None or core.sha256 != receipt.core.sha256:
             raise RefusedError(
                 f"{facts.stack.directory or 'PIL'}: not what fastinstall has put there",
@@ -105,7 +125,7 @@ def install_guard(
         if pin and not by_pixi:  # pixi reads no pins but its own
             refuse_unpinnable(facts)
         renewing = not facts.guard.installed or bool(facts.guard.problems)
-        missing = missing_package(facts, receipt)
+        missing = guard if _find_package(facts) is None else None
         add_pin = prepare_pin(session, facts, receipt, owner) if pin and not by_pixi else None
         belongs = find_unpinned_project(session, environment, project, receipt) if pin else None
         if not renewing and add_pin is None and missing is None and belongs is None:
@@ -114,12 +134,12 @@ def install_guard(
             if renewing:
                 renew_guard_files(store, facts, receipt, transaction)
             if missing is not None:
-                bring_package(session, missing, facts, receipt, transaction)
+                _bring_package(session, missing, facts, receipt, transaction)
             if add_pin is not None:
                 add_pin(transaction)
             if belongs is not None:
                 pin_its_project(session, environment, receipt, belongs, transaction)
-            transaction.commit(_record_wanted_guards(receipt, pin=pin or receipt.wish.pin))
+            transaction.commit(_wish_for_pin(receipt, pin=pin or receipt.wish.pin))
     return guards_of(session, environment, project=project)
 
 
@@ -129,153 +149,28 @@ def remove_guard(session: Session, environment: Environment, *, project: Path | 
     Raises:
         RefusedError: nothing is set up here.
     """
-    with (
-        report_late_interruptions(Path(environment.prefix), _REMOVAL),
-        lock_recovered_environment(session, environment) as result,
-    ):
+    verb = "guard remove"
+    with change_environment(session, environment, verb) as locked:
         if receipt_of(environment) is None and unpin_named_project(session, environment, project):
             return guards_of(session, environment)
-        store, facts, receipt = _prepare_guarding(session, environment, result.store)
-        site_packages = Path(facts.interpreter.site_packages)
-        present, package = entries_present(site_packages), find_installed_guard(facts)
+        store, (facts, receipt) = locked.store, _prepare_guarding(session, environment, locked.store)
+        present = entries_present(Path(facts.interpreter.site_packages))
         belongs = find_pinned_project(session, environment, project)
         pinned = receipt.wish.pin or bool(read_pin(store.prefix)) or belongs is not None
-        if not present and package is None and not pinned:
+        if not present and _find_package(facts) is None and not pinned:
             return guards_of(session, environment)
-        with _begin_transaction(store, facts, _REMOVAL) as transaction:
-            unpinning = list_pin_removal_moves(store, transaction.stage)
-            transaction.perform((*list_guard_removal_moves(store, site_packages), *package_moves(facts), *unpinning))
-            if package is not None:
-                note_removal(package, facts, session.now(), transaction)
-            if belongs is not None:
-                unpin_its_project(session, store, belongs, transaction)
-            transaction.commit(_record_wanted_guards(receipt, pin=False))
+        with _begin_transaction(store, facts, verb) as transaction:
+            _take_out(session, facts, belongs, transaction)
+            transaction.commit(_wish_for_pin(receipt, pin=False))
     return guards_of(session, environment)
-
-
-def _record_wanted_guards(receipt: Receipt, *, pin: bool) -> Receipt:
-    """The receipt with what is wished from now on: doctor misses a pin that was asked for, not one that was removed."""
-    return replace(receipt, wish=replace(receipt.wish, pin=pin))
-
-
-def _make_guards(facts: Facts, receipt: Receipt | None) -> Guards:
-    state, package = facts.guard, find_installed_guard(facts)
-    return Guards(
-        installed=state.installed,
-        version=state.version,
-        problems=state.problems,
-        installed_by=f"fastinstall {receipt.tool_version}" if receipt is not None else "",
-        installed_at=receipt.created_at if receipt is not None else "",
-        package=package.dist if package is not None else "",
-        pins=facts.pins,
-    )
-
-
-def _count_guards(guards: Guards, facts: Facts) -> Guards:
-
-    python, site_packages = Path(facts.interpreter.executable), Path(facts.interpreter.site_packages)
-    cost = measure_cost(python, site_packages) if guards.installed else None
-    return replace(guards, cost=cost, events=read_events(Path(facts.environment.prefix)))
-
-
-def _prepare_guarding(
-    session: Session, environment: Environment, store: JournalStore
-) -> tuple[JournalStore, Facts, Receipt]:
-    receipt = store.read_receipt()
-    if receipt is None:
-        raise RefusedError(
-            f"{environment.prefix}: fastinstall has set up nothing here that could be guarded",
-            hint=f"fastinstall setup --prefix {quote(environment.prefix)}",
-        )
-    facts = facts_of(
-        session, environment, ObservationRequest(recipe=read_recorded_recipe(session, environment, receipt))
-    )
-    refuse_if_protected(facts)
-    return store, facts, receipt
-
-
-def _begin_transaction(store: JournalStore, facts: Facts, verb: str) -> Transaction:
-    document = {"schema": "fastinstall.plan/1", "summary": verb, "verb": verb}
-    return begin(store, document, site_packages=facts.interpreter.site_packages, stamp=make_stamp())
-
-
-_RECORDS = "conda-meta"
-_STAGED = "conda"
-
-
-def find_installed_guard(facts: Facts) -> CondaPackage | None:
-    """Find the guard package in conda's records, or return None if it is not installed."""
-    return facts.conda.named(GUARD) if facts.conda is not None else None
-
-
-def missing_package(facts: Facts, receipt: Receipt) -> CondaPackage | None:
-    """Return the setup's guard package if it should be installed and is not, else None."""
-    guard = receipt.conda.guard if receipt.conda is not None else None
-    return guard if guard is not None and find_installed_guard(facts) is None else None
-
-
-def bring_package(
-    session: Session, guard: CondaPackage, facts: Facts, receipt: Receipt, transaction: Transaction
-) -> None:
-    """Have it linked beside the environment, and move it in.
-
-    Raises:
-        RefusedError: the engine that has set it up is not there any more.
-        FailedError: the package is damaged; the caller undoes.
-    """
-    prefix = Path(facts.environment.prefix)
-    tool = find_conda(session.variables, prefix) if receipt.engine is CondaInstaller.CONDA else None
-    from fastinstall.plan.make import make_engine  # noqa: PLC0415 (planning, of which `guard status` needs nothing)
-
-    engine = make_engine(session, receipt.engine, tool, offline=True)
-    root = transaction.stage / _STAGED
-    engine.link([guard], root, prefix=prefix)
-    transaction.perform(tuple(list_linked_moves(prefix, root, kept=f"stage/{_STAGED}")))
-    add_revision(prefix, CondaChange(linked=(guard,)), "fastinstall guard install", session.now(), transaction)
-
-
-def package_moves(facts: Facts) -> Sequence[Move]:
-    """The moves that take it out: its files, then its record; nothing where it is not there."""
-    guard = find_installed_guard(facts)
-    if guard is None:
-        return ()
-    prefix = Path(facts.environment.prefix)
-    record = f"{_RECORDS}/{guard.record}"
-    there = (path for path in (*claims(prefix, guard.record), record) if os.path.lexists(prefix / path))
-    return tuple(Move(kind=MoveKind.OUT, live=path, kept=f"aside/{_STAGED}/{path}") for path in there)
-
-
-def note_removal(guard: CondaPackage, facts: Facts, now: datetime, transaction: Transaction) -> None:
-    """Tell conda's history that it went, and that nobody asks for it any more."""
-    change = CondaChange(unlinked=(guard,))
-    add_revision(Path(facts.environment.prefix), change, "fastinstall guard remove", now, transaction)
-
-
-_SWAPPED = "swapped"
-_VERB = "guard accept"
-
-
-@immutable
-class Replacement:
-    """What stands in the place of a stack, and may be accepted.
-
-    Attributes:
-        story: what happened, in a sentence of doctor's.
-        ours: what was set up ("pillow 13.0.0+simd.v2.v3").
-    """
-
-    story: str
-    ours: str
 
 
 def replacement_of(session: Session, environment: Environment) -> Replacement | None:
     """Find a replacement that can be accepted, or return None if nothing is set up or ours is in place."""
     receipt = JournalStore(Path(environment.prefix)).read_receipt()
-    return (
-        _find_replacement(session, _observe_facts(session, environment, receipt), receipt)
-        if receipt is not None
-        else None
-    )
+    if receipt is None:
+        return None
+    return _find_replacement(session, recorded_facts(session, environment, receipt), receipt)
 
 
 def accept(session: Session, environment: Environment) -> Replacement | None:
@@ -288,24 +183,23 @@ def accept(session: Session, environment: Environment) -> Replacement | None:
         RefusedError: the environment is protected, or locked by a running one.
         DamagedError: something failed, and could not be undone.
     """
-    prefix = Path(environment.prefix)
-    with report_late_interruptions(prefix, _VERB), lock_recovered_environment(session, environment) as result:
-        store = result.store
-        receipt = store.read_receipt()
+    verb = "guard accept"
+    with change_environment(session, environment, verb) as locked:
+        store, receipt = locked.store, locked.store.read_receipt()
         if receipt is None:
             return None
-        facts = _observe_facts(session, environment, receipt)
+        facts = recorded_facts(session, environment, receipt)
         refuse_if_protected(facts)
         accepted = _find_replacement(session, facts, receipt)
         if accepted is not None:
-            _withdraw(session, store, facts)
+            project = find_pinned_project(session, environment)
+            # Conda would go on taking our packages out of the channel that it registers.
+            registration = Move(kind=MoveKind.OUT, live=REGISTRATION, kept="aside/registration.yml")
+            also = (registration,) if (store.prefix / REGISTRATION).is_file() else ()
+            with _begin_transaction(store, facts, verb) as transaction:
+                _take_out(session, facts, project, transaction, also)
+                transaction.retire(make_stamp().at)
     return accepted
-
-
-def _observe_facts(session: Session, environment: Environment, receipt: Receipt) -> Facts:
-    return facts_of(
-        session, environment, ObservationRequest(recipe=read_recorded_recipe(session, environment, receipt))
-    )
 
 
 def _find_replacement(session: Session, facts: Facts, receipt: Receipt) -> Replacement | None:
@@ -316,25 +210,63 @@ def _find_replacement(session: Session, facts: Facts, receipt: Receipt) -> Repla
     return Replacement(story=finding.message, ours=f"{receipt.distribution} {receipt.version}")
 
 
-def _withdraw(session: Session, store: JournalStore, facts: Facts) -> None:
-    document = {"schema": "fastinstall.plan/1", "summary": _VERB, "verb": _VERB}
-    stamp, site_packages = make_stamp(), Path(facts.interpreter.site_packages)
-    project, package = find_pinned_project(session, facts.environment), find_installed_guard(facts)
-    with begin(store, document, site_packages=site_packages, stamp=stamp) as transaction:
-        unpinning = list_pin_removal_moves(store, transaction.stage)
-        registration = _list_registration_moves(store)
-        transaction.perform(
-            (*list_guard_removal_moves(store, site_packages), *package_moves(facts), *registration, *unpinning)
+def _wish_for_pin(receipt: Receipt, *, pin: bool) -> Receipt:
+    """The receipt with what is wished from now on: doctor misses a pin that was asked for, not one that was removed."""
+    return replace(receipt, wish=replace(receipt.wish, pin=pin))
+
+
+def _prepare_guarding(session: Session, environment: Environment, store: JournalStore) -> tuple[Facts, Receipt]:
+    receipt = store.read_receipt()
+    if receipt is None:
+        raise RefusedError(
+            f"{environment.prefix}: fastinstall has set up nothing here that could be guarded",
+            hint=f"fastinstall setup --prefix {quote(environment.prefix)}",
         )
-        if package is not None:
-            note_removal(package, facts, session.now(), transaction)
-        if project is not None:
-            unpin_its_project(session, store, project, transaction)
-        transaction.retire(stamp.at)
+    facts = recorded_facts(session, environment, receipt)
+    refuse_if_protected(facts)
+    return facts, receipt
 
 
-def _list_registration_moves(store: JournalStore) -> tuple[Move, ...]:
-    """Conda would go on taking our packages out of the channel that it registers."""
-    if not (store.prefix / REGISTRATION).is_file():
-        return ()
-    return (Move(kind=MoveKind.OUT, live=REGISTRATION, kept="aside/registration.yml"),)
+def _begin_transaction(store: JournalStore, facts: Facts, verb: str) -> Transaction:
+    document = {"schema": "fastinstall.plan/1", "summary": verb, "verb": verb}
+    return begin(store, document, site_packages=facts.interpreter.site_packages, stamp=make_stamp())
+
+
+def _find_package(facts: Facts) -> CondaPackage | None:
+    """Find the guard package in conda's records, or return None if it is not installed."""
+    return facts.conda.named(GUARD) if facts.conda is not None else None
+
+
+def _bring_package(
+    session: Session, guard: CondaPackage, facts: Facts, receipt: Receipt, transaction: Transaction
+) -> None:
+    """Have it linked beside the environment by the engine that has set it up, and move it in."""
+    from fastinstall.plan.make import make_engine  # noqa: PLC0415 (planning, of which `guard status` needs nothing)
+
+    prefix, root = Path(facts.environment.prefix), transaction.stage / _STAGED
+    tool = find_conda(session.variables, prefix) if receipt.engine is CondaInstaller.CONDA else None
+    engine = make_engine(session, receipt.engine, tool, offline=True)
+    engine.link([guard], root, prefix=prefix)
+    transaction.perform(tuple(list_linked_moves(prefix, root, kept=f"stage/{_STAGED}")))
+    add_revision(prefix, CondaChange(linked=(guard,)), "fastinstall guard install", session.now(), transaction)
+
+
+def _take_out(
+    session: Session, facts: Facts, project: Project | None, transaction: Transaction, also: tuple[Move, ...] = ()
+) -> None:
+    """Move guards and pins out; of conda's package its files, then its record, which conda's history tells of."""
+    store = JournalStore(Path(facts.environment.prefix))
+    package, moves = _find_package(facts), list(list_guard_removal_moves(store, Path(facts.interpreter.site_packages)))
+    if package is not None:
+        record = f"conda-meta/{package.record}"
+        there = (
+            path for path in (*claims(store.prefix, package.record), record) if os.path.lexists(store.prefix / path)
+        )
+        moves += (Move(kind=MoveKind.OUT, live=path, kept=f"aside/{_STAGED}/{path}") for path in there)
+    transaction.perform((*moves, *also, *list_pin_removal_moves(store, transaction.stage)))
+    if package is not None:
+        add_revision(
+            store.prefix, CondaChange(unlinked=(package,)), "fastinstall guard remove", session.now(), transaction
+        )
+    if project is not None:
+        unpin_its_project(session, store, project, transaction)

@@ -1,15 +1,13 @@
 """The whole proof of a recipe, for who maintains one: it is built as setup would build it, and everything is tried."""
 
 from dataclasses import replace
-from pathlib import Path
 
 from fastinstall.apply.carry_out import make_execution_context
 from fastinstall.apply.proven_wheel import ProofContext, fetch_inputs, prepare_trial, subject_of
 from fastinstall.core import files, foreign
-from fastinstall.core.errors import DocumentError, RefusedError
+from fastinstall.core.errors import RefusedError
 from fastinstall.core.events import Noted
-from fastinstall.core.parsing import json_data
-from fastinstall.core.values import digest, document, dump, open_document
+from fastinstall.core.values import digest, document, dump
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.request import Request
@@ -17,7 +15,7 @@ from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.observation import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.make import plan_build
-from fastinstall.proof.cases import Proof, ProofSubject
+from fastinstall.proof.cases import Proof
 from fastinstall.proof.whole import WholeProof, run_whole_proof
 from fastinstall.steps.build import Build
 from fastinstall.steps.kinds import get_required_step
@@ -59,8 +57,11 @@ def prove_recipe(session: Session, name: str, target: NamedTarget, wish: Request
 def _run_proof(built: BuildResult, request: BuildRequest, interpreter: Interpreter, context: ExecutionContext) -> Proof:
     proof_context = ProofContext(interpreter=interpreter, cpu=context.cpu, reference=request.step.chassis)
     subject = subject_of(request.step, built, proof_context)
-    kept = context.cache / "proofs" / f"{_make_key(subject, request)}.whole.json"
-    proof = _read_proof(kept)
+    # Everything that the proof speaks of: the wheel and its circumstances, and the sources of its variants.
+    sources = (request.source, request.kernels, request.base, *request.statics.values())
+    key = digest((subject, [files.sha256(path) for path in sources if path is not None]))
+    kept = context.cache / "proofs" / f"{key}.whole.json"
+    proof = foreign.read_kept(Proof, "proof", kept)
     if proof is not None and proof.holds:
         context.emit(Noted(message=f"{built.wheel.name} was proven before: {kept}"))
         return proof
@@ -71,16 +72,3 @@ def _run_proof(built: BuildResult, request: BuildRequest, interpreter: Interpret
         proof = run_whole_proof(WholeProof(trial=trial, request=request, tree=tree, space=space / "build_tree"))
     files.write_text(kept, dump(document("proof", proof)))
     return proof
-
-
-def _make_key(subject: ProofSubject, request: BuildRequest) -> str:
-    """Everything that the proof speaks of: the wheel and its circumstances, and the sources of its variants."""
-    sources = (request.source, request.kernels, request.base, *request.statics.values())
-    return digest((subject, [files.sha256(path) for path in sources if path is not None]))
-
-
-def _read_proof(path: Path) -> Proof | None:
-    try:
-        return open_document(Proof, "proof", json_data(foreign.read_text(path)), file=path)
-    except (OSError, ValueError, DocumentError):
-        return None  # not there, or of another time: it is proven again

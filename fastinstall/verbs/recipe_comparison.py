@@ -1,53 +1,24 @@
-"""The recipes that there are.
-
-The recipes side by side, for whoever has to choose: version, advisories, measured speed. Nothing is changed.
-"""
+"""The recipes side by side, for whoever has to choose: version, advisories, measured speed. Nothing is changed."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 from fastinstall.core import foreign
-from fastinstall.core.errors import DocumentError, RefusedError, UsageError
-from fastinstall.core.parsing import json_data
-from fastinstall.core.values import immutable, open_document
+from fastinstall.core.errors import RefusedError, UsageError
+from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import base_version
 from fastinstall.model.artefact import Releases
 from fastinstall.model.facts import Facts
 from fastinstall.model.receipt import SpeedTable
 from fastinstall.model.recipe import Advisory, Recipe, select_applicable_advisories
 from fastinstall.model.request import Request
-from fastinstall.observe import observation
 from fastinstall.observe.active_environment import NamedTarget
-from fastinstall.observe.observation import load_recipe_file, load_recipes
+from fastinstall.observe.observation import load_recipes
 from fastinstall.observe.session import Session
 from fastinstall.plan.decision import select_buildable
 from fastinstall.plan.level_choice import refuse_unsuited
 from fastinstall.plan.make import find_releases
 from fastinstall.plan.versions import VersionChoice, choose_version
-
-
-def all_recipes(session: Session) -> tuple[Recipe, ...]:
-    """Every recipe, by name.
-
-    Raises:
-        DocumentError: one is malformed.
-    """
-    return tuple(load_recipes(session.recipe_directories).values())
-
-
-def recipe_problems(session: Session) -> tuple[str, ...]:
-    """Why recipes of other distributions are left out, one sentence each."""
-    return observation.recipe_problems(session.recipe_directories)
-
-
-def check_recipe(file: Path) -> Recipe:
-    """Read one recipe file, wherever it is.
-
-    Raises:
-        DocumentError: it is malformed; names the key.
-        UsageError: it cannot be read.
-    """
-    return load_recipe_file(file)
 
 
 @immutable
@@ -81,7 +52,7 @@ def compare_recipes(session: Session, target: NamedTarget, facts: Facts, request
     Raises:
         FailedError: the index cannot be reached.
     """
-    recipes = sorted(all_recipes(session), key=lambda recipe: not recipe.recommended)
+    recipes = sorted(load_recipes(session.recipe_directories).values(), key=lambda recipe: not recipe.recommended)
     releases = find_releases(session, target, recipes, facts.interpreter, request)
     speeds = tuple(_read_measured_tables(session.directories.cache, facts.cpu.name))
     plain = Request(recipe=request.recipe, dist_name=request.dist_name)
@@ -108,12 +79,6 @@ def _offer(
 
 def _read_measured_tables(cache: Path, cpu: str) -> Iterator[SpeedTable]:
     """The speed tables of our cache for a CPU, the latest first."""
-    found = (table for path in (cache / "speed").glob("*.json") if (table := _read(path)) is not None)
-    yield from sorted((table for table in found if table.cpu == cpu), key=lambda table: table.measured_at, reverse=True)
-
-
-def _read(path: Path) -> SpeedTable | None:
-    try:
-        return open_document(SpeedTable, "speed", json_data(foreign.read_text(path)), file=path)
-    except (OSError, ValueError, DocumentError):
-        return None  # of another time: it is no more than a remark here
+    tables = (foreign.read_kept(SpeedTable, "speed", path) for path in (cache / "speed").glob("*.json"))
+    found = (table for table in tables if table is not None and table.cpu == cpu)
+    yield from sorted(found, key=lambda table: table.measured_at, reverse=True)

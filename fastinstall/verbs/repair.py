@@ -13,10 +13,9 @@ from pathlib import Path, PurePath
 
 from fastinstall.apply.carry_out import PlanConsent, carry_out
 from fastinstall.apply.eta import announce_eta
-from fastinstall.core.errors import FailedError, FastinstallError, RefusedError, UnprovenError, UsageError
+from fastinstall.core.errors import FailedError, RefusedError, UnprovenError, UsageError
 from fastinstall.core.events import Noted
 from fastinstall.core.messages import fix_command, listing, quote
-from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import base_version
 from fastinstall.doctor.intent import InstallRequest, Intent, VersionOrder, intent_of
 from fastinstall.model.artefact import Artefact, Releases
@@ -26,7 +25,7 @@ from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Environment, EnvironmentKind, PlanRisk, Request, Risk
 from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.interpreter import observe_interpreter
-from fastinstall.observe.observation import ObservationRequest, facts_of, read_recorded_recipe, receipt_of, recipe_named
+from fastinstall.observe.observation import ObservationRequest, facts_of, receipt_of, recipe_named, recorded_facts
 from fastinstall.observe.session import Session
 from fastinstall.plan.conda_steps import add_reinstallations
 from fastinstall.plan.make import defer_pip_settings, make_index, plan_restoration, plan_setup
@@ -38,6 +37,8 @@ from fastinstall.wheelbuild.wheel_cache import find_wheel
 
 _VERB = "doctor --fix"
 """What the list of what can be undone calls it."""
+_OF_ONE_VERSION = (Risk.DOWNGRADE, Risk.VULNERABLE)
+"""Risks that were accepted for the version of the receipt, and are asked about again for another one."""
 
 
 def plan_repair(session: Session, environment: Environment, request: Request) -> Plan:
@@ -58,19 +59,22 @@ def _plan_repair(session: Session, environment: Environment, request: Request) -
     receipt = receipt_of(environment)
     if receipt is None:
         return _add_reinstalls(session, plan_setup(session, NamedTarget(prefix=Path(environment.prefix)), request))
-    facts = _observe_facts(session, environment, receipt)
-    recipe = recipe_named(session, receipt.recipe)
+    facts, recipe = recorded_facts(session, environment, receipt), recipe_named(session, receipt.recipe)
     done = plan_nothing(facts, recipe, receipt.wish, receipt)
-    if done is not None and not _is_link(facts):
+    # Where PIL itself is a link its files may be the very ones, and do not find their libraries from there.
+    if done is not None and not (facts.stack.directory is not None and Path(facts.stack.directory).is_symlink()):
         return done
     intent = intent_of(facts, receipt)
     if intent is None or not intent.is_kept:
-        restored = _plan_restoring_wheel(session, environment, facts, receipt)
+        restored = _plan_restoring_wheel(session, facts, receipt)
         return _add_reinstalls(session, add_version_warning(restored, intent, receipt, recipe))
-    followed = plan_following(session, environment, receipt, intent, request)
-    if followed.plan is not None:
-        return _add_reinstalls(session, followed.plan)
-    return _plan_return(session, _Swapped(facts=facts, receipt=receipt, intent=intent), followed.reasons, request)
+    followed = _plan_following(session, environment, receipt, intent, request)
+    if isinstance(followed, Plan):
+        return _add_reinstalls(session, followed)
+    if intent.unmet:
+        raise refusal(intent, followed, environment.prefix)
+    restored = _plan_restoring_wheel(session, facts, receipt)
+    return _add_reinstalls(session, make_return_plan(restored, intent, followed, request.allow))
 
 
 def repair(session: Session, planned: Plan, request: Request, agree: PlanConsent) -> Receipt:
@@ -88,13 +92,20 @@ def repair(session: Session, planned: Plan, request: Request, agree: PlanConsent
     try:
         return _announce_repair_eta(session, planned)
     except UnprovenError as error:
-        swapped = _find_swapped_stack(session, planned.environment)
-        if swapped is None or planned.wish.version != swapped.intent.version:
+        receipt = receipt_of(planned.environment)
+        if receipt is None:
+            raise
+        facts = recorded_facts(session, planned.environment, receipt)
+        intent = intent_of(facts, receipt)
+        if intent is None or planned.wish.version != intent.version:
             raise
         for line in error.details:
             session.emit(Noted(message=line))
-        back = replace(_plan_return(session, swapped, (error.message,), request), verb=_VERB)
-        return _announce_repair_eta(session, agree(back))
+        if intent.unmet:
+            raise refusal(intent, (error.message,), facts.environment.prefix) from error
+        restored = _plan_restoring_wheel(session, facts, receipt)
+        back = _add_reinstalls(session, make_return_plan(restored, intent, (error.message,), request.allow))
+        return _announce_repair_eta(session, agree(replace(back, verb=_VERB)))
 
 
 def _announce_repair_eta(session: Session, plan: Plan) -> Receipt:
@@ -102,35 +113,22 @@ def _announce_repair_eta(session: Session, plan: Plan) -> Receipt:
         return carry_out(telling, plan).receipt
 
 
-@immutable
-class _Swapped:
-    """An environment in which something stands in the place of ours."""
-
-    facts: Facts
-    receipt: Receipt
-    intent: Intent
-
-
-def _find_swapped_stack(session: Session, environment: Environment) -> _Swapped | None:
-    receipt = receipt_of(environment)
-    if receipt is None:
-        return None
-    facts = _observe_facts(session, environment, receipt)
-    intent = intent_of(facts, receipt)
-    return _Swapped(facts=facts, receipt=receipt, intent=intent) if intent is not None else None
-
-
-def _plan_return(session: Session, swapped: _Swapped, reasons: Sequence[str], request: Request) -> Plan:
-    """Back to ours, which is a risk to be allowed; refused where something requires what is in place."""
-    environment, intent = swapped.facts.environment, swapped.intent
-    if intent.unmet:
-        raise refusal(intent, reasons, environment.prefix)
-    restored = _plan_restoring_wheel(session, environment, swapped.facts, swapped.receipt)
-    return _add_reinstalls(session, make_return_plan(restored, intent, reasons, request.allow))
-
-
-def _plan_restoring_wheel(session: Session, environment: Environment, facts: Facts, receipt: Receipt) -> Plan:
-    return plan_restoration(session, environment, receipt, _find_releases(session, receipt, facts))
+def _plan_restoring_wheel(session: Session, facts: Facts, receipt: Receipt) -> Plan:
+    cached = find_wheel(session.directories.cache, receipt.wheel_sha256)
+    if cached is not None:
+        wheel = Artefact(
+            name=receipt.distribution,
+            version=receipt.version,
+            filename=cached.name,
+            url=cached.as_uri(),
+            sha256=receipt.wheel_sha256,
+        )
+        releases = Releases(sources=(), wheels=(), prebuilt=(wheel,), origin="fastinstall's cache")
+    else:
+        settings = defer_pip_settings(session, Path(facts.interpreter.executable))
+        recipe = recipe_named(session, receipt.recipe)
+        releases = make_index(session, receipt.wish, settings).releases(recipe, facts.interpreter)
+    return plan_restoration(session, facts.environment, receipt, releases)
 
 
 def _add_reinstalls(session: Session, planned: Plan) -> Plan:
@@ -143,53 +141,9 @@ def _add_reinstalls(session: Session, planned: Plan) -> Plan:
     return add_reinstallations(planned, conda) if conda is not None else planned
 
 
-def _is_link(facts: Facts) -> bool:
-    """Whether PIL itself is a link: its files may be the very ones, and do not find their libraries from there."""
-    return facts.stack.directory is not None and Path(facts.stack.directory).is_symlink()
-
-
-def _observe_facts(session: Session, environment: Environment, receipt: Receipt) -> Facts:
-    return facts_of(
-        session, environment, ObservationRequest(recipe=read_recorded_recipe(session, environment, receipt))
-    )
-
-
-def _find_releases(session: Session, receipt: Receipt, facts: Facts) -> Releases:
-    cached = find_wheel(session.directories.cache, receipt.wheel_sha256)
-    if cached is not None:
-        wheel = Artefact(
-            name=receipt.distribution,
-            version=receipt.version,
-            filename=cached.name,
-            url=cached.as_uri(),
-            sha256=receipt.wheel_sha256,
-        )
-        return Releases(sources=(), wheels=(), prebuilt=(wheel,), origin="fastinstall's cache")
-    settings = defer_pip_settings(session, Path(facts.interpreter.executable))
-    recipe = recipe_named(session, receipt.recipe)
-    return make_index(session, receipt.wish, settings).releases(recipe, facts.interpreter)
-
-
-_OF_ONE_VERSION = (Risk.DOWNGRADE, Risk.VULNERABLE)
-"""Risks that were accepted for the version of the receipt, and are asked about again for another one."""
-
-
-@immutable
-class InPlacePlan:
-    """What came of planning for the version in place.
-
-    Attributes:
-        plan: builds it, or None if it cannot be built.
-        reasons: why it cannot, attempt by attempt.
-    """
-
-    plan: Plan | None
-    reasons: tuple[str, ...] = ()
-
-
-def plan_following(
+def _plan_following(
     session: Session, environment: Environment, receipt: Receipt, intent: Intent, request: Request
-) -> InPlacePlan:
+) -> Plan | tuple[str, ...]:
     """Plan our build of the version in place: by the receipt's recipe, else with the kernels merged onto it.
 
     Args:
@@ -198,21 +152,25 @@ def plan_following(
         receipt: of the setup that was replaced; its wish is kept, but for the version.
         intent: what took its place.
         request: of this run: risks, and whether there is a network.
+
+    Returns:
+        The plan; or why there is none, attempt by attempt.
     """
     reasons: dict[str, None] = {}
     reachable = True
     for recipe in dict.fromkeys((receipt.recipe, Request().recipe)):
-        for wanted in _list_attempts(
-            session, _make_followed_request(receipt, recipe, intent.version, request), reachable=reachable
-        ):
-            made = _plan_following(session, environment, wanted)
-            if isinstance(made, Plan):
-                return InPlacePlan(plan=_explain_plan(made, intent))
-            reasons[made.message] = None
-            reachable = reachable and not isinstance(made, FailedError)
+        wanted = _make_followed_request(receipt, recipe, intent.version, request)
+        for attempt in _list_attempts(session, wanted, reachable=reachable):
+            try:
+                _refuse_unless_offered(session, environment, attempt)
+                made = plan_setup(session, NamedTarget(prefix=Path(environment.prefix)), attempt)
+                return _explain_plan(made, intent)
+            except (UsageError, RefusedError, FailedError) as error:
+                reasons[error.message] = None
+                reachable = reachable and not isinstance(error, FailedError)
             if reachable:
                 break
-    return InPlacePlan(plan=None, reasons=tuple(reasons))
+    return tuple(reasons)
 
 
 def _list_attempts(session: Session, wanted: Request, *, reachable: bool) -> Iterator[Request]:
@@ -236,14 +194,6 @@ def _make_followed_request(receipt: Receipt, recipe: str, version: str, request:
         wheelhouse=request.wheelhouse or receipt.wish.wheelhouse,
         allow=tuple(dict.fromkeys((*kept, *request.allow))),
     )
-
-
-def _plan_following(session: Session, environment: Environment, request: Request) -> Plan | FastinstallError:
-    try:
-        _refuse_unless_offered(session, environment, request)
-        return plan_setup(session, NamedTarget(prefix=Path(environment.prefix)), request)
-    except (UsageError, RefusedError, FailedError) as error:
-        return error
 
 
 def _refuse_unless_offered(session: Session, environment: Environment, request: Request) -> None:
@@ -274,32 +224,24 @@ def make_return_plan(plan: Plan, intent: Intent, reasons: Sequence[str], allowed
         reasons: why it cannot be kept with the kernels.
         allowed: risks that this run allows.
     """
-    taken = tuple(allowed)
     found = next((hazard for hazard in plan.hazards if hazard.risk is Risk.DOWNGRADE), None)
     known = found.summary if found is not None else "ours is an earlier version"
+    prefix = quote(plan.environment.prefix)
     hazard = PlanRisk(
         risk=Risk.DOWNGRADE,
         summary=f"{intent.story}, and no build of it with the kernels can be made; {known}",
         items=(
-            *ways_out(plan),
+            f"to accept the stock one: fastinstall guard accept --prefix {prefix}",
+            f"to go back to ours: fastinstall doctor --fix --allow {Risk.DOWNGRADE} --prefix {prefix}",
             *(f"why there is no build of it: {reason}" for reason in reasons),
             *(found.items if found is not None else ()),
         ),
-        allowed=Risk.DOWNGRADE in taken,
+        allowed=Risk.DOWNGRADE in allowed,
     )
     others = tuple(each for each in plan.hazards if each.risk is not Risk.DOWNGRADE)
     kept = tuple(risk for risk in plan.wish.allow if risk is not Risk.DOWNGRADE)
     request = replace(plan.wish, allow=(*kept, Risk.DOWNGRADE) if hazard.allowed else kept)
     return replace(plan, wish=request, hazards=(hazard, *others))
-
-
-def ways_out(plan: Plan) -> tuple[str, ...]:
-    """The two commands that end the matter."""
-    prefix = plan.environment.prefix
-    return (
-        f"to accept the stock one: fastinstall guard accept --prefix {quote(prefix)}",
-        f"to go back to ours: fastinstall doctor --fix --allow {Risk.DOWNGRADE} --prefix {quote(prefix)}",
-    )
 
 
 def refusal(intent: Intent, reasons: Sequence[str], prefix: PurePath) -> RefusedError:
@@ -323,13 +265,12 @@ def add_version_warning(plan: Plan, intent: Intent | None, receipt: Receipt, rec
     """
     if intent is None or intent.order is not VersionOrder.EARLIER or intent.asked is not InstallRequest.BY_NAME:
         return plan
+    warning = f"{intent.story}; {receipt.version} comes back"
     if intent.broken:
-        warning = f"{intent.story}; {receipt.version} comes back, because {listing(intent.broken)}"
-        return replace(plan, warnings=(warning, *plan.warnings))
-    risks = [Risk.DOWNGRADE]
-    if find_vulnerability_risk(recipe, intent.version, kernels=bool(recipe.expect.symbols)) is not None:
-        risks.append(Risk.VULNERABLE)
-    prefix = quote(plan.environment.prefix)
-    command = f"fastinstall setup --version {intent.version} --allow {','.join(risks)} --prefix {prefix}"
-    warning = f"{intent.story}; {receipt.version} comes back. To have {intent.version} with the kernels: {command}"
+        warning += f", because {listing(intent.broken)}"
+    else:
+        vulnerable = find_vulnerability_risk(recipe, intent.version, kernels=bool(recipe.expect.symbols)) is not None
+        allow = f"{Risk.DOWNGRADE},{Risk.VULNERABLE}" if vulnerable else Risk.DOWNGRADE
+        command = f"fastinstall setup --version {intent.version} --allow {allow}"
+        warning += f". To have {intent.version} with the kernels: {command} --prefix {quote(plan.environment.prefix)}"
     return replace(plan, warnings=(warning, *plan.warnings))

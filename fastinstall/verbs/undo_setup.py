@@ -3,25 +3,18 @@
 What has taken the place of a stack since it was set up, and would contradict what comes back in a rollback.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path, PurePath
 
 from fastinstall.apply.exclusive import hold_environment_lock
-from fastinstall.apply.recovery import (
-    Unpinning,
-    find_pin_left_behind,
-    lock_recovered_environment,
-    report_late_interruptions,
-)
+from fastinstall.apply.recovery import Unpinning, change_environment, find_pin_left_behind
 from fastinstall.conda.reinstall import describe_unmet_requirements
 from fastinstall.core import signals
 from fastinstall.core.errors import EnvironmentDamagedError, FastinstallError, RefusedError
 from fastinstall.core.messages import quote
-from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import base_version
 from fastinstall.journal.entries import Moving
 from fastinstall.journal.layout import KEPT
-from fastinstall.journal.log import Log
 from fastinstall.journal.recover import (
     RolledBack,
     forget,
@@ -45,28 +38,14 @@ from fastinstall.observe.observation import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.observe.stack import normalise_distribution_name, observe_distributions, observe_owners
 
-
-@immutable
-class ForgettableHistory:
-    """What giving up the way back would come to.
-
-    Attributes:
-        transactions: those that go, newest first.
-        held_bytes: the disk space that this frees.
-        damaged: the name of one that cannot be read, and that is put away instead; nothing is freed then.
-    """
-
-    transactions: tuple[PastTransaction, ...]
-    held_bytes: int
-    damaged: str = ""
+_SITES = ("site-packages", "dist-packages")
 
 
 def history(environment: Environment) -> Transactions:
     """What can be undone, newest first, and what it holds; those whose journal cannot be read come first."""
     store = JournalStore(Path(environment.prefix))
-    damaged = tuple(_describe_damaged_transaction(store, each) for each in store.unreadable())
-    found = (*damaged, *(_make_past_transaction(info) for info in store.readable()))
-    return Transactions(transactions=found, held_bytes=sum(each.held_bytes for each in found))
+    damaged = (_make_damaged_transaction(store, each) for each in store.unreadable())
+    return _sum_up((*damaged, *map(_make_past_transaction, store.readable())))
 
 
 def undo(session: Session, environment: Environment, *, to: str | None, force: bool) -> tuple[str, ...]:
@@ -85,32 +64,24 @@ def undo(session: Session, environment: Environment, *, to: str | None, force: b
         RefusedError: there is nothing to undo, the way back is gone, or something foreign is in place.
         UsageError: there is no transaction `to`, or there are several.
     """
-    prefix = Path(environment.prefix)
-    with (
-        report_late_interruptions(prefix, "rollback"),
-        lock_recovered_environment(session, environment, force=force) as result,
-    ):
-        if result.recovered and to is None:
-            return result.sentences
-        store = result.store
+    with change_environment(session, environment, "rollback", force=force) as locked:
+        if locked.recovered and to is None:
+            return locked.sentences
+        store = locked.store
         receipt, chosen = receipt_if_readable(store), _choose_transactions(store, to)
         with signals.defer_signals():  # all of them, or none
             done = tuple(_roll_back(session, environment, chosen, to, force=force))
-        return (
-            *result.sentences,
-            *done,
-            *find_pin_left_behind(store),
-            *_find_unmet_requirements(session, prefix, receipt),
-        )
+        unmet = _find_unmet_requirements(session, store.prefix, receipt)
+        return (*locked.sentences, *done, *find_pin_left_behind(store), *unmet)
 
 
-def list_forgettable_history(environment: Environment, identifier: str | None) -> ForgettableHistory:
-    """What `forget_in` would give up; arguments and errors likewise."""
+def list_forgettable_history(environment: Environment, identifier: str | None) -> Transactions:
+    """What `forget_in` would give up, or the damaged one that it would put away; arguments and errors likewise."""
     store = JournalStore(Path(environment.prefix))
-    if identifier is not None and unreadable_named(store, identifier) is not None:
-        return ForgettableHistory(transactions=(), held_bytes=0, damaged=identifier)
-    found = tuple(_make_past_transaction(info) for info in list_forgettable_transactions(store, identifier))
-    return ForgettableHistory(transactions=found, held_bytes=sum(each.held_bytes for each in found))
+    damaged = unreadable_named(store, identifier) if identifier is not None else None
+    if damaged is not None:
+        return _sum_up((_make_damaged_transaction(store, damaged),))
+    return _sum_up(tuple(map(_make_past_transaction, list_forgettable_transactions(store, identifier))))
 
 
 def forget_in(session: Session, environment: Environment, identifier: str | None) -> tuple[str, ...]:
@@ -134,15 +105,16 @@ def forget_in(session: Session, environment: Environment, identifier: str | None
     if damaged is not None:
         with hold_environment_lock(store.prefix):
             return (f"put away, and nothing deleted: {move_damaged_transaction_away(store, damaged)}",)
-    with (
-        report_late_interruptions(store.prefix, "forgetting"),
-        lock_recovered_environment(session, environment) as result,
-    ):
+    with change_environment(session, environment, "forgetting") as locked:
         freed = sum(info.held_bytes for info in list_forgettable_transactions(store, identifier))
         with signals.defer_signals():  # all of them, or none
             gone = forget(store, identifier)
     told = (f"forgotten: {each}" for each in gone)
-    return (*result.sentences, *told, f"{format_bytes(freed)} freed" if gone else "nothing to forget")
+    return (*locked.sentences, *told, f"{format_bytes(freed)} freed" if gone else "nothing to forget")
+
+
+def _sum_up(transactions: tuple[PastTransaction, ...]) -> Transactions:
+    return Transactions(transactions=transactions, held_bytes=sum(each.held_bytes for each in transactions))
 
 
 def _make_past_transaction(info: TransactionInfo) -> PastTransaction:
@@ -159,7 +131,7 @@ def _make_past_transaction(info: TransactionInfo) -> PastTransaction:
     )
 
 
-def _describe_damaged_transaction(store: JournalStore, unreadable: Unreadable) -> PastTransaction:
+def _make_damaged_transaction(store: JournalStore, unreadable: Unreadable) -> PastTransaction:
     held = store.held_by(unreadable.transaction)
     return PastTransaction(
         id=unreadable.transaction,
@@ -194,14 +166,15 @@ def _make_missing_cache_error(store: JournalStore, receipt: Receipt, known: tupl
     where, python = quote(store.prefix), quote(receipt.environment.python)
     stock = f"pillow=={base_version(receipt.source_version)}"  # what takes ours, takes that
     replaced = f"; it had replaced {receipt.previous}" if receipt.previous else ""
-    since = f"fastinstall rollback --to {known[-1]} --prefix {where}" if known else ""
-    later = (f"what was done since can be undone: {since}",) if since else ()
+    since = (
+        f"what was done since can be undone: fastinstall rollback --to {known[-1]} --prefix {where}" if known else ""
+    )
     return RefusedError(
         f"{store.prefix}: the way back from {receipt.distribution} {receipt.version}, set up {receipt.created_at}, is "
         f"gone: {store.directory(receipt.id)} is not there{replaced}",
         hint=f"put stock Pillow in its place: {python} -m pip install --force-reinstall --no-deps {stock}; "
         f"then have the guards and the record go: fastinstall guard accept --prefix {where}",
-        details=("the stack itself is whole, and doctor --fix and setup work as before", *later),
+        details=("the stack itself is whole, and doctor --fix and setup work as before", *filter(None, (since,))),
     )
 
 
@@ -209,15 +182,16 @@ def _roll_back(
     session: Session, environment: Environment, chosen: tuple[str, ...], to: str | None, *, force: bool
 ) -> Iterator[str]:
     """All of them, or none."""
-    store, unpinning = JournalStore(Path(environment.prefix)), Unpinning(session, Path(environment.prefix))
-    intruders = find_foreign_packages(session, store)
+    prefix = Path(environment.prefix)
+    store, unpinning = JournalStore(prefix), Unpinning(session, prefix)
+    intruders = _find_foreign_packages(session, store)
     oldest = None if to is None and len(chosen) == 1 else chosen[-1]
     try:
         done = rollback(store, to=oldest, force=force, intruders=intruders, conclude=unpinning)
     except EnvironmentDamagedError as error:
-        details = (*error.details, describe_installed_stack(store.prefix))
+        details = (*error.details, _describe_installed_stack(prefix))
         raise EnvironmentDamagedError(error.message, hint=error.hint, details=details) from error
-    yield from _describe_rollback(store.prefix, done)
+    yield from _describe_rollback(prefix, done)
     yield from unpinning.sentences
     absent = explain_absence(Path(environment.python))
     if absent:
@@ -226,61 +200,52 @@ def _roll_back(
 
 def _find_unmet_requirements(session: Session, prefix: Path, receipt: Receipt | None) -> Iterator[str]:
     """What a conda package that came back has to have, and has no longer."""
-    if kind_of_prefix(prefix) is not EnvironmentKind.CONDA:
-        return
-    from fastinstall.observe.conda.records import read_records  # noqa: PLC0415 (only in conda environments)
+    if kind_of_prefix(prefix) is EnvironmentKind.CONDA:
+        from fastinstall.observe.conda.records import read_records  # noqa: PLC0415 (only in conda environments)
 
-    names = list_provided_names(recipe_of(session, receipt))
-    yield from describe_unmet_requirements(read_records(prefix / "conda-meta").packages, names, str(prefix))
-
-
-def _describe_rollback(prefix: Path, done: RolledBack) -> tuple[str, ...]:
-    return (
-        *(f"undone: {identifier}" for identifier in done.ids),
-        *(f"kept aside, and not fastinstall's: {path}" for path in done.kept),
-        *(f"could not come back, somebody had removed it: {path}" for path in done.lost),
-        *_mention_kept_files(prefix),
-        f"back to the state before {'it' if done.receipt else 'fastinstall'}: {describe_installed_stack(prefix)}",
-    )
+        names = _list_provided_names(_find_recipe(session, receipt))
+        yield from describe_unmet_requirements(read_records(prefix / "conda-meta").packages, names, str(prefix))
 
 
-def _mention_kept_files(prefix: Path) -> Iterator[str]:
-    """What rollbacks have kept for people, this one and earlier ones."""
+def _describe_rollback(prefix: Path, done: RolledBack) -> Iterator[str]:
     kept = prefix / KEPT
-    if kept.is_dir():
+    yield from (f"undone: {identifier}" for identifier in done.ids)
+    yield from (f"kept aside, and not fastinstall's: {path}" for path in done.kept)
+    yield from (f"could not come back, somebody had removed it: {path}" for path in done.lost)
+    if kept.is_dir():  # by this rollback, or by earlier ones
         yield f"what was kept stays until somebody removes it: rm -r {quote(kept)}"
+    yield f"back to the state before {'it' if done.receipt else 'fastinstall'}: {_describe_installed_stack(prefix)}"
 
 
-def describe_installed_stack(prefix: Path) -> str:
+def _describe_installed_stack(prefix: Path) -> str:
     """What stands in an environment, by its files: a record may say something else."""
     seen = scan_environment(prefix)
     found = " and ".join(seen.pillow) or "no Pillow"
-    if not seen.is_replaced:
-        return f"{found} is in place"
-    return f"{found} is in place, and not {seen.ours}, which is on record"
+    contradicted = f", and not {seen.ours}, which is on record" if seen.is_replaced else ""
+    return f"{found} is in place{contradicted}"
 
 
-_SITES = ("site-packages", "dist-packages")
-
-
-def find_foreign_packages(session: Session, store: JournalStore) -> tuple[str, ...]:
+def _find_foreign_packages(session: Session, store: JournalStore) -> tuple[str, ...]:
     """Metadata of what has taken PIL over, pip's and conda's, relative to the prefix.
 
     From files alone: the environment's Python may be gone. A receipt that cannot be read, or is gone since the stack
     was accepted, must not be in the way either: what is ours then stands in the journals.
     """
     receipt = receipt_if_readable(store)
-    recipe = recipe_of(session, receipt)
+    names = _list_provided_names(_find_recipe(session, receipt))
     logs = [store.journal(info.id).read() for info in store.readable()]
-    found = tuple(path for site in _list_sites(logs) for path in _list_distributions(store.prefix, site, recipe))
+    directories = (directory.path for log in logs if log.begun is not None for directory in log.begun.directories)
+    sites = dict.fromkeys(path for path in directories if PurePath(path).name in _SITES)
+    found = tuple(path for site in sites for path in _list_distributions(store.prefix, site, names))
     if receipt is None:
-        brought = _list_brought_files(logs)
+        moves = (move for log in logs for entry in log.entries if isinstance(entry, Moving) for move in entry.moves)
+        brought = {move.live for move in moves if move.kind is not MoveKind.OUT}
         return tuple(path for path in found if path not in brought)
     distributions = (path for path in found if PurePath(path).name != receipt.metadata)
-    return (*distributions, *_list_other_records(store.prefix, recipe, receipt))
+    return (*distributions, *_list_other_records(store.prefix, names, receipt))
 
 
-def recipe_of(session: Session, receipt: Receipt | None) -> Recipe:
+def _find_recipe(session: Session, receipt: Receipt | None) -> Recipe:
     """The receipt's, which may be somebody's own and gone by now; the usual one names the same distributions."""
     try:
         return recipe_named(session, receipt.recipe if receipt is not None else Request().recipe)
@@ -288,37 +253,23 @@ def recipe_of(session: Session, receipt: Receipt | None) -> Recipe:
         return recipe_named(session, Request().recipe)
 
 
-def list_provided_names(recipe: Recipe) -> set[str]:
+def _list_provided_names(recipe: Recipe) -> set[str]:
     """Names of distributions, and of conda packages, that provide what a recipe provides."""
     return {*recipe.replaces, recipe.source.pypi, recipe.source.chassis}
 
 
-def _list_sites(logs: Iterable[Log]) -> tuple[str, ...]:
-    """Every site-packages that a transaction was about."""
-    begun = (log.begun for log in logs if log.begun is not None)
-    directories = (directory.path for each in begun for directory in each.directories)
-    return tuple(dict.fromkeys(path for path in directories if PurePath(path).name in _SITES))
-
-
-def _list_distributions(prefix: Path, site: str, recipe: Recipe) -> Iterator[str]:
-    there = observe_distributions(prefix / site)
-    owners = observe_owners(
-        prefix / site, tuple(map(normalise_distribution_name, list_provided_names(recipe))), there, thorough=False
-    )
+def _list_distributions(prefix: Path, site: str, names: set[str]) -> Iterator[str]:
+    there, wanted = observe_distributions(prefix / site), tuple(map(normalise_distribution_name, names))
+    owners = observe_owners(prefix / site, wanted, there, thorough=False)
     yield from (f"{site}/{owner.distribution.metadata}" for owner in owners)
 
 
-def _list_brought_files(logs: Iterable[Log]) -> set[str]:
-    moves = (move for log in logs for entry in log.entries if isinstance(entry, Moving) for move in entry.moves)
-    return {move.live for move in moves if move.kind is not MoveKind.OUT}
-
-
-def _list_other_records(prefix: Path, recipe: Recipe, receipt: Receipt) -> Iterator[str]:
+def _list_other_records(prefix: Path, names: set[str], receipt: Receipt) -> Iterator[str]:
     """Records of conda packages in the place of ours; where ours is none of conda's, conda's was there before."""
     if receipt.conda is None or kind_of_prefix(prefix) is not EnvironmentKind.CONDA:
         return
     from fastinstall.observe.conda.records import read_records  # noqa: PLC0415 (only in conda environments)
 
     for package in read_records(prefix / "conda-meta").packages:
-        if package.name in list_provided_names(recipe) and package.dist != receipt.conda.package.dist:
+        if package.name in names and package.dist != receipt.conda.package.dist:
             yield f"conda-meta/{package.record}"

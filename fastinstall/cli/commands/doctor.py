@@ -97,17 +97,17 @@ def _run_one(arguments: Namespace, session: Session, outlet: ResultOutput, conte
     answer = ask(environment)
     started = None if arguments.quick or arguments.checks else use_pil(session, environment)
     # While the target's Python is at work:
-    from fastinstall.doctor.examine import Examination, PriorFacts, examine  # noqa: PLC0415
+    from fastinstall.doctor.examine import Examination, examine  # noqa: PLC0415
 
     examination = Examination(
         checks=tuple(arguments.checks),
         quick=arguments.quick,
         started=started,
         hosts=hosts,
-        known=PriorFacts(interpreter=answer),
+        interpreter=answer,
     )
     report = examine(session, environment, examination)
-    again = replace(examination, started=None, known=PriorFacts())
+    again = replace(examination, started=None, interpreter=None)
     if arguments.fix and _is_repairable(report):
         if _recover_interrupted(session, environment, arguments, context):
             report = examine(session, environment, again)

@@ -12,9 +12,8 @@ from fastinstall.core.errors import ExitCode, UsageError
 from fastinstall.core.messages import quote
 from fastinstall.core.values import document, dump, encode
 from fastinstall.model.recipe import Recipe
-from fastinstall.observe.observation import recipe_named
+from fastinstall.observe.observation import load_recipe_file, load_recipes, recipe_named, recipe_problems
 from fastinstall.observe.session import Session
-from fastinstall.verbs.recipe_comparison import all_recipes, check_recipe, recipe_problems
 
 
 def run(arguments: Namespace, context: Context) -> int:
@@ -29,8 +28,8 @@ def run(arguments: Namespace, context: Context) -> int:
 
 
 def _list(session: Session, _arguments: Namespace, context: Context) -> int:
-    recipes = all_recipes(session)
-    for problem in recipe_problems(session):
+    recipes = load_recipes(session.recipe_directories).values()
+    for problem in recipe_problems(session.recipe_directories):
         context.console.talk(problem)
     if context.console.json:
         context.console.data(
@@ -57,11 +56,11 @@ def _check(session: Session, arguments: Namespace, context: Context) -> int:
     if arguments.prove:
         return _prove(session, arguments, context)
     if not arguments.names:
-        for recipe in all_recipes(session):
+        for recipe in load_recipes(session.recipe_directories).values():
             context.console.talk(f"ok: {recipe.name}")
         return ExitCode.OK
     for name in arguments.names:
-        recipe = check_recipe(Path(name)) if name.endswith(".toml") else recipe_named(session, name)
+        recipe = load_recipe_file(Path(name)) if name.endswith(".toml") else recipe_named(session, name)
         context.console.talk(f"ok: {recipe.name}")
     return ExitCode.OK
 

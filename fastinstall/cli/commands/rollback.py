@@ -11,11 +11,11 @@ from fastinstall.cli.parser import EVERYTHING
 from fastinstall.core.errors import ExitCode
 from fastinstall.core.messages import quote
 from fastinstall.core.values import document, dump
-from fastinstall.model.history import Transactions, format_bytes
+from fastinstall.model.history import Phase, Transactions, format_bytes
 from fastinstall.model.request import Environment, Risk
 from fastinstall.observe.active_environment import find
 from fastinstall.observe.session import Session
-from fastinstall.verbs.undo_setup import ForgettableHistory, forget_in, history, list_forgettable_history, undo
+from fastinstall.verbs.undo_setup import forget_in, history, list_forgettable_history, undo
 
 
 def run(arguments: Namespace, context: Context) -> int:
@@ -48,7 +48,7 @@ def _forget(session: Session, environment: Environment, arguments: Namespace, co
     identifier = None if arguments.forget == EVERYTHING else arguments.forget
     recover_or_report(session.listening(progress_for(context)), environment, arguments, context)
     coming = list_forgettable_history(environment, identifier)
-    if coming.transactions or coming.damaged:
+    if coming.transactions:
         context.console.talk("\n".join(_announce_rollback(coming)))
         named = f" {identifier}" if identifier else ""
         command = f"fastinstall rollback --forget{named} --yes --prefix {quote(environment.prefix)}"
@@ -58,10 +58,10 @@ def _forget(session: Session, environment: Environment, arguments: Namespace, co
         return _tell("fastinstall.forgotten/1", lines, context)
 
 
-def _announce_rollback(coming: ForgettableHistory) -> list[str]:
-    if coming.damaged:
-        return [f"{coming.damaged} cannot be read: it is put away, nothing is deleted, and it can be undone no longer"]
+def _announce_rollback(coming: Transactions) -> list[str]:
     newest, freed = coming.transactions[0].id, format_bytes(coming.held_bytes)
+    if coming.transactions[0].state is Phase.DAMAGED:
+        return [f"{newest} cannot be read: it is put away, nothing is deleted, and it can be undone no longer"]
     return [
         *(f"to be forgotten: {each.id}  {each.held}  {each.title}" for each in coming.transactions),
         f"{freed} are freed, and the environment stays as it is; no way leads back any more to before {newest}",

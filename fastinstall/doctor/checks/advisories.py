@@ -1,4 +1,4 @@
-"""Known vulnerabilities and defects of the Pillow in place and of its libraries, from the data of the recipe.
+"""Known vulnerabilities and defects of this version and its libraries, with their dates and sources.
 
 - error: some of them are critical, and the risk was not accepted; or a pin of ours keeps a later version out.
 - warning: some affect this version, counted by severity, each with its source; or the critical ones were accepted by
@@ -27,17 +27,16 @@ stack is pinned, `fastinstall setup --upgrade` brings the newest, and the pin go
 remove` takes it away.
 """
 
-import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
 
 from fastinstall.core.version_numbers import is_version
-from fastinstall.doctor.check_context import CheckContext, Details, FindingFactory
+from fastinstall.doctor.check_context import CheckContext, FindingFactory
 from fastinstall.doctor.codec_libraries import claimed_features, codec_in_use, core_codec
-from fastinstall.doctor.owners import is_of_the_system, readable_core
+from fastinstall.doctor.owners import is_of_the_system
 from fastinstall.doctor.remedies import PRINT_FEATURES, VERSION, command, run_python, setup, stock
-from fastinstall.index.upgrades import UpgradeForecast, environment_command, forecast_upgrade
+from fastinstall.index.upgrades import environment_command, forecast_upgrade
 from fastinstall.model.conda_packages import dependants_of
 from fastinstall.model.facts import PinKind, PinState
 from fastinstall.model.finding import Finding, Remedy, Status
@@ -51,14 +50,10 @@ from fastinstall.model.recipe import (
 )
 from fastinstall.model.request import LinkMode, Risk
 
-NAME = "advisories"
-SUMMARY = "Known vulnerabilities and defects of this version and its libraries, with their dates and sources."
 NEEDS_RUNTIME = True
 ORDER = 200
-VERIFIES_SETUP = False
-SETUP_REPAIRS = True
 
-_SAY = FindingFactory(NAME)
+_SAY = FindingFactory("advisories")
 _FRESH_DAYS = 90
 _MERGED = "pillow-merged"
 
@@ -68,65 +63,71 @@ def check(context: CheckContext) -> Iterator[Finding]:
     version, known = context.facts.stack.version, context.recipe.advisories
     if not known:
         yield _SAY.skipped(f"the recipe {context.recipe.name} has no data on advisories")
-    elif version is None:
+        return
+    if version is None:
         yield _SAY.skipped("there is no Pillow, or it does not tell its version")
-    else:
-        yield from _check_pillow(context, version)
-        yield from _check_libraries(context)
-        yield from _report_stale_data(context)
+        return
+    dated = max(advisory.dated for advisory in known)
+    age = (context.today - dated).days
+    data = (f"data of {dated}, {age} {'day' if age == 1 else 'days'} old",)
+    yield from _check_pillow(context, version, data)
+    yield from _check_libraries(context, data)
+    if age > _FRESH_DAYS:
+        yield _SAY.hint(
+            f"the data on advisories is {age} days old: later ones are not known to fastinstall {context.tool_version}",
+            evidence=data,
+            remedy=Remedy(text="install a later fastinstall, which brings later data"),
+        )
 
 
-def _check_pillow(context: CheckContext, version: str) -> Iterator[Finding]:
-    known = tuple(advisory for advisory in context.recipe.advisories if not advisory.component)
+def _check_pillow(context: CheckContext, version: str, data: tuple[str, ...]) -> Iterator[Finding]:
+    known, verify = _list_advisories_of_pillow(context), run_python(context, VERSION)
     try:
         affecting = select_applicable_advisories(known, version, kernels=_has_kernels(context))
     except ValueError:
         message = "PIL/_version.py holds no version that could be compared"
-        yield _SAY.unknown(message, observed=version, verify=run_python(context, VERSION))
+        yield _SAY.unknown(message, observed=version, verify=verify)
         return
     if not affecting:
         message = f"none of {len(known)} known advisories affects Pillow {version}"
-        yield _SAY.ok(message, **_make_details(context, VERSION))
+        yield _SAY.ok(message, evidence=data, verify=verify)
     for kernels_only, what in ((False, f"Pillow {version}"), (True, f"the SIMD kernels of Pillow {version}")):
         these = tuple(advisory for advisory in affecting if advisory.kernels_only is kernels_only)
         if these:
             yield _report_affected(context, what, these)
 
 
-def _check_libraries(context: CheckContext) -> Iterator[Finding]:
-    watched = {advisory.component for advisory in context.recipe.advisories if advisory.component}
+def _check_libraries(context: CheckContext, data: tuple[str, ...]) -> Iterator[Finding]:
+    known = context.recipe.advisories
+    watched = {advisory.component for advisory in known}
     told = select_comparable_versions(library_versions(context))
     versions = {name: version for name, version in told.items() if name in watched}
-    affecting = select_library_advisories(context.recipe.advisories, versions)
+    affecting = select_library_advisories(known, versions)
+    named = {advisory.component for advisory in affecting} or versions
+    joined = ", ".join(f"{name} {version}" for name, version in versions.items() if name in named)
     if affecting:
-        affected = {advisory.component for advisory in affecting}
-        named = {name: version for name, version in versions.items() if name in affected}
-        yield _report_affected(context, _join_versions(named), affecting)
+        yield _report_affected(context, joined, affecting)
     elif versions:
-        message = f"no known advisory affects the libraries {_join_versions(versions)}"
-        yield _SAY.ok(message, **_make_details(context, PRINT_FEATURES))
+        message, verify = f"no known advisory affects the libraries {joined}", run_python(context, PRINT_FEATURES)
+        yield _SAY.ok(message, evidence=data, verify=verify)
 
 
-def _make_details(context: CheckContext, code: str) -> Details:
-    return Details(evidence=(_describe_data_age(context),), verify=run_python(context, code))
-
-
-def _join_versions(versions: dict[str, str]) -> str:
-    return ", ".join(f"{name} {version}" for name, version in versions.items())
+def _list_advisories_of_pillow(context: CheckContext) -> tuple[Advisory, ...]:
+    return tuple(advisory for advisory in context.recipe.advisories if not advisory.component)
 
 
 def _has_kernels(context: CheckContext) -> bool:
-    core = readable_core(context.facts.stack)
-    return core is not None and bool(core.simd_symbols)
+    return context.readable_core is not None and bool(context.readable_core.simd_symbols)
 
 
 def _report_affected(context: CheckContext, what: str, affecting: tuple[Advisory, ...]) -> Finding:
     counts = ", ".join(f"{count} {severity}" for severity, count in count_by_severity(affecting).items())
     subject = "1 known advisory affects" if len(affecting) == 1 else f"{len(affecting)} known advisories affect"
     of_libraries = any(advisory.component for advisory in affecting)
+    is_bundled = context.receipt is not None and context.receipt.link is LinkMode.BUNDLE
     status, consent = _weigh_advisories(context, affecting)
-    pin = _pin(context)
-    if pin is not None and (not of_libraries or _is_bundled(context)):
+    pin = _find_pin(context)
+    if pin is not None and (not of_libraries or is_bundled):
         # One step graver where a pin keeps a later version out, unless somebody has accepted the risk.
         status = Status.WARNING if status is Status.WARNING and consent else Status.ERROR
         consent += f"; the pin ({pin.requirement}) keeps a later one out"
@@ -149,8 +150,8 @@ def _weigh_advisories(context: CheckContext, affecting: tuple[Advisory, ...]) ->
     critical = [advisory for advisory in affecting if advisory.severity is Severity.CRITICAL]
     if not critical:
         return Status.WARNING, ""
-    receipt = context.receipt
-    if receipt is None or not context.core_is_ours or Risk.VULNERABLE not in receipt.wish.allow:
+    receipt = context.own_receipt
+    if receipt is None or Risk.VULNERABLE not in receipt.wish.allow:
         return Status.ERROR, ""
     accepted = date.fromisoformat(receipt.created_at[:10])
     later = sum(advisory.dated > accepted for advisory in critical)
@@ -159,11 +160,7 @@ def _weigh_advisories(context: CheckContext, affecting: tuple[Advisory, ...]) ->
     return Status.WARNING, f"; the risk was accepted on {accepted}"
 
 
-def _is_bundled(context: CheckContext) -> bool:
-    return context.receipt is not None and context.receipt.link is LinkMode.BUNDLE
-
-
-def _pin(context: CheckContext) -> PinState | None:
+def _find_pin(context: CheckContext) -> PinState | None:
     """A pin that holds the stack in place, as far as it is ours."""
     return next((pin for pin in context.facts.pins if not pin.problems), None) if context.core_is_ours else None
 
@@ -173,8 +170,7 @@ def _describe_advisory(context: CheckContext, advisory: Advisory) -> Iterator[st
     affects = f"{advisory.component} {advisory.affects}".lstrip()
     yield f"{names} ({advisory.severity}, affects {affects}): {advisory.summary} [{advisory.source}]"
     if advisory.demonstration:
-        python = str(context.facts.environment.python)
-        yield f"shown by: {shlex.join((python, '-c', advisory.demonstration))}"
+        yield f"shown by: {run_python(context, advisory.demonstration)}"
 
 
 def _make_remedy(context: CheckContext) -> Remedy:
@@ -185,56 +181,26 @@ def _make_remedy(context: CheckContext) -> Remedy:
     facts, version = context.facts, context.facts.stack.version or ""
     affecting = select_applicable_advisories(context.recipe.advisories, version) if is_version(version) else ()
     view = forecast_upgrade(affecting, version, facts.interpreter, dependants_of(facts))
-    if view.is_held:
-        return _make_remedy_for_held_version(context, view)
-    remedy = _make_upgrade_remedy(context, view)
-    return replace(remedy, text="; ".join((remedy.text, *view.sentences)))
-
-
-def _make_remedy_for_held_version(context: CheckContext, view: UpgradeForecast) -> Remedy:
-    """No version with fixes is allowed here: who keeps them out, and what is left."""
+    if not view.is_held:
+        remedy = _make_upgrade_remedy(context, view.allowed)
+        return replace(remedy, text="; ".join((remedy.text, *view.sentences)))
     text = "; ".join(view.sentences)
     if view.keepers and context.receipt is not None and not context.core_is_ours:
         return Remedy(text=f"{text}; or accept what is in place", command=command(context, "guard accept"))
     return Remedy(text=text, command=environment_command(view.python) if view.python and not view.keepers else None)
 
 
-def _make_upgrade_remedy(context: CheckContext, view: UpgradeForecast) -> Remedy:
+def _make_upgrade_remedy(context: CheckContext, least: str) -> Remedy:
     if not _has_kernels(context):
-        return stock(context, upgrade=True, least=view.allowed)
+        return stock(context, upgrade=True, least=least)
     text, options = "set up the newest Pillow, with the SIMD kernels merged in", ["--recipe", _MERGED]
     if context.receipt is not None and context.receipt.recipe == _MERGED:
         options.append("--upgrade")
-    pin = _pin(context)
+    pin = _find_pin(context)
     if pin is not None:
         text = f"{text}, which the pin then holds; or take the pin away: {command(context, 'guard remove')}"
         options += ["--pin"] if pin.kind not in (PinKind.PIP, PinKind.CONDA) else []
     return setup(context, text, *options)
-
-
-def _report_stale_data(context: CheckContext) -> Iterator[Finding]:
-    age = _count_days(context)
-    if age > _FRESH_DAYS:
-        yield _SAY.hint(
-            f"the data on advisories is {age} days old: later ones are not known to fastinstall {context.tool_version}",
-            evidence=(_describe_data_age(context),),
-            expected=f"at most {_FRESH_DAYS} days",
-            observed=f"{age} days",
-            remedy=Remedy(text="install a later fastinstall, which brings later data"),
-        )
-
-
-def _describe_data_age(context: CheckContext) -> str:
-    age = _count_days(context)
-    return f"data of {_find_data_date(context)}, {age} {'day' if age == 1 else 'days'} old"
-
-
-def _count_days(context: CheckContext) -> int:
-    return (context.today - _find_data_date(context)).days
-
-
-def _find_data_date(context: CheckContext) -> date:
-    return max(advisory.dated for advisory in context.recipe.advisories)
 
 
 JPEG = "libjpeg-turbo"
@@ -254,23 +220,17 @@ def library_versions(context: CheckContext) -> dict[str, str]:
     loaded counts: what `PIL.features` says of it is the version of the headers that the core was compiled with. It
     counts only where the core asks for no libjpeg, having one inside that was not identified.
     """
-    features = claimed_features(context)
-    found = {
-        name: features.get(feature, "") or _find_linked_version(context, name) for name, feature in FEATURES.items()
-    }
-    found[JPEG] = _find_jpeg_version(context)
+    features, found = claimed_features(context), {JPEG: _find_jpeg_version(context)}
+    for name, feature in FEATURES.items():
+        codec = codec_in_use(context, _KINDS[name])
+        found[name] = features.get(feature, "")
+        if not found[name] and codec is not None and codec.library.implementation not in _OTHERWISE_NUMBERED:
+            found[name] = codec.library.version
     return {name: version for name, version in sorted(found.items()) if version}
 
 
-def _find_linked_version(context: CheckContext, name: str) -> str:
-    codec = codec_in_use(context, _KINDS[name])
-    if codec is None or codec.library.implementation in _OTHERWISE_NUMBERED:
-        return ""
-    return codec.library.version
-
-
 def _find_jpeg_version(context: CheckContext) -> str:
-    core, codec = readable_core(context.facts.stack), core_codec(context, "jpeg")
+    core, codec = context.readable_core, core_codec(context, "jpeg")
     if codec is not None:
         return codec.library.version if codec.library.implementation == JPEG else ""
     libraries = core.libraries if core is not None else ()

@@ -1,4 +1,4 @@
-"""Whether the core was compiled with optimisation, told from the binary itself.
+"""Whether the imaging core was compiled with optimisation, and what the binary records of its making.
 
 - error: built at -O0. `CFLAGS="-mavx2" pip install pillow-simd`, which many guides give, does that: setuptools 75.7
   and later let CFLAGS replace the interpreter's own -O3. Such a build is slower than stock Pillow.
@@ -20,82 +20,51 @@ instead, `CC="cc -mavx2"`; give pip `--no-cache-dir`, or it takes the wheel that
 """
 
 from collections.abc import Iterator
-from pathlib import PurePath
 
-from fastinstall.core.values import immutable
 from fastinstall.doctor.check_context import CheckContext, FindingFactory
-from fastinstall.doctor.owners import loaded_file, name_core_copy, readable_core, whole_copies, why_no_core
+from fastinstall.doctor.owners import loaded_file, name_core_copy, whole_copies, why_no_core
 from fastinstall.doctor.remedies import count_frames, repair
 from fastinstall.elf.description import ImagingCore
 from fastinstall.model.finding import Finding
 
-NAME = "build-flags"
-SUMMARY = "Whether the imaging core was compiled with optimisation, and what the binary records of its making."
-NEEDS_RUNTIME = False
 ORDER = 80
 VERIFIES_SETUP = True
-SETUP_REPAIRS = True
 
-_SAY = FindingFactory(NAME)
+_SAY = FindingFactory("build-flags")
 _UNOPTIMISED = 0.5
 _GOOD = frozenset({"-O2", "-O3", "-Os", "-Ofast"})
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
     """Judge how the core was compiled, and every copy of it."""
-    core = readable_core(context.facts.stack)
+    core = context.readable_core
     if core is None:
         yield _SAY.skipped(why_no_core(context.facts))
     elif context.facts.cpu.architecture != "x86_64":
         yield _SAY.skipped(f"the signs of optimisation are known for x86-64 only, not {context.facts.cpu.architecture}")
     else:
-        problems = tuple(finding for code in _list_codes(context, core) for finding in _judge(context, code))
-        yield from problems or (_report_optimised(context, core),)
+        yield from tuple(_judge(context, core)) or (_report_optimised(context, core),)
 
 
-@immutable
-class _Code:
-    """A file with the core's code: how to name it, and its signs."""
-
-    name: str
-    path: PurePath
-    share: float | None
-    excused: bool
-    evidence: tuple[str, ...]
-
-
-def _list_codes(context: CheckContext, core: ImagingCore) -> tuple[_Code, ...]:
+def _judge(context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
     """The core, or its copies; recorded switches are known of the one that is loaded, and excuse no other."""
-    good, evidence, share = _is_recorded_good(core), _describe_provenance(context, core), core.unoptimised_share
-    if not core.levels:
-        return (_Code(name="the core", path=core.path, share=share, excused=good, evidence=evidence),)
-    return tuple(
-        _Code(
-            name=f"{name_core_copy(core, copy)} of the core",
-            path=copy.path,
-            share=copy.unoptimised_share,
-            excused=good and copy.loaded,
-            evidence=evidence if copy.loaded else (str(copy.path), *_describe_frames(copy.unoptimised_share)),
-        )
-        for copy in whole_copies(core)
-    )
-
-
-def _judge(context: CheckContext, code: _Code) -> Iterator[Finding]:
-    if code.excused:
-        return
-    if code.share is None:
-        message, verify = f"{code.name} does not show whether it was optimised", count_frames(code.path)
-        yield _SAY.unknown(message, evidence=code.evidence, verify=verify)
-    elif code.share > _UNOPTIMISED:
-        yield _SAY.error(
-            f"{code.name} was built without optimisation (-O0): slower than stock Pillow, whatever its kernels",
-            evidence=code.evidence,
-            expected="next to no functions with the frame set-up of an unoptimised build",
-            observed=f"{code.share:.0%} of them",
-            remedy=repair(context),
-            verify=count_frames(code.path),
-        )
+    told = _describe_provenance(context, core)
+    codes = [("the core", core.path, core.unoptimised_share, True)]
+    if core.levels:
+        codes = [
+            (f"{name_core_copy(core, copy)} of the core", copy.path, copy.unoptimised_share, copy.loaded)
+            for copy in whole_copies(core)
+        ]
+    for name, path, share, is_loaded in codes:
+        if is_loaded and _is_recorded_good(core):
+            continue
+        evidence = told if is_loaded else (str(path), *_describe_frames(share))
+        verify = count_frames(path)
+        if share is None:
+            yield _SAY.unknown(f"{name} does not show whether it was optimised", evidence=evidence, verify=verify)
+        elif share > _UNOPTIMISED:
+            message = f"{name} was built without optimisation (-O0): slower than stock Pillow, whatever its kernels"
+            yield _SAY.error(message, evidence=evidence, remedy=repair(context), verify=verify)
 
 
 def _report_optimised(context: CheckContext, core: ImagingCore) -> Finding:
@@ -107,22 +76,19 @@ def _report_optimised(context: CheckContext, core: ImagingCore) -> Finding:
 
 
 def _describe_provenance(context: CheckContext, core: ImagingCore) -> tuple[str, ...]:
-    note = (f"declared CPU level: {core.isa_note}",) if core.isa_note else ()
-    recorded = (f"recorded switches: {' '.join(core.switches)}",) if core.switches else ()
-    return (str(core.path), *_describe_frames(core.unoptimised_share), *note, *recorded, *_set_up(context))
-
-
-def _set_up(context: CheckContext) -> tuple[str, ...]:
-    """What the receipt says of the making of the core in place."""
-    receipt = context.receipt
-    if receipt is None or not context.core_is_ours:
-        return ()
-    merged = f" with the kernels of {receipt.kernels}" if receipt.kernels else ""
-    levels = ", ".join(receipt.levels)
-    return (
-        f"built by fastinstall {receipt.tool_version} from {receipt.source_version}{merged} for {levels}",
-        f"set up: {receipt.created_at}, out of {receipt.wheel}",
-    )
+    """What the binary shows, and what the receipt says of the making of the core in place."""
+    told = [str(core.path), *_describe_frames(core.unoptimised_share)]
+    if core.isa_note:
+        told.append(f"declared CPU level: {core.isa_note}")
+    if core.switches:
+        told.append(f"recorded switches: {' '.join(core.switches)}")
+    receipt = context.own_receipt
+    if receipt is not None:
+        merged = f" with the kernels of {receipt.kernels}" if receipt.kernels else ""
+        built = f"built by fastinstall {receipt.tool_version} from {receipt.source_version}{merged}"
+        told.append(f"{built} for {', '.join(receipt.levels)}")
+        told.append(f"set up: {receipt.created_at}, out of {receipt.wheel}")
+    return tuple(told)
 
 
 def _describe_frames(share: float | None) -> tuple[str, ...]:

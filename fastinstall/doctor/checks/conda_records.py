@@ -1,4 +1,4 @@
-"""What conda keeps account of against what lies in a conda environment, as far as it matters to PIL.
+"""Conda's records against the files that matter to PIL, its pins and channels, and what is known to do harm.
 
 - error: records that cannot be read; conda refuses every command in this environment.
 - warning: files of a package are gone, altered, or another package's; a package or a channel that is known to do harm;
@@ -30,20 +30,25 @@ from fastinstall.core.version_numbers import contains, is_specifier, is_version
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
 from fastinstall.doctor.owners import find_conda_package, is_registered
 from fastinstall.doctor.remedies import find_text, repair, show_files, show_text, suggest_conda_reinstall
-from fastinstall.model.conda import Conda, CondaClash, CondaPackage
+from fastinstall.model.conda import Conda, CondaClash
 from fastinstall.model.conda_packages import GUARD, TURBO, build_asked, conda_command, version_asked
 from fastinstall.model.finding import Finding, Remedy, Status
 from fastinstall.model.request import EnvironmentKind
 
-NAME = "conda-records"
-SUMMARY = "Conda's records against the files that matter to PIL, its pins and channels, and what is known to do harm."
-NEEDS_RUNTIME = False
 ORDER = 20
-VERIFIES_SETUP = False
-SETUP_REPAIRS = True
 
-_SAY = FindingFactory(NAME)
+_SAY = FindingFactory("conda-records")
 _SHOWN = 3
+_NAMED = 2
+_Paths = tuple[str, ...]
+_CHANNELS = {
+    "fastai/label/test": "comes from the channel fastai/label/test, whose builds were experiments and are not kept up",
+    "zegami": "comes from the channel zegami, whose builds fit the libraries of their day",
+}
+_PACKAGES = {
+    "libtiff-libjpeg-turbo": "writes its own libtiff over that of conda's package libtiff, which no solver knows",
+}
+_STANDS_FOR = {"libtiff-libjpeg-turbo": "libtiff"}
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
@@ -62,7 +67,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
 def _report_success(context: CheckContext, conda: Conda) -> Finding:
     claimed = len({path for claim in conda.claims for path in claim.files})
     message = f"the records of {len(conda.packages)} packages agree with the {claimed} files that matter to PIL"
-    evidence = listing(tuple(claim.dist for claim in conda.claims))
+    evidence = listing(claim.dist for claim in conda.claims)
     return _SAY.ok(message, evidence=evidence, verify=show_files(_locate_conda_meta(context)))
 
 
@@ -71,14 +76,11 @@ def _locate_conda_meta(context: CheckContext) -> PurePath:
 
 
 def _report_unreadable(context: CheckContext, conda: Conda) -> Iterator[Finding]:
-    if conda.unreadable:
-        names = tuple(conda.unreadable)
+    if names := tuple(conda.unreadable):
         those, them = (names[0], "it") if len(names) == 1 else (f"{names[0]} and {len(names) - 1} more", "them")
         yield _SAY.error(
             f"conda's records cannot be read: {those}; conda refuses every command in this environment",
-            evidence=listing(tuple(f"{name}: {problem}" for name, problem in conda.unreadable.items())),
-            expected="one JSON document for each package, named after it",
-            observed=conda.unreadable[names[0]],
+            evidence=listing(f"{name}: {problem}" for name, problem in conda.unreadable.items()),
             remedy=Remedy(text=f"move {them} out of conda-meta, and have conda install the same packages again"),
             verify=show_text(*(_locate_conda_meta(context) / name for name in names[:_SHOWN])),
         )
@@ -86,46 +88,46 @@ def _report_unreadable(context: CheckContext, conda: Conda) -> Iterator[Finding]
 
 def _report_harmful(context: CheckContext, conda: Conda) -> Iterator[Finding]:
     """Tell of installed packages that are known to do harm, by their name or by their channel."""
-    for package in conda.packages:
-        place = f"/{package.channel}/{package.url}"
-        channels = (reason for name, reason in _CHANNELS.items() if f"/{name}/" in place)
-        reason = _PACKAGES.get(package.name) or next(channels, "")
-        if reason:
-            instead = _STANDS_FOR.get(package.name, package.name)
-            yield _SAY.warning(
-                f"{package.dist} {reason}",
-                evidence=(f"installed from {package.channel or 'an unknown channel'}",),
-                expected=instead,
-                observed=package.dist,
-                remedy=Remedy(
-                    text=f"have {instead} in its place", command=_replace_package(context, package.name, instead)
-                ),
-                verify=show_files(_locate_conda_meta(context) / package.record),
-            )
-
-
-def _replace_package(context: CheckContext, name: str, instead: str) -> str:
-    """By the package of the same name out of the usual channels, or by the one that it stands for."""
     facts, usual = context.facts, ("install", "--override-channels", "--channel", "conda-forge")
-    if instead == name:
-        return conda_command(facts, *usual, instead)
-    remove = conda_command(facts, "remove", "--force", name)
-    return f"{remove} && {conda_command(facts, *usual, '--force-reinstall', '--no-deps', instead)}"
+    for package in conda.packages:
+        name, place = package.name, f"/{package.channel}/{package.url}"
+        channels = (reason for channel, reason in _CHANNELS.items() if f"/{channel}/" in place)
+        reason = _PACKAGES.get(name) or next(channels, "")
+        if not reason:
+            continue
+        # By the package of the same name out of the usual channels, or by the one that it stands for.
+        instead = _STANDS_FOR.get(name, name)
+        words = conda_command(facts, *usual, instead)
+        if instead != name:
+            remove = conda_command(facts, "remove", "--force", name)
+            words = f"{remove} && {conda_command(facts, *usual, '--force-reinstall', '--no-deps', instead)}"
+        yield _SAY.warning(
+            f"{package.dist} {reason}",
+            evidence=(f"installed from {package.channel or 'an unknown channel'}",),
+            remedy=Remedy(text=f"have {instead} in its place", command=words),
+            verify=show_files(_locate_conda_meta(context) / package.record),
+        )
 
 
 def _report_pinned(context: CheckContext, conda: Conda) -> Iterator[Finding]:
-    for pin, package in find_contradicted_pins(conda):
-        matters = any(claim.dist == package.dist for claim in conda.claims)
-        say = _SAY.warning if matters else _SAY.hint
-        yield say(
-            f"{package.name} is pinned to {pin!r}, and {package.version} {package.build} is installed: conda's next "
-            "transaction changes it, or fails",
-            evidence=(f"conda-meta/pinned: {pin}",),
-            expected=pin,
-            observed=package.dist,
-            remedy=Remedy(text="take the line out of conda-meta/pinned, or install what it asks for"),
-            verify=show_text(_locate_conda_meta(context) / "pinned"),
-        )
+    """Tell of pins that an installed package is not what they ask for; one that cannot be judged counts as kept."""
+    for pin in conda.pins:
+        name, specifier = version_asked(pin)
+        package, build = conda.named(name), build_asked(pin)[1]
+        if package is None:
+            continue
+        is_judged = bool(specifier) and is_version(package.version) and is_specifier(specifier)
+        has_build = build.startswith("^") or fnmatchcase(package.build, build)
+        if not has_build or (is_judged and not contains(specifier, package.version)):
+            matters = any(claim.dist == package.dist for claim in conda.claims)
+            yield _SAY.say(
+                Status.WARNING if matters else Status.HINT,
+                f"{name} is pinned to {pin!r}, and {package.version} {package.build} is installed: conda's next "
+                "transaction changes it, or fails",
+                evidence=(f"conda-meta/pinned: {pin}",),
+                remedy=Remedy(text="take the line out of conda-meta/pinned, or install what it asks for"),
+                verify=show_text(_locate_conda_meta(context) / "pinned"),
+            )
 
 
 def _report_unregistered(context: CheckContext, conda: Conda) -> Iterator[Finding]:
@@ -140,24 +142,10 @@ def _report_unregistered(context: CheckContext, conda: Conda) -> Iterator[Findin
             "conda does not find the package when it solves, and may replace it",
             evidence=tuple(f"registered: {registered}" for registered in conda.channels),
             expected=str(channel),
-            observed="not among the channels of this environment",
+            observed="not registered",
             remedy=repair(context),
             verify=find_text(str(channel), facts.environment.prefix / "condarc.d"),
         )
-
-
-_CHANNELS = {
-    "fastai/label/test": "comes from the channel fastai/label/test, whose builds were experiments and are not kept up",
-    "zegami": "comes from the channel zegami, whose builds fit the libraries of their day",
-}
-_PACKAGES = {
-    "libtiff-libjpeg-turbo": "writes its own libtiff over that of conda's package libtiff, which no solver knows",
-}
-_STANDS_FOR = {"libtiff-libjpeg-turbo": "libtiff"}
-
-
-_NAMED = 2
-_Paths = tuple[str, ...]
 
 
 def _report_lost(context: CheckContext, conda: Conda) -> Iterator[Finding]:
@@ -166,16 +154,13 @@ def _report_lost(context: CheckContext, conda: Conda) -> Iterator[Finding]:
     for claim in conda.claims:
         missing = tuple(path for path in claim.missing if path not in contested)
         altered = tuple(path for path in claim.altered if path not in contested)
-        name = name_of(claim.dist)
-        if (missing or altered) and not provides_pil(claim) and name != GUARD:
-            paths, what = (missing, "gone") if missing else (altered, "altered")
+        name, paths, what = name_of(claim.dist), missing or altered, "gone" if missing else "altered"
+        if paths and not provides_pil(claim) and name != GUARD:
             told = (*(f"{path} is gone" for path in missing), *(f"{path} is altered" for path in altered))
             yield _SAY.warning(
                 f"{_join_names(paths)} of {claim.dist} {_choose_verb(paths)} {what}, and conda takes the package for "
                 "whole",
                 evidence=listing(told),
-                expected="every file as it was installed",
-                observed=f"{len(missing)} gone, {len(altered)} altered",
                 remedy=suggest_conda_reinstall(context, f"install {name} again", name),
                 verify=show_files(*(prefix / path for path in paths[:_SHOWN])),
             )
@@ -185,13 +170,14 @@ def _report_contested(context: CheckContext, conda: Conda) -> Iterator[Finding]:
     """Tell of files that several packages claim: at once those that have the same claimants and holder."""
     groups: dict[tuple[_Paths, str], list[CondaClash]] = {}
     for clash in conda.clashes:
-        if not _is_told_elsewhere(clash):
+        # What was taken from libjpeg-turbo is told with the libjpeg, PIL's own with its owners.
+        is_of_turbo = is_taken(clash) and any(name_of(dist) == TURBO for dist in clash.claimants)
+        if not is_of_turbo and "/site-packages/" not in f"/{clash.path}":
             groups.setdefault((clash.claimants, clash.holder), []).append(clash)
     for (claimants, holder), clashes in groups.items():
         paths = tuple(clash.path for clash in clashes)
         right, is_wrong = find_rightful_owner(clashes[0]), is_taken(clashes[0])
-        whose = f"of {holder}" if holder else "of neither"
-        name = name_of(right)
+        whose, name = f"of {holder}" if holder else "of neither", name_of(right)
         yield _SAY.say(
             Status.WARNING if is_wrong else Status.HINT,
             f"{joined(claimants)} claim the same files: {_join_names(paths)} {_choose_verb(paths)} {whose}, "
@@ -204,12 +190,6 @@ def _report_contested(context: CheckContext, conda: Conda) -> Iterator[Finding]:
         )
 
 
-def _is_told_elsewhere(clash: CondaClash) -> bool:
-    """What was taken from libjpeg-turbo is told with the libjpeg, PIL's own with its owners."""
-    is_turbo = any(name_of(dist) == TURBO for dist in clash.claimants)
-    return (is_turbo and is_taken(clash)) or "/site-packages/" in f"/{clash.path}"
-
-
 def _join_names(paths: _Paths) -> str:
     names = [path.rpartition("/")[2] for path in paths]
     rest = [f"{len(names) - _NAMED} more"] if len(names) > _NAMED else []
@@ -218,22 +198,3 @@ def _join_names(paths: _Paths) -> str:
 
 def _choose_verb(paths: _Paths) -> str:
     return "is" if len(paths) == 1 else "are"
-
-
-def find_contradicted_pins(conda: Conda) -> Iterator[tuple[str, CondaPackage]]:
-    """Give the pins that an installed package is not what they ask for; one that cannot be judged counts as kept."""
-    for pin in conda.pins:
-        name, specifier = version_asked(pin)
-        package = conda.named(name)
-        if package is None:
-            continue
-        build = build_asked(pin)[1]
-        has_build = build.startswith("^") or fnmatchcase(package.build, build)
-        if not (has_build and _has_version(package, specifier)):
-            yield pin, package
-
-
-def _has_version(package: CondaPackage, specifier: str) -> bool:
-    if not specifier or not is_version(package.version) or not is_specifier(specifier):
-        return True
-    return contains(specifier, package.version)

@@ -1,4 +1,4 @@
-"""The x86-64 micro-architecture level of this CPU, and whether the code in place suits it.
+"""The level of this CPU, what hides parts of it, and whether the code in place suits it.
 
 - error: the core declares, or was built for, a higher level than this CPU offers: it would die of SIGILL. Where a wheel
   holds one copy of the core per CPU level: a copy is missing or damaged, or is none for its level, so that CPUs that
@@ -30,7 +30,6 @@ from fastinstall.doctor.owners import (
     loaded_file,
     loaded_name,
     name_core_copy,
-    readable_core,
     whole_copies,
 )
 from fastinstall.doctor.remedies import (
@@ -45,240 +44,179 @@ from fastinstall.doctor.remedies import (
     stock,
 )
 from fastinstall.elf.cpu_levels import find_offered_level, knows_levels, rank
-from fastinstall.elf.description import CoreLevel, Cpu, ImagingCore
+from fastinstall.elf.description import CoreLevel, ImagingCore
 from fastinstall.model.finding import Finding, Remedy
-from fastinstall.model.recipe import Recipe
 
-NAME = "cpu-level"
-SUMMARY = "The level of this CPU, what hides parts of it, and whether the code in place suits it."
 NEEDS_RUNTIME = True
 ORDER = 30
-VERIFIES_SETUP = False
-SETUP_REPAIRS = True
 
-_SAY = FindingFactory(NAME)
+_SAY = FindingFactory("cpu-level")
+_NOTE = "own note (GNU_PROPERTY_X86_ISA_1_NEEDED)"
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
     """Judge the processor, and the core against it."""
-    cpu = context.facts.cpu
+    cpu, core = context.facts.cpu, context.facts.stack.core
+    seen = _describe_cpu(context)
     if cpu.architecture != "x86_64":
         message = f"this is {cpu.architecture}: the kernels are for x86-64, and stock Pillow is the fastest stack here"
-        yield _SAY.hint(message, evidence=_describe_cpu(cpu), verify=show_cpu())
-    elif not rank(cpu.level):
-        yield _SAY.unknown("the level of this CPU could not be told", evidence=_describe_cpu(cpu), verify=show_cpu())
-    else:
-        judges = (_report_overtaxed, _report_unserved, _report_masked, _report_hidden, _report_underused, judge_copies)
-        found = [finding for judge in judges for finding in judge(context)]
-        yield from found or (_report_success(context),)
-
-
-def _report_success(context: CheckContext) -> Finding:
-    cpu, core = context.facts.cpu, readable_core(context.facts.stack)
-    loads = f", and {name} is loaded" if (name := loaded_name(core)) else ""
-    message = f"this CPU offers {cpu.level}{loads}"
-    return _SAY.ok(message, evidence=(*_describe_cpu(cpu), *list_core_copies(core)), verify=show_cpu())
+        yield _SAY.hint(message, evidence=seen, verify=show_cpu())
+        return
+    if not rank(cpu.level):
+        yield _SAY.unknown("the level of this CPU could not be told", evidence=seen, verify=show_cpu())
+        return
+    found = [*_report_overtaxed(context), *_report_unserved_or_masked(context), *_report_underused(context)]
+    if core is not None and core.levels:
+        found += [*_judge_copies(context, core), *_report_misprediction(context, core)]
+    if not found:
+        core = context.readable_core
+        loads = f", and {name} is loaded" if (name := loaded_name(core)) else ""
+        evidence = (*seen, *list_core_copies(core))
+        found.append(_SAY.ok(f"this CPU offers {cpu.level}{loads}", evidence=evidence, verify=show_cpu()))
+    yield from found
 
 
 def _report_overtaxed(context: CheckContext) -> Iterator[Finding]:
-    demands, offered = _list_demands(context), find_offered_level(context.facts.cpu)
-    core, best = readable_core(context.facts.stack), _find_best_level(context.recipe, context.facts.cpu)
-    highest = max(demands, key=lambda demand: rank(demand[0]), default=("", ""))
-    if rank(highest[0]) > rank(offered):
+    core, offered, built = context.readable_core, find_offered_level(context.facts.cpu), context.own_levels
+    noted = core.isa_note if core is not None else None
+    highest = max((noted or "", *built[:1]), key=rank)
+    if rank(highest) > rank(offered):
+        told = ((noted, f"the core's {_NOTE}: {noted}"), (built, f"built for {' and '.join(built)}, says the receipt"))
+        best = _find_best_level(context)
         yield _SAY.error(
-            f"the imaging core needs {highest[0]}, this CPU offers {offered} only",
-            evidence=(*(source for _level, source in demands), *_describe_cpu(context.facts.cpu)),
+            f"the imaging core needs {highest}, this CPU offers {offered} only",
+            evidence=(*(sentence for known, sentence in told if known), *_describe_cpu(context)),
             expected=f"at most {offered}",
-            observed=highest[0],
+            observed=highest,
             remedy=setup(context, "set up the stack for this CPU", "--level", "auto") if best else stock(context),
-            verify=show_note(loaded_file(core)) if core is not None and core.isa_note else show_cpu(),
+            verify=show_note(loaded_file(core)) if core is not None and noted else show_cpu(),
         )
 
 
-def _list_demands(context: CheckContext) -> tuple[tuple[str, str], ...]:
-    core = readable_core(context.facts.stack)
-    noted = core.isa_note if core is not None else None
-    demands = [(noted, f"the core's own note (GNU_PROPERTY_X86_ISA_1_NEEDED): {noted}")] if noted else []
-    if context.receipt is not None and context.core_is_ours:
-        built = " and ".join(context.receipt.levels)
-        demands.append((context.receipt.levels[0], f"built for {built}, says the receipt"))
-    return tuple(demands)
-
-
-def _report_unserved(context: CheckContext) -> Iterator[Finding]:
-    if _find_best_level(context.recipe, context.facts.cpu) is None:
-        names = ", ".join(level.name for level in context.recipe.levels)
+def _report_unserved_or_masked(context: CheckContext) -> Iterator[Finding]:
+    cpu, core, seen = context.facts.cpu, context.readable_core, _describe_cpu(context)
+    if _find_best_level(context) is None:
         message = f"{context.recipe.name} has no level for this CPU: keep stock Pillow here"
-        evidence, expected = _describe_cpu(context.facts.cpu), f"one of {names}"
-        yield _SAY.warning(message, evidence=evidence, expected=expected, verify=show_cpu())
-
-
-def _report_masked(context: CheckContext) -> Iterator[Finding]:
-    cpu = context.facts.cpu
+        levels = ", ".join(level.name for level in context.recipe.levels)
+        yield _SAY.warning(message, evidence=seen, expected=f"one of {levels}", verify=show_cpu())
     if cpu.masked:
         who = "the virtual machine" if cpu.hypervisor else "the kernel or a container"
-        yield _SAY.hint(
-            f"this CPU offers {cpu.level}, and {who} seems to hide what the next level needs: {', '.join(cpu.masked)}",
-            evidence=_describe_cpu(cpu),
-            verify=show_cpu(),
-        )
-
-
-def _report_hidden(context: CheckContext) -> Iterator[Finding]:
-    cpu, core = context.facts.cpu, readable_core(context.facts.stack)
+        hidden = f"{who} seems to hide what the next level needs: {', '.join(cpu.masked)}"
+        yield _SAY.hint(f"this CPU offers {cpu.level}, and {hidden}", evidence=seen, verify=show_cpu())
     offered = find_offered_level(cpu)
-    if rank(offered) <= rank(cpu.level):
-        return
-    loads = f": {name} is loaded" if (name := loaded_name(core)) else ""
-    mistaken = f"makes the loader take this CPU, which offers {offered}, for {cpu.level}"
-    yield _SAY.hint(
-        f"GLIBC_TUNABLES ({cpu.tunables}) {mistaken}{loads}",
-        evidence=(*_describe_cpu(cpu), *list_core_copies(core)),
-        remedy=Remedy(text="unset GLIBC_TUNABLES, unless the lower level is wanted"),
-        verify=show_variables("GLIBC_TUNABLES"),
-    )
+    if rank(offered) > rank(cpu.level):
+        loads = f": {name} is loaded" if (name := loaded_name(core)) else ""
+        mistaken = f"makes the loader take this CPU, which offers {offered}, for {cpu.level}"
+        yield _SAY.hint(
+            f"GLIBC_TUNABLES ({cpu.tunables}) {mistaken}{loads}",
+            evidence=(*seen, *list_core_copies(core)),
+            remedy=Remedy(text="unset GLIBC_TUNABLES, unless the lower level is wanted"),
+            verify=show_variables("GLIBC_TUNABLES"),
+        )
 
 
 def _report_underused(context: CheckContext) -> Iterator[Finding]:
-    receipt, best = context.receipt, _find_best_level(context.recipe, context.facts.cpu)
-    if receipt is None or best is None or not context.core_is_ours:
+    receipt, built, best = context.receipt, context.own_levels, _find_best_level(context)
+    named = receipt is not None and (receipt.wish.level != "auto" or receipt.wish.levels)
+    if best is None or named or not 0 < max(map(rank, built), default=0) < rank(best):
         return
-    named = receipt.wish.level != "auto" or receipt.wish.levels
-    if named or not 0 < max(map(rank, receipt.levels)) < rank(best):
-        return
-    message = f"the stack was built for {' and '.join(receipt.levels)}, this CPU would bear {best}"
-    if name := loaded_name(readable_core(context.facts.stack)):
+    message = f"the stack was built for {' and '.join(built)}, this CPU would bear {best}"
+    if name := loaded_name(context.readable_core):
         message = f"{name} is loaded; {best} would suit this CPU, but is not in the wheel"
-    remedy = setup(context, "build with the better level", "--levels", ",".join((*receipt.levels, best)))
-    if len(receipt.levels) == 1:
+    remedy = setup(context, "build with the better level", "--levels", ",".join((*built, best)))
+    if len(built) == 1:
         remedy = setup(context, "build for the better level", "--level", best)
-    yield _SAY.hint(message, evidence=_describe_cpu(context.facts.cpu), remedy=remedy, verify=show_cpu())
+    yield _SAY.hint(message, evidence=_describe_cpu(context), remedy=remedy, verify=show_cpu())
 
 
-def _find_best_level(recipe: Recipe, cpu: Cpu) -> str | None:
-    limit = rank(find_offered_level(cpu))
-    return next((level.name for level in recipe.levels if level.automatic and rank(level.name) <= limit), None)
+def _find_best_level(context: CheckContext) -> str | None:
+    limit = rank(find_offered_level(context.facts.cpu))
+    fitting = (level.name for level in context.recipe.levels if level.automatic and rank(level.name) <= limit)
+    return next(fitting, None)
 
 
-def _describe_cpu(cpu: Cpu) -> tuple[str, ...]:
+def _describe_cpu(context: CheckContext) -> tuple[str, ...]:
+    cpu = context.facts.cpu
     name = f"{cpu.name or cpu.vendor or cpu.architecture}, {cpu.cores} logical CPUs"
-    source = (f"{cpu.level}, says {cpu.level_source or 'the probe'}",) if cpu.level else ()
-    return (name, *source)
+    return (name, f"{cpu.level}, says {cpu.level_source or 'the probe'}") if cpu.level else (name,)
 
 
-def judge_copies(context: CheckContext) -> Iterator[Finding]:
-    """Find copies that are missing, damaged or in a wrong place, and say why a better one is not loaded."""
-    core = context.facts.stack.core
-    if core is None or not core.levels:
-        return
-    for judge in (
-        _report_unusable_copies,
-        _report_lost_copies,
-        _report_misplaced_copies,
-        _report_old_loader,
-        _report_misprediction,
-    ):
-        yield from judge(context, core)
-
-
-def _report_unusable_copies(context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
+def _judge_copies(context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
+    """Find copies that are missing, damaged or in a wrong place, and a loader that looks at the baseline alone."""
+    python, copies = context.facts.interpreter, list_core_copies(core)
     for copy in core.levels:
         if copy.problem:
             yield _SAY.error(
                 f"{name_core_copy(core, copy)} of the imaging core cannot be used: {copy.problem}",
                 evidence=(str(copy.path),),
-                expected="a whole copy of the core, for CPUs of its level",
-                observed=copy.problem,
                 remedy=repair(context),
                 verify=show_files(copy.path),
             )
-
-
-def _report_lost_copies(context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
-    """What the receipt says that the wheel had; the baseline is always looked at, even where it is missing."""
-    if context.receipt is None or not context.core_is_ours:
-        return
-    there = {copy.level for copy in core.levels[1:]}
-    for level in context.receipt.levels[1:]:
-        if level not in there:
+    # The baseline is always looked at, even where it is missing.
+    for level in context.own_levels[1:]:
+        if level not in {copy.level for copy in core.levels[1:]}:
             yield _SAY.error(
                 f"the copy of the imaging core for {level} is gone: such CPUs get a lower level",
-                evidence=list_core_copies(core),
-                expected=", ".join(context.receipt.levels),
+                evidence=copies,
+                expected=", ".join(context.own_levels),
                 observed=", ".join(copy.level for copy in core.levels),
                 remedy=repair(context),
                 verify=f"{show_files(core.levels[0].path.parent)} -R",
             )
-
-
-def _report_misplaced_copies(context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
-    highest = _find_highest_baseline_level(context, core)
-    if rank(core.levels[0].isa_note) > rank(highest) > 0:
-        yield _report_misplaced_copy(context, core, core.levels[0], f"at most {highest}")
-    for copy in core.levels[1:]:
-        if copy.isa_note is not None and rank(copy.isa_note) != rank(copy.level):
-            yield _report_misplaced_copy(context, core, copy, copy.level)
-
-
-def _find_highest_baseline_level(context: CheckContext, core: ImagingCore) -> str:
-    """The level that the baseline was built for; untold, the one below the least of the others."""
-    if context.receipt is not None and context.core_is_ours:
-        return context.receipt.levels[0]
-    least = min((rank(copy.level) for copy in core.levels[1:] if rank(copy.level)), default=0)
-    return f"x86-64-v{least - 1}" if least > 1 else ""
-
-
-def _report_misplaced_copy(context: CheckContext, core: ImagingCore, copy: CoreLevel, expected: str) -> Finding:
-    too_high = copy is core.levels[0] or rank(copy.isa_note) > rank(copy.level)
-    effect = "CPUs that would load it refuse it" if too_high else "CPUs that load it get a lower level than is theirs"
-    place = "in the baseline's place" if copy is core.levels[0] else f"in the place of {copy.level}"
-    return _SAY.error(
-        f"the copy of the imaging core {place} is compiled for {copy.isa_note}: {effect}",
-        evidence=(str(copy.path), f"its own note (GNU_PROPERTY_X86_ISA_1_NEEDED): {copy.isa_note}"),
-        expected=expected,
-        observed=str(copy.isa_note),
-        remedy=repair(context),
-        verify=show_note(copy.path),
-    )
-
-
-def _report_old_loader(context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
-    """The loader itself is too old to look at any copy but the baseline."""
-    python, cpu = context.facts.interpreter, context.facts.cpu
-    if knows_levels(python.libc, python.libc_version):
-        return
-    passed = [copy.level for copy in whole_copies(core)[1:] if 0 < rank(copy.level) <= rank(cpu.level)]
-    if passed:
+    yield from _report_misplaced_copies(context, core)
+    passed = [copy.level for copy in whole_copies(core)[1:] if 0 < rank(copy.level) <= rank(context.facts.cpu.level)]
+    if passed and not knows_levels(python.libc, python.libc_version):
         yield _SAY.hint(
             f"{python.libc} {python.libc_version} takes the baseline, although this CPU offers {passed[-1]}: "
             "only glibc 2.33 and later choose by level",
-            evidence=list_core_copies(core),
-            expected="glibc 2.33 or later",
-            observed=f"{python.libc} {python.libc_version}",
+            evidence=copies,
             verify=run_python(context, "import platform; print(*platform.libc_ver())"),
         )
 
 
+def _report_misplaced_copies(context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
+    """The baseline is held against what it was built for; untold, against the level below the least of the others."""
+    baseline, *others = core.levels
+    least = min((rank(copy.level) for copy in others if rank(copy.level)), default=0)
+    below = f"x86-64-v{least - 1}" if least > 1 else ""
+    highest = context.own_levels[0] if context.own_levels else below
+    wrong = [
+        (copy, f"in the place of {copy.level}", copy.level, rank(copy.isa_note) > rank(copy.level))
+        for copy in others
+        if copy.isa_note is not None and rank(copy.isa_note) != rank(copy.level)
+    ]
+    if rank(baseline.isa_note) > rank(highest) > 0:
+        wrong.insert(0, (baseline, "in the baseline's place", f"at most {highest}", True))
+    for copy, place, expected, too_high in wrong:
+        refused, slower = "CPUs that would load it refuse it", "CPUs that load it get a lower level than is theirs"
+        yield _SAY.error(
+            f"the copy of the imaging core {place} is compiled for {copy.isa_note}: {refused if too_high else slower}",
+            evidence=(str(copy.path), f"its {_NOTE}: {copy.isa_note}"),
+            expected=expected,
+            observed=str(copy.isa_note),
+            remedy=repair(context),
+            verify=show_note(copy.path),
+        )
+
+
 def _report_misprediction(context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
-    """Hold the model of the loader against what ran."""
-    runtime, predicted = context.facts.runtime, loaded_copy(core)
-    if runtime is None or not runtime.core or predicted is None or _is_file(core, predicted, runtime.core):
+    """Hold the model of the loader against what ran, by its place in site-packages, which may be reached by links."""
+    runtime, predicted, site_packages = context.facts.runtime, loaded_copy(core), core.path.parent.parent
+    running = PurePath(runtime.core) if runtime is not None else PurePath()
+
+    def is_running(copy: CoreLevel) -> bool:
+        inside = copy.path.is_relative_to(site_packages)
+        parts = copy.path.relative_to(site_packages).parts if inside else copy.path.parts
+        return running.parts[-len(parts) :] == parts
+
+    if running == PurePath() or predicted is None or is_running(predicted):
         return
-    taken = next((copy for copy in core.levels if _is_file(core, copy, runtime.core)), None)
+    taken = next(filter(is_running, core.levels), None)
     what = name_core_copy(core, taken) if taken is not None else "code from elsewhere"
     yield _SAY.warning(
         f"{what} was loaded, where the loader's rules say {name_core_copy(core, predicted)}",
-        evidence=(f"the running core: {runtime.core}", *list_core_copies(core)),
+        evidence=(f"the running core: {running}", *list_core_copies(core)),
         expected=str(predicted.path),
-        observed=runtime.core,
-        verify=show_digests(predicted.path, PurePath(runtime.core)),
+        observed=str(running),
+        verify=show_digests(predicted.path, running),
     )
-
-
-def _is_file(core: ImagingCore, copy: CoreLevel, running: str) -> bool:
-    """Whether a running core's file is this copy, by its place in site-packages, which may be reached by links."""
-    site_packages = core.path.parent.parent
-    if not copy.path.is_relative_to(site_packages):
-        return copy.path == PurePath(running)
-    parts = copy.path.relative_to(site_packages).parts
-    return PurePath(running).parts[-len(parts) :] == parts

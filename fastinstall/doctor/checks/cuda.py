@@ -1,4 +1,4 @@
-"""Whether the frameworks in place were built for the GPU and the driver of this machine, without importing them.
+"""The GPU's driver against the CUDA that torch and others were built for, without importing them.
 
 - error: the driver is older than the CUDA that torch, tensorflow, jax, DALI or nvImageCodec was built for; kernel
   module and library of the driver are of different versions; the GPU's device files are there and the driver's library
@@ -31,14 +31,10 @@ from fastinstall.doctor.check_context import CheckContext, FindingFactory
 from fastinstall.doctor.remedies import show_files
 from fastinstall.model.finding import Finding
 
-NAME = "cuda"
-SUMMARY = "The GPU's driver against the CUDA that torch and others were built for, without importing them."
-NEEDS_RUNTIME = False
 ORDER = 210
-VERIFIES_SETUP = False
 SETUP_REPAIRS = False
 
-_SAY = FindingFactory(NAME)
+_SAY = FindingFactory("cuda")
 _SIGNS = (PurePath("/dev/nvidiactl"), PurePath("/proc/driver/nvidia/version"))
 
 
@@ -50,4 +46,4 @@ def check(context: CheckContext) -> Iterator[Finding]:
         return
     from fastinstall.doctor.cuda_verdict import judge_gpu  # noqa: PLC0415 (only where there is something)
 
-    yield from judge_gpu(_SAY, context, gpu)
+    yield from judge_gpu(context, gpu)

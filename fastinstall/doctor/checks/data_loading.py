@@ -1,4 +1,4 @@
-"""What may slow the loading of images here, and could be had better; nothing where no package trains on images.
+"""What may slow the loading of images: CPU quota, huge pages, and other decoders at hand.
 
 - hint: the control group grants fewer CPUs than programs count, so that a DataLoader starts too many workers; the
   kernel offers huge pages to programs that ask for them, and malloc is not told to.
@@ -24,19 +24,12 @@ from pathlib import PurePosixPath
 from fastinstall.core.messages import listing
 from fastinstall.doctor.check_context import CheckContext, FindingFactory
 from fastinstall.doctor.remedies import command, run_python, show_text
-from fastinstall.elf.description import Cpu
-from fastinstall.model.facts import Facts
 from fastinstall.model.finding import Finding, Remedy
 from fastinstall.observe.cpu import decoders_of, frameworks_of
 
-NAME = "data-loading"
-SUMMARY = "What may slow the loading of images: CPU quota, huge pages, and other decoders at hand."
-NEEDS_RUNTIME = False
 ORDER = 220
-VERIFIES_SETUP = False
-SETUP_REPAIRS = True
 
-_SAY = FindingFactory(NAME)
+_SAY = FindingFactory("data-loading")
 _INSTALLED = "import importlib.metadata as m; print(*sorted({d.name for d in m.distributions()}))"
 _COUNTED = "import os; print(len(os.sched_getaffinity(0)))"
 _HUGE_PAGES = PurePosixPath("/sys/kernel/mm/transparent_hugepage/enabled")
@@ -64,48 +57,33 @@ def _report_success(context: CheckContext, frameworks: tuple[str, ...]) -> Findi
 
 def _report_quota(context: CheckContext) -> Iterator[Finding]:
     cpu = context.facts.cpu
-    if cpu.quota is None or _count_granted_cpus(cpu) >= cpu.cores:
-        return
-    granted = _count_granted_cpus(cpu)
-    yield _SAY.hint(
-        f"programs count {cpu.cores} CPUs here, and {cpu.quota:g} are granted: num_workers={granted} is enough",
-        evidence=("torch's DataLoader warns of too many workers by the CPUs that it counts, not by the quota",),
-        expected=f"num_workers={granted}",
-        observed=f"{cpu.cores} by the affinity, {cpu.quota:g} by the control group",
-        remedy=_make_bench_remedy(
-            context, f"num_workers={granted} in the DataLoader; what each number brings is measured by"
-        ),
-        verify=run_python(context, _COUNTED),
-    )
-
-
-def _count_granted_cpus(cpu: Cpu) -> int:
-    """Whole CPUs of the quota, at least one."""
-    return max(1, int(cpu.quota or cpu.cores))
-
-
-def _report_huge_pages(context: CheckContext) -> Iterator[Finding]:
-    if _can_use_huge_pages(context.facts):
-        libc = context.facts.interpreter.libc_version
+    granted = max(1, int(cpu.quota or cpu.cores))
+    if cpu.quota is not None and granted < cpu.cores:
+        text = f"num_workers={granted} in the DataLoader; what each number brings is measured by"
         yield _SAY.hint(
-            "huge pages are there for programs that ask, and malloc is not told to: that counts on large photos",
-            evidence=(
-                f"glibc {libc}; transparent huge pages: madvise; GLIBC_TUNABLES names no {_TUNABLE}",
-                "photos of 12 megapixels were loaded 1.8 times as fast (measured 2026-11-21), small ones no faster",
-            ),
-            remedy=_make_bench_remedy(
-                context, f"start the training with GLIBC_TUNABLES={_TUNABLE}=1, if it helps; measured by"
-            ),
-            verify=show_text(_HUGE_PAGES),
+            f"programs count {cpu.cores} CPUs here, and {cpu.quota:g} are granted: num_workers={granted} is enough",
+            evidence=("torch's DataLoader warns of too many workers by the CPUs that it counts, not by the quota",),
+            remedy=_make_bench_remedy(context, text),
+            verify=run_python(context, _COUNTED),
         )
 
 
-def _can_use_huge_pages(facts: Facts) -> bool:
-    loading, interpreter = facts.loading, facts.interpreter
-    if loading is None or loading.huge_pages != "madvise" or _TUNABLE in loading.tunables:
-        return False
+def _report_huge_pages(context: CheckContext) -> Iterator[Finding]:
+    loading, interpreter = context.facts.loading, context.facts.interpreter
     matched = re.match(r"(\d+)\.(\d+)", interpreter.libc_version)
-    return interpreter.libc == "glibc" and matched is not None and (int(matched[1]), int(matched[2])) >= _SINCE
+    knows = interpreter.libc == "glibc" and matched is not None and (int(matched[1]), int(matched[2])) >= _SINCE
+    if knows and loading is not None and loading.huge_pages == "madvise" and _TUNABLE not in loading.tunables:
+        named = f"transparent huge pages: madvise; GLIBC_TUNABLES names no {_TUNABLE}"
+        text = f"start the training with GLIBC_TUNABLES={_TUNABLE}=1, if it helps; measured by"
+        yield _SAY.hint(
+            "huge pages are there for programs that ask, and malloc is not told to: that counts on large photos",
+            evidence=(
+                f"glibc {interpreter.libc_version}; {named}",
+                "photos of 12 megapixels were loaded 1.8 times as fast (measured 2026-11-21), small ones no faster",
+            ),
+            remedy=_make_bench_remedy(context, text),
+            verify=show_text(_HUGE_PAGES),
+        )
 
 
 def _make_bench_remedy(context: CheckContext, text: str) -> Remedy:

@@ -1,4 +1,4 @@
-"""The environment itself: where it is, who manages it, and whether its Python is still the same.
+"""Which environment this is, who protects it, and whether its Python changed under its packages.
 
 - error: the Python changed its minor version under the packages that were set up for it.
 - warning: VIRTUAL_ENV and CONDA_PREFIX name different environments, so that a bare `pip` may reach either; the Python
@@ -24,40 +24,32 @@ from collections.abc import Iterator
 
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
 from fastinstall.doctor.owners import minor
-from fastinstall.doctor.remedies import repair, run_python, setup, show_files, show_python, show_variables
-from fastinstall.model.conda import Conda
+from fastinstall.doctor.remedies import repair, run_python, setup, show, show_files, show_variables
 from fastinstall.model.facts import Facts
-from fastinstall.model.finding import Finding, Remedy
+from fastinstall.model.finding import Finding, Remedy, Status
 from fastinstall.model.request import EnvironmentKind
 
-NAME = "environment"
-SUMMARY = "Which environment this is, who protects it, and whether its Python changed under its packages."
-NEEDS_RUNTIME = False
 ORDER = 10
-VERIFIES_SETUP = False
-SETUP_REPAIRS = True
 
-_SAY = FindingFactory(NAME)
+_SAY = FindingFactory("environment")
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
     """Judge the environment, PIL aside."""
-    judges = (
-        _report_changed_python,
-        _report_foreign_interpreter,
-        _report_stale_packages,
-        _report_protected,
-        _report_activation,
+    problems = (
+        *_report_changed_python(context),
+        *_report_foreign_interpreter(context),
+        *_report_protected(context),
+        *_report_activation(context),
     )
-    problems = tuple(finding for judge in judges for finding in judge(context))
     yield from problems or (_report_success(context),)
 
 
 def _report_success(context: CheckContext) -> Finding:
-    conda = context.facts.conda
+    conda, python = context.facts.conda, context.facts.environment.python
     managed = (f"{len(conda.packages)} packages of conda's",) if conda is not None else ()
-    evidence = (f"interpreter: {context.facts.environment.python}", *managed)
-    return _SAY.ok(_describe_environment(context.facts), evidence=evidence, verify=show_python(context))
+    evidence = (f"interpreter: {python}", *managed)
+    return _SAY.ok(_describe_environment(context.facts), evidence=evidence, verify=show(python, "--version"))
 
 
 def _describe_environment(facts: Facts) -> str:
@@ -66,75 +58,67 @@ def _describe_environment(facts: Facts) -> str:
 
 
 def _report_changed_python(context: CheckContext) -> Iterator[Finding]:
-    receipt, version = context.receipt, context.facts.interpreter.version
+    receipt, facts, version = context.receipt, context.facts, context.facts.interpreter.version
+    stale = facts.conda.stale if facts.conda is not None else ()
     if receipt is not None and minor(receipt.python_version) != minor(version):
         yield _SAY.error(
             f"the Python of this environment changed from {receipt.python_version} to {version} under its packages",
-            evidence=(f"interpreter: {context.facts.environment.python}", f"set up: {receipt.created_at}"),
+            evidence=(f"interpreter: {facts.environment.python}", f"set up: {receipt.created_at}"),
             expected=receipt.python_version,
             observed=version,
             remedy=repair(context),
-            verify=show_python(context),
+            verify=show(facts.environment.python, "--version"),
+        )
+    elif stale:  # packages of another Python, which conda left where it found them when it installed this one
+        is_lost = facts.stack.directory is None
+        told = f"{' and '.join(stale)} still {'holds' if len(stale) == 1 else 'hold'} packages that this Python does"
+        directories = tuple(facts.environment.prefix / name for name in stale)
+        yield _SAY.say(
+            Status.WARNING if is_lost else Status.HINT,
+            f"Python changed to {version}: {told} not see{', and PIL is missing' if is_lost else ''}",
+            evidence=tuple(map(str, directories)),
+            remedy=setup(context, "set up the fast stack for this Python") if is_lost else None,
+            verify=show_files(*directories),
         )
 
 
 def _report_protected(context: CheckContext) -> Iterator[Finding]:
-    facts = context.facts
-    elsewhere = setup(context, "set up the fast stack")
-    marker = facts.interpreter.externally_managed
-    if marker is not None and facts.environment.kind is EnvironmentKind.CONDA:
+    for message, place in _list_protections(context.facts):
+        yield _SAY.hint(message, evidence=(place,), remedy=setup(context, "set up the fast stack"))
+    facts, unreadable = context.facts, context.facts.conda.unreadable if context.facts.conda is not None else {}
+    if unreadable and facts.frozen is None:
+        records = f"{len(unreadable)} record{'' if len(unreadable) == 1 else 's'}"
+        message = f"{records} of conda's cannot be read: fastinstall does not change the environment"
+        evidence = listing(f"conda-meta/{name}: {problem}" for name, problem in unreadable.items())
+        yield _SAY.hint(message, evidence=evidence)
+    if facts.interpreter.externally_managed is not None and facts.environment.kind is EnvironmentKind.CONDA:
         message = "conda manages this Python (PEP 668): what is installed here has to be conda's packages"
-        yield _SAY.hint(message, evidence=(str(marker),))
-    elif marker is not None:
-        message = "the operating system manages this Python (PEP 668): fastinstall does not change it"
-        yield _SAY.hint(message, evidence=(str(marker),), remedy=elsewhere)
-    elif facts.environment.kind is EnvironmentKind.SYSTEM:
-        message = "this is a global interpreter, no environment of its own: fastinstall does not change it"
-        yield _SAY.hint(message, evidence=(str(facts.environment.python),), remedy=elsewhere)
-    if facts.frozen is not None:
-        message = "this conda environment is frozen: fastinstall does not change it"
-        yield _SAY.hint(message, evidence=(str(facts.frozen),), remedy=elsewhere)
-    elif facts.conda is not None:
-        yield from _report_conda_protection(context, facts.conda)
-    if facts.environment.prefix == facts.tool_prefix:
-        message = "this is fastinstall's own environment: it does not change itself"
-        yield _SAY.hint(message, evidence=(str(facts.tool_prefix),), remedy=elsewhere)
+        yield _SAY.hint(message, evidence=(str(facts.interpreter.externally_managed),))
     if not facts.writable:
         message = "this user may not write to the site-packages of this environment"
         packages = facts.interpreter.site_packages
         yield _SAY.hint(message, evidence=(str(packages),), verify=f"{show_files(packages)} -d")
 
 
-def _report_conda_protection(context: CheckContext, conda: Conda) -> Iterator[Finding]:
-    if conda.is_base:
-        message = "this is conda's base environment, in which conda itself is installed: fastinstall does not change it"
-        elsewhere = setup(context, "set up the fast stack")
-        yield _SAY.hint(message, evidence=(_describe_environment(context.facts),), remedy=elsewhere)
-    if conda.unreadable:
-        count = len(conda.unreadable)
-        records = f"{count} record{'' if count == 1 else 's'}"
-        message = f"{records} of conda's cannot be read: fastinstall does not change the environment"
-        evidence = listing(tuple(f"conda-meta/{name}: {problem}" for name, problem in conda.unreadable.items()))
-        yield _SAY.hint(message, evidence=evidence)
-
-
-def _report_stale_packages(context: CheckContext) -> Iterator[Finding]:
-    """Packages of another Python, which conda left where it found them when it installed this one."""
-    facts = context.facts
-    stale = facts.conda.stale if facts.conda is not None else ()
-    if stale and not any(_report_changed_python(context)):
-        is_lost = facts.stack.directory is None
-        say = _SAY.warning if is_lost else _SAY.hint
-        where = " and ".join(stale)
-        told = f"{where} still {'holds' if len(stale) == 1 else 'hold'} packages that this Python does not see"
-        yield say(
-            f"Python changed to {facts.interpreter.version}: {told}{', and PIL is missing' if is_lost else ''}",
-            evidence=tuple(f"{facts.environment.prefix}/{name}" for name in stale),
-            expected=str(facts.interpreter.site_packages),
-            observed=where,
-            remedy=setup(context, "set up the fast stack for this Python") if is_lost else None,
-            verify=show_files(*(facts.environment.prefix / name for name in stale)),
-        )
+def _list_protections(facts: Facts) -> Iterator[tuple[str, str]]:
+    """What has fastinstall leave this environment alone, and where that stands."""
+    leaves, kind, marker = (
+        "fastinstall does not change it",
+        facts.environment.kind,
+        facts.interpreter.externally_managed,
+    )
+    if marker is not None and kind is not EnvironmentKind.CONDA:
+        yield f"the operating system manages this Python (PEP 668): {leaves}", str(marker)
+    elif kind is EnvironmentKind.SYSTEM:
+        where = str(facts.environment.python)
+        yield f"this is a global interpreter, no environment of its own: {leaves}", where
+    if facts.frozen is not None:
+        yield f"this conda environment is frozen: {leaves}", str(facts.frozen)
+    elif facts.conda is not None and facts.conda.is_base:
+        what = "this is conda's base environment, in which conda itself is installed"
+        yield f"{what}: {leaves}", _describe_environment(facts)
+    if facts.environment.prefix == facts.tool_prefix:
+        yield "this is fastinstall's own environment: it does not change itself", str(facts.tool_prefix)
 
 
 def _report_foreign_interpreter(context: CheckContext) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""What `PIL.features` says was compiled in, against what loads, the recipe, and what was set up.
+"""Which features were compiled in, which load, which are missing, and which were lost since the setup.
 
 - error: a feature that was set up and that the recipe expects is lost.
 - warning: another one is lost, or one that the recipe expects was never there; a library is not the one that PIL was
@@ -20,13 +20,16 @@ How to fix it:
 import re
 from collections.abc import Iterator
 
-from fastinstall.core.values import immutable
 from fastinstall.doctor.check_context import CheckContext, FindingFactory
 from fastinstall.doctor.codec_libraries import claimed_features, codec_in_use, name_library
 from fastinstall.doctor.remedies import PRINT_FEATURES, repair, run_python, setup, trace_bindings
 from fastinstall.elf.description import Codec
 from fastinstall.model.facts import Runtime
 from fastinstall.model.finding import Finding, Status
+
+NEEDS_RUNTIME = True
+ORDER = 130
+VERIFIES_SETUP = True
 
 _COMPILED_FOR = {
     "libjpeg_turbo": ("jpeg", ("libjpeg-turbo", "mozjpeg"), "jpeg_CreateDecompress"),
@@ -44,53 +47,83 @@ _ASKED = {
 """Versions that PIL asks of the loaded library itself, and the kind of library that answers."""
 _NUMBERS = re.compile(r"\d+(?:\.\d+)+")
 
-
-@immutable
-class Claim:
-    """Something that `PIL.features` says and that what loads does not bear out.
-
-    Attributes:
-        claimed: what it says: "zlib_ng 2.2.4".
-        loaded: what is bound: "zlib 1.2.13".
-        where: the file that is bound.
-        symbol: a function whose binding shows it; empty if the version alone differs.
-        harmless: nothing is broken by it; it is slower.
-    """
-
-    claimed: str
-    loaded: str
-    where: str
-    symbol: str = ""
-    harmless: bool = False
+_SAY = FindingFactory("features")
+_KINDS = ("jpeg", "zlib", "tiff", "openjpeg", "webp", "freetype", "lcms2")
 
 
-def claims(context: CheckContext) -> Iterator[Claim]:
-    """Give the claims that are not borne out; nothing where no library was identified."""
+def check(context: CheckContext) -> Iterator[Finding]:
+    """Judge the features of PIL."""
+    runtime = context.facts.runtime
+    if runtime is None:
+        yield _SAY.skipped("nothing was executed", evidence=_describe_loaded(context))
+    elif not runtime.imported:
+        yield _SAY.skipped("PIL could not be imported")
+    else:
+        problems = (*_report_missing(context, runtime), *_report_belied(context))
+        yield from problems or (_report_complete(context, runtime),)
+
+
+def _report_complete(context: CheckContext, runtime: Runtime) -> Finding:
+    message, verify = f"{len(runtime.features)} features are there", run_python(context, PRINT_FEATURES)
+    return _SAY.ok(message, evidence=(*_format_features(runtime.features), *_describe_loaded(context)), verify=verify)
+
+
+def _report_missing(context: CheckContext, runtime: Runtime) -> Iterator[Finding]:
+    """What was lost since the setup, and what was never there, though the recipe expects it."""
+    before = context.receipt.features if context.receipt is not None else {}
+    expected, verify = context.recipe.expect.features, run_python(context, PRINT_FEATURES)
+    lost = {name: version for name, version in before.items() if name not in runtime.features}
+    if lost:
+        yield _SAY.say(
+            Status.ERROR if any(name in expected for name in lost) else Status.WARNING,
+            f"features are lost since the setup: {', '.join(lost)}",
+            evidence=tuple(f"was there: {feature}" for feature in _format_features(lost)),
+            expected=", ".join(before),
+            observed=", ".join(runtime.features),
+            remedy=repair(context),
+            verify=verify,
+        )
+    lacking = [name for name in expected if name not in runtime.features and name not in before]
+    if lacking:
+        yield _SAY.warning(
+            f"features that {context.recipe.name} should have are missing: {', '.join(lacking)}",
+            evidence=_format_features(runtime.features),
+            expected=", ".join(expected),
+            observed=", ".join(runtime.features),
+            remedy=repair(context),
+            verify=verify,
+        )
+
+
+def _report_belied(context: CheckContext) -> Iterator[Finding]:
+    """Claims that what loads does not bear out; of zlib-ng nothing is broken by it, it is slower."""
     features = claimed_features(context)
     for name, (kind, implementations, symbol) in _COMPILED_FOR.items():
         codec = codec_in_use(context, kind)
         loaded = codec.library.implementation if codec is not None else ""
         if name in features and codec is not None and loaded and loaded not in implementations:
-            yield _make_claim(name, features[name], codec, symbol=symbol)
+            yield _report_claim(context, name, codec, trace_bindings(context, symbol))
     for name, kind in _ASKED.items():
         codec = codec_in_use(context, kind)
-        if codec is not None and _is_different(features.get(name, ""), _find_own_version(codec)):
-            yield _make_claim(name, features[name], codec)
+        # zlib-ng gives the version of the zlib whose place it takes.
+        if codec is None or codec.library.implementation.startswith("zlib-ng"):
+            continue
+        if _is_different(features.get(name, ""), codec.library.version):
+            yield _report_claim(context, name, codec, run_python(context, PRINT_FEATURES))
 
 
-def _make_claim(name: str, version: str, codec: Codec, symbol: str = "") -> Claim:
-    return Claim(
-        claimed=f"{name} {version}".rstrip(),
-        loaded=name_library(codec.library),
-        where=str(codec.library.path),
-        symbol=symbol,
-        harmless=name == "zlib_ng",
+def _report_claim(context: CheckContext, name: str, codec: Codec, verify: str) -> Finding:
+    claimed, loaded = f"{name} {claimed_features(context)[name]}".rstrip(), name_library(codec.library)
+    slower = name == "zlib_ng"
+    return _SAY.say(
+        Status.HINT if slower else Status.WARNING,
+        f"PIL.features says {claimed}, and what loads is {loaded}",
+        evidence=(f"bound: {codec.library.path}", *_describe_loaded(context)),
+        expected=claimed,
+        observed=loaded,
+        remedy=setup(context, "set up the stack that has zlib-ng linked in") if slower else repair(context),
+        verify=verify,
     )
-
-
-def _find_own_version(codec: Codec) -> str:
-    """The version that a library gives when asked; zlib-ng gives that of the zlib whose place it takes."""
-    return "" if codec.library.implementation.startswith("zlib-ng") else codec.library.version
 
 
 def _is_different(claimed: str, loaded: str) -> bool:
@@ -103,91 +136,6 @@ def _is_different(claimed: str, loaded: str) -> bool:
 def _parse_numbers(version: str) -> tuple[int, ...]:
     found = _NUMBERS.search(version)
     return tuple(map(int, found[0].split("."))) if found else ()
-
-
-NAME = "features"
-SUMMARY = "Which features were compiled in, which load, which are missing, and which were lost since the setup."
-NEEDS_RUNTIME = True
-ORDER = 130
-VERIFIES_SETUP = True
-SETUP_REPAIRS = True
-
-_SAY = FindingFactory(NAME)
-_KINDS = ("jpeg", "zlib", "tiff", "openjpeg", "webp", "freetype", "lcms2")
-
-
-def check(context: CheckContext) -> Iterator[Finding]:
-    """Judge the features of PIL."""
-    runtime = context.facts.runtime
-    if runtime is None:
-        yield _SAY.skipped("nothing was executed", evidence=_describe_loaded(context))
-    elif not runtime.imported:
-        yield _SAY.skipped("PIL could not be imported")
-    else:
-        problems = (
-            *_report_losses(context, runtime),
-            *_report_lacking_features(context, runtime),
-            *_report_belied(context),
-        )
-        yield from problems or (_report_complete(context, runtime),)
-
-
-def _report_complete(context: CheckContext, runtime: Runtime) -> Finding:
-    message, verify = f"{len(runtime.features)} features are there", run_python(context, PRINT_FEATURES)
-    return _SAY.ok(message, evidence=(*_format_features(runtime.features), *_describe_loaded(context)), verify=verify)
-
-
-def _report_losses(context: CheckContext, runtime: Runtime) -> Iterator[Finding]:
-    before = context.receipt.features if context.receipt is not None else {}
-    lost = {name: version for name, version in before.items() if name not in runtime.features}
-    if lost:
-        expected = any(name in context.recipe.expect.features for name in lost)
-        yield _SAY.say(
-            Status.ERROR if expected else Status.WARNING,
-            f"features are lost since the setup: {', '.join(lost)}",
-            evidence=tuple(f"was there: {feature}" for feature in _format_features(lost)),
-            expected=", ".join(before),
-            observed=", ".join(runtime.features),
-            remedy=repair(context),
-            verify=run_python(context, PRINT_FEATURES),
-        )
-
-
-def _report_lacking_features(context: CheckContext, runtime: Runtime) -> Iterator[Finding]:
-    before = context.receipt.features if context.receipt is not None else {}
-    expected = context.recipe.expect.features
-    lacking = tuple(name for name in expected if name not in runtime.features and name not in before)
-    if lacking:
-        yield _SAY.warning(
-            f"features that {context.recipe.name} should have are missing: {', '.join(lacking)}",
-            evidence=_format_features(runtime.features),
-            expected=", ".join(expected),
-            observed=", ".join(runtime.features),
-            remedy=repair(context),
-            verify=run_python(context, PRINT_FEATURES),
-        )
-
-
-def _report_belied(context: CheckContext) -> Iterator[Finding]:
-    """Claims that what loads does not bear out."""
-    for claim in claims(context):
-        if claim.harmless:
-            remedy, status = setup(context, "set up the stack that has zlib-ng linked in"), Status.HINT
-        else:
-            remedy, status = repair(context), Status.WARNING
-        yield _SAY.say(
-            status,
-            f"PIL.features says {claim.claimed}, and what loads is {claim.loaded}",
-            evidence=(f"bound: {claim.where}", *_describe_loaded(context)),
-            expected=claim.claimed,
-            observed=claim.loaded,
-            remedy=remedy,
-            verify=_show(context, claim),
-        )
-
-
-def _show(context: CheckContext, claim: Claim) -> str:
-    return trace_bindings(context, claim.symbol) if claim.symbol else run_python(context, PRINT_FEATURES)
 
 
 def _describe_loaded(context: CheckContext) -> tuple[str, ...]:

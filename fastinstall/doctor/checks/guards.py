@@ -1,4 +1,4 @@
-"""What tells of a swap, or keeps it from happening: the start-up guard, pins, and in conda the guard package.
+"""Whether the start-up guard, conda's guard package and pins are there, intact and up to date.
 
 - warning: the start-up guard is damaged, outdated or not compiled; the guard package is gone that was set up with the
   stack, or files of it are; a pin does not hold as it should, or is gone that was asked for at the setup.
@@ -24,71 +24,70 @@ touching the stack; so do `fastinstall setup` and `fastinstall guard install`. T
 from collections.abc import Iterator
 
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
-from fastinstall.doctor.owners import describe_revision, find_removing_revision
+from fastinstall.doctor.owners import describe_removal
 from fastinstall.doctor.remedies import command, repair, setup, show_files, suggest_conda_reinstall
 from fastinstall.model.conda import Conda, CondaPackage
-from fastinstall.model.facts import Facts, PinKind, PinState
+from fastinstall.model.facts import Facts, PinKind
 from fastinstall.model.finding import Finding, Remedy
 from fastinstall.model.receipt import Receipt
 
-NAME = "guards"
-SUMMARY = "Whether the start-up guard, conda's guard package and pins are there, intact and up to date."
-NEEDS_RUNTIME = False
 ORDER = 190
-VERIFIES_SETUP = False
-SETUP_REPAIRS = True
 
-_SAY = FindingFactory(NAME)
+_SAY = FindingFactory("guards")
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
     """Judge the guards."""
-    receipt = context.receipt
+    receipt, conda = context.receipt, context.facts.conda
     if receipt is None:
         yield _SAY.skipped("no receipt: fastinstall has set up nothing here to be guarded")
         return
     yield _report_startup_guard(context, receipt)
-    yield from _report_conda_guard(context, receipt)
+    guard = receipt.conda.guard if receipt.conda is not None else None
+    conda_meta = show_files(context.facts.environment.prefix / "conda-meta")
+    if conda is not None and guard is not None:
+        yield _report_guard_package(context, conda, guard, conda_meta)
+    elif conda is not None and receipt.conda is None and context.core_is_ours:
+        yield _SAY.hint(
+            "this stack is a wheel in a conda environment: conda does not know it, and writes its own Pillow over it "
+            "as soon as a package requires one",
+            remedy=setup(context, "have it as a conda package", "--engine", "auto"),
+            verify=conda_meta,
+        )
     yield from _report_pins(context, receipt)
 
 
 def _report_startup_guard(context: CheckContext, receipt: Receipt) -> Finding:
-    guard = context.facts.guard
+    guard, packages = context.facts.guard, context.facts.interpreter.site_packages
+    verify = show_files(packages / "fastinstall_guard.pth", packages / "_fastinstall_guard")
     if guard.problems:
         return _SAY.warning(
             f"the start-up guard does not work as it should: {guard.problems[0]}",
             evidence=guard.problems,
-            expected="installed, intact, compiled and up to date",
-            observed=f"problems: {len(guard.problems)}",
             remedy=Remedy(text="have the guard written again", command=command(context, "doctor --fix")),
-            verify=_show(context),
+            verify=verify,
         )
     if guard.installed:
-        return _SAY.ok("the start-up guard is installed and intact", observed=guard.version, verify=_show(context))
+        return _SAY.ok("the start-up guard is installed and intact", observed=guard.version, verify=verify)
     if not receipt.wish.guard:
         return _SAY.skipped("the guard was declined at the setup")
     message = "no guard is installed: nothing tells when another installation replaces this stack"
-    remedy = Remedy(text="install the guard", command=command(context, "guard install"))
-    return _SAY.hint(message, expected="installed", observed="not installed", remedy=remedy)
-
-
-def _report_conda_guard(context: CheckContext, receipt: Receipt) -> Iterator[Finding]:
-    conda = context.facts.conda
-    if conda is None:
-        return
-    if receipt.conda is None:
-        yield from _report_missing_package(context)
-    elif (guard := receipt.conda.guard) is not None:
-        yield _guard_package(context, conda, guard)
+    return _SAY.hint(message, remedy=Remedy(text="install the guard", command=command(context, "guard install")))
 
 
 def _report_pins(context: CheckContext, receipt: Receipt) -> Iterator[Finding]:
     pins, prefix = context.facts.pins, context.facts.environment.prefix
+    again = Remedy(text="pin it again", command=command(context, "guard install --pin"))
     for pin in pins:
-        if pin.problems:
-            yield _report_damaged_pin(context, pin)
-        else:
+        if not pin.problems:
             yield _SAY.ok(f"pinned: {pin.requirement}", evidence=(str(pin.file),), verify=show_files(pin.file))
+            continue
+        yield _SAY.warning(
+            f"the pin for {pin.kind} does not hold as it should: {pin.problems[0]}",
+            evidence=(*pin.problems, f"pinned: {pin.requirement}" if pin.requirement else "it holds to nothing"),
+            remedy=repair(context) if pin.kind == PinKind.PIP else again,
+            verify=show_files(pin.file),
+        )
     if receipt.wish.pin and not _is_pinned(context.facts, receipt):
         yield _SAY.warning(
             "the pin is gone that was asked for at the setup: the next installation may replace this stack",
@@ -109,27 +108,13 @@ def _is_pinned(facts: Facts, receipt: Receipt) -> bool:
     return facts.conda is not None and receipt.conda is not None and is_pinned(facts.conda, receipt.conda.package)
 
 
-def _report_damaged_pin(context: CheckContext, pin: PinState) -> Finding:
-    again = Remedy(text="pin it again", command=command(context, "guard install --pin"))
-    return _SAY.warning(
-        f"the pin for {pin.kind} does not hold as it should: {pin.problems[0]}",
-        evidence=(*pin.problems, f"pinned: {pin.requirement}" if pin.requirement else "it holds to nothing"),
-        expected="whole, and for the build in place",
-        observed=f"problems: {len(pin.problems)}",
-        remedy=repair(context) if pin.kind == PinKind.PIP else again,
-        verify=show_files(pin.file),
-    )
-
-
-def _guard_package(context: CheckContext, conda: Conda, guard: CondaPackage) -> Finding:
-    found, verify = conda.named(guard.name), show_files(context.facts.environment.prefix / "conda-meta")
+def _report_guard_package(context: CheckContext, conda: Conda, guard: CondaPackage, verify: str) -> Finding:
+    found, removal = conda.named(guard.name), describe_removal(context.facts, guard.dist)
     lost = next((claim.missing or claim.altered for claim in conda.claims if claim.dist == guard.dist), ())
     if found is None:
         return _SAY.warning(
             f"conda's package {guard.name} is gone: nothing keeps conda from replacing this stack",
-            evidence=(f"conda-meta/{guard.record} is gone", *_describe_removal(context, guard)),
-            expected=guard.dist,
-            observed="not installed",
+            evidence=(f"conda-meta/{guard.record} is gone", *((f"removed{removal}",) if removal else ())),
             remedy=repair(context),
             verify=verify,
         )
@@ -139,28 +124,6 @@ def _guard_package(context: CheckContext, conda: Conda, guard: CondaPackage) -> 
         return _SAY.warning(message, evidence=listing(lost), remedy=remedy, verify=verify)
     if found.dist != guard.dist:
         message = f"the guard package is {found.dist}, and {guard.dist} was set up"
-        return _SAY.hint(message, evidence=found.constrains, expected=guard.dist, observed=found.dist, verify=verify)
+        return _SAY.hint(message, evidence=found.constrains, verify=verify)
     kept = tuple(f"as long as it is installed, conda takes {spec} alone" for spec in found.constrains)
     return _SAY.ok("conda's solver keeps this stack: the guard package is installed", evidence=kept, verify=verify)
-
-
-def _describe_removal(context: CheckContext, guard: CondaPackage) -> tuple[str, ...]:
-    removal = describe_revision(find_removing_revision(context.facts, guard.dist))
-    return (f"removed{removal}",) if removal else ()
-
-
-def _report_missing_package(context: CheckContext) -> Iterator[Finding]:
-    if context.core_is_ours:
-        yield _SAY.hint(
-            "this stack is a wheel in a conda environment: conda does not know it, and writes its own Pillow over it "
-            "as soon as a package requires one",
-            expected="a package that conda's solver keeps",
-            observed="a wheel",
-            remedy=setup(context, "have it as a conda package", "--engine", "auto"),
-            verify=show_files(context.facts.environment.prefix / "conda-meta"),
-        )
-
-
-def _show(context: CheckContext) -> str:
-    packages = context.facts.interpreter.site_packages
-    return show_files(packages / "fastinstall_guard.pth", packages / "_fastinstall_guard")

@@ -1,4 +1,4 @@
-"""What an interrupted installation left behind, fastinstall's or another tool's.
+"""Left-overs of an interrupted installation: pip's, conda's, or fastinstall's own.
 
 - error: a transaction of fastinstall neither finished nor was undone, a change of its pin in a project was cut short,
   or an installer was stopped midway. pip renames what it removes (`PIL` to `~IL`) and does not put it back when it is
@@ -19,88 +19,68 @@ Elsewhere install Pillow again; what begins with `~` can then be removed by hand
 """
 
 from collections.abc import Iterator
+from pathlib import PurePath
 
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
 from fastinstall.doctor.remedies import repair, show_files, show_text
-from fastinstall.model.finding import Finding, Remedy
+from fastinstall.model.finding import Finding, Remedy, Status
 from fastinstall.model.history import UnfinishedRun, describe_what_was_interrupted, recovery_command
 
-NAME = "interrupted"
-SUMMARY = "Left-overs of an interrupted installation: pip's, conda's, or fastinstall's own."
-NEEDS_RUNTIME = False
 ORDER = 170
-VERIFIES_SETUP = False
-SETUP_REPAIRS = True
 
-_SAY = FindingFactory(NAME)
+_SAY = FindingFactory("interrupted")
 _SHOWN = 3
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
     """Judge left-overs."""
-    problems = (
-        *_report_own_interruptions(context),
-        *_report_interrupted_pip(context),
-        *_report_interrupted_conda(context),
-    )
-    packages = show_files(context.facts.interpreter.site_packages)
-    yield from problems or (_SAY.ok("no installation was interrupted here", verify=packages),)
+    packages = context.facts.interpreter.site_packages
+    problems = (*_report_own(context), *_report_pip(context, packages), *_report_conda(context))
+    fine = _SAY.ok("no installation was interrupted here", verify=show_files(packages))
+    yield from problems or (fine,)
 
 
-def _report_own_interruptions(context: CheckContext) -> Iterator[Finding]:
-    prefix = context.facts.environment.prefix
+def _report_own(context: CheckContext) -> Iterator[Finding]:
     for each in context.facts.past.interruptions:
-        say = _SAY.warning if each.cut in (UnfinishedRun.BEGINNING, UnfinishedRun.END) else _SAY.error
-        foreign = each.cut is UnfinishedRun.FOREIGN_PIN
-        what = (
-            f"{describe_what_was_interrupted(each)}"
-            if foreign
-            else f"{describe_what_was_interrupted(each)} neither finished nor was undone"
-        )
-        yield say(
+        what, undo = f"{describe_what_was_interrupted(each)} neither finished nor was undone", "finish or undo it"
+        if each.cut is UnfinishedRun.FOREIGN_PIN:
+            what, undo = describe_what_was_interrupted(each), "take it out, if you know where it comes from"
+        yield _SAY.say(
+            Status.WARNING if each.cut in (UnfinishedRun.BEGINNING, UnfinishedRun.END) else Status.ERROR,
             f"fastinstall itself was interrupted: {what}",
             evidence=(str(each.file),),
-            expected="whatever fastinstall begins is finished or undone",
-            observed=each.id or str(each.cut),
-            remedy=Remedy(
-                text="take it out, if you know where it comes from" if foreign else "finish or undo it",
-                command=recovery_command(each, prefix),
-            ),
+            remedy=Remedy(text=undo, command=recovery_command(each, context.facts.environment.prefix)),
             verify=show_text(each.file),
         )
 
 
-def _report_interrupted_pip(context: CheckContext) -> Iterator[Finding]:
+def _report_pip(context: CheckContext, packages: PurePath) -> Iterator[Finding]:
     debris = context.facts.stack.debris
     if debris:
         yield _SAY.error(
             f"pip was interrupted while it replaced Pillow, and left {', '.join(debris)}",
-            evidence=listing(tuple(f"{context.facts.interpreter.site_packages}/{name}" for name in debris)),
-            expected="nothing that begins with ~",
-            observed=", ".join(debris),
+            evidence=listing(f"{packages}/{name}" for name in debris),
             remedy=repair(context),
-            verify=show_files(*(context.facts.interpreter.site_packages / name for name in debris)),
+            verify=show_files(*(packages / name for name in debris)),
         )
 
 
-def _report_interrupted_conda(context: CheckContext) -> Iterator[Finding]:
+def _report_conda(context: CheckContext) -> Iterator[Finding]:
     conda, prefix = context.facts.conda, context.facts.environment.prefix
     if conda is not None and conda.debris:
-        halves = tuple(claim.dist for claim in conda.claims if claim.missing)
-        say, but = (_SAY.error, f" while {halves[0]} was half there") if halves else (_SAY.warning, "")
+        from fastinstall.model.conda_packages import conda_command  # noqa: PLC0415 (only in conda environments)
+
+        halves = [claim.dist for claim in conda.claims if claim.missing]
+        but = f" while {halves[0]} was half there" if halves else ""
         first, more = conda.debris[0], f" and {len(conda.debris) - 1} more" if len(conda.debris) > 1 else ""
-        yield say(
+        remedy = Remedy(
+            text="run again what conda did last, then remove by hand what it left",
+            command=conda_command(context.facts, "list", "--revisions"),
+        )
+        yield _SAY.say(
+            Status.ERROR if halves else Status.WARNING,
             f"a transaction of conda's was interrupted{but}, and left {first}{more}",
-            evidence=listing(tuple(f"{prefix}/{name}" for name in conda.debris)),
-            expected="what conda moves out of the way is gone when it has finished",
-            observed=", ".join(conda.debris[:_SHOWN]),
-            remedy=_finish(context),
+            evidence=listing(f"{prefix}/{name}" for name in conda.debris),
+            remedy=remedy,
             verify=show_files(*(prefix / name for name in conda.debris[:_SHOWN])),
         )
-
-
-def _finish(context: CheckContext) -> Remedy:
-    from fastinstall.model.conda_packages import conda_command  # noqa: PLC0415 (only in conda environments)
-
-    told = conda_command(context.facts, "list", "--revisions")
-    return Remedy(text="run again what conda did last, then remove by hand what it left", command=told)

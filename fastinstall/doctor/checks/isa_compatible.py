@@ -1,4 +1,4 @@
-"""Whether this CPU, and others that are named, have what the machine code of PIL's extension modules asks for.
+"""What the code requires of a CPU against what this one has, and other hosts.
 
 - error: code that this CPU would load requires features that it lacks; they and the files are named. Where those
   only give wrong results (LZCNT, which older CPUs run as BSR), that is said. Or: a file declares a level that the CPU
@@ -23,18 +23,41 @@ How to fix it:
 its own copy. Where no level suits a CPU, stock Pillow does.
 """
 
-import shlex
 from collections.abc import Collection, Iterable, Iterator
 from enum import StrEnum
 
 from fastinstall.core.values import immutable
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
 from fastinstall.doctor.owners import loaded_copy, name_core_copy, whole_copies
-from fastinstall.doctor.remedies import repair, setup, show_cpu, show_files, show_note, stock
+from fastinstall.doctor.remedies import repair, setup, show, show_cpu, show_files, show_note, stock
 from fastinstall.elf.cpu_levels import find_offered_level, knows_levels, level_of, list_level_features, rank
-from fastinstall.elf.description import Confidence, CoreLevel, Cpu, ImagingCore, IsaScan
+from fastinstall.elf.description import Confidence, CoreLevel, Cpu, Host, ImagingCore, IsaScan
 from fastinstall.model.finding import Finding, Remedy
 
+ORDER = 90
+VERIFIES_SETUP = True
+
+MACHINE = "x86_64"
+
+
+class CpuOutcome(StrEnum):
+    """What becomes of a file's code on a CPU."""
+
+    RUNS = "runs"
+    WRONG = "computes wrongly"
+    DIES = "dies"
+    REFUSED = "is refused"
+    UNTOLD = "cannot be told"
+
+
+_SAY = FindingFactory("isa-compatible")
+_EXTRA = "fastinstall[isa]"
+_EFFECTS = {
+    CpuOutcome.REFUSED: "the loader refuses it",
+    CpuOutcome.DIES: "it dies of SIGILL at the first operation that uses it",
+    CpuOutcome.WRONG: "it does not die there, it gives wrong results",
+}
+_SURE = {Confidence.CERTAIN: "", Confidence.LIKELY: "probably ", Confidence.UNVERIFIED: "by its own word "}
 _PATTERNS = {
     "cx16": "cmpxchg16b",
     "popcnt": "popcnt",
@@ -56,65 +79,6 @@ _PATTERNS = {
 }
 
 
-def show_features(scan: IsaScan, features: Collection[str]) -> str:
-    """Count the instructions of a file that need some features, by their disassembly (`objdump` of binutils)."""
-    patterns = (_PATTERNS.get(feature, "%zmm|%k[1-7]" if feature.startswith("avx512") else "") for feature in features)
-    wanted = "|".join(dict.fromkeys(filter(None, patterns)))
-    listed = shlex.join(("objdump", "-d", str(scan.path)))
-    return f"{listed} | {shlex.join(('grep', '-cE', wanted))}" if wanted else listed
-
-
-@immutable
-class TargetCpu:
-    """A CPU that code is judged for.
-
-    Attributes:
-        subject: how a sentence calls it: "this CPU", "the host node7".
-        cpu: its processor.
-        here: whether it is this machine's.
-    """
-
-    subject: str
-    cpu: Cpu
-    here: bool
-
-
-def taken_copy(context: CheckContext, target_cpu: TargetCpu) -> CoreLevel | None:
-    """Give the copy of the core that a CPU's loader would take; None if there are no copies, or none that is."""
-    core, python = context.facts.stack.core, context.facts.interpreter
-    if core is None:
-        return None
-    if target_cpu.here:
-        return loaded_copy(core)
-    return choose_core_for_cpu(core, target_cpu.cpu, knows_levels=knows_levels(python.libc, python.libc_version))
-
-
-def name_of(context: CheckContext, scan: IsaScan) -> str:
-    """Name a file for a person: "the core", "the copy for x86-64-v3 of the core", "_webp.cpython-311...so"."""
-    core = context.facts.stack.core
-    if core is None:
-        return scan.path.name
-    if scan.path == core.path:
-        return "the core"
-    for copy in core.levels:
-        if copy.path == scan.path:
-            return f"{name_core_copy(core, copy)} of the core"
-    return scan.path.name
-
-
-MACHINE = "x86_64"
-
-
-class CpuOutcome(StrEnum):
-    """What becomes of a file's code on a CPU."""
-
-    RUNS = "runs"
-    WRONG = "computes wrongly"
-    DIES = "dies"
-    REFUSED = "is refused"
-    UNTOLD = "cannot be told"
-
-
 @immutable
 class FileVerdict:
     """What becomes of one file on one CPU.
@@ -122,14 +86,23 @@ class FileVerdict:
     Attributes:
         scan: of the file.
         outcome: what happens.
-        lacking: features that it requires and the CPU has not, those of `silent` included.
-        silent: those whose absence gives wrong results instead of a signal.
+        lacking: features that it requires and the CPU has not.
     """
 
     scan: IsaScan
     outcome: CpuOutcome
     lacking: tuple[str, ...] = ()
-    silent: tuple[str, ...] = ()
+
+
+def check(context: CheckContext) -> Iterator[Finding]:
+    """Judge the code for this CPU, for those that its copies are there for, and for other hosts."""
+    if not context.facts.isa:
+        yield _SAY.skipped("no code of PIL was looked at")
+        return
+    yield from _judge_host(context, Host(name="", cpu=context.facts.cpu))
+    yield from _report_misplaced(context)
+    for host in context.hosts:
+        yield from _judge_host(context, host)
 
 
 def judge(scan: IsaScan, cpu: Cpu) -> FileVerdict:
@@ -142,16 +115,15 @@ def judge(scan: IsaScan, cpu: Cpu) -> FileVerdict:
     if scan.problem or cpu.architecture != MACHINE or not (cpu.flags or rank(cpu.level)):
         return FileVerdict(scan=scan, outcome=CpuOutcome.UNTOLD)
     lacking = tuple(feature for feature in scan.requires if cpu.flags and feature not in cpu.flags)
-    silent = tuple(feature for feature in lacking if feature in scan.silent)
+    # Whether something that would be lacking can have been overlooked.
+    unread = scan.confidence is Confidence.UNVERIFIED and scan.level is None
     if rank(scan.declared) > rank(find_offered_level(cpu)):
         outcome = CpuOutcome.REFUSED
-    elif len(lacking) > len(silent):
-        outcome = CpuOutcome.DIES
-    elif silent:
-        outcome = CpuOutcome.WRONG
+    elif lacking:
+        outcome = CpuOutcome.WRONG if set(lacking) <= set(scan.silent) else CpuOutcome.DIES
     else:
-        outcome = CpuOutcome.RUNS if _is_told(scan, cpu) else CpuOutcome.UNTOLD
-    return FileVerdict(scan=scan, outcome=outcome, lacking=lacking, silent=silent)
+        outcome = CpuOutcome.UNTOLD if unread or (scan.requires and not cpu.flags) else CpuOutcome.RUNS
+    return FileVerdict(scan=scan, outcome=outcome, lacking=lacking)
 
 
 def find_features_beyond_level(scan: IsaScan, level: str) -> tuple[str, ...]:
@@ -174,181 +146,153 @@ def choose_core_for_cpu(core: ImagingCore, cpu: Cpu, *, knows_levels: bool) -> C
     return max(fitting, key=lambda copy: rank(copy.level), default=core.levels[0])
 
 
-def _is_told(scan: IsaScan, cpu: Cpu) -> bool:
-    """Whether nothing that would be lacking can have been overlooked."""
-    if scan.confidence is Confidence.UNVERIFIED and scan.level is None:
-        return False
-    return bool(cpu.flags) or not scan.requires
+def _name_host(host: Host) -> str:
+    return f"the host {host.name}" if host.name else "this CPU"
 
 
-NAME = "isa-compatible"
-SUMMARY = "What the code requires of a CPU against what this one has, and other hosts."
-NEEDS_RUNTIME = False
-ORDER = 90
-VERIFIES_SETUP = True
-SETUP_REPAIRS = True
-
-_SAY = FindingFactory(NAME)
-_EXTRA = "fastinstall[isa]"
-_EFFECTS = {
-    CpuOutcome.REFUSED: "the loader refuses it",
-    CpuOutcome.DIES: "it dies of SIGILL at the first operation that uses it",
-    CpuOutcome.WRONG: "it does not die there, it gives wrong results",
-}
-_SURE = {Confidence.CERTAIN: "", Confidence.LIKELY: "probably ", Confidence.UNVERIFIED: "by its own word "}
+def _find_taken_copy(context: CheckContext, host: Host) -> CoreLevel | None:
+    """The copy of the core that a CPU's loader would take; None if there are no copies."""
+    core, python = context.facts.stack.core, context.facts.interpreter
+    if core is None:
+        return None
+    if not host.name:
+        return loaded_copy(core)
+    return choose_core_for_cpu(core, host.cpu, knows_levels=knows_levels(python.libc, python.libc_version))
 
 
-def check(context: CheckContext) -> Iterator[Finding]:
-    """Judge the code for this CPU, for those that its copies are there for, and for other hosts."""
-    if not context.facts.isa:
-        yield _SAY.skipped("no code of PIL was looked at")
-        return
-    yield from _judge_target_cpu(context, TargetCpu(subject="this CPU", cpu=context.facts.cpu, here=True))
-    yield from _report_misplaced(context)
-    for host in context.hosts:
-        yield from _judge_target_cpu(context, TargetCpu(subject=f"the host {host.name}", cpu=host.cpu, here=False))
-
-
-def _judge_target_cpu(context: CheckContext, target_cpu: TargetCpu) -> Iterator[Finding]:
+def _judge_host(context: CheckContext, host: Host) -> Iterator[Finding]:
     """Judge what the CPU's loader would take: of a core with copies only one."""
-    core, taken = context.facts.stack.core, taken_copy(context, target_cpu)
+    core, taken = context.facts.stack.core, _find_taken_copy(context, host)
     passed = {copy.path for copy in core.levels if copy != taken} if core is not None else ()
     scans = tuple(scan for scan in context.facts.isa if scan.path not in passed)
-    verdicts = [judge(scan, target_cpu.cpu) for scan in scans]
-    found = {verdict.outcome for verdict in verdicts}
-    for outcome in _EFFECTS:
-        if outcome in found:
-            alike = [verdict for verdict in verdicts if verdict.outcome is outcome]
-            yield _report_fatal(context, target_cpu, outcome, alike)
-    if found.isdisjoint(_EFFECTS):
-        yield _report_bearable(context, target_cpu, scans)
+    verdicts = [judge(scan, host.cpu) for scan in scans]
+    fatal = {outcome: [each for each in verdicts if each.outcome is outcome] for outcome in _EFFECTS}
+    for alike in filter(None, fatal.values()):
+        yield _report_fatal(context, host, alike)
+    if not any(fatal.values()):
+        yield _report_bearable(context, host, scans)
 
 
-def _report_fatal(
-    context: CheckContext, target_cpu: TargetCpu, outcome: CpuOutcome, verdicts: list[FileVerdict]
-) -> Finding:
+def _report_fatal(context: CheckContext, host: Host, verdicts: list[FileVerdict]) -> Finding:
     lacking = _join_names(feature for verdict in verdicts for feature in verdict.lacking)
-    first, offered = verdicts[0].scan, find_offered_level(target_cpu.cpu)
-    files, s = _name_files(context, verdicts), "s" if len(verdicts) == 1 else ""
+    first, outcome, offered = verdicts[0].scan, verdicts[0].outcome, find_offered_level(host.cpu)
+    files, s = _name_files(context, [verdict.scan for verdict in verdicts]), "s" if len(verdicts) == 1 else ""
     if outcome is CpuOutcome.REFUSED:
         declared = max((verdict.scan.declared or "" for verdict in verdicts), key=rank)
-        what = f"{target_cpu.subject} offers {offered}, and {files} declare{s} to need {declared}"
-        verify = show_note(first.path)
+        what = f"{_name_host(host)} offers {offered}, and {files} declare{s} to need {declared}"
     else:
         sure = _SURE[first.confidence] if len({each.scan.confidence for each in verdicts}) == 1 else ""
-        what = f"{target_cpu.subject} lacks {lacking}, which {files} {sure}require{s}"
-        verify = show_features(first, verdicts[0].lacking)
+        what = f"{_name_host(host)} lacks {lacking}, which {files} {sure}require{s}"
     return _SAY.error(
         f"{what}: {_EFFECTS[outcome]}",
-        evidence=listing(tuple(line for verdict in verdicts for line in _list_evidence(verdict.scan))),
+        evidence=listing(line for verdict in verdicts for line in _list_evidence(verdict.scan)),
         expected=f"nothing beyond {offered or 'what that CPU has'}",
         observed=lacking or str(first.declared),
-        remedy=_make_remedy(context, target_cpu),
-        verify=verify,
+        remedy=_make_remedy(context, host),
+        verify=show_note(first.path) if outcome is CpuOutcome.REFUSED else _count(first, verdicts[0].lacking),
     )
 
 
-def _name_files(context: CheckContext, verdicts: list[FileVerdict]) -> str:
-    first, *others = (name_of(context, verdict.scan) for verdict in verdicts)
+def _name_files(context: CheckContext, scans: list[IsaScan]) -> str:
+    """Files for a person: "the core", "the copy for x86-64-v3 of the core", "_webp.cpython-311...so and 2 others"."""
+    names, core = {}, context.facts.stack.core
+    if core is not None:
+        names = {copy.path: f"{name_core_copy(core, copy)} of the core" for copy in core.levels}
+        names[core.path] = "the core"
+    first, *others = (names.get(scan.path, scan.path.name) for scan in scans)
     return first if not others else f"{first} and {others[0] if len(others) == 1 else f'{len(others)} others'}"
 
 
-def _report_bearable(context: CheckContext, target_cpu: TargetCpu, scans: tuple[IsaScan, ...]) -> Finding:
-    subject, cpu = target_cpu.subject, target_cpu.cpu
+def _report_bearable(context: CheckContext, host: Host, scans: tuple[IsaScan, ...]) -> Finding:
+    subject, cpu = _name_host(host), host.cpu
+    unread = [scan for scan in scans if scan.problem]
+    unverified = [scan for scan in scans if scan.confidence is Confidence.UNVERIFIED]
     if cpu.architecture != MACHINE:
         return _SAY.skipped(f"{subject} is {cpu.architecture or 'unknown'}: only x86-64 has levels to judge")
     if not cpu.flags:
         told = (line for scan in scans if scan.requires or scan.problem for line in _list_evidence(scan))
         return _SAY.unknown(
             f"the features of {subject} could not be told",
-            evidence=listing(tuple(told)),
-            verify=show_cpu() if target_cpu.here else show_features(scans[0], scans[0].requires),
+            evidence=listing(told),
+            verify=_count(scans[0], scans[0].requires) if host.name else show_cpu(),
         )
-    unread = [scan for scan in scans if scan.problem]
     if unread:
         return _SAY.unknown(
             f"what {_join_names(scan.path.name for scan in unread)} asks of a CPU could not be told",
-            evidence=listing(tuple(f"{scan.path}: {scan.problem}" for scan in unread)),
+            evidence=listing(f"{scan.path}: {scan.problem}" for scan in unread),
             verify=show_files(unread[0].path),
         )
-    unverified = [scan for scan in scans if scan.confidence is Confidence.UNVERIFIED]
-    if unverified:
-        return _report_unverified(context, target_cpu, unverified)
-    return _report_success(context, target_cpu, scans)
+    return _report_unverified(context, subject, unverified) if unverified else _report_success(context, host, scans)
 
 
-def _report_success(context: CheckContext, target_cpu: TargetCpu, scans: tuple[IsaScan, ...]) -> Finding:
+def _report_success(context: CheckContext, host: Host, scans: tuple[IsaScan, ...]) -> Finding:
     required = _join_names(feature for scan in scans for feature in scan.requires)
     level = max((scan.level or "" for scan in scans), key=rank, default="")
     what = f"what the code requires ({required})" if required else "all that the code requires, no more than any x86-64"
-    core, copy = context.facts.stack.core, taken_copy(context, target_cpu)
+    core, copy = context.facts.stack.core, _find_taken_copy(context, host)
     loads = f", of which it loads {name_core_copy(core, copy)}" if copy is not None and core is not None else ""
+    shares = tuple(_describe_shares(scan) for scan in scans if scan.shares)
     return _SAY.ok(
-        f"{target_cpu.subject} has {what}{loads}",
-        evidence=listing(tuple(line for scan in scans for line in _describe_shares(scan)))
-        or (f"level: {level or 'none'}",),
-        verify=show_features(scans[0], scans[0].requires) if scans and scans[0].requires else "",
+        f"{_name_host(host)} has {what}{loads}",
+        evidence=listing(shares) or (f"level: {level or 'none'}",),
+        verify=_count(scans[0], scans[0].requires) if scans and scans[0].requires else "",
     )
 
 
-def _report_unverified(context: CheckContext, target_cpu: TargetCpu, unread: list[IsaScan]) -> Finding:
-    claims = _join_names(scan.level or "" for scan in unread if scan.level)
+def _report_unverified(context: CheckContext, subject: str, unread: list[IsaScan]) -> Finding:
+    claims = _join_names(scan.level for scan in unread if scan.level)
     known = f"by its own word it needs {claims}" if claims else "the files say nothing of it"
+    install = show(context.facts.tool_prefix / "bin/python", "-m", "pip", "install", _EXTRA)
     return _SAY.hint(
-        f"what the code asks of {target_cpu.subject} is unverified: not decoded, and {known}",
-        evidence=listing(tuple(f"{scan.path}: {scan.evidence[-1] if scan.evidence else 'unread'}" for scan in unread)),
-        remedy=Remedy(
-            text="have the code decoded; that needs an extra beside fastinstall",
-            command=shlex.join((str(context.facts.tool_prefix / "bin/python"), "-m", "pip", "install", _EXTRA)),
-        ),
+        f"what the code asks of {subject} is unverified: not decoded, and {known}",
+        evidence=listing(f"{scan.path}: {scan.evidence[-1] if scan.evidence else 'unread'}" for scan in unread),
+        remedy=Remedy(text="have the code decoded; that needs an extra beside fastinstall", command=install),
         verify=show_note(unread[0].path),
     )
 
 
 def _report_misplaced(context: CheckContext) -> Iterator[Finding]:
     """Copies that ask for more than the CPUs have which they are there for."""
-    core, receipt = context.facts.stack.core, context.receipt if context.core_is_ours else None
-    scans = {scan.path: scan for scan in context.facts.isa}
+    core, scans = context.facts.stack.core, {scan.path: scan for scan in context.facts.isa}
     if core is None:
         return
     for copy in whole_copies(core):
         level, scan = copy.level, scans.get(copy.path)
         if copy == core.levels[0]:  # what the baseline declares, else what it was built for
-            built_for = receipt.levels[0] if receipt is not None else ""
-            level = copy.isa_note if copy.isa_note is not None else built_for
+            level = copy.isa_note if copy.isa_note is not None else "".join(context.own_levels[:1])
         excess = find_features_beyond_level(scan, level) if scan is not None and rank(level) else ()
         if scan is not None and excess:
             yield _SAY.error(
                 f"{name_core_copy(core, copy)} requires {_join_names(excess)}, beyond {level}: CPUs of "
-                f"that level load it, and die",
+                "that level load it, and die",
                 evidence=_list_evidence(scan),
                 expected=f"nothing beyond {level}",
                 observed=_join_names(excess),
                 remedy=repair(context),
-                verify=show_features(scan, excess),
+                verify=_count(scan, excess),
             )
 
 
-def _make_remedy(context: CheckContext, target_cpu: TargetCpu) -> Remedy:
-    limit = rank(find_offered_level(target_cpu.cpu))
-    levels = [level.name for level in context.recipe.levels if 0 < rank(level.name) <= limit]
-    if not levels and not target_cpu.here:
-        return Remedy(text=f"no level suits {target_cpu.subject}: stock Pillow does, in an environment of its own")
-    if not levels:
-        return stock(context)
-    if target_cpu.here:
-        return setup(context, "set up the stack for this CPU", "--level", "auto")
-    least, core = min(levels, key=rank), context.facts.stack.core
+def _make_remedy(context: CheckContext, host: Host) -> Remedy:
+    levels = context.recipe.levels
+    fitting = [level.name for level in levels if 0 < rank(level.name) <= rank(find_offered_level(host.cpu))]
+    if not host.name:
+        return setup(context, "set up the stack for this CPU", "--level", "auto") if fitting else stock(context)
+    if not fitting:
+        return Remedy(text=f"no level suits {_name_host(host)}: stock Pillow does, in an environment of its own")
+    least, core = min(fitting, key=rank), context.facts.stack.core
     there = [copy.level for copy in core.levels if rank(copy.level) > rank(least)] if core is not None else []
-    wanted = ",".join(dict.fromkeys((least, *(there or _find_best_level(context)))))
-    return setup(context, f"build one wheel for {target_cpu.subject} and this CPU", "--levels", wanted)
-
-
-def _find_best_level(context: CheckContext) -> list[str]:
-    """The level that a setup would choose for this CPU."""
     limit = rank(find_offered_level(context.facts.cpu))
-    chosen = [level.name for level in context.recipe.levels if level.automatic and 0 < rank(level.name) <= limit]
-    return sorted(chosen, key=rank)[-1:]
+    best = sorted((level.name for level in levels if level.automatic and 0 < rank(level.name) <= limit), key=rank)[-1:]
+    wanted = ",".join(dict.fromkeys((least, *(there or best))))
+    return setup(context, f"build one wheel for {_name_host(host)} and this CPU", "--levels", wanted)
+
+
+def _count(scan: IsaScan, features: Collection[str]) -> str:
+    """Count the instructions of a file that need some features, by their disassembly (`objdump` of binutils)."""
+    patterns = (_PATTERNS.get(feature, "%zmm|%k[1-7]" if feature.startswith("avx512") else "") for feature in features)
+    wanted = "|".join(dict.fromkeys(filter(None, patterns)))
+    return show("objdump", "-d", scan.path, *(("|", "grep", "-cE", wanted) if wanted else ()))
 
 
 def _list_evidence(scan: IsaScan) -> tuple[str, ...]:
@@ -356,12 +300,10 @@ def _list_evidence(scan: IsaScan) -> tuple[str, ...]:
     return (f"{scan.path}: {scan.problem or requires}", *scan.evidence)
 
 
-def _describe_shares(scan: IsaScan) -> tuple[str, ...]:
-    if not scan.shares:
-        return ()
+def _describe_shares(scan: IsaScan) -> str:
     shares = ", ".join(f"{feature} {scan.shares[feature]:.2%}" for feature in scan.requires if feature in scan.shares)
     chosen = f"; chosen by itself: {', '.join(scan.contains)}" if scan.contains else ""
-    return (f"{scan.path}: {scan.instructions} instructions, {shares or 'none beyond x86-64-v1'}{chosen}",)
+    return f"{scan.path}: {scan.instructions} instructions, {shares or 'none beyond x86-64-v1'}{chosen}"
 
 
 def _join_names(names: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""Whether PIL's own files bring two libjpegs into one process, and whether each of their users gets its own.
+"""Whether two libjpegs come into one process: who brings each, and whether symbols bind wrongly.
 
 - error: a file gets the functions of another libjpeg than the one that it asks for, with another interface or of
   another implementation: the call is refused ("Wrong JPEG library version: library is 80, caller expects 90"), or
@@ -28,6 +28,7 @@ from pathlib import PurePath
 
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
 from fastinstall.doctor.codec_libraries import (
+    UNSET_VARIABLES,
     codecs_of,
     describe_file_owner,
     is_by_variable,
@@ -35,51 +36,42 @@ from fastinstall.doctor.codec_libraries import (
     name_library,
     no_simulation,
     reason_for,
-    simulation,
-    unset_variables,
 )
 from fastinstall.doctor.loader_agreement import disagreements
 from fastinstall.doctor.owners import loaded_file, why_no_stack
-from fastinstall.doctor.remedies import repair, show_lines, show_needed, trace_bindings
-from fastinstall.elf.description import Binding, Codec, Linkage
+from fastinstall.doctor.remedies import repair, show_maps, show_needed, trace_bindings
+from fastinstall.elf.description import Binding, Codec
 from fastinstall.model.facts import LiveProcess
 from fastinstall.model.finding import Finding, Remedy, Status
 
-NAME = "jpeg-duplicates"
-SUMMARY = "Whether two libjpegs come into one process: who brings each, and whether symbols bind wrongly."
 NEEDS_RUNTIME = True
 ORDER = 110
 VERIFIES_SETUP = True
-SETUP_REPAIRS = True
 
-_SAY = FindingFactory(NAME)
-_WORKS = ": it works, since both have the same interface"
+_SAY = FindingFactory("jpeg-duplicates")
 _Codecs = dict[PurePath | None, Codec]
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
     """Judge the libjpegs of a process that imports PIL."""
-    process = context.facts.process
+    process, linkage = context.facts.process, context.linkage
     if process is not None and process.taken:
         yield _report_taken(context, process)
         return
-    linkage = simulation(context)
-    if linkage is None:
+    if not linkage.modules:
         absent = context.facts.stack.directory is None
         yield _SAY.skipped(why_no_stack(context.facts) if absent else no_simulation(context))
         return
-    codecs: _Codecs = {
-        codec.library.path: codec for codec in codecs_of(context, "jpeg") if codec.library.path is not None
-    }
-    shared = tuple(codec for codec in codecs.values() if not codec.inside)
+    codecs: _Codecs = {each.library.path: each for each in codecs_of(context, "jpeg") if each.library.path is not None}
+    shared = [codec for codec in codecs.values() if not codec.inside]
     bindings = [binding for binding in linkage.bindings if binding.symbol.startswith("jpeg_")]
     crossed = tuple(binding for binding in bindings if binding.is_crossed and binding.provider in codecs)
     if crossed:
-        yield _report_confused(context, codecs, crossed)
+        yield _report_crossed(context, codecs, crossed)
     elif len(shared) > 1:
         yield _report_lucky(context, bindings, shared)
     elif codecs:
-        yield _report_single_library(context, linkage, tuple(codecs.values()))
+        yield _report_harmless(context, codecs)
     else:
         yield _SAY.skipped("nothing that PIL loads is a libjpeg")
 
@@ -87,93 +79,81 @@ def check(context: CheckContext) -> Iterator[Finding]:
 def _report_taken(context: CheckContext, process: LiveProcess) -> Finding:
     """A library that was loaded for everybody, before PIL, has its functions called in the place of ours."""
     codecs: _Codecs = {library.path: Codec(kind="jpeg", library=library) for library in process.libjpegs}
-    fatal = [
-        each
-        for each in process.taken
-        if not {each.provider, each.wanted} <= set(codecs) or not _is_compatible(each, codecs)
-    ]
-    binding = (fatal or process.taken)[0]
-    preloaded = process.preload and "by LD_PRELOAD, or "
-    got, wanted = (_name_codec(codecs.get(path)) for path in (binding.provider, binding.wanted))
-    return _SAY.say(
-        Status.ERROR if fatal else Status.WARNING,
-        f"in process {process.pid} {binding.user.name} calls {got}, and asks for {wanted}{'' if fatal else _WORKS}",
-        evidence=(*_describe_codecs(context, tuple(codecs.values())), *listing(_describe_crossed(process.taken))),
-        expected=f"{binding.symbol} of {binding.wanted}",
-        observed=f"{binding.symbol} of {binding.provider}",
-        remedy=Remedy(
-            text=f"import PIL before whatever loads {binding.provider} for everybody ({preloaded}with RTLD_GLOBAL), or "
-            f"do without that; then restart process {process.pid}"
-        ),
-        verify=show_lines("jpeg\\|PIL", PurePath(f"/proc/{process.pid}/maps")),
-    )
+    return _report_crossed(context, codecs, process.taken, process)
 
 
-def _report_confused(context: CheckContext, codecs: _Codecs, crossed: tuple[Binding, ...]) -> Finding:
-    fatal = [binding for binding in crossed if not _is_compatible(binding, codecs)]
+def _report_crossed(
+    context: CheckContext, codecs: _Codecs, crossed: tuple[Binding, ...], process: LiveProcess | None = None
+) -> Finding:
+    fatal = [binding for binding in crossed if not _is_compatible(binding, codecs, is_known=process is None)]
     binding = (fatal or crossed)[0]
     got, wanted = (_name_codec(codecs.get(path)) for path in (binding.provider, binding.wanted))
+    works = "" if fatal else ": it works, since both have the same interface"
+    what = f"{binding.user.name} gets the functions of {got}, and asks for {wanted}{works}"
+    remedy, verify = _make_remedy(context, codecs.values()), trace_bindings(context, binding.symbol)
+    if process is not None:
+        what = f"in process {process.pid} {binding.user.name} calls {got}, and asks for {wanted}{works}"
+        preloaded = process.preload and "by LD_PRELOAD, or "
+        remedy = Remedy(
+            text=f"import PIL before whatever loads {binding.provider} for everybody ({preloaded}with RTLD_GLOBAL), or "
+            f"do without that; then restart process {process.pid}"
+        )
+        verify = show_maps(process, "jpeg\\|PIL")
     return _SAY.say(
         Status.ERROR if fatal else Status.WARNING,
-        f"{binding.user.name} gets the functions of {got}, and asks for {wanted}{'' if fatal else _WORKS}",
-        evidence=(*_describe_codecs(context, tuple(codecs.values())), *listing(_describe_crossed(crossed))),
+        what,
+        evidence=(*_describe_codecs(context, codecs.values()), *listing(_describe_crossed(crossed))),
         expected=f"{binding.symbol} of {binding.wanted}",
         observed=f"{binding.symbol} of {binding.provider}",
-        remedy=_make_remedy(context, codecs.values()),
-        verify=trace_bindings(context, binding.symbol),
+        remedy=remedy,
+        verify=verify,
     )
 
 
-def _is_compatible(binding: Binding, codecs: _Codecs) -> bool:
+def _is_compatible(binding: Binding, codecs: _Codecs, *, is_known: bool) -> bool:
     """Whether both are of one implementation and interface; of one that was not identified nothing is known."""
-    pair = [codecs[path].library for path in (binding.provider, binding.wanted) if path in codecs]
-    return len({(library.implementation, library.abi) for library in pair}) == 1 and all(each.abi for each in pair)
+    paths = (binding.provider, binding.wanted)
+    pair = [codecs[path].library for path in paths if path in codecs]
+    alike = len({(library.implementation, library.abi) for library in pair}) == 1 and all(each.abi for each in pair)
+    return alike and (is_known or set(paths) <= set(codecs))
 
 
-def _report_lucky(context: CheckContext, bindings: list[Binding], shared: tuple[Codec, ...]) -> Finding:
+def _report_lucky(context: CheckContext, bindings: list[Binding], shared: list[Codec]) -> Finding:
     unversioned = any(not binding.version for binding in bindings)
     keeps = "the order of loading alone" if unversioned else "nothing but the versions of their symbols"
     return _SAY.warning(
         f"{len(shared)} libjpegs come into one process: {' and '.join(map(_name_codec, shared))}; "
         f"{keeps} keeps them apart",
         evidence=_describe_codecs(context, shared),
-        expected="one libjpeg",
-        observed=f"{len(shared)} of them",
         remedy=_make_remedy(context, shared),
         verify=trace_bindings(context, "jpeg_CreateDecompress"),
     )
 
 
-def _report_single_library(context: CheckContext, linkage: Linkage, codecs: tuple[Codec, ...]) -> Finding:
-    mapped = mapped_files(context)
-    known = {codec.library.path for codec in codecs} | {each.mapped for each in disagreements(linkage, mapped)}
+def _report_harmless(context: CheckContext, codecs: _Codecs) -> Finding:
+    """One libjpeg, or several of which each is for itself; of those beside PIL's a process may know more."""
+    mapped, core, process = mapped_files(context), context.facts.stack.core, context.facts.process
+    known = set(codecs) | {each.mapped for each in disagreements(context.linkage, mapped)}
     others = (path for path in mapped if "libjpeg" in path.name and path not in known)
     unasked = "also mapped, and none of PIL's files asks for it"
-    beside = tuple(f"{unasked}: {path}, {describe_file_owner(context, path)}" for path in others)
-    process = context.facts.process
+    beside = listing(f"{unasked}: {path}, {describe_file_owner(context, path)}" for path in others)
     if process is not None and process.unread and beside:
-        return _report_unknown_bindings(process, beside)
-    hidden = f"{len(codecs)} libjpegs are there, each for itself: {sum(codec.inside for codec in codecs)} linked in"
+        again = f"sudo fastinstall doctor --pid {process.pid} jpeg-duplicates"
+        return _SAY.warning(
+            f"process {process.pid} has another libjpeg mapped beside PIL's, and whose functions PIL calls "
+            f"cannot be known: its memory was not read ({process.unread})",
+            evidence=beside,
+            remedy=Remedy(text="look as a user who may read the memory of that process", command=again),
+            verify=show_maps(process, "jpeg"),
+        )
+    inside = sum(codec.inside for codec in codecs.values())
+    hidden = f"{len(codecs)} libjpegs are there, each for itself: {inside} linked in"
     message = "one libjpeg serves all of PIL" if len(codecs) == 1 else hidden
-    core = context.facts.stack.core
-    verify = show_needed(loaded_file(core)) if core is not None else ""
-    return _SAY.ok(message, evidence=(*_describe_codecs(context, codecs), *listing(beside)), verify=verify)
+    evidence = (*_describe_codecs(context, codecs.values()), *beside)
+    return _SAY.ok(message, evidence=evidence, verify=show_needed(loaded_file(core)) if core is not None else "")
 
 
-def _report_unknown_bindings(process: LiveProcess, beside: tuple[str, ...]) -> Finding:
-    again = f"sudo fastinstall doctor --pid {process.pid} {NAME}"
-    return _SAY.warning(
-        f"process {process.pid} has another libjpeg mapped beside PIL's, and whose functions PIL calls "
-        f"cannot be known: its memory was not read ({process.unread})",
-        evidence=listing(beside),
-        expected="one libjpeg, or a look at how the functions are bound",
-        observed=f"{len(beside)} more",
-        remedy=Remedy(text="look as a user who may read the memory of that process", command=again),
-        verify=show_lines("jpeg", PurePath(f"/proc/{process.pid}/maps")),
-    )
-
-
-def _describe_codecs(context: CheckContext, codecs: tuple[Codec, ...]) -> tuple[str, ...]:
+def _describe_codecs(context: CheckContext, codecs: Iterable[Codec]) -> tuple[str, ...]:
     return tuple(line for codec in codecs for line in _describe_codec(context, codec))
 
 
@@ -201,10 +181,9 @@ def _describe_crossed(crossed: tuple[Binding, ...]) -> tuple[str, ...]:
 
 def _make_remedy(context: CheckContext, codecs: Iterable[Codec]) -> Remedy:
     """One of them may be there by a variable of the shell alone."""
-    linkage = simulation(context)
     paths = {codec.library.path for codec in codecs}
-    files = (file for file in (linkage.files if linkage is not None else ()) if file.path in paths)
-    return unset_variables() if any(map(is_by_variable, files)) else repair(context)
+    by_variable = any(is_by_variable(file) for file in context.linkage.files if file.path in paths)
+    return UNSET_VARIABLES if by_variable else repair(context)
 
 
 def _name_codec(codec: Codec | None) -> str:

@@ -1,4 +1,4 @@
-"""Which libjpeg really loads: found in the files by the loader's rules, without loading it.
+"""Which libjpeg really loads: implementation, version, SIMD, and whose it is.
 
 - error: the loader would not find it; the core was compiled for another interface or another implementation, so that
   JPEG fails; or the JPEG support that was set up is gone.
@@ -33,31 +33,25 @@ from pathlib import PurePath
 
 from fastinstall.conda.reinstall import is_taken, name_of
 from fastinstall.core.messages import listing as joined
-from fastinstall.doctor.check_context import CheckContext, Details, FindingFactory, listing
+from fastinstall.core.values import immutable
+from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
 from fastinstall.doctor.codec_libraries import (
-    Jpeg,
     OwnedDirectory,
     claimed_features,
+    core_codec,
     describe_file_owner,
+    is_bundled,
     is_unresolved,
-    jpeg_of_core,
-    missing_jpeg,
+    list_needs_of,
+    mapped_files,
     name_library,
     no_simulation,
     place_of,
-    portray,
+    reason_for,
     show_lacking,
-    simulation,
 )
 from fastinstall.doctor.loader_agreement import disagreements
-from fastinstall.doctor.owners import (
-    describe,
-    describe_revision,
-    find_bringing_revision,
-    package_of,
-    readable_core,
-    why_no_core,
-)
+from fastinstall.doctor.owners import describe, describe_arrival, package_of, why_no_core
 from fastinstall.doctor.remedies import (
     PRINT_FEATURES,
     find_text,
@@ -65,6 +59,7 @@ from fastinstall.doctor.remedies import (
     run_python,
     show_digests,
     show_lines,
+    show_maps,
     show_needed,
     show_strings,
     suggest_conda_reinstall,
@@ -75,17 +70,30 @@ from fastinstall.model.conda import CondaClash
 from fastinstall.model.finding import Finding, Remedy, Status
 from fastinstall.model.request import EnvironmentKind, LinkMode
 
-NAME = "jpeg-library"
-SUMMARY = "Which libjpeg really loads: implementation, version, SIMD, and whose it is."
 NEEDS_RUNTIME = True
 ORDER = 100
 VERIFIES_SETUP = True
-SETUP_REPAIRS = True
 
-_SAY = FindingFactory(NAME)
+_SAY = FindingFactory("jpeg-library")
 _TURBO = "libjpeg-turbo"
 _SLOW = {"IJG libjpeg": "it has no SIMD code, and is slower", "mozjpeg": "it is slower, for the sake of smaller files"}
 _MARKS = "libjpeg-turbo|mozjpeg|Thomas G. Lane"
+_SHOWN = 16
+
+
+@immutable
+class Jpeg:
+    """A libjpeg that is there.
+
+    Attributes:
+        library: what it is.
+        path: the file that holds it.
+        inside: whether that is the file of the core itself.
+    """
+
+    library: LoadedLibrary
+    path: PurePath
+    inside: bool
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
@@ -95,30 +103,29 @@ def check(context: CheckContext) -> Iterator[Finding]:
 
 
 def _check_core(context: CheckContext) -> Iterator[Finding]:
-    core = readable_core(context.facts.stack)
+    core, process = context.readable_core, context.facts.process
     if core is None:
         yield _SAY.skipped(why_no_core(context.facts))
     elif is_unresolved(context, core):
         yield _SAY.skipped(no_simulation(context), verify=show_needed(core.path))
-    elif (missing := missing_jpeg(context, core)) is not None:
+    elif (missing := _find_missing_jpeg(context, core)) is not None:
         yield _report_unresolved(context, missing)
-    elif (jpeg := jpeg_of_core(context, core)) is None:
+    elif (jpeg := _find_jpeg(context, core)) is None:
         yield _report_unlinked(context, core)
-    elif context.facts.process is not None and context.facts.process.taken:
-        yield _SAY.skipped(
-            f"process {context.facts.process.pid} calls another library's functions: see jpeg-duplicates"
-        )
+    elif process is not None and process.taken:
+        yield _SAY.skipped(f"process {process.pid} calls another library's functions: see jpeg-duplicates")
     else:
-        judges = (_check_identity, _report_changed, _check_outside, _report_other)
-        problems = [finding for judge in judges for finding in judge(context, jpeg)]
-        yield from problems or (_report_success(context, jpeg),)
-
-
-def _report_success(context: CheckContext, jpeg: Jpeg) -> Finding:
-    how = "has linked in" if jpeg.inside else "loads"
-    simd = "with SIMD code, " if jpeg.library.simd else ""
-    message = f"the core {how} {name_library(jpeg.library)} ({simd}{describe_file_owner(context, jpeg.path)})"
-    return _SAY.ok(message, evidence=portray(context, jpeg), verify=show_strings(jpeg.path, _MARKS))
+        problems = (
+            *_report_identity(context, jpeg),
+            *_report_changed(context, jpeg),
+            *_report_outside(context, jpeg),
+            *_report_other(context, jpeg),
+        )
+        how = "has linked in" if jpeg.inside else "loads"
+        simd = "with SIMD code, " if jpeg.library.simd else ""
+        message = f"the core {how} {name_library(jpeg.library)} ({simd}{describe_file_owner(context, jpeg.path)})"
+        fine = _SAY.ok(message, evidence=_portray(context, jpeg), verify=show_strings(jpeg.path, _MARKS))
+        yield from problems or (fine,)
 
 
 def _check_headers(context: CheckContext) -> Iterator[Finding]:
@@ -131,23 +138,20 @@ def _check_headers(context: CheckContext) -> Iterator[Finding]:
     names = [clash.path.rpartition("/")[2] for clash in taken]
     told = [name for name in ("libjpeg.so", "jpeglib.h") if name in names] or names[:2]
     holder, loser = taken[0].holder, next(filter(_is_turbo, taken[0].claimants))
-    owner = holder or "nobody's"
-    verb = ("are" if len(told) > 1 else "is", "those of" if len(told) > 1 else "that of")
-    revision = find_bringing_revision(context.facts, holder)
+    are = "are" if told[1:] else "is"
+    whose = f"{'those' if told[1:] else 'that'} of {holder}" if holder else "nobody's"
+    arrival = describe_arrival(context.facts, holder)
+    brought = (f"{holder} was installed{arrival}",) if arrival else ()
     headers = [prefix / clash.path for clash in taken if clash.path.startswith("include/")]
+    record = show_lines('"lib/libjpeg', prefix / f"conda-meta/{loser}.json")
     yield _SAY.warning(
-        f"{joined(told)} {' '.join(verb) if holder else verb[0]} {owner}, though {loser} claims them too: "
+        f"{joined(told)} {are} {whose}, though {loser} claims them too: "
         "what is built here next is linked to another libjpeg, without SIMD code",
-        evidence=(
-            *listing(tuple(map(_describe_clash, taken))),
-            *((f"{holder} was installed{describe_revision(revision)}",) if revision is not None else ()),
-        ),
+        evidence=(*listing(map(_describe_clash, taken)), *brought),
         expected=f"those of {loser}",
-        observed=owner,
+        observed=holder or "nobody's",
         remedy=suggest_conda_reinstall(context, "install libjpeg-turbo again, so that its files win", _TURBO),
-        verify=show_lines("JPEG_LIB_VERSION\\|LIBJPEG_TURBO_VERSION", *headers[:3])
-        if headers
-        else show_lines('"lib/libjpeg', prefix / f"conda-meta/{loser}.json"),
+        verify=show_lines("JPEG_LIB_VERSION\\|LIBJPEG_TURBO_VERSION", *headers[:3]) if headers else record,
     )
 
 
@@ -168,7 +172,7 @@ def _report_unlinked(context: CheckContext, core: ImagingCore) -> Finding:
         return _SAY.hint(message, evidence=evidence, verify=show_needed(core.path))
     recorded = receipt.jpeg if receipt is not None else None
     return _SAY.say(
-        Status.ERROR if recorded is not None else Status.WARNING,
+        Status.WARNING if recorded is None else Status.ERROR,
         "the core asks for no libjpeg: it was built without JPEG",
         evidence=evidence,
         expected=name_library(recorded) if recorded is not None else "libjpeg",
@@ -179,63 +183,63 @@ def _report_unlinked(context: CheckContext, core: ImagingCore) -> Finding:
 
 
 def _report_unresolved(context: CheckContext, missing: MissingLibrary) -> Finding:
-    name, problem = missing.name, missing.problem
-    told = "is not found" if problem == "not found" else f"cannot be used: {problem}"
+    told = "is not found" if missing.problem == "not found" else f"cannot be used: {missing.problem}"
     return _SAY.error(
-        f"{name} {told}; PIL cannot be imported",
+        f"{missing.name} {told}; PIL cannot be imported",
         evidence=(f"needed by {missing.needed_by}",),
-        expected=f"{name} on a path that the loader searches for {missing.needed_by.name}",
-        observed=problem,
         remedy=repair(context),
         verify=show_lacking(context, missing),
     )
 
 
-def _check_identity(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
+def _report_identity(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
     library, name = jpeg.library, name_library(jpeg.library)
     failure = "" if jpeg.inside else _explain_mismatch(context, library)
-    details = Details(
-        evidence=(*portray(context, jpeg), *(_list_claims_and_failures(context) if failure else ())),
-        expected=_TURBO,
-        observed=name,
-        remedy=repair(context),
-        verify=show_strings(jpeg.path, _MARKS),
-    )
+    status, expected, message = Status.WARNING, _TURBO, ""
     if failure:
-        yield _SAY.error(failure, **details)
+        status, message = Status.ERROR, failure
     elif not library.implementation:
-        yield _SAY.unknown("the libjpeg of the core could not be identified", **details)
+        status, message = Status.UNKNOWN, "the libjpeg of the core could not be identified"
     elif library.implementation != _TURBO:
         why = _SLOW.get(library.implementation, "it is not known to be fast")
-        yield _SAY.warning(f"the core loads {name}, not {_TURBO}: {why}", **details)
+        message = f"the core loads {name}, not {_TURBO}: {why}"
     elif library.simd is False:
-        details |= Details(expected="SIMD code inside", observed="none")
-        yield _SAY.warning(f"the core loads a {name} that was built without SIMD: JPEG is slower", **details)
+        expected, message = "SIMD code inside", f"the core loads a {name} that was built without SIMD: JPEG is slower"
+    if message:
+        yield _SAY.say(
+            status,
+            message,
+            evidence=(*_portray(context, jpeg), *(_list_claims_and_failures(context) if failure else ())),
+            expected=expected,
+            observed=name,
+            remedy=repair(context),
+            verify=show_strings(jpeg.path, _MARKS),
+        )
 
 
 def _report_changed(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
-    recorded = context.receipt.jpeg if context.receipt is not None and context.core_is_ours else None
+    recorded = context.own_receipt.jpeg if context.own_receipt is not None else None
     if recorded is None or not (changes := describe_change_since_setup(context, recorded, jpeg.library)):
         return
     now, was = name_library(jpeg.library), name_library(recorded)
     told = f"{now} instead of {was}" if now != was else f"another file of {now}"
     yield _SAY.warning(
         f"the libjpeg of the core is not the one that was set up: {told}",
-        evidence=(*changes, *portray(context, jpeg)),
-        expected=f"{recorded.path} (sha256 {recorded.sha256[:16]})",
-        observed=f"{jpeg.path} (sha256 {jpeg.library.sha256[:16]})",
+        evidence=(*changes, *_portray(context, jpeg)),
+        expected=f"{recorded.path} (sha256 {recorded.sha256[:_SHOWN]})",
+        observed=f"{jpeg.path} (sha256 {jpeg.library.sha256[:_SHOWN]})",
         remedy=repair(context),
         verify=show_digests(jpeg.path),
     )
 
 
-def _check_outside(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
-    receipt, prefix = context.receipt, context.facts.environment.prefix
-    bundled = receipt is not None and receipt.link is LinkMode.BUNDLE and context.core_is_ours
+def _report_outside(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
+    receipt, prefix = context.own_receipt, context.facts.environment.prefix
+    bundled = receipt is not None and receipt.link is LinkMode.BUNDLE
     if bundled and not jpeg.path.is_relative_to(prefix):
         yield _SAY.warning(
             "the libjpeg of the core lies outside this environment, although the libraries were bundled",
-            evidence=portray(context, jpeg),
+            evidence=_portray(context, jpeg),
             expected=f"below {prefix}",
             observed=str(jpeg.path),
             remedy=repair(context),
@@ -245,22 +249,17 @@ def _check_outside(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
 
 def _report_other(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
     """Another file in its place, in a process that runs already."""
-    process, linkage = context.facts.process, simulation(context)
-    if process is None or linkage is None:
-        return
-    for difference in disagreements(linkage, process.mapped):
-        if difference.simulated == jpeg.path and difference.mapped is not None:
+    process = context.facts.process
+    for difference in disagreements(context.linkage, process.mapped) if process is not None else ():
+        if process is not None and difference.simulated == jpeg.path and difference.mapped is not None:
             yield _SAY.warning(
                 f"process {process.pid} has another libjpeg than a fresh one would load: {difference.mapped}",
-                evidence=(f"it is {describe_file_owner(context, difference.mapped)}", *portray(context, jpeg)),
+                evidence=(f"it is {describe_file_owner(context, difference.mapped)}", *_portray(context, jpeg)),
                 expected=str(jpeg.path),
                 observed=str(difference.mapped),
                 remedy=Remedy(text="import PIL before the package that brings the other one, or restart the process"),
-                verify=show_lines("libjpeg", PurePath(f"/proc/{process.pid}/maps")),
+                verify=show_maps(process, "libjpeg"),
             )
-
-
-_SHOWN = 16
 
 
 def describe_change_since_setup(
@@ -287,31 +286,25 @@ def describe_change_since_setup(
 def _is_same(recorded: LoadedLibrary, library: LoadedLibrary) -> bool:
     if recorded.sha256 and library.sha256:
         return recorded.sha256 == library.sha256
-    return all(
-        was == now for was, now in ((recorded.build_id, library.build_id), (recorded.size, library.size)) if was and now
-    )
+    pairs = ((recorded.build_id, library.build_id), (recorded.size, library.size))
+    return all(was == now for was, now in pairs if was and now)
 
 
 def _describe_author(context: CheckContext, recorded: LoadedLibrary, library: LoadedLibrary) -> tuple[str, ...]:
-    path = library.path
-    if path is None:
-        return ()
-    if recorded.path != path:
+    path, facts = library.path, context.facts
+    if path is None or recorded.path != path:
         return ("the recorded file is no longer the one that is found first",)
     place = place_of(context, path)
     if place is OwnedDirectory.PACKAGES:
         return _describe_record_author(context, path)
-    if place is not OwnedDirectory.ENVIRONMENT or context.facts.environment.kind is not EnvironmentKind.CONDA:
-        upgraded = "replaced in place, as an upgrade of the operating system's packages does"
-        return (
-            upgraded if place is OwnedDirectory.SYSTEM else "overwritten in place, by something that left no trace",
-        )
-    package = package_of(context, path)
-    if package:
-        brought = describe_revision(find_bringing_revision(context.facts, package))
-        return (f"as it is, it belongs to conda's {package}{brought}",)
+    if place is OwnedDirectory.SYSTEM:
+        return ("replaced in place, as an upgrade of the operating system's packages does",)
+    if place is not OwnedDirectory.ENVIRONMENT or facts.environment.kind is not EnvironmentKind.CONDA:
+        return ("overwritten in place, by something that left no trace",)
+    if package := package_of(context, path):
+        return (f"as it is, it belongs to conda's {package}{describe_arrival(facts, package)}",)
     likely = _TURBO if library.implementation == _TURBO else "jpeg"
-    records = find_text(f"lib/{path.name}", context.facts.environment.prefix / "conda-meta")
+    records = find_text(f"lib/{path.name}", facts.environment.prefix / "conda-meta")
     return (f"clobbered in place, as conda's package {likely} does; who did: {records}",)
 
 
@@ -351,3 +344,40 @@ def _list_claims_and_failures(context: CheckContext) -> tuple[str, ...]:
     operations = runtime.operations if runtime is not None else ()
     failed = (f"{each.name}: {each.error}" for each in operations if "jpeg" in each.name and not each.ok)
     return (*claims, *failed)
+
+
+def _find_missing_jpeg(context: CheckContext, core: ImagingCore) -> MissingLibrary | None:
+    """The libjpeg whose absence keeps the core from being loaded."""
+    linkage = context.linkage
+    missing = linkage.missing if linkage.modules else list_needs_of(core)
+    is_loaded = any(file.path == core.path for file in linkage.files)
+    return None if is_loaded else next((each for each in missing if _is_jpeg(each.name)), None)
+
+
+def _find_jpeg(context: CheckContext, core: ImagingCore) -> Jpeg | None:
+    """The libjpeg that the core is bound to, by the simulated process, else by what the core was found to need."""
+    codec = core_codec(context, "jpeg")
+    if codec is not None and codec.library.path is not None:
+        return Jpeg(library=codec.library, path=codec.library.path, inside=codec.inside)
+    for library in core.libraries:
+        if _is_jpeg(library.soname) and library.path is not None:
+            return Jpeg(library=library, path=library.path, inside=False)
+    return None
+
+
+def _portray(context: CheckContext, jpeg: Jpeg) -> tuple[str, ...]:
+    """What can be seen of it: where it is and why there, SIMD and interface, whose it is."""
+    library = jpeg.library
+    where = f"linked into {jpeg.path}" if jpeg.inside else f"{library.soname} resolves to {jpeg.path}"
+    reason = "" if jpeg.inside else reason_for(context, jpeg.path)
+    simd = {True: "with SIMD code", False: "without SIMD code", None: "SIMD code cannot be told"}[library.simd]
+    abi = f", interface of libjpeg {library.abi[:-1]}.{library.abi[-1]}" if library.abi else ""
+    mapped = ("mapped, as was seen in a process",) if jpeg.path in mapped_files(context) else ()
+    by_whom = (f"it is {describe_file_owner(context, jpeg.path)}",)
+    return (f"{where}{f' ({reason})' if reason else ''}", f"{simd}{abi}", *by_whom, *mapped)
+
+
+def _is_jpeg(name: str) -> bool:
+    """Whether a library is named as libjpeg is, in a wheel too; libturbojpeg has another interface."""
+    file = name.rpartition("/")[2]  # a library without a soname is asked for by the path that the linker was given
+    return file.startswith("libjpeg.so") or (file.startswith("libjpeg-") and is_bundled(file))

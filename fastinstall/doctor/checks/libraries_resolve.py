@@ -1,4 +1,4 @@
-"""Whether the loader finds every library that PIL's modules need, and where it should.
+"""Whether every library that PIL needs is found, and inside this environment where it should be.
 
 - error: a library is not found, or the file at which the search for it ends is damaged.
 - warning: a library that was bundled with the wheel is taken from elsewhere; one comes from outside a conda
@@ -23,69 +23,67 @@ build again in this environment, or take a wheel that has its libraries inside; 
 where they are not wanted.
 """
 
+import re
 from collections.abc import Iterator
 from pathlib import PurePath
 
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
 from fastinstall.doctor.codec_libraries import (
-    absent_packages,
-    bring,
+    UNSET_VARIABLES,
+    OwnedDirectory,
     describe_file_owner,
-    displacement,
+    is_bundled,
     is_by_variable,
-    is_of_the_interpreter,
     is_unresolved,
     lacking,
     mapped_files,
     no_simulation,
-    packages_with,
+    place_of,
     show_lacking,
-    simulation,
-    unset_variables,
+    strip_library_name,
 )
-from fastinstall.doctor.loader_agreement import Disagreement, disagreements
-from fastinstall.doctor.owners import is_other_libc, readable_core, why_no_core
-from fastinstall.doctor.remedies import repair, show_lines, show_needed, show_variables, trace_search
-from fastinstall.elf.description import ImagingCore, Linkage, LoadedFile, MissingLibrary
-from fastinstall.model.finding import Finding
+from fastinstall.doctor.loader_agreement import Disagreement, disagreements, trace_askers
+from fastinstall.doctor.owners import is_other_libc, why_no_core
+from fastinstall.doctor.remedies import repair, show, show_maps, show_needed, show_variables, trace_search
+from fastinstall.elf.description import Linkage, LoadedFile, MissingLibrary
+from fastinstall.model.finding import Finding, Remedy
+from fastinstall.model.recipe import NativeRequirement
+from fastinstall.model.request import EnvironmentKind, LinkMode
 
-NAME = "libraries-resolve"
-SUMMARY = "Whether every library that PIL needs is found, and inside this environment where it should be."
 NEEDS_RUNTIME = True
 ORDER = 120
 VERIFIES_SETUP = True
-SETUP_REPAIRS = True
 
-_SAY = FindingFactory(NAME)
+_SAY = FindingFactory("libraries-resolve")
+_RUNTIMES = frozenset(
+    ("c", "m", "dl", "rt", "util", "pthread", "resolv", "nsl", "anl", "mvec", "crypt", "gcc_s", "stdc++")
+)
+"""The C library's own files, and what compilers bring, without "lib": one of each for all processes."""
+_PROMISED = frozenset(
+    ("z", "expat", "atomic", "X11", "Xext", "Xrender", "ICE", "SM", "GL", "glib-2.0", "gobject-2.0", "gthread-2.0")
+)
+"""What a manylinux wheel may leave to the system, beside those (PEP 600; auditwheel's policies)."""
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
-    """Judge the libraries of PIL's modules."""
-    linkage, core = simulation(context), readable_core(context.facts.stack)
-    if linkage is not None:
-        problems = (
-            *(_report_missing(context, needs) for needs in _group_by_name(linkage.missing)),
-            *_report_displaced(context, linkage),
-            *_report_redirected(context, linkage),
-            *_report_disagreements(context, linkage),
-        )
-        yield from problems or (_report_resolved(context, linkage),)
-    elif core is not None and is_unresolved(context, core):
-        yield _SAY.skipped(no_simulation(context), verify=show_needed(core.path))
-    elif core is not None:
-        yield from _report_core(context, core)
-    else:
+    """Judge the libraries of PIL's modules; without a simulated process, what the core alone was found to need."""
+    linkage, core = context.linkage, context.readable_core
+    if not linkage.modules and core is None:
         yield _SAY.skipped(why_no_core(context.facts))
-
-
-def _report_core(context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
-    """Without a simulated process: what the core alone was found to need."""
-    lost = lacking(context)
-    for need in lost:
-        yield _report_missing(context, (need,))
-    if not lost:
-        message = f"the {len(core.libraries)} libraries of the core are found"
-        yield _SAY.ok(message, evidence=(no_simulation(context),), verify=show_needed(core.path))
+        return
+    if core is not None and is_unresolved(context, core):
+        yield _SAY.skipped(no_simulation(context), verify=show_needed(core.path))
+        return
+    groups: dict[tuple[str, str], list[MissingLibrary]] = {}
+    for need in lacking(context):
+        groups.setdefault((need.name, need.problem), []).append(need)
+    problems = [_report_missing(context, needs) for needs in groups.values()]
+    if linkage.modules:
+        problems += [*_report_displaced(context, linkage), *_report_disagreements(context, linkage)]
+        yield from problems or (_report_resolved(context, linkage),)
+    elif core is not None:
+        message, verify = f"the {len(core.libraries)} libraries of the core are found", show_needed(core.path)
+        yield from problems or (_SAY.ok(message, evidence=(no_simulation(context),), verify=verify),)
 
 
 def _report_resolved(context: CheckContext, linkage: Linkage) -> Finding:
@@ -94,43 +92,31 @@ def _report_resolved(context: CheckContext, linkage: Linkage) -> Finding:
     places = dict.fromkeys(f"{describe_file_owner(context, file.path)}: {file.path.parent}" for file in libraries)
     return _SAY.ok(
         f"{len(libraries)} libraries of {len(modules)} modules are found where they should be",
-        evidence=listing(tuple(places)),
+        evidence=listing(places),
         verify=show_needed(linkage.modules[0]),
     )
 
 
-def _group_by_name(missing: tuple[MissingLibrary, ...]) -> tuple[tuple[MissingLibrary, ...], ...]:
-    """The needs of one library together, in the order in which the first of each was found."""
-    groups: dict[tuple[str, str], list[MissingLibrary]] = {}
-    for need in missing:
-        groups.setdefault((need.name, need.problem), []).append(need)
-    return tuple(map(tuple, groups.values()))
-
-
-def _report_missing(context: CheckContext, needs: tuple[MissingLibrary, ...]) -> Finding:
+def _report_missing(context: CheckContext, needs: list[MissingLibrary]) -> Finding:
     first, name = needs[0], needs[0].name.rpartition("/")[2]
-    users = tuple(f"needed by {need.needed_by}" for need in needs if "/" not in need.name)
+    users = listing(f"needed by {need.needed_by}" for need in needs if "/" not in need.name)
+    requirement = None if is_bundled(name) else _find_requirement(context, name)
+    packages = (f"packages that bring it: {_name_packages(requirement)}",) if requirement is not None else ()
     return _SAY.error(
-        _explain_other_libc(context, needs, name) or _explain_failure(needs, name),
-        evidence=(*listing(users), *packages_with(context, name)),
-        expected=f"{name} where the loader searches, of a version and for a CPU that fit",
-        observed=first.problem,
-        remedy=bring(context, name),
+        _explain_failure(context, needs, name),
+        evidence=(*users, *packages),
+        remedy=_bring(context, requirement),
         verify=show_lacking(context, first),
     )
 
 
-def _explain_other_libc(context: CheckContext, needs: tuple[MissingLibrary, ...], name: str) -> str:
-    if not is_other_libc(context.facts, name) or needs[0].problem != "not found":
-        return ""
-    files = f"{len(needs)} files ask" if needs[1:] else f"{needs[0].needed_by.name} asks"
-    return f"{files} for {name}, another C library than {context.facts.interpreter.libc}, which this Python runs on"
-
-
-def _explain_failure(needs: tuple[MissingLibrary, ...], name: str) -> str:
+def _explain_failure(context: CheckContext, needs: list[MissingLibrary], name: str) -> str:
     """The name of a module is its path: nothing but Python asks for it."""
     problem, users = needs[0].problem, " and ".join(need.needed_by.name for need in needs)
-    verb = "need" if needs[1:] else "needs"
+    verb, libc = "need" if needs[1:] else "needs", context.facts.interpreter.libc
+    if is_other_libc(context.facts, name) and problem == "not found":
+        files = f"{len(needs)} files ask" if needs[1:] else f"{users} asks"
+        return f"{files} for {name}, another C library than {libc}, which this Python runs on"
     if "/" in needs[0].name:
         return f"{name} cannot be loaded: {problem}"
     if problem == "not found":
@@ -140,26 +126,37 @@ def _explain_failure(needs: tuple[MissingLibrary, ...], name: str) -> str:
 
 def _report_displaced(context: CheckContext, linkage: Linkage) -> Iterator[Finding]:
     """One finding for each file at a wrong place, together with those that only it brings to the same one."""
-    problems = {file.path: displacement(context, linkage, file) for file in linkage.files[1:]}
-    wrong = [file for file in linkage.files[1:] if problems[file.path] is not None]
+    problems = {file.path: _explain_displacement(context, file) for file in linkage.files[1:]}
+    wrong = [file for file in linkage.files[1:] if problems[file.path]]
     for file in wrong:
         problem = problems[file.path]
-        if problem is None or (file.needed_by is not None and problems.get(file.needed_by) == problem):
+        if file.needed_by is not None and problems.get(file.needed_by) == problem:
             continue
         along = [other for other in _find_brought_files(wrong, file) if problems[other.path] == problem]
         more = f", and {len(along)} more that it brings along" if along else ""
         yield _SAY.warning(
-            f"{_name(file)} {problem.message}{more}",
+            f"{_name(file)} {problem}{more}",
             evidence=(
                 _describe_file(file),
                 f"it is {describe_file_owner(context, file.path)}",
-                *listing(tuple(map(_describe_file, along))),
-                *absent_packages(context, _name(file)),
+                *listing(map(_describe_file, along)),
+                *_list_absent_packages(context, _name(file)),
             ),
-            expected=problem.expected,
+            expected=f"below {context.facts.environment.prefix}",
             observed=str(file.path),
-            remedy=unset_variables() if is_by_variable(file) else repair(context),
+            remedy=UNSET_VARIABLES if is_by_variable(file) else repair(context),
             verify=trace_search(context, _name(file)),
+        )
+    # What a variable of the shell decides, and is at a place where it may be.
+    if files := [file for file in linkage.files[1:] if is_by_variable(file) and not problems[file.path]]:
+        variables = " and ".join(sorted({file.reason for file in files}))
+        decide, come = "decide" if " and " in variables else "decides", "come" if files[1:] else "comes"
+        names = " and ".join(map(_name, files))
+        yield _SAY.hint(
+            f"the shell's {variables} {decide} where {names} {come} from: another shell may load others",
+            evidence=listing(map(_describe_file, files)),
+            remedy=UNSET_VARIABLES,
+            verify=show_variables("LD_LIBRARY_PATH", "LD_PRELOAD"),
         )
 
 
@@ -172,31 +169,16 @@ def _find_brought_files(files: list[LoadedFile], first: LoadedFile) -> Iterator[
             yield file
 
 
-def _report_redirected(context: CheckContext, linkage: Linkage) -> Iterator[Finding]:
-    """What a variable of the shell decides, and is at a place where it may be."""
-    files = [file for file in linkage.files if is_by_variable(file) and not displacement(context, linkage, file)]
-    if files:
-        variables = " and ".join(sorted({file.reason for file in files}))
-        names = " and ".join(map(_name, files))
-        decide, come = "decide" if " and " in variables else "decides", "come" if files[1:] else "comes"
-        yield _SAY.hint(
-            f"the shell's {variables} {decide} where {names} {come} from: another shell may load others",
-            evidence=listing(tuple(map(_describe_file, files))),
-            remedy=unset_variables(),
-            verify=show_variables("LD_LIBRARY_PATH", "LD_PRELOAD"),
-        )
-
-
 def _report_disagreements(context: CheckContext, linkage: Linkage) -> Iterator[Finding]:
     process = context.facts.process
     differences = disagreements(linkage, mapped_files(context))
-    found = tuple(each for each in differences if not is_of_the_interpreter(context, each.name, each.mapped))
+    found = tuple(each for each in differences if not _is_of_the_interpreter(context, each.name, each.mapped))
     if found:
         who = f"process {process.pid}" if process is not None else "the interpreter that imported PIL"
-        maps = show_lines("[.]so", PurePath(f"/proc/{process.pid}/maps")) if process is not None else ""
+        maps = show_maps(process, "[.]so") if process is not None else ""
         yield _SAY.warning(
             f"{who} has loaded other files than the loader's rules give: {', '.join(each.name for each in found)}",
-            evidence=listing(tuple(map(_describe_disagreement, found))),
+            evidence=listing(map(_describe_disagreement, found)),
             expected="; ".join(str(each.simulated or "nothing") for each in found),
             observed="; ".join(str(each.mapped or "nothing") for each in found),
             verify=maps or trace_search(context, found[0].name),
@@ -216,3 +198,73 @@ def _describe_file(file: LoadedFile) -> str:
 
 def _name(file: LoadedFile) -> str:
     return file.name.rpartition("/")[2]
+
+
+def _explain_displacement(context: CheckContext, file: LoadedFile) -> str:
+    """Say why a file should not come from its place; empty if it may.
+
+    What the interpreter itself and LD_PRELOAD bring, and the files of the C library, may come from anywhere.
+    """
+    place, name = place_of(context, file.path), _name(file)
+    stem, linkage = strip_library_name(name), context.linkage
+    is_runtime = name.startswith(("ld-linux", "ld-musl", "libc.musl")) or stem in _RUNTIMES
+    is_of_modules = any(path in linkage.modules for path in trace_askers(linkage, file))
+    if file.path in linkage.modules or is_runtime or not is_of_modules:
+        return ""
+    if is_bundled(name) and place is not OwnedDirectory.PACKAGES:
+        return "was bundled with the wheel, and is taken from elsewhere"
+    if place is OwnedDirectory.OTHER_ENVIRONMENT:
+        return "comes out of another environment"
+    # A wheel that brings its other libraries along takes these from wherever it runs.
+    promised = stem in _PROMISED and any(is_bundled(known.path.name) for known in linkage.files)
+    outside = place in {OwnedDirectory.SYSTEM, OwnedDirectory.ELSEWHERE} and not promised
+    is_conda = context.facts.environment.kind is EnvironmentKind.CONDA
+    return "comes from outside this conda environment" if is_conda and outside else ""
+
+
+def _is_of_the_interpreter(context: CheckContext, name: str, path: PurePath | None) -> bool:
+    """Whether a library that wheels leave to the system is this environment's own.
+
+    The interpreter's modules have brought it by then: its `zlib` module loads conda's libz before PIL's core asks for
+    one. Without them the loader would take the system's; either will do.
+    """
+    return (
+        path is not None
+        and strip_library_name(name) in _PROMISED
+        and place_of(context, path) is OwnedDirectory.ENVIRONMENT
+    )
+
+
+def _bring(context: CheckContext, requirement: NativeRequirement | None) -> Remedy:
+    """Say how to get a library back.
+
+    One that was bundled comes with the stack. Of others the recipe knows packages; a package brings the version
+    that is current there, which may be another soname: then only a build here helps.
+    """
+    environment, receipt = context.facts.environment, context.receipt
+    if requirement is None or (receipt is not None and receipt.link is LinkMode.BUNDLE):
+        return repair(context)
+    if environment.kind is EnvironmentKind.CONDA and requirement.conda:
+        command = show("conda", "install", "--prefix", environment.prefix, *requirement.conda)
+        return Remedy(text="install the package that brings it", command=command)
+    packages = _name_packages(requirement)
+    return Remedy(text=f"install the package that brings it ({packages}), or build the stack again here")
+
+
+def _list_absent_packages(context: CheckContext, name: str) -> tuple[str, ...]:
+    """Name conda's packages that would bring a library and are not installed in this conda environment, as evidence."""
+    conda, requirement = context.facts.conda, _find_requirement(context, name)
+    if conda is None or requirement is None:
+        return ()
+    absent = [package for package in requirement.conda if conda.named(package) is None]
+    return tuple(f"conda's {package} is not installed: a build finds the system's instead" for package in absent)
+
+
+def _find_requirement(context: CheckContext, name: str) -> NativeRequirement | None:
+    libraries = context.recipe.libraries.values()
+    return next((each for each in libraries if re.match(rf"lib{re.escape(each.link)}(-[0-9a-f]+)?\.so\b", name)), None)
+
+
+def _name_packages(requirement: NativeRequirement) -> str:
+    managers = {"apt": requirement.apt, "dnf": requirement.dnf, "conda": requirement.conda}
+    return ", ".join(f"{' '.join(packages)} of {manager}" for manager, packages in managers.items() if packages)

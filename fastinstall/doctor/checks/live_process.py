@@ -1,4 +1,4 @@
-"""A process that runs already, and whether the files that it runs are those that lie in the environment.
+"""Whether a process that runs already still runs what lies in the environment.
 
 - warning: it runs files of PIL's that were replaced or removed since; it runs the PIL of another place than the one
   that the other checks look at.
@@ -19,18 +19,13 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
-from fastinstall.doctor.remedies import show_lines
+from fastinstall.doctor.remedies import show_maps
 from fastinstall.model.facts import LiveProcess, packages_of, running_core
 from fastinstall.model.finding import Finding, Remedy
 
-NAME = "live-process"
-SUMMARY = "Whether a process that runs already still runs what lies in the environment."
-NEEDS_RUNTIME = False
 ORDER = 150
-VERIFIES_SETUP = False
-SETUP_REPAIRS = True
 
-_SAY = FindingFactory(NAME)
+_SAY = FindingFactory("live-process")
 _ASIDE = ("share", "fastinstall", "tx")
 _ASIDE_THERE = ("~", ".fastinstall-")
 _BELOW_PREFIX = 3  # lib/python3.11/site-packages
@@ -38,18 +33,36 @@ _BELOW_PREFIX = 3  # lib/python3.11/site-packages
 
 def check(context: CheckContext) -> Iterator[Finding]:
     """Judge the process that was named."""
-    process = context.facts.process
+    process, examined = context.facts.process, context.facts.stack.directory
     if process is None:
         yield _SAY.skipped("no process was named; --pid N names one")
-    elif outdated := _list_outdated_files(context, process):
-        yield _report_replaced(process, outdated)
-    elif (core := running_core(process.mapped)) is None:
-        yield _report_missing_stack(process)
+        return
+    verify, core = show_maps(process, "PIL\\|pillow"), running_core(process.mapped)
+    if outdated := _list_outdated_files(context, process):
+        yield _SAY.warning(
+            f"process {process.pid} was started before PIL's files were replaced, and still runs the former ones",
+            evidence=listing(map(str, outdated)),
+            remedy=Remedy(text=f"restart process {process.pid} ({process.executable.name})"),
+            verify=verify,
+        )
+    elif core is None:
+        yield _SAY.hint(
+            f"process {process.pid} has no PIL mapped: it has not imported it, or uses another",
+            evidence=(f"it runs {process.executable}", f"{len(process.mapped)} files with code are mapped"),
+            verify=verify,
+        )
     elif _is_elsewhere(context, process, core):
-        yield _report_elsewhere(context, process, core)
+        yield _SAY.warning(
+            f"process {process.pid} runs the PIL of another place than the one that is examined here",
+            evidence=(str(core),),
+            expected=f"below {examined}",
+            observed=str(core),
+            remedy=Remedy(text="examine the environment that holds it"),
+            verify=verify,
+        )
     else:
         message = f"process {process.pid} runs PIL's files as they are in the environment"
-        yield _SAY.ok(message, evidence=(str(core),), verify=_show_maps(process))
+        yield _SAY.ok(message, evidence=(str(core),), verify=verify)
 
 
 def _list_outdated_files(context: CheckContext, process: LiveProcess) -> tuple[PurePath, ...]:
@@ -74,25 +87,6 @@ def _is_moved_aside(path: PurePath) -> bool:
     return any(parts[index : index + len(_ASIDE)] == _ASIDE for index in range(len(parts)))
 
 
-def _report_replaced(process: LiveProcess, outdated: tuple[PurePath, ...]) -> Finding:
-    return _SAY.warning(
-        f"process {process.pid} was started before PIL's files were replaced, and still runs the former ones",
-        evidence=listing(tuple(map(str, outdated))),
-        expected="the files that lie there now",
-        observed="files that are gone from there",
-        remedy=Remedy(text=f"restart process {process.pid} ({process.executable.name})"),
-        verify=_show_maps(process),
-    )
-
-
-def _report_missing_stack(process: LiveProcess) -> Finding:
-    return _SAY.hint(
-        f"process {process.pid} has no PIL mapped: it has not imported it, or uses another",
-        evidence=(f"it runs {process.executable}", f"{len(process.mapped)} files with code are mapped"),
-        verify=_show_maps(process),
-    )
-
-
 def _is_elsewhere(context: CheckContext, process: LiveProcess, core: PurePath) -> bool:
     """Whether its PIL is not the one that is examined.
 
@@ -103,20 +97,3 @@ def _is_elsewhere(context: CheckContext, process: LiveProcess, core: PurePath) -
         return False
     is_own = process.executable.is_relative_to(context.facts.environment.prefix)
     return not is_own or packages.parts[-_BELOW_PREFIX:] != examined.parent.parts[-_BELOW_PREFIX:]
-
-
-def _report_elsewhere(context: CheckContext, process: LiveProcess, core: PurePath) -> Finding:
-    examined = context.facts.stack.directory
-    return _SAY.warning(
-        f"process {process.pid} runs the PIL of another place than the one that is examined here",
-        evidence=(str(core),),
-        expected=f"below {examined}",
-        observed=str(core),
-        remedy=Remedy(text="examine the environment that holds it"),
-        verify=_show_maps(process),
-    )
-
-
-def _show_maps(process: LiveProcess) -> str:
-    """The files of PIL's that it has mapped; those that are gone are marked "(deleted)"."""
-    return show_lines("PIL\\|pillow", PurePath(f"/proc/{process.pid}/maps"))

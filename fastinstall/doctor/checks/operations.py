@@ -1,4 +1,4 @@
-"""Real operations on images, run in a subprocess of the target's interpreter.
+"""Whether real operations work; a death by signal is named.
 
 - error: an operation failed, an extension module of PIL's that is there could not be imported, or a signal killed the
   interpreter. A core for another CPU is imported without complaint and dies of SIGILL at its first operation.
@@ -15,23 +15,19 @@ After SIGILL, set up the stack for this CPU: `fastinstall setup --level auto`. O
 """
 
 import re
-import shlex
 from collections.abc import Iterator
 from pathlib import PurePath
 
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
-from fastinstall.doctor.remedies import repair, run_python, setup, show_files
+from fastinstall.doctor.remedies import repair, run_python, setup, show, show_files
 from fastinstall.model.facts import Fault, Runtime, packages_of
 from fastinstall.model.finding import Finding, Remedy
 
-NAME = "operations"
-SUMMARY = "Whether real operations work; a death by signal is named."
 NEEDS_RUNTIME = True
 ORDER = 140
 VERIFIES_SETUP = True
-SETUP_REPAIRS = True
 
-_SAY = FindingFactory(NAME)
+_SAY = FindingFactory("operations")
 _MEANING = {
     "SIGILL": "the code uses an instruction that this CPU does not have",
     "SIGBUS": "a file that is mapped into memory has become shorter, or its disk cannot be read",
@@ -51,7 +47,7 @@ _DIGITS_OF_A_BYTE = 2
 
 def check(context: CheckContext) -> Iterator[Finding]:
     """Judge what the operations did."""
-    runtime = context.facts.runtime
+    runtime, example = context.facts.runtime, run_python(context, _EXAMPLE)
     if runtime is None:
         yield _SAY.skipped("nothing was executed")
     elif not runtime.imported:
@@ -59,38 +55,43 @@ def check(context: CheckContext) -> Iterator[Finding]:
     elif runtime.signal:
         yield _report_killed(context, runtime)
     elif not runtime.operations:
-        message = "PIL was imported, but no operation ran"
         evidence = (runtime.error,) if runtime.error else ()
-        yield _SAY.unknown(message, evidence=evidence, verify=run_python(context, _EXAMPLE))
+        yield _SAY.unknown("PIL was imported, but no operation ran", evidence=evidence, verify=example)
+    elif failed := [result for result in runtime.operations if not result.ok]:
+        yield _SAY.error(
+            f"{len(failed)} of {len(runtime.operations)} operations fail: {', '.join(each.name for each in failed)}",
+            evidence=listing(f"{result.name}: {result.error}" for result in failed),
+            remedy=repair(context),
+            verify=run_python(context, _reproduce(failed[0].name)),
+        )
     else:
-        yield _report_result(context, runtime)
+        names = ", ".join(result.name for result in runtime.operations)
+        yield _SAY.ok(f"all {len(runtime.operations)} operations work", evidence=(names,), verify=example)
 
 
 def _report_killed(context: CheckContext, runtime: Runtime) -> Finding:
-    done, fault = len(runtime.operations), runtime.fault
-    return _SAY.error(
-        f"{runtime.signal} killed the interpreter during {runtime.during or 'its operations'}: "
-        f"{_describe_cause(context, runtime)}",
-        evidence=(f"operations that had run before it: {done}", *_place(fault), *_describe_core(context, runtime)),
-        expected="every operation returns",
-        observed=runtime.signal,
-        remedy=_make_remedy(context, runtime),
-        verify=_describe_failure(context, runtime),
-    )
-
-
-def _describe_failure(context: CheckContext, runtime: Runtime) -> str:
-    short, fault = _find_truncated_file(context, runtime), runtime.fault
+    fault, short, core = runtime.fault, _find_truncated_file(context, runtime), context.facts.stack.core
+    # The core on disk may be another than ran, or a stub before it.
+    ran = runtime.core or (str(core.path) if core is not None else "unknown")
+    evidence = [f"operations that had run before it: {len(runtime.operations)}"]
+    if fault is not None and fault.file is not None:
+        evidence.append(f"{fault.file}, offset {fault.offset:#x}{f': {fault.code}' if fault.code else ''}")
+    verify = run_python(context, _EXAMPLE)
     if short is not None:
-        return show_files(short)
-    return _format_disassembly_command(fault) if fault is not None and fault.code else run_python(context, _EXAMPLE)
+        verify = show_files(short)
+    elif fault is not None and fault.file is not None and fault.code:
+        verify = _disassemble(fault, fault.file)
+    cause = f"{_name_file(context, short)} is truncated" if short is not None else _describe_cause(context, runtime)
+    return _SAY.error(
+        f"{runtime.signal} killed the interpreter during {runtime.during or 'its operations'}: {cause}",
+        evidence=(*evidence, f"CPU level: {context.facts.cpu.level or 'unknown'}", f"core: {ran}"),
+        remedy=_make_remedy(context, runtime, short),
+        verify=verify,
+    )
 
 
 def _describe_cause(context: CheckContext, runtime: Runtime) -> str:
     meaning, fault = _MEANING.get(runtime.signal, "the operation cannot be used"), runtime.fault
-    short = _find_truncated_file(context, runtime)
-    if short is not None:
-        return f"{_name_file(context, short)} is truncated"
     if fault is None:
         return meaning
     if fault.file is None:
@@ -120,27 +121,21 @@ def _judge_instruction(context: CheckContext, fault: Fault) -> str:
     return "ends the program on purpose" if fault.instruction.startswith("ud") else "is refused by this CPU"
 
 
-def _place(fault: Fault | None) -> tuple[str, ...]:
-    if fault is None or fault.file is None:
-        return ()
-    return (f"{fault.file}, offset {fault.offset:#x}{f': {fault.code}' if fault.code else ''}",)
-
-
 def _name_file(context: CheckContext, path: PurePath) -> str:
     """A file by its place in the target's site-packages, or in full where it lies elsewhere."""
     site_packages = context.facts.interpreter.site_packages
     return str(path.relative_to(site_packages) if path.is_relative_to(site_packages) else path)
 
 
-def _format_disassembly_command(fault: Fault) -> str:
+def _disassemble(fault: Fault, file: PurePath) -> str:
     """Show the instruction by its offset in the file, which is not its address in the program."""
     end = fault.offset + (len(fault.code) // _DIGITS_OF_A_BYTE or _LONGEST)
     options = f"-D -b binary -m i386:x86-64 -M intel --start-address={fault.offset:#x} --stop-address={end:#x}"
-    return f"{shlex.join(('objdump', *options.split(), str(fault.file)))} | grep {fault.offset:x}:"
+    return show("objdump", *options.split(), file, "|", "grep", f"{fault.offset:x}:")
 
 
-def _make_remedy(context: CheckContext, runtime: Runtime) -> Remedy:
-    file = _find_truncated_file(context, runtime) or (runtime.fault.file if runtime.fault is not None else None)
+def _make_remedy(context: CheckContext, runtime: Runtime, short: PurePath | None) -> Remedy:
+    file = short or (runtime.fault.file if runtime.fault is not None else None)
     if file is not None and packages_of(file) is None and not _BASE.fullmatch(file.name):
         return Remedy(text=f"{file} is no part of PIL: put one that works in its place, or leave it out")
     if runtime.signal == "SIGILL":
@@ -148,30 +143,7 @@ def _make_remedy(context: CheckContext, runtime: Runtime) -> Remedy:
     return repair(context)
 
 
-def _describe_core(context: CheckContext, runtime: Runtime) -> tuple[str, ...]:
-    """The CPU, and the core that ran: the one on disk may be another, or a stub before it."""
-    core = context.facts.stack.core
-    path = runtime.core or (str(core.path) if core is not None else "unknown")
-    return (f"CPU level: {context.facts.cpu.level or 'unknown'}", f"core: {path}")
-
-
-def _report_result(context: CheckContext, runtime: Runtime) -> Finding:
-    failed = tuple(result for result in runtime.operations if not result.ok)
-    if not failed:
-        names = tuple(result.name for result in runtime.operations)
-        message, verify = f"all {len(names)} operations work", run_python(context, _EXAMPLE)
-        return _SAY.ok(message, evidence=(", ".join(names),), verify=verify)
-    return _SAY.error(
-        f"{len(failed)} of {len(runtime.operations)} operations fail: {', '.join(result.name for result in failed)}",
-        evidence=listing(tuple(f"{result.name}: {result.error}" for result in failed)),
-        expected="every operation returns",
-        observed=f"{len(failed)} failures",
-        remedy=repair(context),
-        verify=run_python(context, _format_reproduction(failed[0].name)),
-    )
-
-
-def _format_reproduction(operation: str) -> str:
+def _reproduce(operation: str) -> str:
     """A line of Python that fails as the operation did, for the kinds that fail most."""
     if operation.startswith(_IMPORT):
         return f"import PIL.{operation.removeprefix(_IMPORT)}"

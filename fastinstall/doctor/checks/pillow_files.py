@@ -1,4 +1,4 @@
-"""PIL's files on disk against what its distribution, or its package of conda's, recorded.
+"""PIL's files against RECORD: altered, missing, mixed or stray ones, and the core's ABI.
 
 - error: the core is missing, damaged, for another Python, or of another version than `PIL/_version.py`; an extension
   module (`_webp`, `_imagingft`, ...) or a bundled library is altered, or a stray module lies there (PIL imports fine
@@ -21,10 +21,9 @@ nobody claims stay then: remove them by hand, or make a new environment.
 
 import re
 from collections.abc import Iterator
-from pathlib import PurePath
 
 from fastinstall.core.values import immutable
-from fastinstall.doctor.check_context import CheckContext, Details, FindingFactory, listing
+from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
 from fastinstall.doctor.owners import (
     Claimant,
     claimants,
@@ -39,14 +38,10 @@ from fastinstall.doctor.owners import (
 from fastinstall.doctor.remedies import compare_with_conda, compare_with_record, repair, show_files, show_strings
 from fastinstall.model.finding import Finding, Status
 
-NAME = "pillow-files"
-SUMMARY = "PIL's files against RECORD: altered, missing, mixed or stray ones, and the core's ABI."
-NEEDS_RUNTIME = False
 ORDER = 60
 VERIFIES_SETUP = True
-SETUP_REPAIRS = True
 
-_SAY = FindingFactory(NAME)
+_SAY = FindingFactory("pillow-files")
 _TAGGED = re.compile(r"\.(cpython-|cp|pypy)\w*[^/]*\.so$")
 _LIBRARY = re.compile(r"\.so(\.\d+)*$")
 _LISTED = 3
@@ -54,55 +49,42 @@ _LISTED = 3
 
 def check(context: CheckContext) -> Iterator[Finding]:
     """Judge PIL's files."""
-    stack = context.facts.stack
-    if stack.directory is None:
+    if context.facts.stack.directory is None:
         yield _SAY.skipped(why_no_stack(context.facts))
         return
-    judges = (_report_core, _report_versions, _report_recorded, _report_stray, _report_foreign_modules)
-    problems = tuple(finding for judge in judges for finding in judge(context))
-    yield from problems or (_report_intact(context),)
-
-
-def _report_intact(context: CheckContext) -> Finding:
-    record = find_fitting_record(context)
-    if record is None:
-        return _SAY.skipped("there is no RECORD to compare PIL's files with")
-    message = f"all {record.files} files are as {record.title} recorded them"
-    return _SAY.ok(message, evidence=(record.place,), verify=record.verify)
+    kept = [recorded for claimant in claimants(context.facts) if (recorded := _read_record(context, claimant))]
+    record = min(kept, key=lambda each: len(each.altered) + len(each.missing), default=None)
+    problems = (*_report_core(context), *_report_recorded(context, record), *_report_stray(context, record))
+    if problems:
+        yield from problems
+    elif record is None:
+        yield _SAY.skipped("there is no RECORD to compare PIL's files with")
+    else:
+        message = f"all {record.files} files are as {record.title} recorded them"
+        yield _SAY.ok(message, evidence=(record.place,), verify=record.verify)
 
 
 def _report_core(context: CheckContext) -> Iterator[Finding]:
-    stack, verify = context.facts.stack, show_files(_locate_package(context))
-    expected = f"PIL/_imaging{context.facts.interpreter.extension_suffix}"
-    if stack.core is None and stack.foreign_cores:
-        wrong = f"the imaging core has the wrong ABI tag: this Python is {context.facts.interpreter.abi}"
-        message = other_libc(context.facts) or wrong
-        told = Details(evidence=stack.foreign_cores, expected=expected, verify=verify)
-        yield _report_problem(context, Status.ERROR, message, told)
-    elif stack.core is None:
-        message = "the imaging core is missing"
-        yield _report_problem(context, Status.ERROR, message, Details(expected=expected, verify=verify))
-    elif not stack.core.readable:
-        message = f"the imaging core is damaged: {stack.core.problem}"
-        evidence, verify = (f"{stack.core.path}, {stack.core.size} bytes",), show_files(stack.core.path)
-        yield _report_problem(context, Status.ERROR, message, Details(evidence=evidence, verify=verify))
+    stack, python, core = context.facts.stack, context.facts.interpreter, context.facts.stack.core
+    directory = show_files(python.site_packages / "PIL")
+    if core is None and stack.foreign_cores:
+        wrong = f"the imaging core has the wrong ABI tag: this Python is {python.abi}"
+        yield _report(context, other_libc(context.facts) or wrong, stack.foreign_cores, directory)
+    elif core is None:
+        yield _report(context, "the imaging core is missing", (), directory)
+    elif not core.readable:
+        evidence, message = (f"{core.path}, {core.size} bytes",), f"the imaging core is damaged: {core.problem}"
+        yield _report(context, message, evidence, show_files(core.path))
+    if core is not None and (conflict := version_conflict(stack)):
+        path = loaded_file(core)
+        verify = show_strings(path, f"^{core.version}$")
+        yield _report(context, f"PIL is mixed from two versions: {conflict}", (str(path),), verify)
 
 
-def _report_versions(context: CheckContext) -> Iterator[Finding]:
-    stack = context.facts.stack
-    if stack.core is not None and (conflict := version_conflict(stack)):
-        message, path = f"PIL is mixed from two versions: {conflict}", loaded_file(stack.core)
-        verify = show_strings(path, f"^{stack.core.version}$")
-        told = Details(evidence=(str(path),), expected=str(stack.version), verify=verify)
-        yield _report_problem(context, Status.ERROR, message, told)
-
-
-def _report_recorded(context: CheckContext) -> Iterator[Finding]:
-    record = find_fitting_record(context)
+def _report_recorded(context: CheckContext, record: "Recorded | None") -> Iterator[Finding]:
     if record is None:
         return
-    whose, verify = record.title, record.verify
-    modules, libraries, other = _divide(record.altered)
+    whose, (modules, libraries, other) = record.title, _divide(record.altered)
     stated = (
         (modules, Status.ERROR, f"extension modules are not those of {whose}: {_join_names(modules)}"),
         (libraries, Status.ERROR, f"bundled libraries are not those of {whose}: {_join_names(libraries)}"),
@@ -111,62 +93,48 @@ def _report_recorded(context: CheckContext) -> Iterator[Finding]:
     )
     for files, status, message in stated:
         if files:
-            yield _report_problem(context, status, message, Details(evidence=files, verify=verify))
+            yield _report(context, message, files, record.verify, status)
 
 
-def _report_stray(context: CheckContext) -> Iterator[Finding]:
-    if find_fitting_record(context) is None:
-        return
-    foreign = (*_list_files_of_another_python(context), *context.facts.stack.foreign_cores)
-    modules, libraries, files = _divide(tuple(name for name in find_unclaimed_files(context) if name not in foreign))
+def _report_stray(context: CheckContext, record: "Recorded | None") -> Iterator[Finding]:
+    """Files that nobody claims, and modules that this Python passes over."""
+    stack, packages = context.facts.stack, context.facts.interpreter.site_packages
+    unclaimed, cores = _find_unclaimed_files(context), stack.foreign_cores
+    suffix = context.facts.interpreter.extension_suffix
+    tagged = tuple(
+        name for name in unclaimed if _TAGGED.search(name) and not name.endswith(suffix) and name not in cores
+    )
+    modules, libraries, files = _divide(tuple(name for name in unclaimed if name not in (*tagged, *cores)))
     others = (*libraries, *files)
-    if modules:
-        message = f"stray extension modules that no distribution claims: {_join_names(modules)}"
-        yield _report_strays(context, Status.ERROR, message, modules)
-    if others:
-        message = f"{len(others)} files below PIL/ that no distribution claims"
-        yield _report_strays(context, Status.WARNING, message, others)
+    other_python = f"extension modules for {_name_foreign_python(context, tagged)}, which this one never loads"
+    stated = (
+        (modules, f"stray extension modules that no distribution claims: {_join_names(modules)}", record is not None),
+        (others, f"{len(others)} files below PIL/ that no distribution claims", record is not None),
+        (cores, f"a core for {_name_foreign_python(context, cores)} lies beside the right one", stack.core is not None),
+        (tagged, f"{other_python}: {_join_names(tagged)}", True),
+    )
+    for names, message, is_told in stated:
+        if names and is_told:
+            status = Status.ERROR if names is modules else Status.WARNING
+            yield _report(context, message, names, show_files(*(packages / name for name in names[:_LISTED])), status)
 
 
-def _report_strays(context: CheckContext, status: Status, message: str, files: tuple[str, ...]) -> Finding:
-    packages = context.facts.interpreter.site_packages
-    verify = show_files(*(packages / name for name in files[:_LISTED]))
-    return _report_problem(context, status, message, Details(evidence=files, verify=verify))
-
-
-def _report_foreign_modules(context: CheckContext) -> Iterator[Finding]:
-    """Modules that this Python passes over; a core among them is grave only where there is no other."""
-    stack = context.facts.stack
-    if stack.core is not None and stack.foreign_cores:
-        whose = _describe_foreign_python(context, stack.foreign_cores)
-        yield _report_strays(
-            context, Status.WARNING, f"a core for {whose} lies beside the right one", stack.foreign_cores
-        )
-    modules = tuple(name for name in _list_files_of_another_python(context) if name not in stack.foreign_cores)
-    if modules:
-        whose = _describe_foreign_python(context, modules)
-        message = f"extension modules for {whose}, which this one never loads: {_join_names(modules)}"
-        yield _report_strays(context, Status.WARNING, message, modules)
-
-
-def _describe_foreign_python(context: CheckContext, names: tuple[str, ...]) -> str:
+def _name_foreign_python(context: CheckContext, names: tuple[str, ...]) -> str:
     """What modules are for that this Python passes over."""
     return "a Python on another C library" if names_of_other_libc(context.facts, names) == names else "another Python"
 
 
-def _list_files_of_another_python(context: CheckContext) -> tuple[str, ...]:
-    suffix = context.facts.interpreter.extension_suffix
-    tagged = (name for name in find_unclaimed_files(context) if _TAGGED.search(name))
-    return tuple(name for name in tagged if not name.endswith(suffix))
+def _find_unclaimed_files(context: CheckContext) -> tuple[str, ...]:
+    """The files below `PIL/` that neither a RECORD nor a record of conda's names."""
+    claims = (claimant.claim for claimant in claimants(context.facts) if claimant.claim is not None)
+    known = {path for claim in claims for path in _list_record_paths(context, claim.files)}
+    return tuple(name for name in context.facts.stack.unclaimed if name not in known)
 
 
-def _report_problem(context: CheckContext, status: Status, message: str, told: Details) -> Finding:
-    told |= Details(evidence=listing(told.get("evidence", ())), remedy=repair(context))
-    return _SAY.say(status, message, **told)
-
-
-def _locate_package(context: CheckContext) -> PurePath:
-    return context.facts.interpreter.site_packages / "PIL"
+def _report(
+    context: CheckContext, message: str, evidence: tuple[str, ...], verify: str, status: Status = Status.ERROR
+) -> Finding:
+    return _SAY.say(status, message, evidence=listing(evidence), remedy=repair(context), verify=verify)
 
 
 def _divide(files: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
@@ -201,41 +169,18 @@ class Recorded:
     verify: str
 
 
-def find_fitting_record(context: CheckContext) -> Recorded | None:
-    """Return the record that fits PIL's files best, or None if there is none."""
-    found = (_record(context, claimant) for claimant in claimants(context.facts))
-    kept = (record for record in found if record is not None)
-    return min(kept, key=lambda record: len(record.altered) + len(record.missing), default=None)
-
-
-def find_unclaimed_files(context: CheckContext) -> tuple[str, ...]:
-    """Give the files below `PIL/` that neither a RECORD nor a record of conda's names."""
-    claims = (claimant.claim for claimant in claimants(context.facts) if claimant.claim is not None)
-    known = {path for claim in claims for path in _list_record_paths(context, claim.files)}
-    return tuple(name for name in context.facts.stack.unclaimed if name not in known)
-
-
-def _record(context: CheckContext, claimant: Claimant) -> Recorded | None:
-    owner, claim = claimant.owner, claimant.claim
-    if claim is not None and claimant.package is not None:
-        return Recorded(
-            title=claimant.title,
-            place=claimant.place,
-            files=len(claim.files),
-            altered=_list_record_paths(context, claim.altered),
-            missing=_list_record_paths(context, claim.missing),
-            verify=compare_with_conda(context, records(context, claimant.package)[0]),
-        )
-    if owner is None or not owner.has_record:
+def _read_record(context: CheckContext, claimant: Claimant) -> Recorded | None:
+    owner, claim, package = claimant.owner, claimant.claim, claimant.package
+    if claim is not None and package is not None:
+        files, verify = len(claim.files), compare_with_conda(context, records(context, package)[0])
+        altered, missing = (_list_record_paths(context, paths) for paths in (claim.altered, claim.missing))
+    elif owner is not None and owner.has_record:
+        files, verify = owner.files, compare_with_record(context, claimant.name)
+        altered, missing = owner.mismatched, owner.missing
+    else:
         return None
-    return Recorded(
-        title=claimant.title,
-        place=claimant.place,
-        files=owner.files,
-        altered=owner.mismatched,
-        missing=owner.missing,
-        verify=compare_with_record(context, claimant.name),
-    )
+    title, place = claimant.title, claimant.place
+    return Recorded(title=title, place=place, files=files, altered=altered, missing=missing, verify=verify)
 
 
 def _list_record_paths(context: CheckContext, paths: tuple[str, ...]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Whether PIL is there and can be imported, found out in a subprocess of the target's interpreter.
+"""Whether PIL is there, is a real package and can be imported.
 
 - error: the import fails or kills the interpreter (a truncated core gives SIGBUS); `PIL/__init__.py` is missing, so
   that PIL is a namespace package; the core is missing, empty, for another Python or of another version than the rest;
@@ -24,17 +24,14 @@ from fastinstall.doctor.check_context import CheckContext, FindingFactory, listi
 from fastinstall.doctor.codec_libraries import code_files, lacking
 from fastinstall.doctor.owners import other_libc, version_conflict
 from fastinstall.doctor.remedies import VERSION, repair, run_python, setup, show_files
-from fastinstall.model.facts import InstalledStack, Runtime
+from fastinstall.model.facts import Runtime
 from fastinstall.model.finding import Finding
 
-NAME = "pillow-importable"
-SUMMARY = "Whether PIL is there, is a real package and can be imported."
 NEEDS_RUNTIME = True
 ORDER = 40
 VERIFIES_SETUP = True
-SETUP_REPAIRS = True
 
-_SAY = FindingFactory(NAME)
+_SAY = FindingFactory("pillow-importable")
 _IMPORT = "import PIL.Image"
 
 
@@ -45,10 +42,8 @@ def check(context: CheckContext) -> Iterator[Finding]:
         yield _report_imported(context, runtime)
     elif stack.directory is None:
         yield _report_absent(context)
-    elif runtime is not None:
-        yield _report_failed(context, runtime)
     else:
-        yield _report_unexecuted(context)
+        yield _report_by_files(context, runtime)
 
 
 def _report_imported(context: CheckContext, runtime: Runtime) -> Finding:
@@ -67,50 +62,39 @@ def _report_imported(context: CheckContext, runtime: Runtime) -> Finding:
 
 
 def _report_absent(context: CheckContext) -> Finding:
-    site_packages = str(context.facts.interpreter.site_packages)
-    if context.receipt is None:
-        remedy = setup(context, "set up the fast stack")
-        message = "there is no PIL in this environment"
-        return _SAY.hint(message, evidence=(site_packages,), remedy=remedy, verify=run_python(context, _IMPORT))
+    receipt, verify = context.receipt, run_python(context, _IMPORT)
+    evidence = (str(context.facts.interpreter.site_packages),)
+    if receipt is None:
+        remedy, message = setup(context, "set up the fast stack"), "there is no PIL in this environment"
+        return _SAY.hint(message, evidence=evidence, remedy=remedy, verify=verify)
     return _SAY.error(
         "PIL is gone from this environment",
-        evidence=(site_packages,),
-        expected=f"{context.receipt.distribution} {context.receipt.version}",
+        evidence=evidence,
+        expected=f"{receipt.distribution} {receipt.version}",
         observed="no PIL directory",
         remedy=repair(context),
-        verify=run_python(context, _IMPORT),
+        verify=verify,
     )
 
 
-def _report_failed(context: CheckContext, runtime: Runtime) -> Finding:
-    cause = _describe_cause(context) or _describe_damaged_library(context)
-    if runtime.signal:
-        message = f"the import of PIL kills the interpreter with {runtime.signal}"
-    else:
-        message = "PIL cannot be imported"
-    return _SAY.error(
-        f"{message}: {cause or runtime.error or 'the interpreter gave no reason'}",
-        evidence=_list_evidence(context.facts.stack),
-        expected="import PIL.Image succeeds",
-        observed=runtime.error or runtime.signal,
-        remedy=repair(context),
-        verify=run_python(context, _IMPORT),
-    )
-
-
-def _report_unexecuted(context: CheckContext) -> Finding:
-    cause = _describe_cause(context) or _describe_lacking_libraries(context.facts.stack)
-    if cause:
-        message, evidence = f"PIL cannot be imported: {cause}", _list_evidence(context.facts.stack)
-        return _SAY.error(message, evidence=evidence, remedy=repair(context), verify=_list(context))
-    version = context.facts.stack.version or "of unknown version"
-    message = f"PIL {version} is complete enough to be imported; nothing was executed"
-    return _SAY.ok(message, verify=_list(context))
-
-
-def _list(context: CheckContext) -> str:
-    """PIL's directory: what lies there is what the verdict from files alone rests on."""
-    return show_files(context.facts.interpreter.site_packages / "PIL")
+def _report_by_files(context: CheckContext, runtime: Runtime | None) -> Finding:
+    """Why it cannot be imported, or could not; what lies in PIL's directory tells where nothing was executed."""
+    stack, directory = context.facts.stack, show_files(context.facts.interpreter.site_packages / "PIL")
+    core = (f"{stack.core.path}, {stack.core.size} bytes",) if stack.core is not None else ()
+    evidence, remedy = (str(stack.directory), *core, *listing(stack.foreign_cores)), repair(context)
+    if runtime is not None:
+        cause = _describe_cause(context) or _describe_damaged_library(context)
+        killed = f"the import of PIL kills the interpreter with {runtime.signal}"
+        message = killed if runtime.signal else "PIL cannot be imported"
+        message = f"{message}: {cause or runtime.error or 'the interpreter gave no reason'}"
+        return _SAY.error(message, evidence=evidence, remedy=remedy, verify=run_python(context, _IMPORT))
+    libraries = stack.core.libraries if stack.core is not None else ()
+    lost = ", ".join(library.soname for library in libraries if library.path is None)
+    lacking_libraries = f"the core needs {lost}, not found by the loader's rules" if lost else ""
+    if cause := _describe_cause(context) or lacking_libraries:
+        return _SAY.error(f"PIL cannot be imported: {cause}", evidence=evidence, remedy=remedy, verify=directory)
+    version = stack.version or "of unknown version"
+    return _SAY.ok(f"PIL {version} is complete enough to be imported; nothing was executed", verify=directory)
 
 
 def _describe_cause(context: CheckContext) -> str:
@@ -133,14 +117,3 @@ def _describe_damaged_library(context: CheckContext) -> str:
     mine = code_files(context)
     needs = (need for need in lacking(context) if need.needed_by in mine and need.problem != "not found")
     return next((f"{need.name} is damaged: {need.problem}" for need in needs), "")
-
-
-def _describe_lacking_libraries(stack: InstalledStack) -> str:
-    libraries = stack.core.libraries if stack.core is not None else ()
-    lost = ", ".join(library.soname for library in libraries if library.path is None)
-    return f"the core needs {lost}, not found by the loader's rules" if lost else ""
-
-
-def _list_evidence(stack: InstalledStack) -> tuple[str, ...]:
-    core = (f"{stack.core.path}, {stack.core.size} bytes",) if stack.core is not None else ()
-    return (str(stack.directory), *core, *listing(stack.foreign_cores))

@@ -1,4 +1,4 @@
-"""Which SIMD kernels the core contains: told by its symbols, since a name proves nothing.
+"""Which SIMD kernels are in the imaging core, by symbol; partial sets are named.
 
 - error: the kernels that were set up are gone, or only some of them are there; where a wheel holds one copy of the core
   per CPU level, every copy is judged, since another CPU would load another one.
@@ -16,50 +16,42 @@ are gone, `fastinstall doctor --fix` puts them back.
 
 from collections.abc import Iterator
 
-from fastinstall.doctor.check_context import CheckContext, Details, FindingFactory, listing
-from fastinstall.doctor.owners import loaded_file, name_core_copy, readable_core, whole_copies, why_no_core
-from fastinstall.doctor.remedies import count_symbols, repair, setup, show_symbols
-from fastinstall.elf.description import CoreLevel, ImagingCore
+from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
+from fastinstall.doctor.owners import loaded_file, name_core_copy, whole_copies, why_no_core
+from fastinstall.doctor.remedies import count_symbols, repair, setup, show
+from fastinstall.elf.description import ImagingCore
 from fastinstall.model.finding import Finding, Status
 
-NAME = "simd-active"
-SUMMARY = "Which SIMD kernels are in the imaging core, by symbol; partial sets are named."
-NEEDS_RUNTIME = False
 ORDER = 70
 VERIFIES_SETUP = True
-SETUP_REPAIRS = True
 
-_SAY = FindingFactory(NAME)
+_SAY = FindingFactory("simd-active")
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
     """Judge the kernels in the core, in every copy of it."""
-    core, wanted = readable_core(context.facts.stack), context.recipe.expect.symbols
+    core, wanted = context.readable_core, context.recipe.expect.symbols
     if core is None:
         yield _SAY.skipped(why_no_core(context.facts))
     elif not wanted:
         yield _SAY.skipped(f"the recipe {context.recipe.name} builds no SIMD kernels")
     elif core.levels:
-        lacking = (_report_lacking_copy(context, core, copy) for copy in whole_copies(core))
-        yield from [finding for finding in lacking if finding is not None] or (_report_complete(context, core),)
-    elif not (missing := _list_missing_symbols(context, core.simd_symbols)):
-        yield _report_complete(context, core)
-    elif len(missing) < len(wanted):
-        yield _report_partial(context, core, missing)
+        yield from tuple(_report_lacking_copies(context, core)) or (_report_complete(context, core),)
+    elif missing := _list_missing_symbols(context, core.simd_symbols):
+        yield _report_lacking(context, core, missing)
     else:
-        yield _report_none_active(context, core, missing)
+        yield _report_complete(context, core)
 
 
 def _list_missing_symbols(context: CheckContext, symbols: tuple[str, ...]) -> tuple[str, ...]:
-    left_out = _list_omitted_symbols(context)
-    wanted = context.recipe.expect.symbols
-    return tuple(symbol for symbol in wanted if symbol not in symbols and symbol not in left_out)
+    there = {*symbols, *_list_omitted_symbols(context)}
+    return tuple(symbol for symbol in context.recipe.expect.symbols if symbol not in there)
 
 
 def _list_omitted_symbols(context: CheckContext) -> tuple[str, ...]:
     """What the core in place lacked already when it was set up, because a part of the kernels was left out."""
-    receipt = context.receipt
-    if receipt is None or not context.core_is_ours or not receipt.core.simd_symbols:
+    receipt = context.own_receipt
+    if receipt is None or not receipt.core.simd_symbols:
         return ()
     return tuple(symbol for symbol in context.recipe.expect.symbols if symbol not in receipt.core.simd_symbols)
 
@@ -68,65 +60,48 @@ def _report_complete(context: CheckContext, core: ImagingCore) -> Finding:
     wanted, left_out = context.recipe.expect.symbols, _list_omitted_symbols(context)
     levels = ", ".join(copy.level for copy in whole_copies(core))
     where = f"every copy of the core, {levels}" if core.levels else "the core"
-    verify = show_symbols(loaded_file(core), wanted[0])
+    verify = show("nm", "-D", loaded_file(core), "|", "grep", wanted[0])
     if left_out:
         message = f"{len(wanted) - len(left_out)} of {len(wanted)} symbols of SIMD kernels are in {where}"
-        evidence = listing(tuple(f"left out by the setup: {symbol}" for symbol in left_out))
+        evidence = listing(f"left out by the setup: {symbol}" for symbol in left_out)
         return _SAY.hint(message, evidence=evidence, verify=verify)
     message = f"the SIMD kernels are in {where} ({len(wanted)} of {len(wanted)} symbols)"
     return _SAY.ok(message, evidence=wanted, verify=verify)
 
 
-def _report_lacking_copy(context: CheckContext, core: ImagingCore, copy: CoreLevel) -> Finding | None:
-    missing, wanted = _list_missing_symbols(context, copy.simd_symbols), context.recipe.expect.symbols
-    if not missing:
-        return None
-    some = f"only some of the SIMD kernels: {len(copy.simd_symbols)} of {len(wanted)} symbols"
-    has = some if copy.simd_symbols else "no SIMD kernels"
-    return _SAY.error(
-        f"{name_core_copy(core, copy)} of the imaging core has {has}",
-        evidence=listing((str(copy.path), *(f"missing: {symbol}" for symbol in missing))),
-        expected=", ".join(wanted),
-        observed=", ".join(copy.simd_symbols) or "none",
-        remedy=repair(context),
-        verify=count_symbols(copy.path, missing[0]),
-    )
-
-
-def _report_partial(context: CheckContext, core: ImagingCore, missing: tuple[str, ...]) -> Finding:
-    status = Status.WARNING if context.receipt is None else Status.ERROR
+def _report_lacking_copies(context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
     wanted = context.recipe.expect.symbols
-    return _SAY.say(
-        status,
-        f"the core has only some of the SIMD kernels: {len(core.simd_symbols)} of {len(wanted)} symbols",
-        evidence=listing(tuple(f"missing: {symbol}" for symbol in missing)),
-        expected=", ".join(wanted),
-        observed=", ".join(core.simd_symbols),
-        remedy=repair(context),
-        verify=count_symbols(core.path, missing[0]),
-    )
+    for copy in whole_copies(core):
+        some = f"only some of the SIMD kernels: {len(copy.simd_symbols)} of {len(wanted)} symbols"
+        if missing := _list_missing_symbols(context, copy.simd_symbols):
+            yield _SAY.error(
+                f"{name_core_copy(core, copy)} of the imaging core has "
+                f"{some if len(missing) < len(wanted) else 'no SIMD kernels'}",
+                evidence=listing((str(copy.path), *(f"missing: {symbol}" for symbol in missing))),
+                remedy=repair(context),
+                verify=count_symbols(copy.path, missing[0]),
+            )
 
 
-def _report_none_active(context: CheckContext, core: ImagingCore, missing: tuple[str, ...]) -> Finding:
-    architecture, pretender = context.facts.cpu.architecture, _find_simd_claimant(context)
-    told = Details(
-        evidence=(f"{core.path} defines none of {', '.join(missing)}",), verify=count_symbols(core.path, missing[0])
-    )
-    lost = Details(
-        expected=f"{len(context.recipe.expect.symbols)} symbols of SIMD kernels",
-        observed="none",
-        remedy=repair(context),
-    )
-    if context.receipt is not None:
-        return _SAY.error("the SIMD kernels are gone: the core in place has none", **(told | lost))
-    if pretender:
-        return _SAY.warning(f"{pretender} calls itself SIMD, but its core has no SIMD kernels", **(told | lost))
-    if architecture != "x86_64":
-        return _SAY.skipped(f"this is stock Pillow; there are no SIMD kernels for {architecture}", **told)
-    told["remedy"] = setup(context, "set up the fast stack")
-    return _SAY.hint("this is stock Pillow, without SIMD kernels", **told)
-
-
-def _find_simd_claimant(context: CheckContext) -> str:
+def _report_lacking(context: CheckContext, core: ImagingCore, missing: tuple[str, ...]) -> Finding:
+    """Some of the kernels are missing, or all of them, which somebody may have taken for there."""
+    wanted, architecture, receipt = context.recipe.expect.symbols, context.facts.cpu.architecture, context.receipt
     names = (f"{owner.distribution.name} {owner.distribution.version}" for owner in context.facts.stack.owners)
-    return next((name for name in names if "simd" in name), "")
+    pretender = next((name for name in names if "simd" in name), "")
+    evidence, verify = listing(f"missing: {symbol}" for symbol in missing), count_symbols(core.path, missing[0])
+    if len(missing) == len(wanted):
+        evidence = (f"{core.path} defines none of {', '.join(missing)}",)
+    if len(missing) < len(wanted):
+        message = f"the core has only some of the SIMD kernels: {len(core.simd_symbols)} of {len(wanted)} symbols"
+    elif receipt is not None:
+        message = "the SIMD kernels are gone: the core in place has none"
+    elif pretender:
+        message = f"{pretender} calls itself SIMD, but its core has no SIMD kernels"
+    elif architecture != "x86_64":
+        message = f"this is stock Pillow; there are no SIMD kernels for {architecture}"
+        return _SAY.skipped(message, evidence=evidence, verify=verify)
+    else:
+        message, remedy = "this is stock Pillow, without SIMD kernels", setup(context, "set up the fast stack")
+        return _SAY.hint(message, evidence=evidence, remedy=remedy, verify=verify)
+    status = Status.WARNING if receipt is None else Status.ERROR
+    return _SAY.say(status, message, evidence=evidence, remedy=repair(context), verify=verify)

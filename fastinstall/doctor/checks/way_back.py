@@ -1,4 +1,4 @@
-"""Whether what fastinstall has changed here can be undone, and the disk space that this costs.
+"""Whether what fastinstall has changed can be undone, and the disk space that it holds for that.
 
 - error: the receipt, or the journal of a transaction, is damaged. What cannot be understood is never touched: setups
   and repairs refuse until it is put away, and a rollback goes as far as the journals can be read.
@@ -22,45 +22,34 @@ from collections.abc import Iterator
 
 from fastinstall.doctor.check_context import CheckContext, FindingFactory
 from fastinstall.doctor.remedies import command, show_files, show_text
-from fastinstall.model.finding import Finding, Remedy
+from fastinstall.model.finding import Finding, Remedy, Status
 from fastinstall.model.history import Unreadable, format_bytes, warn_about_held_bytes, way_out
 
-NAME = "way-back"
-SUMMARY = "Whether what fastinstall has changed can be undone, and the disk space that it holds for that."
-NEEDS_RUNTIME = False
 ORDER = 180
-VERIFIES_SETUP = False
-SETUP_REPAIRS = True
 
-_SAY = FindingFactory(NAME)
+_SAY = FindingFactory("way-back")
 _TRANSACTIONS = "share/fastinstall/tx"
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
     """Judge journals and receipt, and what they hold."""
-    problems = (*_report_unreadable(context), *_report_gone(context), *_report_held_bytes(context))
-    yield from problems or (_report_success(context),)
-
-
-def _report_success(context: CheckContext) -> Finding:
-    past = context.facts.past
-    if context.receipt is None and not past.setups:
-        return _SAY.ok("fastinstall has changed nothing here that could be undone")
-    held = f", for which {format_bytes(past.held_bytes)} are kept" if past.held_bytes is not None else ""
-    return _SAY.ok(f"what fastinstall has changed here can be undone{held}", verify=_show_transactions(context))
-
-
-def _show_transactions(context: CheckContext) -> str:
-    return show_files(context.facts.environment.prefix / _TRANSACTIONS)
+    past, verify = context.facts.past, show_files(context.facts.environment.prefix / _TRANSACTIONS)
+    problems = (*_report_unreadable(context), *_report_gone(context, verify), *_report_held_bytes(context, verify))
+    if problems:
+        yield from problems
+    elif context.receipt is None and not past.setups:
+        yield _SAY.ok("fastinstall has changed nothing here that could be undone")
+    else:
+        held = f", for which {format_bytes(past.held_bytes)} are kept" if past.held_bytes is not None else ""
+        yield _SAY.ok(f"what fastinstall has changed here can be undone{held}", verify=verify)
 
 
 def _report_unreadable(context: CheckContext) -> Iterator[Finding]:
     for each in context.facts.past.unreadable:
-        say = _SAY.warning if each.is_later else _SAY.error
-        yield say(
+        yield _SAY.say(
+            Status.WARNING if each.is_later else Status.ERROR,
             each.problem,
             evidence=(str(each.file),),
-            expected="what this fastinstall can read",
             remedy=_make_remedy(context, each),
             verify=show_text(each.file),
         )
@@ -77,32 +66,27 @@ def _make_remedy(context: CheckContext, unreadable: Unreadable) -> Remedy:
     return Remedy(text=f"undo the setup, by its journal alone; {again}", command=command(context, "rollback --yes"))
 
 
-def _report_gone(context: CheckContext) -> Iterator[Finding]:
+def _report_gone(context: CheckContext, verify: str) -> Iterator[Finding]:
     past, receipt = context.facts.past, context.receipt
     # Without sizes the journals were not looked at, or nothing is there at all.
     if receipt is None or past.held_bytes is None or receipt.id in past.setups or past.interruptions:
         return
     if receipt.id in {each.transaction for each in past.unreadable}:
         return
-    directory = context.facts.environment.prefix / _TRANSACTIONS / receipt.id
     replaced = f", which had replaced {receipt.previous}," if receipt.previous else ""
-    what = f"{receipt.distribution} {receipt.version}{replaced}"
     yield _SAY.hint(
-        f"the setup of {what} cannot be undone: what it had moved aside was deleted or given up",
-        expected=str(directory),
+        f"the setup of {receipt.distribution} {receipt.version}{replaced} cannot be undone: what it had moved aside "
+        "was deleted or given up",
+        expected=str(context.facts.environment.prefix / _TRANSACTIONS / receipt.id),
         observed="not there",
-        verify=_show_transactions(context),
+        verify=verify,
     )
 
 
-def _report_held_bytes(context: CheckContext) -> Iterator[Finding]:
+def _report_held_bytes(context: CheckContext, verify: str) -> Iterator[Finding]:
     past = context.facts.past
     sentence = warn_about_held_bytes(past.setups, past.held_bytes or 0, context.facts.environment.prefix)
     if sentence is not None:
-        told, _, _ = sentence.partition("; ")
         text = "give up the way back, but for that before the last setup"
-        yield _SAY.hint(
-            told,
-            remedy=Remedy(text=text, command=command(context, "rollback --forget")),
-            verify=_show_transactions(context),
-        )
+        remedy = Remedy(text=text, command=command(context, "rollback --forget"))
+        yield _SAY.hint(sentence.partition("; ")[0], remedy=remedy, verify=verify)

@@ -10,7 +10,7 @@ from builders import healthy_facts, receipt, recipe
 from extension_package import LICENCES, make_check
 
 from fastinstall.core.errors import UsageError
-from fastinstall.doctor import foreign_checks
+from fastinstall.doctor import registry
 from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.registry import (
     check_names,
@@ -27,7 +27,7 @@ from fastinstall.model.finding import Finding, Status
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A directory on the path; what is imported from there is forgotten."""
     monkeypatch.syspath_prepend(tmp_path)
-    foreign_checks._load_check.cache_clear()
+    registry._load_foreign_check.cache_clear()
     yield tmp_path
     for name in [name for name in sys.modules if name.startswith(("acme_", "zeta_"))]:
         del sys.modules[name]
