@@ -193,17 +193,17 @@ def find_pinned_project(session: Session, environment: Environment, named: Path 
     return project if _read_project_pin(session, project) is not None else None
 
 
-def refuse_without_tool(session: Session, prefix: Path, project: Project) -> None:
+def refuse_without_tool(session: Session, project: Project) -> None:
     """Raise if the tool that makes a project's lock is not to be found; before anything slow begins.
 
     Raises:
         RefusedError: it is not.
     """
-    from fastinstall.pins.resolver import lock_tool, variable_of  # noqa: PLC0415 (only with --pin)
+    from fastinstall.pins.resolver import find_lock_program, variable_of  # noqa: PLC0415 (only with --pin)
     from fastinstall.pins.tools import find_tool  # noqa: PLC0415 (likewise)
 
     tool = find_tool(project.manager)
-    if tool is not None and tool.locking is not None and lock_tool(tool, prefix, session.variables) is None:
+    if tool is not None and tool.locking is not None and find_lock_program(tool, session.variables) is None:
         raise RefusedError(
             f"{project.directory} is a project of {tool.name}, and {tool.name} is not on PATH: no lock can be made",
             hint=f"name it: export {variable_of(tool)}=/path/of/{tool.name}; or leave out --pin",
@@ -226,7 +226,7 @@ def pin_its_project(
         RefusedError: a foreign setting is in the way, the lock cannot be made, or it would go back on other packages.
     """
     from fastinstall.pins.pin_project import pin_project  # noqa: PLC0415 (only where there is one)
-    from fastinstall.pins.tool import Payload  # noqa: PLC0415 (likewise)
+    from fastinstall.pins.tool import CHANNEL  # noqa: PLC0415 (likewise)
     from fastinstall.pins.tools import find_tool  # noqa: PLC0415 (likewise)
 
     prefix = Path(environment.prefix)
@@ -234,7 +234,7 @@ def pin_its_project(
         _forget_project(prefix, transaction)
         transaction.add(PROJECT, f"{project.directory}\n")
     tool = find_tool(project.manager)
-    by_channel = tool is not None and tool.payload is Payload.CHANNEL
+    by_channel = tool is not None and tool.payload == CHANNEL
     wheel = Path(receipt.wheel) if by_channel else _find_project_wheel(session, environment, receipt)
     pin_project(session, environment, project, receipt, wheel)
     session.emit(Noted(message=f"pinned in the {project.manager} project {project.directory}"))
