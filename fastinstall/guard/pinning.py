@@ -14,11 +14,10 @@ from fastinstall.core.errors import RefusedError
 from fastinstall.core.events import Noted
 from fastinstall.core.messages import fix_command, quote
 from fastinstall.guard.pip_trap import (
+    PinTrial,
     PipPin,
-    TrialTools,
     list_pip_pin_removal_moves,
     read_configuration,
-    refuse_trap,
     refuse_unwritable,
     write_pip_pin,
 )
@@ -72,8 +71,14 @@ def prepare_pin(session: Session, facts: Facts, receipt: Receipt, project: Proje
         wheel=_find_installed_wheel(session, prefix, receipt),
         links=list_links_beside_pin(session, prefix, project),
     )
-    space, offline = session.own_cache() / "tmp", receipt.wish.offline
-    refuse_trap(pin, facts, TrialTools(variables=session.variables, space=space, emit=session.emit, offline=offline))
+    PinTrial(
+        pin=pin,
+        facts=facts,
+        variables=session.variables,
+        space=session.own_cache() / "tmp",
+        emit=session.emit,
+        offline=receipt.wish.offline,
+    ).refuse_trap()
     return partial(write_pip_pin, pin)
 
 
