@@ -12,7 +12,7 @@ from pathlib import Path
 from fastinstall.core import files, foreign
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.events import Noted
-from fastinstall.core.messages import fix_command, quote
+from fastinstall.core.messages import quote
 from fastinstall.guard.pip_trap import (
     PinTrial,
     PipPin,
@@ -34,7 +34,12 @@ from fastinstall.observe.installed_pins import NAME, PIN, PINNED, add_pin_line, 
 from fastinstall.observe.pip_pins import DIRECTORY, block_in, requirement_of
 from fastinstall.observe.pip_settings import find_unheeded_pins, links_of, observe_pip_settings
 from fastinstall.observe.session import Session
+from fastinstall.pins.pin_project import pin_project, project_pin, unpin_project
+from fastinstall.pins.project_files import interruption_of
 from fastinstall.pins.recognition import project_of, read_noted_project, read_pin_state
+from fastinstall.pins.resolver import find_lock_program, variable_of
+from fastinstall.pins.tool import CHANNEL
+from fastinstall.pins.tools import find_tool
 from fastinstall.wheelbuild.wheel_cache import find_wheel
 
 _STAGED = "pinned"
@@ -125,18 +130,15 @@ def list_pin_removal_moves(store: JournalStore, stage: Path) -> Sequence[Move]:
         store: of the environment.
         stage: of the transaction; what is left of files of others is put there.
     """
-    return (*_list_conda_pin_removal_moves(store, stage), *list_pip_pin_removal_moves(store, stage))
-
-
-def _list_conda_pin_removal_moves(store: JournalStore, stage: Path) -> Sequence[Move]:
+    of_pip = list_pip_pin_removal_moves(store, stage)
     existing = _read_conda_pins(store.prefix)
     if not pin_in(existing):
-        return ()
+        return of_pip
     left = remove_pin_line(existing)
     if not left:
-        return (Move(kind=MoveKind.OUT, live=PINNED, kept=f"aside/{_STAGED}"),)
+        return (Move(kind=MoveKind.OUT, live=PINNED, kept=f"aside/{_STAGED}"), *of_pip)
     files.write_text(stage / _STAGED, left, mode=(store.prefix / PINNED).stat().st_mode & 0o7777)
-    return (Move(kind=MoveKind.EXCHANGE, live=PINNED, kept=f"stage/{_STAGED}"),)
+    return (Move(kind=MoveKind.EXCHANGE, live=PINNED, kept=f"stage/{_STAGED}"), *of_pip)
 
 
 def _read_conda_pins(prefix: Path) -> str:
@@ -146,16 +148,16 @@ def _read_conda_pins(prefix: Path) -> str:
 def _find_installed_wheel(session: Session, prefix: Path, receipt: Receipt) -> Path:
     """The very wheel that was installed: of the cache, or of the wheelhouse that it came from."""
     cached = find_wheel(session.directories.cache, receipt.wheel_sha256)
+    if cached is not None:
+        return cached
     house = Path(receipt.wish.wheelhouse) / receipt.wheel if receipt.wish.wheelhouse is not None else None
-    if cached is None and house is not None and house.is_file() and files.sha256(house) == receipt.wheel_sha256:
+    if house is not None and house.is_file() and files.sha256(house) == receipt.wheel_sha256:
         return house
-    if cached is None:
-        raise RefusedError(
-            f"{receipt.wheel} is not in the cache any more, and a pin needs the wheel: "
-            "a constraint that finds none has pip go back on whatever requires Pillow",
-            hint=f"build it again, and pin it: fastinstall setup --pin --prefix {quote(prefix)}",
-        )
-    return cached
+    raise RefusedError(
+        f"{receipt.wheel} is not in the cache any more, and a pin needs the wheel: "
+        "a constraint that finds none has pip go back on whatever requires Pillow",
+        hint=f"build it again, and pin it: fastinstall setup --pin --prefix {quote(prefix)}",
+    )
 
 
 def find_unpinned_project(
@@ -181,7 +183,7 @@ def find_unpinned_project(
             f"{project.directory}: a change of its pin is unfinished, and nothing says that you began it",
             hint=f"if you know where it comes from, take it out: {command}",
         )
-    pin = _read_project_pin(session, project)
+    pin = project_pin(session, project)
     noted = read_noted_project(Path(environment.prefix))
     held = pin is not None and not pin.problems and pin.requirement == f"{receipt.distribution}=={receipt.version}"
     return project if not held or noted != Path(project.directory) else None
@@ -195,7 +197,7 @@ def find_pinned_project(session: Session, environment: Environment, named: Path 
     project = project_of(Path(environment.prefix), named)
     if project is None or (named is None and _is_begun_by_others(session, project)):
         return None
-    return project if _read_project_pin(session, project) is not None else None
+    return project if project_pin(session, project) is not None else None
 
 
 def refuse_without_tool(session: Session, project: Project) -> None:
@@ -204,9 +206,6 @@ def refuse_without_tool(session: Session, project: Project) -> None:
     Raises:
         RefusedError: it is not.
     """
-    from fastinstall.pins.resolver import find_lock_program, variable_of  # noqa: PLC0415 (only with --pin)
-    from fastinstall.pins.tools import find_tool  # noqa: PLC0415 (likewise)
-
     tool = find_tool(project.manager)
     if tool is not None and tool.locking is not None and find_lock_program(tool, session.variables) is None:
         raise RefusedError(
@@ -230,25 +229,19 @@ def pin_its_project(
     Raises:
         RefusedError: a foreign setting is in the way, the lock cannot be made, or it would go back on other packages.
     """
-    from fastinstall.pins.pin_project import pin_project  # noqa: PLC0415 (only where there is one)
-    from fastinstall.pins.tool import CHANNEL  # noqa: PLC0415 (likewise)
-    from fastinstall.pins.tools import find_tool  # noqa: PLC0415 (likewise)
-
     prefix = Path(environment.prefix)
     if read_noted_project(prefix) != Path(project.directory):
         _forget_project(prefix, transaction)
         transaction.add(PROJECT, f"{project.directory}\n")
     tool = find_tool(project.manager)
     by_channel = tool is not None and tool.payload == CHANNEL
-    wheel = Path(receipt.wheel) if by_channel else _find_project_wheel(session, environment, receipt)
+    wheel = Path(receipt.wheel) if by_channel else _find_installed_wheel(session, prefix, receipt)
     pin_project(session, environment, project, receipt, wheel)
     session.emit(Noted(message=f"pinned in the {project.manager} project {project.directory}"))
 
 
 def unpin_its_project(session: Session, store: JournalStore, project: Project, transaction: Transaction) -> None:
     """Take a project's pin back, and the note of it; the transaction is to be committed next."""
-    from fastinstall.pins.pin_project import unpin_project  # noqa: PLC0415 (only where there is one)
-
     _forget_project(store.prefix, transaction)
     unpin_project(session, project)
 
@@ -260,11 +253,7 @@ def unpin_named_project(session: Session, environment: Environment, named: Path 
         Whether there was one.
     """
     project = find_pinned_project(session, environment, named) if named is not None else None
-    if project is None:
-        return False
-    from fastinstall.pins.pin_project import unpin_project  # noqa: PLC0415 (only where there is one)
-
-    return unpin_project(session, project)
+    return project is not None and unpin_project(session, project)
 
 
 def find_named_project_pins(named: Path | None, known: Sequence[PinState]) -> tuple[PinState, ...]:
@@ -276,15 +265,7 @@ def find_named_project_pins(named: Path | None, known: Sequence[PinState]) -> tu
     return (pin,) if pin is not None and pin.file not in [each.file for each in known] else ()
 
 
-def _read_project_pin(session: Session, project: Project) -> PinState | None:
-    from fastinstall.pins.pin_project import project_pin  # noqa: PLC0415 (only where there is one)
-
-    return project_pin(session, project)
-
-
 def _is_begun_by_others(session: Session, project: Project) -> bool:
-    from fastinstall.pins.project_files import interruption_of  # noqa: PLC0415 (only where there is one)
-
     interruption = interruption_of(Path(project.directory), session.begun_pins)
     return interruption is not None and interruption.cut is UnfinishedRun.FOREIGN_PIN
 
@@ -292,13 +273,3 @@ def _is_begun_by_others(session: Session, project: Project) -> bool:
 def _forget_project(prefix: Path, transaction: Transaction) -> None:
     if read_noted_project(prefix) is not None:
         transaction.perform((Move(kind=MoveKind.OUT, live=PROJECT, kept="aside/project"),))
-
-
-def _find_project_wheel(session: Session, environment: Environment, receipt: Receipt) -> Path:
-    wheel = find_wheel(session.directories.cache, receipt.wheel_sha256)
-    if wheel is None:
-        raise RefusedError(
-            f"{receipt.wheel} is not in the cache any more, and a pin needs the wheel beside it",
-            hint=f"make it again: {fix_command(environment.prefix)}",
-        )
-    return wheel
