@@ -166,8 +166,8 @@ def refuse_place(path: PurePath) -> None:
     """
     if not path.is_absolute() or not _PLAIN.fullmatch(str(path)):
         raise UsageError(
-            f"{quote(path)}: cannot stand in a Dockerfile",
-            hint=f"a plain path that is absolute on the other machine, for example {quote(PREFIX)}",
+            f"{quote(path)}: has to be absolute and plain, as anything else cannot stand in a Dockerfile",
+            hint=f"a plain path, for example {quote(PREFIX)}",
         )
 
 
