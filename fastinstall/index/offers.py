@@ -55,7 +55,7 @@ class PackageIndex:
         """
         found = self.releases_for((recipe,), interpreter)[recipe.name]
         if not found.sources and not found.prebuilt:
-            raise self._make_nothing_found_error(recipe, self._list_passed_over(recipe, interpreter))
+            raise self._make_nothing_found_error(recipe, interpreter)
         return found
 
     def releases_for(self, recipes: Sequence[Recipe], interpreter: Interpreter) -> dict[str, Releases]:
@@ -71,7 +71,9 @@ class PackageIndex:
         tags = selection.list_supported_tags(interpreter)
         wanted = partial(selection.is_fitting, names=selection.names_of(recipes), tags=tags)
         local = tuple(self._list_local_files(wanted))
-        remote = () if self.offline else self._list_indexed_files(recipes, wanted)
+        sources = ((each.source.pypi, each.source.chassis, *selection.ingredients_of(each)) for each in recipes)
+        names = tuple(dict.fromkeys(name for each in sources for name in each))
+        remote = () if self.offline else self._ask(names, wanted)
         official = tuple(artefact for artefact in remote if not _is_local(artefact))
         built = (*local, *self._fetch_own_wheels(recipes, remote))
         return {
@@ -114,11 +116,7 @@ class PackageIndex:
         """Where a file is; an address that was saved without the token in it is looked up again."""
         if HIDDEN not in artefact.url:
             return artefact.url
-        from fastinstall.index import client  # noqa: PLC0415 (like `_list_indexed_files`)
-
-        settings = self._read_settings()
-        timeout = self.timeout or settings.timeout
-        found = client.ask(settings, (artefact.name,), artefact.filename.__eq__, timeout=timeout)
+        found = self._ask((artefact.name,), artefact.filename.__eq__)
         return next((each.url for each in found if each.sha256 == artefact.sha256), artefact.url)
 
     def _attest(self, path: Path, artefact: Artefact, emit: Emit) -> None:
@@ -139,12 +137,9 @@ class PackageIndex:
             kept = (path for path in list_stored_files(self.cache) if wanted(path.name))
             yield from (describe_file(path, path.parent.name) for path in kept)  # each lies where its sum says
 
-    def _list_indexed_files(self, recipes: Sequence[Recipe], wanted: partial[bool]) -> tuple[Artefact, ...]:
+    def _ask(self, names: Sequence[str], wanted: Callable[[str], bool]) -> tuple[Artefact, ...]:
         from fastinstall.index import client  # noqa: PLC0415 (the HTTP client, only when an index is asked)
-        from fastinstall.index.selection import ingredients_of  # noqa: PLC0415 (like `releases_for`)
 
-        named = (name for each in recipes for name in (each.source.pypi, each.source.chassis, *ingredients_of(each)))
-        names = tuple(dict.fromkeys(named))
         settings = self._read_settings()
         return client.ask(settings, names, wanted, timeout=self.timeout or settings.timeout)
 
@@ -180,37 +175,35 @@ class PackageIndex:
     def _read_settings(self) -> PipSettings:
         return self.settings if isinstance(self.settings, PipSettings) else self.settings()
 
-    def _list_urls(self) -> tuple[str, ...]:
-        settings = self._read_settings()
-        return (settings.index_url, *settings.extra_index_urls, *settings.find_links)
-
     def _describe_origin(self) -> str:
         places = [f"the wheelhouse {self.wheelhouse}"] if self.wheelhouse else []
         places += [] if self.offline else ["the package index"]
         places += ["the download cache"] if self.offline and self.cache else []
         return " and ".join(places) or "nowhere (offline, and no wheelhouse)"
 
-    def _list_passed_over(self, recipe: Recipe, interpreter: Interpreter) -> Iterator[str]:
-        """Wheels of the wheelhouse that another recipe has built."""
+    def _make_nothing_found_error(self, recipe: Recipe, interpreter: Interpreter) -> FailedError:
+        """With the wheels of the wheelhouse that another recipe has built."""
         from fastinstall.index import selection  # noqa: PLC0415 (like `releases_for`)
         from fastinstall.index.wheelhouse import recipe_of  # noqa: PLC0415 (likewise)
 
         tags = selection.list_supported_tags(interpreter)
-        for artefact in self._list_local_files(
-            partial(selection.is_fitting, names=selection.names_of((recipe,)), tags=tags)
-        ):
-            built_by = recipe_of(local_path(artefact.url)) if _is_local(artefact) else ""
-            if built_by not in ("", recipe.name):
-                yield f"passed over: {artefact.filename}, which the recipe {built_by!r} has built"
-
-    def _make_nothing_found_error(self, recipe: Recipe, passed_over: Iterable[str]) -> FailedError:
+        wanted = partial(selection.is_fitting, names=selection.names_of((recipe,)), tags=tags)
+        local = [(each.filename, recipe_of(local_path(each.url))) for each in self._list_local_files(wanted)]
+        passed_over = (
+            f"passed over: {filename}, which the recipe {built_by!r} has built"
+            for filename, built_by in local
+            if built_by not in ("", recipe.name)
+        )
+        urls: tuple[str, ...] = ()
+        if not self.offline:
+            settings = self._read_settings()
+            urls = (settings.index_url, *settings.extra_index_urls, *settings.find_links)
         names = " or ".join(dict.fromkeys((recipe.source.pypi, *recipe.replaces)))
-        asked = () if self.offline else tuple(f"asked: {remove_credentials(url)}" for url in self._list_urls() if url)
         return FailedError(
             f"found neither an sdist of {recipe.source.pypi} nor a wheel of ours ({names}): "
             f"looked in {self._describe_origin()}",
             hint=_FILL_HINT if self.offline else "python -m pip config list shows which index is asked",
-            details=(*asked, *passed_over),
+            details=(*(f"asked: {remove_credentials(url)}" for url in urls if url), *passed_over),
         )
 
 
