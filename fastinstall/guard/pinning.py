@@ -39,7 +39,7 @@ from fastinstall.pins.project_files import interruption_of
 from fastinstall.pins.recognition import project_of, read_noted_project, read_pin_state
 from fastinstall.pins.resolver import find_lock_program, variable_of
 from fastinstall.pins.tool import CHANNEL
-from fastinstall.pins.tools import find_tool
+from fastinstall.pins.tools import tools
 from fastinstall.wheelbuild.wheel_cache import find_wheel
 
 _STAGED = "pinned"
@@ -206,8 +206,8 @@ def refuse_without_tool(session: Session, project: Project) -> None:
     Raises:
         RefusedError: it is not.
     """
-    tool = find_tool(project.manager)
-    if tool is not None and tool.locking is not None and find_lock_program(tool, session.variables) is None:
+    tool = tools()[project.manager]
+    if tool.locking is not None and find_lock_program(tool, session.variables) is None:
         raise RefusedError(
             f"{project.directory} is a project of {tool.name}, and {tool.name} is not on PATH: no lock can be made",
             hint=f"name it: export {variable_of(tool)}=/path/of/{tool.name}; or leave out --pin",
@@ -233,8 +233,7 @@ def pin_its_project(
     if read_noted_project(prefix) != Path(project.directory):
         _forget_project(prefix, transaction)
         transaction.add(PROJECT, f"{project.directory}\n")
-    tool = find_tool(project.manager)
-    by_channel = tool is not None and tool.payload == CHANNEL
+    by_channel = tools()[project.manager].payload == CHANNEL
     wheel = Path(receipt.wheel) if by_channel else _find_installed_wheel(session, prefix, receipt)
     pin_project(session, environment, project, receipt, wheel)
     session.emit(Noted(message=f"pinned in the {project.manager} project {project.directory}"))

@@ -30,7 +30,7 @@ from fastinstall.pins.recognition import read_pin_state
 from fastinstall.pins.resolver import LockTrial, find_lock_program, variable_of
 from fastinstall.pins.tool import CHANNEL as PROJECT_CHANNEL
 from fastinstall.pins.tool import Manifest, PinTool
-from fastinstall.pins.tools import find_tool
+from fastinstall.pins.tools import tools
 
 
 class PinSession(Protocol):
@@ -70,7 +70,7 @@ def pin_project(session: PinSession, environment: Environment, project: Project,
     directory, prefix = Path(project.directory), Path(environment.prefix)
     with lock_environment(directory):
         files_of_pin.recover(directory, session.begun_pins)
-        payload = _list_payload(_require_tool(project), receipt, prefix, wheel)
+        payload = _list_payload(tools()[project.manager], receipt, prefix, wheel)
         digests = {name: sha256(file) for name, file in payload.items()}
         if _is_held(directory, prefix, digests):
             return
@@ -150,7 +150,7 @@ def _make_files(
     session: PinSession, prefix: Path, project: Project, receipt: Receipt, wheel: Path
 ) -> tuple[EditedManifest, dict[str, bytes]]:
     """The manifest with the pin and, where the project's tool locks beforehand, its lock; both by name."""
-    directory, name, tool = Path(project.directory), Path(project.manifest).name, _require_tool(project)
+    directory, name, tool = Path(project.directory), Path(project.manifest).name, tools()[project.manager]
     by_channel = receipt.conda if tool.payload == PROJECT_CHANNEL else None
     pinned = by_channel.package if by_channel is not None else parse_pinned_build(wheel.name)
     trial = _prepare_trial(session, prefix, project, wheel)
@@ -173,16 +173,9 @@ def _make_files(
     return manifest, contents
 
 
-def _require_tool(project: Project) -> PinTool[Any]:
-    tool = find_tool(project.manager)
-    if tool is None:
-        raise RefusedError(f"{project.directory}: no project of a tool that we know", hint="go without --pin")
-    return tool
-
-
 def _prepare_trial(session: PinSession, prefix: Path, project: Project, wheel: Path) -> LockTrial | None:
     """What tries the pin; None if only the project's tool itself can."""
-    tool = _require_tool(project)
+    tool = tools()[project.manager]
     if tool.locking is None:
         return None
     program = find_lock_program(tool, session.variables)

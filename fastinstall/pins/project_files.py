@@ -31,7 +31,7 @@ from fastinstall.model.stored_documents import open_stored
 from fastinstall.pins.manifests import Addition, withdraw
 from fastinstall.pins.markers import WHEELS
 from fastinstall.pins.tool import CHANNEL
-from fastinstall.pins.tools import find_tool, tools
+from fastinstall.pins.tools import tools
 
 HOME = ".fastinstall"
 """Where a pinned project keeps what is ours, relative to its directory."""
@@ -313,7 +313,7 @@ def _refuse_foreign_names(directory: Path, record: PinRecord) -> None:
     Of the files beside it we write the manifest and the lock of its tool alone, and of the payload only what lies in
     our own directory there.
     """
-    tool = find_tool(record.manager)
+    tool = tools().get(record.manager)
     if tool is None:
         raise DocumentError(directory / RECORD, "manager", f"{record.manager!r} is no tool whose projects are pinned")
     for index, file in enumerate(record.files):
@@ -389,7 +389,7 @@ def _is_abandoned(directory: Path) -> bool:
     empty = home.is_dir() and not any(home.iterdir())
     if not empty and not (directory / _README).is_file() and not any(_list_drafts(directory)):
         return False
-    manifests = {directory / name for each in tools() for name in each.manifests}
+    manifests = {directory / name for each in tools().values() for name in each.manifests}
     try:
         return not any(HOME.encode() in foreign.read_bytes(manifest) for manifest in manifests if manifest.is_file())
     except OSError:

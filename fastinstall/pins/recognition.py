@@ -85,8 +85,8 @@ def find_believed_project(prefix: Path) -> Path | None:
 def _make_no_project_error(named: Path) -> UsageError:
     from fastinstall.pins.tools import tools  # noqa: PLC0415 (as `_find_project`)
 
-    *names, last = (tool.name for tool in tools())
-    commands = " or ".join(f"{tool.name} lock" for tool in tools() if tool.locking is not None)
+    *names, last = tools()
+    commands = " or ".join(f"{tool.name} lock" for tool in tools().values() if tool.locking is not None)
     return UsageError(
         f"{named}: no project of {', '.join(names)} or {last}: it has neither their lock nor their table",
         hint=f"make its lock first ({named}/pyproject.toml): {commands}",
@@ -97,9 +97,9 @@ def _find_project(directory: Path) -> Project | None:
     from fastinstall.pins.tool import ProjectSign  # noqa: PLC0415 (only where something may be a project)
     from fastinstall.pins.tools import tools  # noqa: PLC0415 (likewise)
 
-    names = {name for tool in tools() for name in (*tool.manifests, tool.lock) if name}
+    names = {name for tool in tools().values() for name in (*tool.manifests, tool.lock) if name}
     there = frozenset(name for name in names if (directory / name).is_file())
-    known = [tool for tool in tools() if there.intersection(tool.manifests)]
+    known = [tool for tool in tools().values() if there.intersection(tool.manifests)]
     # A manifest of a tool's own decides by itself: then nothing else is read.
     own = any(tool.sign(there, {}) is ProjectSign.MANIFEST for tool in known)
     tables = foreign.read_toml(directory / _PYPROJECT).get("tool", {}) if not own and _PYPROJECT in there else {}
@@ -168,11 +168,11 @@ def read_pin_state(directory: Path, prefix: Path | None = None) -> PinState | No
 
 def _list_places(record: dict[str, Any]) -> dict[str, tuple[str, str]]:
     """What manifest and lock have to say, by their names, which are those of its tool: it may come from anybody."""
-    from fastinstall.pins.tools import find_tool  # noqa: PLC0415 (only where something is pinned)
+    from fastinstall.pins.tools import tools  # noqa: PLC0415 (only where something is pinned)
 
-    tool = find_tool(record["manager"])
+    tool = tools()[record["manager"]]
     manifest, *locks = (file["name"] for file in record["files"])
-    if tool is None or manifest not in tool.manifests or locks not in ([], [tool.lock]):
+    if manifest not in tool.manifests or locks not in ([], [tool.lock]):
         raise ValueError(manifest)
     version = record["requirement"].rpartition("==")[2]
     words = {manifest: ("names", tool.format_pin_words(record["requirement"]))}

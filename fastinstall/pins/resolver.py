@@ -127,7 +127,7 @@ class LockTrial:
         return run(argv, environment=self._make_environment(), directory=directory, timeout=_SECONDS, check=check)
 
     def _make_environment(self) -> dict[str, str]:
-        dropped = {"CONDA_PREFIX", *(name for tool in tools() if tool.locking for name in tool.locking.drops)}
+        dropped = {"CONDA_PREFIX", *(name for tool in tools().values() if tool.locking for name in tool.locking.drops)}
         kept = {name: value for name, value in self.variables.items() if name not in dropped}
         links = [link for link in re.split(r"[\s,]+", kept.pop("UV_FIND_LINKS", "")) if link and _OWN_PIN not in link]
         if links:

@@ -13,11 +13,6 @@ from fastinstall.pins.tool import PinTool
 
 
 @cache
-def tools() -> tuple[PinTool[Any], ...]:
+def tools() -> dict[str, PinTool[Any]]:
     """All of them, by name."""
-    return tuple(import_module(f"{__name__}.{each.name}").TOOL for each in iter_modules(__path__))
-
-
-def find_tool(name: str) -> PinTool[Any] | None:
-    """Return the tool with this name, or None if there is no such tool."""
-    return next((tool for tool in tools() if tool.name == name), None)
+    return {each.name: import_module(f"{__name__}.{each.name}").TOOL for each in iter_modules(__path__)}

@@ -12,20 +12,18 @@ from fastinstall.core.errors import RefusedError
 from fastinstall.pins.manifests import ManifestFormError, add, find_table
 from fastinstall.pins.markers import WHEELS, PinnedBuild, parse_pinned_build
 from fastinstall.pins.tool import Manifest, PinTool
-from fastinstall.pins.tools import find_tool, tools
+from fastinstall.pins.tools import tools
 
 WHEEL = "pillow-13.0.0+simd.v2.v3-cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl"
 PACKAGE = conda_stack().package
 WORKSPACE = '[workspace]\nchannels = ["conda-forge"] # ours\nplatforms = ["linux-64"]\n[dependencies]\npillow = "*"\n'
 
 
-WHEEL_TOOLS = tuple(tool.name for tool in tools() if tool.payload == WHEELS)
+WHEEL_TOOLS = tuple(tool.name for tool in tools().values() if tool.payload == WHEELS)
 
 
 def known(name: str) -> PinTool[Any]:
-    tool = find_tool(name)
-    assert tool is not None
-    return tool
+    return tools()[name]
 
 
 def manifest(text: str, **beside: str) -> Manifest:
