@@ -37,7 +37,7 @@ from fastinstall.observe.session import Session
 from fastinstall.pins.pin_project import pin_project, project_pin, unpin_project
 from fastinstall.pins.project_files import interruption_of
 from fastinstall.pins.recognition import project_of, read_noted_project, read_pin_state
-from fastinstall.pins.resolver import find_lock_program, variable_of
+from fastinstall.pins.resolver import require_lock_program
 from fastinstall.pins.tool import CHANNEL
 from fastinstall.pins.tools import tools
 from fastinstall.wheelbuild.wheel_cache import find_wheel
@@ -207,11 +207,8 @@ def refuse_without_tool(session: Session, project: Project) -> None:
         RefusedError: it is not.
     """
     tool = tools()[project.manager]
-    if tool.locking is not None and find_lock_program(tool, session.variables) is None:
-        raise RefusedError(
-            f"{project.directory} is a project of {tool.name}, and {tool.name} is not on PATH: no lock can be made",
-            hint=f"name it: export {variable_of(tool)}=/path/of/{tool.name}; or leave out --pin",
-        )
+    if tool.locking is not None:
+        require_lock_program(project, tool, session.variables)
 
 
 def pin_its_project(

@@ -14,8 +14,9 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import PurePath
 from typing import Any
 
@@ -35,8 +36,6 @@ from fastinstall.lockcheck.verdict import (
 from fastinstall.model.conda_packages import bounds_of, name_of
 from fastinstall.model.recipe import PROVIDERS
 
-_LIST = {LockKind.UV: "package", LockKind.POETRY: "package", LockKind.PDM: "package", LockKind.PYLOCK: "packages"}
-
 
 def read_lock(kind: LockKind, text: str, file: PurePath) -> RequirementsFile:
     """Read a file of a kind; what it includes is for the caller to read.
@@ -44,21 +43,21 @@ def read_lock(kind: LockKind, text: str, file: PurePath) -> RequirementsFile:
     Raises:
         DocumentError: it is malformed; the place is named.
     """
-    if kind is LockKind.REQUIREMENTS:
-        return read_requirements(text, file)
-    if kind is LockKind.ENVIRONMENT:
-        return read_environment(text, file)
-    entries = read_tables(kind, text, file) if kind in _LIST else _READERS[kind](text, file)
-    return RequirementsFile(entries=tuple(entries))
+    read = _READERS[kind](text, file)
+    return read if isinstance(read, RequirementsFile) else RequirementsFile(entries=tuple(read))
 
 
-def read_tables(kind: LockKind, text: str, file: PurePath) -> Iterator[LockEntry]:
+def read_tables(text: str, file: PurePath, key: str = "package") -> Iterator[LockEntry]:
     """Read a lock of one of the four kinds that are TOML.
+
+    Args:
+        text: of the file.
+        file: its path.
+        key: of its packages.
 
     Raises:
         DocumentError: no TOML, or no packages are listed as this format has them.
     """
-    key = _LIST[kind]
     packages = _parse_packages(text, key, file)
     head = re.compile(rf"\[\[\s*{key}\s*\]\]\s*(#.*)?")
     lines = text.splitlines()
@@ -294,7 +293,11 @@ def read_explicit(text: str, file: PurePath) -> Iterator[LockEntry]:
             yield from _read_package(number, {}, place, number, is_conda=True)
 
 
-_READERS = {
+_READERS: dict[LockKind, Callable[[str, PurePath], RequirementsFile | Iterator[LockEntry]]] = {
+    LockKind.REQUIREMENTS: read_requirements,
+    LockKind.ENVIRONMENT: read_environment,
+    **dict.fromkeys((LockKind.UV, LockKind.POETRY, LockKind.PDM), read_tables),
+    LockKind.PYLOCK: partial(read_tables, key="packages"),
     LockKind.PIPFILE: read_pipfile,
     LockKind.PIXI: read_pixi,
     LockKind.CONDA_LOCK: read_conda_lock,

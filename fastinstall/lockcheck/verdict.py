@@ -195,16 +195,17 @@ def _find_python_problem(entry: LockEntry, around: VerdictContext) -> str:
     ours = is_ours(version)
     if entry.source and not ours:
         return f"what lies there is no build of fastinstall: {_BRINGS}"
-    wheels = [wheel for wheel in around.wheels if wheel.name == entry.name]
-    if version:
-        wheels = [
-            each for each in wheels if each.version == version or (not ours and public(each.version) == public(version))
-        ]
+    wheels = [wheel for wheel in around.wheels if wheel.name == entry.name and _is_met(version, wheel.version)]
     if wheels:
         held = not entry.hashes or any(wheel.hash in entry.hashes for wheel in wheels)
         left_out = f"its hashes leave out the build of fastinstall that is at hand ({wheels[0].version})"
         return "" if held else f"{left_out}: pip refuses it"
     return "" if ours else _find_index_problem(entry, version, around)
+
+
+def _is_met(wanted: str, version: str) -> bool:
+    """Whether a version of ours is one that is wanted: that very one, or any with its public part."""
+    return wanted in ("", version) or (not is_ours(wanted) and public(wanted) == public(version))
 
 
 def _find_index_problem(entry: LockEntry, version: str, around: VerdictContext) -> str:
@@ -283,7 +284,10 @@ _OF_WHEELS = {
 
 _OF_PLATFORMS = ("sys_platform", "platform_", "os_name")
 _LINUX = {"os_name": "posix", "sys_platform": "linux", "platform_system": "Linux", "platform_machine": "x86_64"}
-_PYTHONS = tuple(f"3.{minor}" for minor in range(8, 16))
+_PYTHONS = tuple(
+    {"python_version": f"3.{minor}", "python_full_version": f"3.{minor}.0", "implementation_version": f"3.{minor}.0"}
+    for minor in range(8, 16)
+)
 
 
 def may_apply(marker: str) -> bool:
@@ -296,12 +300,7 @@ def may_apply(marker: str) -> bool:
         read = Marker(marker)
     except InvalidMarker:
         return True
-    for python in _PYTHONS:
-        full = f"{python}.0"
-        versions = {"python_version": python, "python_full_version": full, "implementation_version": full}
-        if read.evaluate(_LINUX | versions):
-            return True
-    return False
+    return any(read.evaluate(_LINUX | versions) for versions in _PYTHONS)
 
 
 _LABEL = re.compile(r"[a-z]+(?:\.(?:v\d|native))+")

@@ -27,7 +27,7 @@ from fastinstall.pins.manifests import EditedManifest, ManifestFormError, add
 from fastinstall.pins.markers import WHEELS, PinnedBuild, parse_pinned_build
 from fastinstall.pins.project_files import PinRecord, PinStage
 from fastinstall.pins.recognition import read_pin_state
-from fastinstall.pins.resolver import LockTrial, find_lock_program, variable_of
+from fastinstall.pins.resolver import LockTrial, require_lock_program
 from fastinstall.pins.tool import CHANNEL as PROJECT_CHANNEL
 from fastinstall.pins.tool import Manifest, PinTool
 from fastinstall.pins.tools import tools
@@ -178,19 +178,12 @@ def _prepare_trial(session: PinSession, prefix: Path, project: Project, wheel: P
     tool = tools()[project.manager]
     if tool.locking is None:
         return None
-    program = find_lock_program(tool, session.variables)
-    if program is None:
-        raise RefusedError(
-            f"{project.directory} is a project of {tool.name}, and {tool.name} is not on PATH",
-            hint=f"name it: {variable_of(tool)}=/path/of/{tool.name}; or add the lines by hand, put {wheel} into "
-            f"{WHEELS}, and run: {tool.name} lock",
-            details=tool.describe_additions("", parse_pinned_build(wheel.name)),
-        )
+    by_hand = tool.describe_additions("", parse_pinned_build(wheel.name))
     return LockTrial(
         project=project,
         tool=tool,
         locking=tool.locking,
-        program=program,
+        program=require_lock_program(project, tool, session.variables, by_hand),
         prefix=prefix,
         variables=session.variables,
         wheel=wheel,

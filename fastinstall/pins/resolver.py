@@ -34,15 +34,23 @@ _LEFT_OUT = frozenset({".venv", "venv", ".pixi", HOME, "__pypackages__", ".pdm-p
 _OWN_PIN = "share/fastinstall/pin/"
 
 
-def find_lock_program(tool: PinTool[PinnedBuild], variables: Mapping[str, str]) -> Path | None:
-    """The program of a tool: the one that the variable of `variable_of` names, else the one on PATH."""
-    found = find_program(variables.get(variable_of(tool)) or tool.name, variables)
-    return Path(found).absolute() if found is not None else None
+def require_lock_program(
+    project: Project, tool: PinTool[PinnedBuild], variables: Mapping[str, str], details: tuple[str, ...] = ()
+) -> Path:
+    """The program of a project's tool: the one that a variable names (FASTINSTALL_UV), else the one on PATH.
 
-
-def variable_of(tool: PinTool[PinnedBuild]) -> str:
-    """The variable that names a tool's program ("FASTINSTALL_UV")."""
-    return f"FASTINSTALL_{tool.name.upper()}"
+    Raises:
+        RefusedError: there is none; with these details.
+    """
+    variable = f"FASTINSTALL_{tool.name.upper()}"
+    found = find_program(variables.get(variable) or tool.name, variables)
+    if found is None:
+        raise RefusedError(
+            f"{project.directory} is a project of {tool.name}, and {tool.name} is not on PATH: no lock can be made",
+            hint=f"name it: export {variable}=/path/of/{tool.name}; or leave out --pin",
+            details=details,
+        )
+    return Path(found).absolute()
 
 
 @immutable
