@@ -12,8 +12,10 @@ from urllib.parse import unquote, urlsplit
 
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Emit, Noted, Progressed, ignore
+from fastinstall.core.files import sha256
 from fastinstall.core.secrets import HIDDEN, remove_credentials
 from fastinstall.core.values import immutable
+from fastinstall.index import downloads
 from fastinstall.index.pip import PipSettings
 from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.facts import Interpreter
@@ -93,8 +95,6 @@ class PackageIndex:
                 be written.
             RefusedError: its server is neither encrypted nor trusted.
         """
-        from fastinstall.index import downloads  # noqa: PLC0415 (like `releases_for`)
-
         path = downloads.find_stored_file(cache, artefact) or self._bring(artefact, cache, emit)
         if artefact.provenance and not self.offline:
             with downloads.writable(cache):
@@ -102,8 +102,6 @@ class PackageIndex:
         return path
 
     def _bring(self, artefact: Artefact, cache: Path, emit: Emit) -> Path:
-        from fastinstall.index import downloads  # noqa: PLC0415 (like `releases_for`)
-
         nearby = self._find_nearby(artefact)
         if nearby is not None:
             return downloads.store(cache, artefact, downloads.copy(nearby))
@@ -120,21 +118,18 @@ class PackageIndex:
         return next((each.url for each in found if each.sha256 == artefact.sha256), artefact.url)
 
     def _attest(self, path: Path, artefact: Artefact, emit: Emit) -> None:
-        from fastinstall.index import downloads  # noqa: PLC0415 (only where one is published)
-
         before = downloads.read_recorded_attestation(path)
         found = downloads.attest(path, artefact, partial(self._download, ignore))
         if found != before:
             emit(Noted(message=f"{artefact.filename}: {downloads.describe(found)}"))
 
     def _list_local_files(self, wanted: partial[bool]) -> Iterable[Artefact]:
-        from fastinstall.index.downloads import list_stored_files  # noqa: PLC0415 (like `releases_for`)
         from fastinstall.index.wheelhouse import describe_file, read_wheelhouse  # noqa: PLC0415 (likewise)
 
         if self.wheelhouse is not None:
             yield from read_wheelhouse(self.wheelhouse, wanted)
         if self.offline and self.cache is not None:
-            kept = (path for path in list_stored_files(self.cache) if wanted(path.name))
+            kept = (path for path in downloads.list_stored_files(self.cache) if wanted(path.name))
             yield from (describe_file(path, path.parent.name) for path in kept)  # each lies where its sum says
 
     def _ask(self, names: Sequence[str], wanted: Callable[[str], bool]) -> tuple[Artefact, ...]:
@@ -155,8 +150,6 @@ class PackageIndex:
             yield describe_file(self.fetch(artefact, self.cache, ignore).absolute())
 
     def _find_nearby(self, artefact: Artefact) -> Path | None:
-        from fastinstall.core.files import sha256  # noqa: PLC0415 (like `releases_for`)
-
         if artefact.url.startswith("file:"):
             return local_path(artefact.url)
         path = self.wheelhouse / artefact.filename if self.wheelhouse else None

@@ -122,19 +122,16 @@ class UnfinishedPins:
             make_private(self.directory, durable=True)
             files.write_text(self._locate_note(project), f"{_digest(record)}\n", mode=0o600)
 
-    def is_noted(self, project: Path) -> bool:
-        """Whether this user is at a project, or was when a run of theirs died there."""
-        try:
-            status = self._locate_note(project).lstat()
-        except OSError:
-            return False
-        return stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
-
     def holds(self, project: Path, record: bytes | None) -> bool:
         """Whether this user has written the record that is there, or had none there yet, or none any more."""
-        if not self.is_noted(project):
+        note = self._locate_note(project)
+        try:
+            status = note.lstat()
+        except OSError:
             return False
-        return record is None or foreign.text_if_there(self._locate_note(project)).strip() == _digest(record)
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
+            return False
+        return record is None or foreign.text_if_there(note).strip() == _digest(record)
 
     def forget(self, project: Path) -> None:
         """Drop the note: nothing is unfinished there."""
