@@ -6,7 +6,7 @@ said plus the additions.
 """
 
 import re
-from collections.abc import Iterable, Iterator, MutableMapping
+from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from typing import Any
 
 from fastinstall.core.errors import RefusedError
@@ -245,7 +245,7 @@ def _parse_or_none(text: str) -> dict[str, Any] | None:
         return None
 
 
-def withdraw(text: str, additions: Iterable[Addition], pieces: Iterable[str]) -> str:
+def withdraw(text: str, additions: Sequence[Addition], pieces: Iterable[str]) -> str:
     """The text without our additions, whatever else has changed in it since.
 
     Args:
@@ -259,40 +259,38 @@ def withdraw(text: str, additions: Iterable[Addition], pieces: Iterable[str]) ->
     for piece in reversed(tuple(pieces)):  # a later one may lie in an earlier one
         if text.count(piece) == 1:
             text = text.replace(piece, "")
-    import tomlkit  # noqa: PLC0415 (only where a manifest is edited)
+    plain = toml_data(text)
+    if any(_take_out(addition, plain) for addition in additions):
+        import tomlkit  # noqa: PLC0415 (as in `_insert`)
 
-    document = tomlkit.parse(text)
-    for addition in additions:
-        if _take_out(addition, document):
-            text = document.as_string()
+        document = tomlkit.parse(text)
+        for addition in additions:
+            for path in _take_out(addition, document):
+                _drop_empty(document, path)
+        text = document.as_string()
     return re.sub(rf"^{re.escape(MARK)}\r?\n", "", text, flags=re.MULTILINE)
 
 
-def _take_out(addition: Addition, document: MutableMapping[str, Any]) -> bool:
-    """Remove what is there of an addition, and what is empty then; whether anything was."""
-    table = find_table(document, addition.table)
+def _take_out(addition: Addition, content: MutableMapping[str, Any]) -> list[tuple[str, ...]]:
+    """Remove what is there of an addition; the paths of what may be empty then, none if nothing was there."""
+    table = find_table(content, addition.table)
     if isinstance(addition, TableAddition):
         if not isinstance(table, list) or _parse_element(addition) not in table:
-            return False
+            return []
         table.remove(_parse_element(addition))
-        _drop_empty(document, addition.table)
-        return True
+        return [addition.table]
     if not isinstance(table, MutableMapping) or addition.key not in table:
-        return False
+        return []
     value = table[addition.key]
     if isinstance(addition, KeyAddition):
         if value != _parse_literal(addition.literal):
-            return False
+            return []
         del table[addition.key]
-    else:
-        ours = [item for item in addition.items if isinstance(value, list) and item in value]
-        if not ours:
-            return False
-        for item in ours:
-            value.remove(item)
-        _drop_empty(document, (*addition.table, addition.key))
-    _drop_empty(document, addition.table)
-    return True
+        return [addition.table]
+    ours = [item for item in addition.items if isinstance(value, list) and item in value]
+    for item in ours:
+        value.remove(item)
+    return [(*addition.table, addition.key), addition.table] if ours else []
 
 
 def _drop_empty(document: MutableMapping[str, Any], path: tuple[str, ...]) -> None:
