@@ -43,19 +43,6 @@ from fastinstall.wheelbuild.tool_dependencies import environment_of
 
 
 @immutable
-class Tool:
-    """The fastinstall that is to do it.
-
-    Attributes:
-        requirement: as pip takes it ("fastinstall==1.2.0").
-        pins: of what it needs, likewise, sorted.
-    """
-
-    requirement: str
-    pins: tuple[str, ...]
-
-
-@immutable
 class Wheelhouse:
     """A directory with the stack's wheel, from which it is taken instead of being compiled.
 
@@ -84,7 +71,8 @@ class PlanExport:
         sources: sdists and the official wheel that it is made from; empty if there is a wheelhouse.
         packages: of the operating system (apt), that compiling takes.
         wheelhouse: where the wheel lies; None: it is compiled.
-        tool: who does it.
+        tool: the fastinstall that does it, as pip takes it ("fastinstall==1.2.0").
+        tool_pins: what it needs, likewise, sorted.
         command: that made this, to be shown.
         warnings: what a person should know (advisories).
     """
@@ -98,7 +86,8 @@ class PlanExport:
     sources: tuple[Artefact, ...]
     packages: tuple[str, ...]
     wheelhouse: Wheelhouse | None
-    tool: Tool
+    tool: str
+    tool_pins: tuple[str, ...]
     command: str = ""
     warnings: tuple[str, ...] = ()
 
@@ -116,9 +105,17 @@ _LIBC = "2.36"
 def portable(recipe: Recipe, request: Request) -> Request:
     """The wish for a machine that is not this one: levels for every CPU, and nothing that is here alone."""
     named = list_requested_levels(request)
-    level = "auto" if len(named) != 1 else named[0]
-    levels = named if len(named) > 1 else () if named else _list_usual_levels(recipe)
-    return replace(request, level=level, levels=levels, wheelhouse=None, offline=False, upgrade=False, avoid=())
+    usual = [level.name for level in recipe.levels if level.automatic and level.name in LEVELS]
+    levels = named or tuple(level.name for level in sort_recipe_levels(recipe, usual))
+    alone = len(named) == 1
+    wish = replace(request, level=named[0] if alone else "auto", levels=() if alone else levels)
+    return replace(wish, wheelhouse=None, offline=False, upgrade=False, avoid=())
+
+
+_NO_CONDA = "cannot be exported as a Dockerfile"
+_INSTEAD_OF_CONDA = (
+    "name a Python instead: --python python3.12; or make conda packages: fastinstall build --format conda -o DIR"
+)
 
 
 def refuse_unportable(request: Request) -> None:
@@ -132,12 +129,9 @@ def refuse_unportable(request: Request) -> None:
             f"--link {request.link}: ties the wheel to the libraries of one machine, and cannot be exported",
             hint="leave it out: the libraries then come with the wheel",
         )
-    if (
-        request.engine in (CondaInstaller.CONDA, CondaInstaller.RATTLER)
-        or request.channels
-        or request.toolchain is ToolchainSource.CONDA
-    ):
-        raise _make_no_conda_error("conda packages cannot be exported as a Dockerfile")
+    by_engine = request.engine in (CondaInstaller.CONDA, CondaInstaller.RATTLER)
+    if by_engine or request.channels or request.toolchain is ToolchainSource.CONDA:
+        raise RefusedError(f"conda packages {_NO_CONDA}", hint=_INSTEAD_OF_CONDA)
     if request.offline and request.wheelhouse is None:
         raise RefusedError(
             "--offline without --wheelhouse: the other machine has nothing to take the stack from",
@@ -148,15 +142,6 @@ def refuse_unportable(request: Request) -> None:
             "--level native: an image runs on other machines than the one that builds it",
             hint="name levels: --levels x86-64-v2,x86-64-v3",
         )
-
-
-def refuse_conda(prefix: PurePath) -> None:
-    """Refuse a conda environment as what is exported.
-
-    Raises:
-        RefusedError: always.
-    """
-    raise _make_no_conda_error(f"{prefix} is a conda environment, which cannot be exported as a Dockerfile")
 
 
 def refuse_python(minor: str) -> None:
@@ -179,11 +164,10 @@ def refuse_place(path: PurePath) -> None:
     Raises:
         UsageError: it is relative, and nothing there says to what; or has characters that do not belong into it.
     """
-    if not path.is_absolute():
-        raise UsageError(f"{path}: has to be absolute on the other machine", hint=f"for example {quote(PREFIX)}")
-    if not _PLAIN.fullmatch(str(path)):
+    if not path.is_absolute() or not _PLAIN.fullmatch(str(path)):
         raise UsageError(
-            f"{quote(path)}: cannot stand in a Dockerfile", hint=f"a plain path, for example {quote(PREFIX)}"
+            f"{quote(path)}: has to be absolute and plain, as anything else cannot stand in a Dockerfile",
+            hint=f"a plain path, for example {quote(PREFIX)}",
         )
 
 
@@ -234,19 +218,6 @@ def foreign_python(minor: str) -> Interpreter:
     )
 
 
-def _list_usual_levels(recipe: Recipe) -> tuple[str, ...]:
-    names = [level.name for level in recipe.levels if level.automatic and level.name in LEVELS]
-    return tuple(level.name for level in sort_recipe_levels(recipe, names))
-
-
-def _make_no_conda_error(message: str) -> RefusedError:
-    return RefusedError(
-        message,
-        hint="name a Python instead: --python python3.12; "
-        "or make conda packages: fastinstall build --format conda -o DIR",
-    )
-
-
 _MINOR = re.compile(r"(?:python)?(3\.\d+)")
 _NAME = "fastinstall"
 
@@ -278,17 +249,21 @@ def export(session: Session, target: NamedTarget, request: Request) -> PlanExpor
     choice = choose_version(releases, recipe, interpreter, (), request)
     hazards = find_version_risks(recipe, InstalledStack(directory=None), choice.version, interpreter, elsewhere=True)
     refuse_risks(mark_allowed_risks(hazards, request.allow), request)
-    carried = _carry_decisions(recipe, request, choice)
+    prebuilt = choice.prebuilt
+    inside = parse_labelled_levels(recipe, prebuilt.version) if prebuilt else ()
+    named = replace(request, level="auto", levels=inside) if inside else request
+    carried = replace(portable(recipe, named), version=choice.version.partition("+")[0])
     return PlanExport(
         python=minor,
         prefix=prefix,
         wish=carried,
         distribution=request.dist_name,
-        version=choice.prebuilt.version if choice.prebuilt else _make_label(recipe, carried),
-        sources=_list_sources(recipe, releases, choice),
-        packages=() if choice.prebuilt or request.with_system_deps else system_packages(recipe, request),
-        wheelhouse=_make_wheelhouse(request, choice),
-        tool=Tool(requirement=f"{_NAME}=={__version__}", pins=tool_pins(minor)),
+        version=prebuilt.version if prebuilt else _make_label(recipe, carried),
+        sources=() if prebuilt else _list_sources(recipe, releases, choice),
+        packages=() if prebuilt or request.with_system_deps else system_packages(recipe, request),
+        wheelhouse=_make_wheelhouse(request, prebuilt),
+        tool=f"{_NAME}=={__version__}",
+        tool_pins=tool_pins(minor),
         warnings=describe_version_advisories(recipe, choice.version),
     )
 
@@ -324,7 +299,7 @@ def _find_minor(session: Session, target: NamedTarget) -> str:
         return _get_minor(observe_interpreter(base_python(session)))
     environment = find(session, NamedTarget(prefix=target.prefix if there else None))
     if environment.kind is EnvironmentKind.CONDA:
-        refuse_conda(environment.prefix)
+        raise RefusedError(f"{environment.prefix} is a conda environment, which {_NO_CONDA}", hint=_INSTEAD_OF_CONDA)
     return _get_minor(observe_interpreter(Path(environment.python)))
 
 
@@ -358,29 +333,19 @@ def _find_releases(session: Session, recipe: Recipe, request: Request, minor: st
     return replace(found, sources=(), prebuilt=fitting)
 
 
-def _carry_decisions(recipe: Recipe, request: Request, choice: VersionChoice) -> Request:
-    """The wish with what was decided, as words for the other machine."""
-    version = choice.version.partition("+")[0]
-    inside = parse_labelled_levels(recipe, choice.prebuilt.version) if choice.prebuilt else ()
-    named = replace(request, level="auto", levels=inside) if inside else request
-    return replace(portable(recipe, named), version=version)
-
-
 def _make_label(recipe: Recipe, request: Request) -> str:
     levels = sort_recipe_levels(recipe, list_requested_levels(request))
     return make_labelled_version(recipe, request.version or "", [level.name for level in levels], request.dist_name)
 
 
 def _list_sources(recipe: Recipe, releases: Releases, choice: VersionChoice) -> tuple[Artefact, ...]:
-    if choice.prebuilt is not None:
-        return ()
     statics = choose_statics(recipe, releases, LinkMode.BUNDLE).artefacts.values()
     found = (choice.source, choice.kernels, choice.base, *statics, choice.chassis)
     return tuple(each for each in found if each is not None)
 
 
-def _make_wheelhouse(request: Request, choice: VersionChoice) -> Wheelhouse | None:
-    if request.wheelhouse is None or choice.prebuilt is None:
+def _make_wheelhouse(request: Request, wheel: Artefact | None) -> Wheelhouse | None:
+    if request.wheelhouse is None or wheel is None:
         return None
     tool = Path(request.wheelhouse) / "tool"
-    return Wheelhouse(directory=request.wheelhouse, wheel=choice.prebuilt, has_tool=any(tool.glob(f"{_NAME}-*.whl")))
+    return Wheelhouse(directory=request.wheelhouse, wheel=wheel, has_tool=any(tool.glob(f"{_NAME}-*.whl")))

@@ -12,13 +12,12 @@ from pathlib import Path
 from fastinstall.core import files, foreign
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.events import Noted
-from fastinstall.core.messages import fix_command, quote
+from fastinstall.core.messages import quote
 from fastinstall.guard.pip_trap import (
+    PinTrial,
     PipPin,
-    TrialTools,
     list_pip_pin_removal_moves,
     read_configuration,
-    refuse_trap,
     refuse_unwritable,
     write_pip_pin,
 )
@@ -35,7 +34,12 @@ from fastinstall.observe.installed_pins import NAME, PIN, PINNED, add_pin_line, 
 from fastinstall.observe.pip_pins import DIRECTORY, block_in, requirement_of
 from fastinstall.observe.pip_settings import find_unheeded_pins, links_of, observe_pip_settings
 from fastinstall.observe.session import Session
+from fastinstall.pins.pin_project import pin_project, project_pin, unpin_project
+from fastinstall.pins.project_files import interruption_of
 from fastinstall.pins.recognition import project_of, read_noted_project, read_pin_state
+from fastinstall.pins.resolver import require_lock_program
+from fastinstall.pins.tool import CHANNEL
+from fastinstall.pins.tools import tools
 from fastinstall.wheelbuild.wheel_cache import find_wheel
 
 _STAGED = "pinned"
@@ -72,8 +76,14 @@ def prepare_pin(session: Session, facts: Facts, receipt: Receipt, project: Proje
         wheel=_find_installed_wheel(session, prefix, receipt),
         links=list_links_beside_pin(session, prefix, project),
     )
-    space, offline = session.own_cache() / "tmp", receipt.wish.offline
-    refuse_trap(pin, facts, TrialTools(variables=session.variables, space=space, emit=session.emit, offline=offline))
+    PinTrial(
+        pin=pin,
+        facts=facts,
+        variables=session.variables,
+        space=session.own_cache() / "tmp",
+        emit=session.emit,
+        offline=receipt.wish.offline,
+    ).refuse_trap()
     return partial(write_pip_pin, pin)
 
 
@@ -120,18 +130,15 @@ def list_pin_removal_moves(store: JournalStore, stage: Path) -> Sequence[Move]:
         store: of the environment.
         stage: of the transaction; what is left of files of others is put there.
     """
-    return (*_list_conda_pin_removal_moves(store, stage), *list_pip_pin_removal_moves(store, stage))
-
-
-def _list_conda_pin_removal_moves(store: JournalStore, stage: Path) -> Sequence[Move]:
+    of_pip = list_pip_pin_removal_moves(store, stage)
     existing = _read_conda_pins(store.prefix)
     if not pin_in(existing):
-        return ()
+        return of_pip
     left = remove_pin_line(existing)
     if not left:
-        return (Move(kind=MoveKind.OUT, live=PINNED, kept=f"aside/{_STAGED}"),)
+        return (Move(kind=MoveKind.OUT, live=PINNED, kept=f"aside/{_STAGED}"), *of_pip)
     files.write_text(stage / _STAGED, left, mode=(store.prefix / PINNED).stat().st_mode & 0o7777)
-    return (Move(kind=MoveKind.EXCHANGE, live=PINNED, kept=f"stage/{_STAGED}"),)
+    return (Move(kind=MoveKind.EXCHANGE, live=PINNED, kept=f"stage/{_STAGED}"), *of_pip)
 
 
 def _read_conda_pins(prefix: Path) -> str:
@@ -141,16 +148,16 @@ def _read_conda_pins(prefix: Path) -> str:
 def _find_installed_wheel(session: Session, prefix: Path, receipt: Receipt) -> Path:
     """The very wheel that was installed: of the cache, or of the wheelhouse that it came from."""
     cached = find_wheel(session.directories.cache, receipt.wheel_sha256)
+    if cached is not None:
+        return cached
     house = Path(receipt.wish.wheelhouse) / receipt.wheel if receipt.wish.wheelhouse is not None else None
-    if cached is None and house is not None and house.is_file() and files.sha256(house) == receipt.wheel_sha256:
+    if house is not None and house.is_file() and files.sha256(house) == receipt.wheel_sha256:
         return house
-    if cached is None:
-        raise RefusedError(
-            f"{receipt.wheel} is not in the cache any more, and a pin needs the wheel: "
-            "a constraint that finds none has pip go back on whatever requires Pillow",
-            hint=f"build it again, and pin it: fastinstall setup --pin --prefix {quote(prefix)}",
-        )
-    return cached
+    raise RefusedError(
+        f"{receipt.wheel} is not in the cache any more, and a pin needs the wheel: "
+        "a constraint that finds none has pip go back on whatever requires Pillow",
+        hint=f"build it again, and pin it: fastinstall setup --pin --prefix {quote(prefix)}",
+    )
 
 
 def find_unpinned_project(
@@ -176,7 +183,7 @@ def find_unpinned_project(
             f"{project.directory}: a change of its pin is unfinished, and nothing says that you began it",
             hint=f"if you know where it comes from, take it out: {command}",
         )
-    pin = _read_project_pin(session, project)
+    pin = project_pin(session, project)
     noted = read_noted_project(Path(environment.prefix))
     held = pin is not None and not pin.problems and pin.requirement == f"{receipt.distribution}=={receipt.version}"
     return project if not held or noted != Path(project.directory) else None
@@ -190,24 +197,18 @@ def find_pinned_project(session: Session, environment: Environment, named: Path 
     project = project_of(Path(environment.prefix), named)
     if project is None or (named is None and _is_begun_by_others(session, project)):
         return None
-    return project if _read_project_pin(session, project) is not None else None
+    return project if project_pin(session, project) is not None else None
 
 
-def refuse_without_tool(session: Session, prefix: Path, project: Project) -> None:
+def refuse_without_tool(session: Session, project: Project) -> None:
     """Raise if the tool that makes a project's lock is not to be found; before anything slow begins.
 
     Raises:
         RefusedError: it is not.
     """
-    from fastinstall.pins.resolver import lock_tool, variable_of  # noqa: PLC0415 (only with --pin)
-    from fastinstall.pins.tools import find_tool  # noqa: PLC0415 (likewise)
-
-    tool = find_tool(project.manager)
-    if tool is not None and tool.locking is not None and lock_tool(tool, prefix, session.variables) is None:
-        raise RefusedError(
-            f"{project.directory} is a project of {tool.name}, and {tool.name} is not on PATH: no lock can be made",
-            hint=f"name it: export {variable_of(tool)}=/path/of/{tool.name}; or leave out --pin",
-        )
+    tool = tools()[project.manager]
+    if tool.locking is not None:
+        require_lock_program(project, tool, session.variables)
 
 
 def pin_its_project(
@@ -225,25 +226,18 @@ def pin_its_project(
     Raises:
         RefusedError: a foreign setting is in the way, the lock cannot be made, or it would go back on other packages.
     """
-    from fastinstall.pins.pin_project import pin_project  # noqa: PLC0415 (only where there is one)
-    from fastinstall.pins.tool import Payload  # noqa: PLC0415 (likewise)
-    from fastinstall.pins.tools import find_tool  # noqa: PLC0415 (likewise)
-
     prefix = Path(environment.prefix)
     if read_noted_project(prefix) != Path(project.directory):
         _forget_project(prefix, transaction)
         transaction.add(PROJECT, f"{project.directory}\n")
-    tool = find_tool(project.manager)
-    by_channel = tool is not None and tool.payload is Payload.CHANNEL
-    wheel = Path(receipt.wheel) if by_channel else _find_project_wheel(session, environment, receipt)
+    by_channel = tools()[project.manager].payload == CHANNEL
+    wheel = Path(receipt.wheel) if by_channel else _find_installed_wheel(session, prefix, receipt)
     pin_project(session, environment, project, receipt, wheel)
     session.emit(Noted(message=f"pinned in the {project.manager} project {project.directory}"))
 
 
 def unpin_its_project(session: Session, store: JournalStore, project: Project, transaction: Transaction) -> None:
     """Take a project's pin back, and the note of it; the transaction is to be committed next."""
-    from fastinstall.pins.pin_project import unpin_project  # noqa: PLC0415 (only where there is one)
-
     _forget_project(store.prefix, transaction)
     unpin_project(session, project)
 
@@ -255,11 +249,7 @@ def unpin_named_project(session: Session, environment: Environment, named: Path 
         Whether there was one.
     """
     project = find_pinned_project(session, environment, named) if named is not None else None
-    if project is None:
-        return False
-    from fastinstall.pins.pin_project import unpin_project  # noqa: PLC0415 (only where there is one)
-
-    return unpin_project(session, project)
+    return project is not None and unpin_project(session, project)
 
 
 def find_named_project_pins(named: Path | None, known: Sequence[PinState]) -> tuple[PinState, ...]:
@@ -271,15 +261,7 @@ def find_named_project_pins(named: Path | None, known: Sequence[PinState]) -> tu
     return (pin,) if pin is not None and pin.file not in [each.file for each in known] else ()
 
 
-def _read_project_pin(session: Session, project: Project) -> PinState | None:
-    from fastinstall.pins.pin_project import project_pin  # noqa: PLC0415 (only where there is one)
-
-    return project_pin(session, project)
-
-
 def _is_begun_by_others(session: Session, project: Project) -> bool:
-    from fastinstall.pins.project_files import interruption_of  # noqa: PLC0415 (only where there is one)
-
     interruption = interruption_of(Path(project.directory), session.begun_pins)
     return interruption is not None and interruption.cut is UnfinishedRun.FOREIGN_PIN
 
@@ -287,13 +269,3 @@ def _is_begun_by_others(session: Session, project: Project) -> bool:
 def _forget_project(prefix: Path, transaction: Transaction) -> None:
     if read_noted_project(prefix) is not None:
         transaction.perform((Move(kind=MoveKind.OUT, live=PROJECT, kept="aside/project"),))
-
-
-def _find_project_wheel(session: Session, environment: Environment, receipt: Receipt) -> Path:
-    wheel = find_wheel(session.directories.cache, receipt.wheel_sha256)
-    if wheel is None:
-        raise RefusedError(
-            f"{receipt.wheel} is not in the cache any more, and a pin needs the wheel beside it",
-            hint=f"make it again: {fix_command(environment.prefix)}",
-        )
-    return wheel

@@ -8,7 +8,7 @@ The module also makes the pin's part of a plan, and writes and removes the pin b
 """
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path, PurePath
+from pathlib import Path
 
 from fastinstall.core import files, foreign
 from fastinstall.core.errors import RefusedError, UndeterminedError
@@ -16,7 +16,7 @@ from fastinstall.core.events import Emit, Noted, Started
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import parse_version_number
-from fastinstall.index.pip import PipConditions, PipForecast, forecast_pip_install
+from fastinstall.index.pip import PipForecast, forecast_pip_install
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.facts import Distribution, Facts, PinKind, PinState
@@ -38,26 +38,9 @@ from fastinstall.observe.pip_pins import (
 )
 
 
-@immutable
-class ForcedDowngrade:
-    """A distribution that pip would take back.
-
-    Attributes:
-        name: of the distribution.
-        held: the version that pip takes with the pin.
-        other: the later one, that is installed or would come without the pin.
-        installed: whether that one is installed.
-    """
-
-    name: str
-    held: str
-    other: str
-    installed: bool
-
-
 def find_forced_downgrades(
     there: Sequence[Distribution], free: Mapping[str, str], held: Mapping[str, str], names: Sequence[str]
-) -> tuple[ForcedDowngrade, ...]:
+) -> dict[str, str]:
     """What would be older with the pin than it is, or than it could be.
 
     Args:
@@ -65,49 +48,20 @@ def find_forced_downgrades(
         free: what pip would install without the pin, normalised name to version.
         held: the same with it.
         names: of the distributions that matter.
+
+    Returns:
+        For people: "imageio 2.0.0 instead of 2.37.0", and "imageio: 2.37.0 is installed".
     """
     installed = {each.name: each.version for each in there}
-    found = []
+    found = {}
     for name in names:
         now = installed.get(name, "")
         comes, could = held.get(name, now), free.get(name, now)
-        other = next((version for version in (now, could) if _is_older(comes, version)), None)
-        if other is not None:
-            found.append(ForcedDowngrade(name=name, held=comes, other=other, installed=other == now))
-    return tuple(found)
-
-
-def explain_pin_objection(found: Sequence[ForcedDowngrade], impossible: str, requirement: str) -> str:
-    """Explain in a sentence what speaks against a pin, or return "" if nothing does.
-
-    Args:
-        found: what would go back.
-        impossible: pip's words, where it finds nothing at all with the pin.
-        requirement: of the pin.
-    """
-    if impossible:
-        return f"held to {requirement}, pip can install nothing: {impossible}"
-    told = [f"{each.name} {each.held} instead of {each.other}" for each in found]
-    return f"held to {requirement}, pip takes {listing(told)}" if told else ""
-
-
-def make_refusal(spoken: str, found: Sequence[ForcedDowngrade], prefix: PurePath) -> RefusedError:
-    """A pin is not made.
-
-    Args:
-        spoken: of `objection`.
-        found: what would go back; each is named with both versions.
-        prefix: of the environment.
-    """
-    return RefusedError(
-        f"{prefix}: not pinned, nothing was changed: {spoken}",
-        hint="go without --pin, or see whether a later build of Pillow fits: "
-        f"fastinstall setup --upgrade --prefix {quote(prefix)}",
-        details=tuple(
-            f"{each.name}: {each.other} {'is installed' if each.installed else 'is what comes without the pin'}"
-            for each in found
-        ),
-    )
+        for other, where in ((now, "is installed"), (could, "is what comes without the pin")):
+            if _is_older(comes, other):
+                found[f"{name} {comes} instead of {other}"] = f"{name}: {other} {where}"
+                break
+    return found
 
 
 def _is_older(one: str, other: str) -> bool:
@@ -227,94 +181,92 @@ def _make_exchange(prefix: Path, stage: Path, content: bytes) -> Move:
 
 
 @immutable
-class TrialTools:
-    """What a trial needs.
+class PinTrial:
+    """A pin, and where it is tried.
 
     Attributes:
+        pin: that is to be.
+        facts: of the environment.
         variables: of the shell.
         space: a directory for temporary files.
         emit: listens.
         offline: no index may be asked.
     """
 
+    pin: PipPin
+    facts: Facts
     variables: Mapping[str, str]
     space: Path
     emit: Emit
     offline: bool = False
 
+    def refuse_trap(self) -> None:
+        """Raise if pip, held by the pin, would go back on what requires Pillow; nothing is changed.
 
-def refuse_trap(pin: PipPin, facts: Facts, means: TrialTools) -> None:
-    """Raise if pip, held by a pin, would go back on what requires Pillow; nothing is changed.
+        Raises:
+            RefusedError: names what would go back, with both versions; where a pin is there already it is a warning.
+        """
+        names = tuple(sorted({dependant.name for dependant in self.facts.stack.dependants}))
+        if not names:
+            return
+        with files.temporary_directory("pin", within=self.space) as space:
+            file, none = space / "constraints.txt", space / "none.txt"
+            file.write_text(constraints_text(self.pin.requirement, self.pin.wheel.name), encoding="utf-8")
+            none.touch()
+            wheels = (*self.pin.links, location(self.pin.wheel.parent))
+            free = {"PIP_CONSTRAINT": location(none), "PIP_FIND_LINKS": " ".join(self.pin.links)}
+            held = {"PIP_CONSTRAINT": location(file), "PIP_FIND_LINKS": " ".join(wheels)}
+            why = "offline" if self.offline else self._try_with_the_index(free, held, names)
+            if why:
+                unknown = f"whether it takes {listing(names)} back is not known"
+                message = f"the pin could not be tried against the index ({why}): {unknown}"
+                self.emit(Noted(message=message, warning=True))
+                self._try_with_the_wheel(held)
 
-    Args:
-        pin: that is to be.
-        facts: of the environment.
-        means: of the trial.
+    def _ask(self, settings: Mapping[str, str], *words: str) -> PipForecast:
+        return forecast_pip_install(self.facts.interpreter, words, settings, self.variables)
 
-    Raises:
-        RefusedError: names what would go back, with both versions; where a pin is there already it is a warning.
-    """
-    names = tuple(sorted({dependant.name for dependant in facts.stack.dependants}))
-    if not names:
-        return
-    with files.temporary_directory("pin", within=means.space) as space:
-        file, none = space / "constraints.txt", space / "none.txt"
-        file.write_text(constraints_text(pin.requirement, pin.wheel.name), encoding="utf-8")
-        none.touch()
-        free = PipConditions(constraints=location(none), links=pin.links)
-        held = PipConditions(constraints=location(file), links=(*pin.links, location(pin.wheel.parent)))
-        trial = _Trial(pin=pin, facts=facts, means=means, free=free, held=held)
-        why = "offline" if means.offline else _try_with_the_index(trial, names)
-        if why:
-            unknown = f"whether it takes {listing(names)} back is not known"
-            message = f"the pin could not be tried against the index ({why}): {unknown}"
-            means.emit(Noted(message=message, warning=True))
-            _try_with_the_wheel(trial)
+    def _try_with_the_index(self, free: Mapping[str, str], held: Mapping[str, str], names: tuple[str, ...]) -> str:
+        """Why it could not be tried, or "" if it was tried and passed."""
+        self.emit(Started(stage="pin", message=f"trying the pin: what would pip do about {listing(names)}?"))
+        try:
+            without, with_pin = (self._ask(settings, "--upgrade", *names) for settings in (free, held))
+        except UndeterminedError as error:
+            return error.message
+        if not without.impossible:
+            self._object(
+                with_pin.impossible,
+                find_forced_downgrades(self.facts.distributions, without.installs, with_pin.installs, names),
+            )
+        return without.impossible
 
+    def _try_with_the_wheel(self, held: Mapping[str, str]) -> None:
+        """Whether pip finds what the pin asks for, beside no index."""
+        name = self.pin.requirement.partition("==")[0]
+        try:
+            found = self._ask(held, "--no-index", "--no-deps", "--force-reinstall", name)
+        except UndeterminedError:
+            return  # a pip of before dry runs; it was told above that nothing could be tried
+        self._object(found.impossible, {})
 
-@immutable
-class _Trial:
-    """A pin, where it is tried, and under which two conditions."""
+    def _object(self, impossible: str, downgrades: Mapping[str, str]) -> None:
+        """Refuse, or warn where it was pinned before: then the harm is not of this run's making, and a repair goes on.
 
-    pin: PipPin
-    facts: Facts
-    means: TrialTools
-    free: PipConditions
-    held: PipConditions
-
-    def ask(self, conditions: PipConditions, *words: str) -> PipForecast:
-        return forecast_pip_install(self.facts.interpreter, words, conditions, self.means.variables)
-
-
-def _try_with_the_index(trial: _Trial, names: tuple[str, ...]) -> str:
-    """Why it could not be tried, or "" if it was tried and passed."""
-    message = f"trying the pin: what would pip do about {listing(names)}?"
-    trial.means.emit(Started(stage="pin", message=message))
-    try:
-        free, held = (trial.ask(conditions, "--upgrade", *names) for conditions in (trial.free, trial.held))
-    except UndeterminedError as error:
-        return error.message
-    if free.impossible:
-        return free.impossible
-    found = find_forced_downgrades(trial.facts.distributions, free.installs, held.installs, names)
-    _raise_objection(trial, held.impossible, found if not held.impossible else ())
-    return ""
-
-
-def _try_with_the_wheel(trial: _Trial) -> None:
-    """Whether pip finds what the pin asks for, beside no index."""
-    name = trial.pin.requirement.partition("==")[0]
-    try:
-        found = trial.ask(trial.held, "--no-index", "--no-deps", "--force-reinstall", name)
-    except UndeterminedError:
-        return  # a pip of before dry runs; it was told above that nothing could be tried
-    _raise_objection(trial, found.impossible)
-
-
-def _raise_objection(trial: _Trial, impossible: str, found: tuple[ForcedDowngrade, ...] = ()) -> None:
-    """Refuse, or warn where it was pinned before: then the harm is not of this run's making, and a repair goes on."""
-    spoken = explain_pin_objection(found, impossible, trial.pin.requirement)
-    if spoken and find_pip_pin(trial.facts) is None:
-        raise make_refusal(spoken, found, trial.pin.prefix)
-    if spoken:
-        trial.means.emit(Noted(message=f"{spoken}; it was pinned before, and stays so", warning=True))
+        Args:
+            impossible: pip's words, where it finds nothing at all with the pin.
+            downgrades: of `find_forced_downgrades`.
+        """
+        if not impossible and not downgrades:
+            return
+        what = f"can install nothing: {impossible}" if impossible else f"takes {listing(downgrades)}"
+        spoken = f"held to {self.pin.requirement}, pip {what}"
+        if find_pip_pin(self.facts) is not None:
+            self.emit(Noted(message=f"{spoken}; it was pinned before, and stays so", warning=True))
+            return
+        prefix = self.pin.prefix
+        raise RefusedError(
+            f"{prefix}: not pinned, nothing was changed: {spoken}",
+            hint="go without --pin, or see whether a later build of Pillow fits: "
+            f"fastinstall setup --upgrade --prefix {quote(prefix)}",
+            details=() if impossible else tuple(downgrades.values()),
+        )

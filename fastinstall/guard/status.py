@@ -8,12 +8,14 @@
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 
 from fastinstall.core import foreign, process
+from fastinstall.core.errors import DocumentError
 from fastinstall.core.parsing import json_data
-from fastinstall.core.values import immutable
+from fastinstall.core.values import decode, immutable
 from fastinstall.journal.layout import EVENTS, EVENTS_BEFORE
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction
@@ -54,9 +56,6 @@ class Guards:
         return not self.problems and not any(pin.problems for pin in self.pins)
 
 
-_FIELDS = ("at", "change", "tool", "stack", "found")
-
-
 def read_events(prefix: Path, limit: int = 20) -> tuple[GuardEvent, ...]:
     """The last events, newest first; none if nothing was told, or nothing could be written down.
 
@@ -66,29 +65,17 @@ def read_events(prefix: Path, limit: int = 20) -> tuple[GuardEvent, ...]:
         prefix: of the environment.
         limit: how many at most.
     """
-    events = (event for name in (EVENTS, EVENTS_BEFORE) for event in _read_events_backwards(prefix / name))
-    return tuple(event for event, _ in zip(events, range(limit), strict=False))
-
-
-def _read_events_backwards(file: Path) -> Iterator[GuardEvent]:
-    try:
-        lines = foreign.read_bytes(file).splitlines()
-    except OSError:
-        return
-    yield from filter(None, map(_parse_event, reversed(lines)))
+    files = (foreign.bytes_or_empty(prefix / name) for name in (EVENTS, EVENTS_BEFORE))
+    events = (_parse_event(line) for content in files for line in reversed(content.splitlines()))
+    return tuple(islice(filter(None, events), limit))
 
 
 def _parse_event(line: bytes) -> GuardEvent | None:
     try:
-        data = json_data(line)
-    except ValueError:
+        event = decode(GuardEvent, json_data(line), file=EVENTS, strict=False)
+    except (ValueError, DocumentError):
         return None
-    if not isinstance(data, dict):
-        return None
-    words = {name: data.get(name, "") for name in _FIELDS}
-    if not all(isinstance(word, str) for word in words.values()) or not words["at"] or not words["change"]:
-        return None
-    return GuardEvent(**words)
+    return event if event.at and event.change else None
 
 
 def renew_guard_files(store: JournalStore, facts: Facts, receipt: Receipt, transaction: Transaction) -> None:
@@ -101,11 +88,13 @@ def renew_guard_files(store: JournalStore, facts: Facts, receipt: Receipt, trans
     state = render_state(site_packages, receipt.core, receipt.stack_version)
     stage_guard(transaction.stage, state, Path(facts.interpreter.executable))
     present = entries_present(site_packages)
-    moves = []
-    for name in GUARD_ENTRIES:
-        kind = MoveKind.EXCHANGE if name in present else MoveKind.IN
-        moves.append(Move(kind=kind, live=store.relative(site_packages / name), kept=f"stage/{name}"))
-    transaction.perform(moves)
+    kinds = {name: MoveKind.EXCHANGE if name in present else MoveKind.IN for name in GUARD_ENTRIES}
+    transaction.perform(
+        [
+            Move(kind=kind, live=store.relative(site_packages / name), kept=f"stage/{name}")
+            for name, kind in kinds.items()
+        ]
+    )
 
 
 def list_guard_removal_moves(store: JournalStore, site_packages: Path) -> Sequence[Move]:
@@ -149,21 +138,14 @@ def measure_cost(python: Path, site_packages: Path, starts: int = 20) -> GuardCo
     Returns:
         None if the guard does not start, or the interpreter does not.
     """
-    timed: list[int] = []
-    whole: list[float] = []
+    from statistics import median  # noqa: PLC0415 (only where something is timed)
+
     try:
-        for number in range(starts):
-            timed.append(_time_guard_start(python, site_packages))
-            if number % _TIMED_INSIDE == 0:
-                whole.append(_time_whole_start(python))
+        median_us = median(_time_guard_start(python, site_packages) for _ in range(starts)) / 1000
+        whole_ms = median(_time_whole_start(python) for _ in range(0, starts, _TIMED_INSIDE)) * 1000
     except (process.CommandError, ValueError):
         return None
-    if not timed:
-        return None
-    import statistics  # noqa: PLC0415 (only where something was timed)
-
-    median_us = statistics.median(timed) / 1000
-    return GuardCost(median_us=median_us, start_ms=statistics.median(whole) * 1000 - median_us / 1000, starts=starts)
+    return GuardCost(median_us=median_us, start_ms=whole_ms - median_us / 1000, starts=starts)
 
 
 def _time_guard_start(python: Path, site_packages: Path) -> int:

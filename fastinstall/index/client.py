@@ -19,7 +19,6 @@ from typing import TypeVar, cast
 from urllib.parse import urljoin
 
 import httpx2
-from unearth import PackageFinder
 from unearth.auth import MultiDomainBasicAuth
 from unearth.collector import IndexHTMLParser, IndexPage, is_secure_origin, parse_html_page, parse_json_response
 from unearth.fetchers import Fetcher
@@ -40,8 +39,6 @@ from fastinstall.index.wheelhouse import read_wheelhouse
 from fastinstall.model.artefact import Artefact
 
 JSON = "application/vnd.pypi.simple.v1+json"  # PEP 691
-_ATTRIBUTE = "data-provenance"
-_KEY = "provenance"
 
 
 @immutable
@@ -71,22 +68,20 @@ def read_page(page: IndexPage) -> tuple[OfferedFile, ...]:
 
 
 def _list_json_provenance(page: IndexPage) -> Iterator[tuple[str, str]]:
-    if f'"{_KEY}"'.encode() not in page.content:
-        return
     base = page.link.url_without_fragment
-    for file in json_data(page.content).get("files", []):
-        if file.get("url") and isinstance(file.get(_KEY), str):
-            yield urljoin(base, file["url"]), urljoin(base, file[_KEY])
+    for file in json_data(page.content).get("files", []) if b'"provenance"' in page.content else ():
+        if file.get("url") and isinstance(file.get("provenance"), str):
+            yield urljoin(base, file["url"]), urljoin(base, file["provenance"])
 
 
 def _list_html_provenance(page: IndexPage) -> Iterator[tuple[str, str]]:
-    if _ATTRIBUTE.encode() not in page.content:
+    if b"data-provenance" not in page.content:
         return
     parser = IndexHTMLParser()
     parser.feed(page.content.decode(page.encoding or "utf-8"))
     base = parser.base_url or page.link.url_without_fragment
     for anchor in parser.anchors:
-        href, provenance = anchor.get("href"), anchor.get(_ATTRIBUTE)
+        href, provenance = anchor.get("href"), anchor.get("data-provenance")
         if href and provenance:
             yield urljoin(base, href), urljoin(base, provenance)
 
@@ -101,14 +96,11 @@ ATTEMPTS = 3
 _PAUSE = 0.25  # seconds before the second attempt, doubled for each further one
 _CONNECT_SECONDS = 5.0
 _CHUNK = 1 << 16
-_NOT_FOUND = 404
-_UNAUTHORISED = 401
 _FORBIDDEN = 403
-_ABSENT = (_NOT_FOUND, 410)
+_LOGIN = (401, _FORBIDDEN)
+_ABSENT = (404, 410)
 _BUSY = (429, 500, 502, 503, 504, 520, 527)
-_ACCEPT = (
-    "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html; q=0.1, text/html; q=0.01"  # PEP 691
-)
+_ACCEPT = f"{JSON}, application/vnd.pypi.simple.v1+html; q=0.1, text/html; q=0.01"
 _SCHEMES = ("http", "https")
 _PAGES = ("text/html", "application/vnd.pypi.simple.v1+html", JSON)
 
@@ -132,10 +124,7 @@ class Web:
         self._client = _make_client(settings, timeout)
         self._trusted = tuple(parse_netloc(host) for host in settings.trusted_hosts)
         self._client.event_hooks = {"request": [self._require_web], "response": [self._require_secure_way]}
-
-    def close(self) -> None:
-        """Give the connections back."""
-        self._client.close()
+        self.close = self._client.close
 
     def offers(self, url: str, *, forbidden_is_absent: bool = False) -> tuple[OfferedFile, ...]:
         """Return what an index page offers, empty if the index lacks the page.
@@ -149,9 +138,8 @@ class Web:
             RefusedError: the index is neither encrypted nor trusted, or leads on to a place that is not.
         """
         self._require_secure(url)
-        response = self._retry(url, lambda: self._get_page(url))
-        absent = (*_ABSENT, _FORBIDDEN) if forbidden_is_absent else _ABSENT
-        if response.status_code in absent:
+        response = self._retry(url, lambda: _require_not_busy(self._client.get(url, headers={"Accept": _ACCEPT})))
+        if response.status_code in _ABSENT or (forbidden_is_absent and response.status_code == _FORBIDDEN):
             return ()
         _require_success(url, response)
         return _parse(url, response)
@@ -172,36 +160,40 @@ class Web:
         self._retry(url, lambda: self._download(url, path, report))
 
     def _require_secure(self, url: str) -> None:
-        if not self._is_secure(url):
-            raise _make_insecure_error(url)
-
-    def _is_secure(self, url: str) -> bool:
         try:
-            return is_secure_origin(cast("Fetcher", self._client), Link(url))
+            link = Link(url)
+            secure = link.parsed.scheme in _SCHEMES and is_secure_origin(cast("Fetcher", self._client), link)
         except ValueError as error:
             raise _make_unreachable_error(url, error, self._timeout) from error
+        if not secure:
+            host = remove_credentials(url).partition("://")[2].partition("/")[0]
+            raise RefusedError(
+                f"{remove_credentials(url)}: neither encrypted nor trusted",
+                hint=f"use https, or trust it: python -m pip config set global.trusted-host {host}",
+            )
 
     def _require_web(self, request: httpx2.Request) -> None:
         """Ask servers alone, and those that may be asked: the client would read files of this machine as well."""
-        if request.url.scheme not in _SCHEMES or not self._is_secure(str(request.url)):
-            raise _make_insecure_error(str(request.url))
+        self._require_secure(str(request.url))
 
     def _require_secure_way(self, response: httpx2.Response) -> None:
         """Follow no redirect from an encrypted answer to one that anybody on the way may write, hashes included.
 
         A host that pip's settings trust may be led to, as it may be asked.
         """
-        if not response.has_redirect_location or response.request.url.scheme != "https":
+        source = response.request.url
+        if not response.has_redirect_location or source.scheme != "https":
             return
-        target = response.request.url.join(response.headers["Location"])
-        if target.scheme != "https" and not self._is_trusted(target):
-            raise _make_downgrade_error(response.request.url, target)
-
-    def _is_trusted(self, url: httpx2.URL) -> bool:
-        return any(host == url.host and port in (None, url.port) for host, port in self._trusted)
-
-    def _get_page(self, url: str) -> httpx2.Response:
-        return _require_not_busy(self._client.get(url, headers={"Accept": _ACCEPT}))
+        target = source.join(response.headers["Location"])
+        trusted = any(host == target.host and port in (None, target.port) for host, port in self._trusted)
+        if target.scheme != "https" and not trusted:
+            place = target.netloc.decode("ascii", "replace").rpartition("@")[2]
+            raise RefusedError(
+                f"{remove_credentials(str(source))}: the server leads on to {remove_credentials(str(target))}, which "
+                "is not encrypted: anybody on the way could answer there, and give the hashes, too",
+                hint="tell the index's keeper; or name another index: PIP_INDEX_URL=https://... ; or trust that place: "
+                f"python -m pip config set global.trusted-host {place}",
+            )
 
     def _download(self, url: str, path: Path, report: Callable[[int, int], None]) -> None:
         headers = {"Accept-Encoding": "identity"}
@@ -217,49 +209,40 @@ class Web:
         for pause in (*(_PAUSE * 2**step for step in range(ATTEMPTS - 1)), None):
             try:
                 return act()
-            except (httpx2.TransportError, _BusyError) as error:
-                if pause is None:
+            except (httpx2.TransportError, httpx2.InvalidURL, httpx2.TooManyRedirects, _BusyError) as error:
+                if pause is None or isinstance(error, httpx2.InvalidURL | httpx2.TooManyRedirects):
                     raise _make_unreachable_error(url, error, self._timeout) from error
                 time.sleep(pause)
-            except (httpx2.InvalidURL, httpx2.TooManyRedirects) as error:
-                raise _make_unreachable_error(url, error, self._timeout) from error
         raise AssertionError("unreachable: the last attempt returns or raises")
 
 
 @contextmanager
-def _explain_errors(what: str, hint: str) -> Iterator[None]:
+def _explain_errors(what: str) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError, ImportError) as error:
-        raise FailedError(f"{what}: {_describe_error(error)}", hint=hint) from error
+        raise FailedError(f"{what}: {_describe_error(error)}", hint="python -m pip config debug") from error
 
 
 def _make_client(settings: PipSettings, timeout: float) -> PyPIClient:
-    with _explain_errors(f"the certificates {settings.certificate} cannot be used", "python -m pip config debug"):
-        verify = _trust(settings.certificate)
-    proxy = remove_credentials(settings.proxy)
-    with _explain_errors(f"the proxy {proxy or 'of HTTPS_PROXY'} cannot be used", "python -m pip config debug"):
+    certificate, proxy = settings.certificate, remove_credentials(settings.proxy)
+    verify: ssl.SSLContext | bool = True  # the system's own store
+    if certificate is not None:
+        with _explain_errors(f"the certificates {certificate} cannot be used"):
+            directory = str(certificate) if certificate.is_dir() else None
+            verify = ssl.create_default_context(capath=directory, cafile=None if directory else str(certificate))
+    urls = (settings.index_url, *settings.extra_index_urls, *settings.find_links)
+    with _explain_errors(f"the proxy {proxy or 'of HTTPS_PROXY'} cannot be used"):
         return PyPIClient(
             trusted_hosts=settings.trusted_hosts,
             verify=verify,
             timeout=httpx2.Timeout(timeout, connect=min(timeout, _CONNECT_SECONDS)),
             follow_redirects=True,
             proxy=settings.proxy or None,
-            auth=MultiDomainBasicAuth(prompting=False, index_urls=_list_remote_urls(settings)),
+            auth=MultiDomainBasicAuth(
+                prompting=False, index_urls=[url for url in urls if url.startswith(("http://", "https://"))]
+            ),
         )
-
-
-def _trust(certificate: Path | None) -> ssl.SSLContext | bool:
-    if certificate is None:
-        return True  # the system's own store
-    if certificate.is_dir():
-        return ssl.create_default_context(capath=str(certificate))
-    return ssl.create_default_context(cafile=str(certificate))
-
-
-def _list_remote_urls(settings: PipSettings) -> tuple[str, ...]:
-    urls = (settings.index_url, *settings.extra_index_urls, *settings.find_links)
-    return tuple(url for url in urls if url.startswith(("http://", "https://")))
 
 
 def _require_not_busy(response: httpx2.Response) -> httpx2.Response:
@@ -271,8 +254,9 @@ def _require_not_busy(response: httpx2.Response) -> httpx2.Response:
 def _require_success(url: str, response: httpx2.Response) -> None:
     if response.is_success:
         return
-    login = response.status_code in (_UNAUTHORISED, _FORBIDDEN)
-    hint = "put the index's user and password into ~/.netrc or pip's index-url" if login else OFFLINE_HINT
+    hint = OFFLINE_HINT
+    if response.status_code in _LOGIN:
+        hint = "put the index's user and password into ~/.netrc or pip's index-url"
     raise FailedError(f"{remove_credentials(url)}: the server answers {_format_status(response)}", hint=hint)
 
 
@@ -292,24 +276,6 @@ def _format_status(response: httpx2.Response) -> str:
     return f"{response.status_code} {response.reason_phrase}".rstrip()
 
 
-def _make_insecure_error(url: str) -> RefusedError:
-    host = remove_credentials(url).partition("://")[2].partition("/")[0]
-    return RefusedError(
-        f"{remove_credentials(url)}: neither encrypted nor trusted",
-        hint=f"use https, or trust it: python -m pip config set global.trusted-host {host}",
-    )
-
-
-def _make_downgrade_error(source: httpx2.URL, target: httpx2.URL) -> RefusedError:
-    shown = remove_credentials(str(target))
-    return RefusedError(
-        f"{remove_credentials(str(source))}: the server leads on to {shown}, which is not encrypted: "
-        "anybody on the way could answer there, and give the hashes, too",
-        hint="tell the index's keeper; or name another index: PIP_INDEX_URL=https://... ; or trust that place: "
-        f"python -m pip config set global.trusted-host {target.netloc.decode('ascii', 'replace').rpartition('@')[2]}",
-    )
-
-
 def _make_unreachable_error(url: str, error: Exception, timeout: float) -> FailedError:
     shown = remove_credentials(url)
     reason = f"no answer within {timeout:g} s" if isinstance(error, httpx2.TimeoutException) else _describe_error(error)
@@ -324,12 +290,12 @@ def _describe_error(error: Exception) -> str:
     return redact_text(str(error)) or type(error).__name__
 
 
-_Wanted = Callable[[str], bool]
-_Connect = Callable[[], Web]
-_PAGE = "index.html"
+_DEFAULT_INDEX = "https://pypi.org/simple/"
 
 
-def ask(settings: PipSettings, names: Sequence[str], wanted: _Wanted, *, timeout: float) -> tuple[Artefact, ...]:
+def ask(
+    settings: PipSettings, names: Sequence[str], wanted: Callable[[str], bool], *, timeout: float
+) -> tuple[Artefact, ...]:
     """The wanted files that the indexes and `find-links` of pip's settings offer, in pip's order of places.
 
     Yanked files are left out: they are withdrawn.
@@ -344,37 +310,32 @@ def ask(settings: PipSettings, names: Sequence[str], wanted: _Wanted, *, timeout
         FailedError: a place cannot be reached. One that does not have the distribution is no failure.
         RefusedError: a place is neither encrypted nor trusted.
     """
-    indexes = () if settings.no_index else (settings.index_url or _find_default_index(), *settings.extra_index_urls)
-    connect = partial(Web, settings, timeout)
+    indexes = () if settings.no_index else (settings.index_url or _DEFAULT_INDEX, *settings.extra_index_urls)
+    places = [(_locate_page(index, name), position > 0) for position, index in enumerate(indexes) for name in names]
+    places += [(place, True) for place in settings.find_links]
     calls = [
-        partial(_read_index, connect, index, name, forbidden_is_absent=position > 0)
-        for position, index in enumerate(indexes)
-        for name in names
+        partial(_read_place, settings, timeout, place, forbidden_is_absent=forbidden_is_absent)
+        for place, forbidden_is_absent in places
     ]
-    pages = _run_concurrently(
-        [*calls, *(partial(_read_links, connect, place) for place in settings.find_links)], timeout
-    )
-    offers = (offer for page in pages for offer in page if not offer.link.is_yanked and wanted(offer.link.filename))
-    remote = map(_describe, offers)
-    local = (artefact for place in settings.find_links for artefact in _read_directory(place, wanted))
-    return (*remote, *local)
+    offers = (offer for page in _run_concurrently(calls, timeout) for offer in page)
+    remote = [_describe(offer) for offer in offers if not offer.link.is_yanked and wanted(offer.link.filename)]
+    directories = (path for place in settings.find_links if (path := local_path(place)) is not None and path.is_dir())
+    return (*remote, *(artefact for path in directories for artefact in read_wheelhouse(path, wanted)))
 
 
-def _find_default_index() -> str:
-    return PackageFinder().sources[0]["url"]
-
-
-def _read_index(connect: _Connect, index: str, name: str, *, forbidden_is_absent: bool) -> tuple[OfferedFile, ...]:
+def _locate_page(index: str, name: str) -> str:
     directory = local_path(index)
-    if directory is None:
-        url = f"{index.rstrip('/')}/{name}/"
-        return _read_page(connect, url, forbidden_is_absent=forbidden_is_absent)
-    return _read_file(directory / name / _PAGE)
+    return f"{index.rstrip('/')}/{name}/" if directory is None else str(directory / name / "index.html")
 
 
-def _read_links(connect: _Connect, place: str) -> tuple[OfferedFile, ...]:
+def _read_place(
+    settings: PipSettings, timeout: float, place: str, *, forbidden_is_absent: bool
+) -> tuple[OfferedFile, ...]:
     path = local_path(place)
-    return _read_page(connect, place, forbidden_is_absent=True) if path is None else _read_file(path)
+    if path is not None:
+        return _read_file(path)
+    with closing(Web(settings, timeout)) as web:  # one each: a client must not be closed under another thread
+        return web.offers(place, forbidden_is_absent=forbidden_is_absent)
 
 
 def _read_file(path: Path) -> tuple[OfferedFile, ...]:
@@ -384,18 +345,7 @@ def _read_file(path: Path) -> tuple[OfferedFile, ...]:
         content = foreign.read_text(path, errors="replace").encode()
     except OSError as error:
         raise FailedError(f"{path}: cannot be read: {error.strerror or error}") from None
-    page = IndexPage(Link(path.absolute().as_uri()), content, "utf-8", "text/html")
-    return read_page(page)
-
-
-def _read_page(connect: _Connect, url: str, *, forbidden_is_absent: bool) -> tuple[OfferedFile, ...]:
-    with closing(connect()) as web:  # one each: a client must not be closed under another thread
-        return web.offers(url, forbidden_is_absent=forbidden_is_absent)
-
-
-def _read_directory(place: str, wanted: _Wanted) -> tuple[Artefact, ...]:
-    path = local_path(place)
-    return read_wheelhouse(path, wanted) if path is not None and path.is_dir() else ()
+    return read_page(IndexPage(Link(path.absolute().as_uri()), content, "utf-8", "text/html"))
 
 
 def _describe(offer: OfferedFile) -> Artefact:

@@ -17,16 +17,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING
 
 from fastinstall.core import files, foreign, values
 from fastinstall.core.errors import DocumentError, FailedError, RefusedError
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable
 from fastinstall.model.artefact import Artefact
-
-if TYPE_CHECKING:
-    from pypi_attestations import Provenance
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
@@ -51,14 +47,26 @@ def store(cache: Path, artefact: Artefact, write: Callable[[Path], None]) -> Pat
         FailedError: the hash is another, or the cache cannot be written.
         RefusedError: the artefact's name or hash is none.
     """
-    _require_plain(artefact)
+    plain = PurePath(artefact.filename).name == artefact.filename and artefact.filename not in ("", ".", "..")
+    if not plain or (artefact.sha256 and not _SHA256.fullmatch(artefact.sha256)):
+        raise RefusedError(f"{artefact.filename!r} with sha256 {artefact.sha256!r} is not the name of a file to fetch")
     with writable(cache), files.temporary_directory("download", within=cache / "downloads") as directory:
         fresh = directory / artefact.filename
         write(fresh)
         digest = files.sha256(fresh)
         if digest != (artefact.sha256 or digest):
-            raise _make_mismatch_error(artefact, digest)
-        return _keep(fresh, _place(cache, artefact, digest))
+            raise FailedError(
+                f"{artefact.filename}: the hash is wrong: expected sha256 {artefact.sha256}, found {digest}",
+                hint="nothing was kept: try again; if it stays so, the index or something on the way alters the file",
+                details=(f"from {artefact.url}",),
+            )
+        target = _place(cache, artefact, digest)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with foreign.open_foreign_file(fresh) as stream:
+            os.fsync(stream.fileno())
+        os.replace(fresh, target)
+        files.sync_directory(target.parent)
+        return target
 
 
 def copy(source: Path) -> Callable[[Path], None]:
@@ -82,21 +90,6 @@ def _place(cache: Path, artefact: Artefact, digest: str) -> Path:
     return cache / "downloads" / digest[:2] / digest / artefact.filename
 
 
-def _keep(fresh: Path, target: Path) -> Path:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with foreign.open_foreign_file(fresh) as stream:
-        os.fsync(stream.fileno())
-    os.replace(fresh, target)
-    files.sync_directory(target.parent)
-    return target
-
-
-def _require_plain(artefact: Artefact) -> None:
-    plain = PurePath(artefact.filename).name == artefact.filename and artefact.filename not in ("", ".", "..")
-    if not plain or (artefact.sha256 and not _SHA256.fullmatch(artefact.sha256)):
-        raise RefusedError(f"{artefact.filename!r} with sha256 {artefact.sha256!r} is not the name of a file to fetch")
-
-
 @contextmanager
 def writable(cache: Path) -> Iterator[None]:
     """A stretch of work in our cache directory, whose troubles are told as such."""
@@ -106,14 +99,6 @@ def writable(cache: Path) -> Iterator[None]:
         reason = error.strerror or error
         hint = "make room there, or choose another place: FASTINSTALL_CACHE_DIR=DIR fastinstall ..."
         raise FailedError(f"{cache}: the download cannot be kept: {reason}", hint=hint) from error
-
-
-def _make_mismatch_error(artefact: Artefact, digest: str) -> FailedError:
-    return FailedError(
-        f"{artefact.filename}: the hash is wrong: expected sha256 {artefact.sha256}, found {digest}",
-        hint="nothing was kept: try again; if it stays so, the index or something on the way alters the file",
-        details=(f"from {artefact.url}",),
-    )
 
 
 _NOTE = ".attestation.json"
@@ -169,36 +154,11 @@ def attest(path: Path, artefact: Artefact, download: Callable[[str, Path], None]
 
 def describe(attestation: Attestation) -> str:
     """It in words, to stand after the name of the file."""
-    match attestation.verdict:
-        case AttestationVerdict.VERIFIED:
-            return f"attested by {', '.join(attestation.publishers)}"
-        case AttestationVerdict.UNVERIFIABLE:
-            return f"an attestation is published, and was not verified: {attestation.reason}"
-        case AttestationVerdict.NOT_PUBLISHED:
-            return "no attestation is published"
-
-
-def _find_attestation(path: Path, artefact: Artefact, download: Callable[[str, Path], None]) -> Attestation:
-    if not can_verify():
-        return _make_unverifiable(f"that needs an extra: {EXTRA}")
-    document = _fetch_document(artefact.provenance, download)
-    if isinstance(document, Attestation):
-        return document
-    try:
-        return Attestation(verdict=AttestationVerdict.VERIFIED, publishers=verify(path, document))
-    except OSError as error:
-        return _make_unverifiable(f"Sigstore's trust root cannot be read: {error}")
-
-
-def _fetch_document(url: str, download: Callable[[str, Path], None]) -> bytes | Attestation:
-    """The document. Whoever can withhold it can also hide that it exists, so its absence is no failure."""
-    with files.temporary_directory("attestation") as directory:
-        document = directory / "provenance.json"
-        try:
-            download(url, document)
-        except (FailedError, RefusedError) as error:
-            return _make_unverifiable(error.message)
-        return foreign.read_bytes(document)
+    return {
+        AttestationVerdict.VERIFIED: f"attested by {', '.join(attestation.publishers)}",
+        AttestationVerdict.UNVERIFIABLE: f"an attestation is published, and was not verified: {attestation.reason}",
+        AttestationVerdict.NOT_PUBLISHED: "no attestation is published",
+    }[attestation.verdict]
 
 
 def read_recorded_attestation(path: Path) -> Attestation | None:
@@ -214,6 +174,23 @@ def _locate_note(path: Path) -> Path:
     return path.with_name(path.name + _NOTE)
 
 
+def _find_attestation(path: Path, artefact: Artefact, download: Callable[[str, Path], None]) -> Attestation:
+    """Whoever can withhold the document can also hide that it exists, so its absence is no failure."""
+    if importlib.util.find_spec("pypi_attestations") is None:
+        return _make_unverifiable(f"that needs an extra: {EXTRA}")
+    with files.temporary_directory("attestation") as directory:
+        document = directory / "provenance.json"
+        try:
+            download(artefact.provenance, document)
+        except (FailedError, RefusedError) as error:
+            return _make_unverifiable(error.message)
+        content = foreign.read_bytes(document)
+    try:
+        return Attestation(verdict=AttestationVerdict.VERIFIED, publishers=verify(path, content))
+    except OSError as error:
+        return _make_unverifiable(f"Sigstore's trust root cannot be read: {error}")
+
+
 def _make_unverifiable(reason: str) -> Attestation:
     return Attestation(verdict=AttestationVerdict.UNVERIFIABLE, reason=reason)
 
@@ -221,11 +198,6 @@ def _make_unverifiable(reason: str) -> Attestation:
 EXTRA = "python -m pip install 'fastinstall[attestations]'"
 
 logging.getLogger("sigstore").addHandler(logging.NullHandler())  # it would warn of being offline, which is intended
-
-
-def can_verify() -> bool:
-    """Whether the extra is installed."""
-    return importlib.util.find_spec("pypi_attestations") is not None
 
 
 def verify(file: Path, document: bytes) -> tuple[str, ...]:
@@ -245,32 +217,22 @@ def verify(file: Path, document: bytes) -> tuple[str, ...]:
     """
     from pypi_attestations import Distribution, Provenance  # noqa: PLC0415 (an extra, and slow to import)
 
+    reason = "the document holds none"
+    publishers = []
     try:
-        provenance = Provenance.model_validate_json(document)
         distribution = Distribution.from_file(file)
-        for bundle in provenance.attestation_bundles:
+        for bundle in Provenance.model_validate_json(document).attestation_bundles:
             for attestation in bundle.attestations:
                 attestation.verify(bundle.publisher, distribution, offline=True)
+            if bundle.attestations:
+                publishers.append(" ".join(bundle.publisher.model_dump(exclude_none=True).values()))
     except OSError:
         raise
-    except Exception as error:  # whatever a forged document provokes, it is not trusted
-        raise _make_invalid_error(file, _get_first_line(error)) from error
-    return _list_publishers(file, provenance)
-
-
-def _list_publishers(file: Path, provenance: "Provenance") -> tuple[str, ...]:
-    signed = [bundle.publisher for bundle in provenance.attestation_bundles if bundle.attestations]
-    if not signed:
-        raise _make_invalid_error(file, "the document holds none")
-    return tuple(" ".join(publisher.model_dump(exclude_none=True).values()) for publisher in signed)
-
-
-def _get_first_line(error: Exception) -> str:
-    return next(iter(str(error).splitlines()), "") or type(error).__name__
-
-
-def _make_invalid_error(file: Path, reason: str) -> FailedError:
-    return FailedError(
-        f"{file.name}: its attestation is invalid: {reason}",
-        hint="nothing was kept: the file or its attestation was altered; ask another index, or its publisher",
-    )
+    except Exception as error:  # noqa: BLE001 (whatever a forged document provokes, it is not trusted)
+        publishers, reason = [], str(error).partition("\n")[0] or type(error).__name__
+    if not publishers:
+        raise FailedError(
+            f"{file.name}: its attestation is invalid: {reason}",
+            hint="nothing was kept: the file or its attestation was altered; ask another index, or its publisher",
+        )
+    return tuple(publishers)

@@ -12,8 +12,10 @@ from urllib.parse import unquote, urlsplit
 
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Emit, Noted, Progressed, ignore
+from fastinstall.core.files import sha256
 from fastinstall.core.secrets import HIDDEN, remove_credentials
 from fastinstall.core.values import immutable
+from fastinstall.index import downloads
 from fastinstall.index.pip import PipSettings
 from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.facts import Interpreter
@@ -56,7 +58,7 @@ class PackageIndex:
         """
         found = self.releases_for((recipe,), interpreter)[recipe.name]
         if not found.sources and not found.prebuilt:
-            raise self._make_nothing_found_error(recipe, self._list_passed_over(recipe, interpreter))
+            raise self._make_nothing_found_error(recipe, interpreter)
         return found
 
     def releases_for(self, recipes: Sequence[Recipe], interpreter: Interpreter) -> dict[str, Releases]:
@@ -72,7 +74,9 @@ class PackageIndex:
         tags = selection.list_supported_tags(interpreter)
         wanted = partial(selection.is_fitting, names=selection.names_of(recipes), tags=tags)
         local = tuple(self._list_local_files(wanted))
-        remote = () if self.offline else self._list_indexed_files(recipes, wanted)
+        sources = ((each.source.pypi, each.source.chassis, *selection.ingredients_of(each)) for each in recipes)
+        names = tuple(dict.fromkeys((*(name for each in sources for name in each), CLANG)))
+        remote = () if self.offline else self._ask(names, wanted)
         official = tuple(artefact for artefact in remote if not _is_local(artefact))
         built = (*local, *self._fetch_own_wheels(recipes, remote))
         return {
@@ -92,8 +96,6 @@ class PackageIndex:
                 be written.
             RefusedError: its server is neither encrypted nor trusted.
         """
-        from fastinstall.index import downloads  # noqa: PLC0415 (like `releases_for`)
-
         path = downloads.find_stored_file(cache, artefact) or self._bring(artefact, cache, emit)
         if artefact.provenance and not self.offline:
             with downloads.writable(cache):
@@ -101,8 +103,6 @@ class PackageIndex:
         return path
 
     def _bring(self, artefact: Artefact, cache: Path, emit: Emit) -> Path:
-        from fastinstall.index import downloads  # noqa: PLC0415 (like `releases_for`)
-
         nearby = self._find_nearby(artefact)
         if nearby is not None:
             return downloads.store(cache, artefact, downloads.copy(nearby))
@@ -115,37 +115,27 @@ class PackageIndex:
         """Where a file is; an address that was saved without the token in it is looked up again."""
         if HIDDEN not in artefact.url:
             return artefact.url
-        from fastinstall.index import client  # noqa: PLC0415 (like `_list_indexed_files`)
-
-        settings = self._read_settings()
-        timeout = self.timeout or settings.timeout
-        found = client.ask(settings, (artefact.name,), artefact.filename.__eq__, timeout=timeout)
+        found = self._ask((artefact.name,), artefact.filename.__eq__)
         return next((each.url for each in found if each.sha256 == artefact.sha256), artefact.url)
 
     def _attest(self, path: Path, artefact: Artefact, emit: Emit) -> None:
-        from fastinstall.index import downloads  # noqa: PLC0415 (only where one is published)
-
         before = downloads.read_recorded_attestation(path)
         found = downloads.attest(path, artefact, partial(self._download, ignore))
         if found != before:
             emit(Noted(message=f"{artefact.filename}: {downloads.describe(found)}"))
 
     def _list_local_files(self, wanted: partial[bool]) -> Iterable[Artefact]:
-        from fastinstall.index.downloads import list_stored_files  # noqa: PLC0415 (like `releases_for`)
         from fastinstall.index.wheelhouse import describe_file, read_wheelhouse  # noqa: PLC0415 (likewise)
 
         if self.wheelhouse is not None:
             yield from read_wheelhouse(self.wheelhouse, wanted)
         if self.offline and self.cache is not None:
-            kept = (path for path in list_stored_files(self.cache) if wanted(path.name))
+            kept = (path for path in downloads.list_stored_files(self.cache) if wanted(path.name))
             yield from (describe_file(path, path.parent.name) for path in kept)  # each lies where its sum says
 
-    def _list_indexed_files(self, recipes: Sequence[Recipe], wanted: partial[bool]) -> tuple[Artefact, ...]:
+    def _ask(self, names: Sequence[str], wanted: Callable[[str], bool]) -> tuple[Artefact, ...]:
         from fastinstall.index import client  # noqa: PLC0415 (the HTTP client, only when an index is asked)
-        from fastinstall.index.selection import ingredients_of  # noqa: PLC0415 (like `releases_for`)
 
-        named = (name for each in recipes for name in (each.source.pypi, each.source.chassis, *ingredients_of(each)))
-        names = tuple(dict.fromkeys((*named, CLANG)))
         settings = self._read_settings()
         return client.ask(settings, names, wanted, timeout=self.timeout or settings.timeout)
 
@@ -161,8 +151,6 @@ class PackageIndex:
             yield describe_file(self.fetch(artefact, self.cache, ignore).absolute())
 
     def _find_nearby(self, artefact: Artefact) -> Path | None:
-        from fastinstall.core.files import sha256  # noqa: PLC0415 (like `releases_for`)
-
         if artefact.url.startswith("file:"):
             return local_path(artefact.url)
         path = self.wheelhouse / artefact.filename if self.wheelhouse else None
@@ -181,37 +169,35 @@ class PackageIndex:
     def _read_settings(self) -> PipSettings:
         return self.settings if isinstance(self.settings, PipSettings) else self.settings()
 
-    def _list_urls(self) -> tuple[str, ...]:
-        settings = self._read_settings()
-        return (settings.index_url, *settings.extra_index_urls, *settings.find_links)
-
     def _describe_origin(self) -> str:
         places = [f"the wheelhouse {self.wheelhouse}"] if self.wheelhouse else []
         places += [] if self.offline else ["the package index"]
         places += ["the download cache"] if self.offline and self.cache else []
         return " and ".join(places) or "nowhere (offline, and no wheelhouse)"
 
-    def _list_passed_over(self, recipe: Recipe, interpreter: Interpreter) -> Iterator[str]:
-        """Wheels of the wheelhouse that another recipe has built."""
+    def _make_nothing_found_error(self, recipe: Recipe, interpreter: Interpreter) -> FailedError:
+        """With the wheels of the wheelhouse that another recipe has built."""
         from fastinstall.index import selection  # noqa: PLC0415 (like `releases_for`)
         from fastinstall.index.wheelhouse import recipe_of  # noqa: PLC0415 (likewise)
 
         tags = selection.list_supported_tags(interpreter)
-        for artefact in self._list_local_files(
-            partial(selection.is_fitting, names=selection.names_of((recipe,)), tags=tags)
-        ):
-            built_by = recipe_of(local_path(artefact.url)) if _is_local(artefact) else ""
-            if built_by not in ("", recipe.name):
-                yield f"passed over: {artefact.filename}, which the recipe {built_by!r} has built"
-
-    def _make_nothing_found_error(self, recipe: Recipe, passed_over: Iterable[str]) -> FailedError:
+        wanted = partial(selection.is_fitting, names=selection.names_of((recipe,)), tags=tags)
+        local = [(each.filename, recipe_of(local_path(each.url))) for each in self._list_local_files(wanted)]
+        passed_over = (
+            f"passed over: {filename}, which the recipe {built_by!r} has built"
+            for filename, built_by in local
+            if built_by not in ("", recipe.name)
+        )
+        urls: tuple[str, ...] = ()
+        if not self.offline:
+            settings = self._read_settings()
+            urls = (settings.index_url, *settings.extra_index_urls, *settings.find_links)
         names = " or ".join(dict.fromkeys((recipe.source.pypi, *recipe.replaces)))
-        asked = () if self.offline else tuple(f"asked: {remove_credentials(url)}" for url in self._list_urls() if url)
         return FailedError(
             f"found neither an sdist of {recipe.source.pypi} nor a wheel of ours ({names}): "
             f"looked in {self._describe_origin()}",
             hint=_FILL_HINT if self.offline else "python -m pip config list shows which index is asked",
-            details=(*asked, *passed_over),
+            details=(*(f"asked: {remove_credentials(url)}" for url in urls if url), *passed_over),
         )
 
 

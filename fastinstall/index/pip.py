@@ -74,8 +74,13 @@ def argv_for(interpreter: Interpreter) -> tuple[str, ...]:
     if _is_supported(interpreter.version):
         return (*_TOOL_PIP, "--python", str(interpreter.executable))
     if interpreter.pip_version is None:
-        raise _make_no_pip_error(interpreter.executable.as_posix())
-    return _make_own_pip_words(Path(interpreter.executable))
+        python = interpreter.executable
+        raise RefusedError(
+            f"{python}: too old for the pip of fastinstall, and without a pip of its own",
+            hint=f"{quote(python)} -m ensurepip, or choose an environment of a later Python",
+        )
+    # -I: never a directory named pip where the user happens to stand
+    return (str(interpreter.executable), "-I", "-m", "pip")
 
 
 def pip_environment(variables: Mapping[str, str]) -> dict[str, str]:
@@ -110,23 +115,12 @@ def pip_settings(python: Path, variables: Mapping[str, str]) -> PipSettings:
     )
 
 
-def _make_own_pip_words(python: Path) -> tuple[str, ...]:
-    return (str(python), "-I", "-m", "pip")  # -I: never a directory named pip where the user happens to stand
-
-
 def _is_supported(version: str) -> bool:
     from importlib.metadata import metadata  # noqa: PLC0415 (slow to import, needed for an install only)
 
     from packaging.specifiers import SpecifierSet  # noqa: PLC0415 (likewise)
 
     return SpecifierSet(metadata("pip")["Requires-Python"] or "").contains(version, prereleases=True)
-
-
-def _make_no_pip_error(python: str) -> RefusedError:
-    return RefusedError(
-        f"{python}: too old for the pip of fastinstall, and without a pip of its own",
-        hint=f"{quote(python)} -m ensurepip, or choose an environment of a later Python",
-    )
 
 
 def _parse_seconds(text: str) -> float:
@@ -157,36 +151,22 @@ class PipForecast:
     impossible: str = ""
 
 
-@immutable
-class PipConditions:
-    """Under which settings pip is asked; they hide those of its files.
-
-    Attributes:
-        constraints: a constraints file.
-        links: places of wheels.
-    """
-
-    constraints: str
-    links: Sequence[str]
-
-
 def forecast_pip_install(
-    interpreter: Interpreter, words: Sequence[str], conditions: PipConditions, variables: Mapping[str, str]
+    interpreter: Interpreter, words: Sequence[str], settings: Mapping[str, str], variables: Mapping[str, str]
 ) -> PipForecast:
     """What `pip install WORDS` would do; nothing is changed.
 
     Args:
         interpreter: the target's Python.
         words: of the command, options too.
-        conditions: settings.
+        settings: variables of pip's that hide those of its files; empty ones do not.
         variables: of the shell.
 
     Raises:
         UndeterminedError: pip could not tell: no index reached, no answer in time, or a pip of before dry runs.
         RefusedError: no pip serves this target.
     """
-    ours = {"PIP_CONSTRAINT": conditions.constraints, "PIP_FIND_LINKS": " ".join(conditions.links)}
-    environment = {**pip_environment(variables), **{name: value for name, value in ours.items() if value}}
+    environment = {**pip_environment(variables), **{name: value for name, value in settings.items() if value}}
     argv = (*argv_for(interpreter), *_DRY, *words)
     try:
         done = run(argv, environment=environment, check=False, timeout=_TRIAL_SECONDS)
@@ -195,16 +175,12 @@ def forecast_pip_install(
     if _UNREACHED in done.stderr:
         raise UndeterminedError("an index did not answer")
     if done.exit_code == 0:
-        return PipForecast(installs=_list_installs(done.stdout))
+        items = json_data(done.stdout)["install"]  # source: pip, "Installation Report"
+        named = ((item["metadata"]["name"], item["metadata"]["version"]) for item in items)
+        return PipForecast(installs={normalise_distribution_name(name): version for name, version in named})
     if any(words in done.stderr for words in _IMPOSSIBLE):
         return PipForecast(installs={}, impossible=_describe_stderr(done.stderr))
     raise UndeterminedError(_describe_stderr(done.stderr))
-
-
-def _list_installs(report: str) -> dict[str, str]:
-    """Source: pip, "Installation Report"."""
-    items = json_data(report)["install"]
-    return {normalise_distribution_name(item["metadata"]["name"]): item["metadata"]["version"] for item in items}
 
 
 def _describe_stderr(stderr: str) -> str:

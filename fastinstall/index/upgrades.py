@@ -6,13 +6,17 @@ advisories, and what stands against it: the target's Python, an installed distri
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
-from fastinstall.core.version_numbers import base_version, contains, parse_version_number
+from fastinstall.core.version_numbers import base_version, contains, is_specifier, parse_version_number
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.facts import Dependant, Interpreter
 from fastinstall.model.recipe import Advisory
+
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
 
 _LEAST_PYTHONS = (("13.0.0", "3.11"),)
 """From which Pillow on which Python is required (Requires-Python in its metadata, 2026-11-22)."""
@@ -108,13 +112,17 @@ def requirement(name: str, dependants: Iterable[Dependant], least: str = "") -> 
 
 def _list_upper_bounds(text: str) -> Iterator[str]:
     """The clauses of a requirement that keep later versions out."""
+    parsed = _parse_requirement(text)
+    yield from (str(each) for each in (parsed.specifier if parsed else ()) if each.operator in _BOUNDING)
+
+
+def _parse_requirement(text: str) -> "Requirement | None":
     from packaging.requirements import InvalidRequirement, Requirement  # noqa: PLC0415 (slow to import; only here)
 
     try:
-        specifier = Requirement(text).specifier
+        return Requirement(text)
     except InvalidRequirement:
-        return
-    yield from (str(clause) for clause in specifier if clause.operator in _BOUNDING)
+        return None
 
 
 def _list_helping_versions(affecting: Sequence[Advisory], version: str) -> tuple[str, ...]:
@@ -168,7 +176,9 @@ def obstacles(
         interpreter: the target's Python.
         dependants: installed distributions that require what is replaced.
     """
-    if not _is_admitted(artefact.requires_python, interpreter.version):
+    python = artefact.requires_python
+    # As pip has it, what cannot be read does not constrain.
+    if python and is_specifier(python) and not contains(python, interpreter.version):
         needs = f"it needs Python {artefact.requires_python}, and this is {interpreter.version}"
         return (Obstacle(reason=needs),)
     return list_forbidding_dependants(version, interpreter, dependants)
@@ -185,25 +195,12 @@ def list_forbidding_dependants(
     )
 
 
-def _is_admitted(specifier: str, version: str) -> bool:
-    from packaging.specifiers import InvalidSpecifier, SpecifierSet  # noqa: PLC0415 (slow to import; only here)
-
-    try:
-        return SpecifierSet(specifier).contains(version, prereleases=True)
-    except InvalidSpecifier:  # as pip has it: what cannot be read does not constrain
-        return True
-
-
 def _is_forbidden(requirement: str, version: str, interpreter: Interpreter) -> bool:
-    from packaging.requirements import InvalidRequirement, Requirement  # noqa: PLC0415 (slow to import; only here)
-
-    try:
-        parsed = Requirement(requirement)
-    except InvalidRequirement:
+    parsed = _parse_requirement(requirement)
+    if parsed is None:
         return False
-    if parsed.marker is not None and not parsed.marker.evaluate(_make_marker_environment(interpreter)):
-        return False
-    return not parsed.specifier.contains(version, prereleases=True)
+    applies = parsed.marker is None or parsed.marker.evaluate(_make_marker_environment(interpreter))
+    return applies and not parsed.specifier.contains(version, prereleases=True)
 
 
 def _make_marker_environment(interpreter: Interpreter) -> dict[str, str]:

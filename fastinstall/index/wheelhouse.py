@@ -12,8 +12,8 @@ import base64
 import csv
 import hashlib
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable
+from email.parser import HeaderParser
 from pathlib import Path
 
 from fastinstall.core import foreign
@@ -22,7 +22,8 @@ from fastinstall.core.archives import SoundZip, read_tar_member, sound_zip
 from fastinstall.core.errors import DocumentError, FailedError
 from fastinstall.core.files import sha256
 from fastinstall.core.parsing import json_data
-from fastinstall.index.selection import FileName, parse_filename
+from fastinstall.core.version_numbers import is_version, parse_version_number
+from fastinstall.index.selection import parse_filename
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.recipe import LIBRARIES
 
@@ -66,14 +67,23 @@ def describe_file(path: Path, expected: str | None = None) -> Artefact:
     parsed = parse_filename(path.name)
     if parsed is None:
         raise ValueError(f"{path.name}: neither an sdist nor a wheel by its name")
+    again = f"copy {path.name} there again"
     try:
         digest = sha256(path)
+        if expected is not None and digest != expected.lower():
+            raise FailedError(
+                f"{path}: damaged: sha256 is {digest}, but {_SUMS} says {expected.lower()}",
+                hint=again,
+            )
+        metadata = read_sound_metadata(path, thorough=expected is None) if parsed.is_wheel else _read_information(path)
     except OSError as error:
-        raise FailedError(f"{path}: cannot be read: {error.strerror}", hint=f"copy {path.name} there again") from error
-    if expected is not None and digest != expected.lower():
+        raise FailedError(f"{path}: cannot be read: {error.strerror or error}", hint=again) from error
+    headers = HeaderParser().parsestr(metadata)
+    # What is known against a version is looked up by the file's name, so that has to be what is in it.
+    said = headers.get("Version", str(parsed.version)).strip()
+    if not is_version(said) or parse_version_number(said) != parsed.version:
         raise FailedError(
-            f"{path}: damaged: sha256 is {digest}, but {_SUMS} says {expected.lower()}",
-            hint=f"copy {path.name} there again",
+            f"{path}: its name says {parsed.version}, and what is in it {said}", hint=f"take {path.name} out of there"
         )
     return Artefact(
         name=parsed.name,
@@ -81,7 +91,7 @@ def describe_file(path: Path, expected: str | None = None) -> Artefact:
         filename=path.name,
         url=path.as_uri(),
         sha256=digest,
-        requires_python=_inspect(path, parsed, summed=expected is not None),
+        requires_python=headers.get("Requires-Python", "").strip(),
         size=path.stat().st_size,
     )
 
@@ -99,16 +109,6 @@ def recipe_of(path: Path | None) -> str:
     return str(made.get("recipe", "")) if isinstance(made, dict) else ""
 
 
-def _inspect(path: Path, parsed: FileName, *, summed: bool) -> str:
-    """What it requires of Python, once all of it was found sound: by its own sum, or by those inside it."""
-    try:
-        metadata = read_sound_metadata(path, thorough=not summed) if parsed.is_wheel else _read_information(path)
-        _refuse_another_version(path, parsed, metadata)
-        return _find_header(metadata, "requires-python")
-    except OSError as error:
-        raise FailedError(f"{path}: damaged: {error}", hint=f"copy {path.name} there again") from error
-
-
 def _read_information(sdist: Path) -> str:
     """An sdist's PKG-INFO; empty if it has none."""
     if sdist.suffix != ".zip":
@@ -120,31 +120,6 @@ def _read_information(sdist: Path) -> str:
 
 def _is_information(name: str) -> bool:
     return re.fullmatch(r"[^/]+/PKG-INFO", name) is not None
-
-
-def _refuse_another_version(path: Path, parsed: FileName, metadata: str) -> None:
-    """What is known against a version is looked up by the file's name, so that has to be what is in it."""
-    from packaging.version import InvalidVersion, Version  # noqa: PLC0415 (only where there is such a file)
-
-    said = _find_header(metadata, "version")
-    try:
-        same = not said or Version(said) == parsed.version
-    except InvalidVersion:
-        same = False
-    if not same:
-        raise FailedError(
-            f"{path}: its name says {parsed.version}, and what is in it {said}", hint=f"take {path.name} out of there"
-        )
-
-
-def _find_header(metadata: str, wanted: str) -> str:
-    for line in metadata.splitlines():
-        if not line:
-            break
-        key, _, value = line.partition(":")
-        if key.lower() == wanted:
-            return value.strip()
-    return ""
 
 
 def read_sums(path: Path) -> dict[str, str]:
@@ -214,47 +189,16 @@ def require_stack_alone(wheel: Path, *, ours: str = "") -> None:
 
 def _require_stack_alone(wheel: Path, *, is_ours: bool) -> None:
     with sound_zip(wheel) as archive:
-        metadata = metadata_of(archive.files) if is_ours else _require_record(wheel, archive)
-        _refuse(wheel, foreign_members(archive.files, metadata, _PACKAGE))
+        metadata = metadata_of(archive.files)
+        if not is_ours:
+            _require_record(wheel, archive, metadata)
+        _refuse_foreign_members(wheel, archive.files, metadata)
         points = f"{metadata}/entry_points.txt"
-        if points in archive.files:
-            text = archive.read(points).decode("utf-8", "replace")
-            objection = scripts_objection(text, metadata)
-            _refuse(wheel, () if objection is None else (objection,))
+        if points in archive.files and _SCRIPTS.search(archive.read(points).decode("utf-8", "replace")):
+            raise _make_objection(wheel, points, "asks for programs in the environment's bin")  # which no Pillow has
 
 
-def _require_record(wheel: Path, archive: SoundZip) -> str:
-    """Hold all content against RECORD; the name of the metadata's directory."""
-    metadata = metadata_of(archive.files)
-    record = f"{metadata}/RECORD"
-    if not metadata or record not in archive.files:
-        raise ArchiveError(wheel, Objection(reason="has not one .dist-info directory with a RECORD in it"))
-    listed, objection = parse_record_digests(archive.read(record).decode("utf-8", "replace"))
-    if objection is None:
-        digests = _compute_digests(archive, algorithms(listed))
-        objection = explain_record_mismatch(listed, digests, metadata)
-    _refuse(wheel, () if objection is None else (objection,))
-    return metadata
-
-
-def _compute_digests(archive: SoundZip, algorithms: dict[str, str]) -> dict[str, dict[str, str]]:
-    """Of each file, by the algorithm that RECORD asks for; reading them verifies their checksums."""
-    found: dict[str, dict[str, str]] = {}
-    for name in archive.files:
-        algorithm = algorithms.get(name, "sha256")
-        hashed = hashlib.new(algorithm)
-        for piece in archive.content(name):
-            hashed.update(piece)
-        found[name] = {algorithm: base64.urlsafe_b64encode(hashed.digest()).rstrip(b"=").decode()}
-    return found
-
-
-def _refuse(wheel: Path, objections: Iterable[Objection]) -> None:
-    for objection in objections:
-        raise ArchiveError(wheel, objection)
-
-
-_UNLISTED = ("RECORD.jws", "RECORD.p7s")
+_UNLISTED = ("RECORD", "RECORD.jws", "RECORD.p7s")
 _ALGORITHMS = ("sha256", "sha384", "sha512")
 _SCRIPTS = re.compile(r"^\s*\[\s*(?:console|gui)_scripts\s*\]", re.MULTILINE)
 _METADATA = re.compile(r"[^/]+\.dist-info")
@@ -268,77 +212,54 @@ def metadata_of(names: Iterable[str]) -> str:
     return metadata[0] if len(metadata) == 1 else ""
 
 
-def parse_record_digests(record: str) -> tuple[dict[str, tuple[str, str]], Objection | None]:
-    """What RECORD says.
-
-    Args:
-        record: its text.
-
-    Returns:
-        Algorithm and digest by name (both empty if none is given), and what is wrong with it.
-    """
-    rows = [row for row in csv.reader(record.splitlines()) if row]
-    odd = next((row for row in rows if len(row) != _COLUMNS), None)
-    if odd is not None:
-        return {}, Objection(member="RECORD", reason=f"has a row that is none: {','.join(odd)[:80]!r}")
-    twice = next((name for name, count in Counter(row[0] for row in rows).items() if count > 1), None)
-    if twice is not None:
-        return {}, Objection(member=twice, reason="is listed twice in RECORD")
-    return {name: (digest.partition("=")[0], digest.partition("=")[2]) for name, digest, _ in rows}, None
-
-
-def explain_record_mismatch(
-    listed: Mapping[str, tuple[str, str]], digests: Mapping[str, Mapping[str, str]], metadata: str
-) -> Objection | None:
-    """The first way in which RECORD and content disagree, or None.
-
-    Args:
-        listed: what RECORD says, as `parse_record_digests` reads it.
-        digests: of each file that is there, by algorithm, as RECORD writes them.
-        metadata: the name of the `.dist-info` directory.
-    """
-    own = {f"{metadata}/{name}" for name in ("RECORD", *_UNLISTED)}
-    for name in digests:
-        algorithm, digest = listed.get(name, ("", ""))
-        if name in own:
+def _require_record(wheel: Path, archive: SoundZip, metadata: str) -> None:
+    """Hold all content against RECORD; reading it verifies its checksums."""
+    record = f"{metadata}/RECORD"
+    if not metadata or record not in archive.files:
+        raise ArchiveError(wheel, Objection(reason="has not one .dist-info directory with a RECORD in it"))
+    listed = _parse_record(wheel, archive.read(record).decode("utf-8", "replace"))
+    for name in archive.files:
+        algorithm, _, digest = listed.get(name, "").partition("=")
+        hashed = hashlib.new(algorithm if algorithm in _ALGORITHMS else "sha256")
+        for piece in archive.content(name):
+            hashed.update(piece)
+        if name in (f"{metadata}/{each}" for each in _UNLISTED):
             continue
         if name not in listed:
-            return Objection(member=name, reason="is not listed in RECORD")
+            raise _make_objection(wheel, name, "is not listed in RECORD")
         if algorithm not in _ALGORITHMS:
-            return Objection(member=name, reason=f"has no digest in RECORD that counts ({algorithm or 'none'})")
-        if digests[name].get(algorithm) != digest:
-            return Objection(member=name, reason="has another content than RECORD says")
-    gone = next((name for name in listed if name not in digests), None)
-    return Objection(member=gone, reason="is listed in RECORD and is not there") if gone is not None else None
+            raise _make_objection(wheel, name, f"has no digest in RECORD that counts ({algorithm or 'none'})")
+        if digest != base64.urlsafe_b64encode(hashed.digest()).rstrip(b"=").decode():
+            raise _make_objection(wheel, name, "has another content than RECORD says")
+    for name in sorted(listed.keys() - archive.files):
+        raise _make_objection(wheel, name, "is listed in RECORD and is not there")
 
 
-def algorithms(listed: Mapping[str, tuple[str, str]]) -> dict[str, str]:
-    """With which algorithm the digest of each file is given, where it is one that counts."""
-    return {name: algorithm for name, (algorithm, _) in listed.items() if algorithm in _ALGORITHMS}
+def _parse_record(wheel: Path, record: str) -> dict[str, str]:
+    """The digest of each file, as it stands there ("sha256=...")."""
+    listed: dict[str, str] = {}
+    for row in filter(None, csv.reader(record.splitlines())):
+        if len(row) != _COLUMNS:
+            raise _make_objection(wheel, "RECORD", f"has a row that is none: {','.join(row)[:80]!r}")
+        if row[0] in listed:
+            raise _make_objection(wheel, row[0], "is listed twice in RECORD")
+        listed[row[0]] = row[1]
+    return listed
 
 
-def foreign_members(names: Iterable[str], metadata: str, package: str) -> Iterator[Objection]:
-    """Members that a wheel of this import package has no business to bring.
+def _refuse_foreign_members(wheel: Path, names: Iterable[str], metadata: str) -> None:
+    """Refuse members that a wheel of PIL has no business to bring.
 
     What comes in is moved into site-packages by its top-level names; a module, a `.pth` file or a script that
     stands beside PIL would run for every program there.
-
-    Args:
-        names: of all files.
-        metadata: the name of the `.dist-info` directory.
-        package: the import package, "PIL".
     """
-    own = {package, metadata}
     for name in names:
         top = name.partition("/")[0]
-        if "/" not in name or (top not in own and top.lower() not in LIBRARIES):
-            yield Objection(member=name, reason=f"is no part of {package}, and would lie beside it in site-packages")
-        elif "__pycache__" in name.split("/") or name.endswith(".pyc"):
-            yield Objection(member=name, reason="is bytecode, which would run in place of the source that is read")
+        if "/" not in name or (top not in (_PACKAGE, metadata) and top.lower() not in LIBRARIES):
+            raise _make_objection(wheel, name, f"is no part of {_PACKAGE}, and would lie beside it in site-packages")
+        if "__pycache__" in name.split("/") or name.endswith(".pyc"):
+            raise _make_objection(wheel, name, "is bytecode, which would run in place of the source that is read")
 
 
-def scripts_objection(entry_points: str, metadata: str) -> Objection | None:
-    """Whether `entry_points.txt` asks for programs in `bin`, which no Pillow has."""
-    if not _SCRIPTS.search(entry_points):
-        return None
-    return Objection(member=f"{metadata}/entry_points.txt", reason="asks for programs in the environment's bin")
+def _make_objection(wheel: Path, member: str, reason: str) -> ArchiveError:
+    return ArchiveError(wheel, Objection(member=member, reason=reason))

@@ -14,14 +14,14 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import PurePath
 from typing import Any
 
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.parsing import json_data, toml_data
-from fastinstall.core.values import immutable
 from fastinstall.core.yaml_document import YamlKind, YamlNode, read_yaml
 from fastinstall.lockcheck.requirement_files import RequirementsFile, find_exact_version, read_requirements
 from fastinstall.lockcheck.verdict import (
@@ -36,10 +36,6 @@ from fastinstall.lockcheck.verdict import (
 from fastinstall.model.conda_packages import bounds_of, name_of
 from fastinstall.model.recipe import PROVIDERS
 
-_LIST = {LockKind.UV: "package", LockKind.POETRY: "package", LockKind.PDM: "package", LockKind.PYLOCK: "packages"}
-_VERSION = re.compile(r"\s*version\s*=")
-_NAME = re.compile(r"\s*name\s*=")
-
 
 def read_lock(kind: LockKind, text: str, file: PurePath) -> RequirementsFile:
     """Read a file of a kind; what it includes is for the caller to read.
@@ -47,25 +43,21 @@ def read_lock(kind: LockKind, text: str, file: PurePath) -> RequirementsFile:
     Raises:
         DocumentError: it is malformed; the place is named.
     """
-    if kind is LockKind.REQUIREMENTS:
-        return read_requirements(text)
-    if kind is LockKind.ENVIRONMENT:
-        return read_environment(text, file)
-    entries = read_tables(kind, text, file) if kind in _LIST else _READERS[kind](text, file)
-    return RequirementsFile(entries=tuple(entries))
+    read = _READERS[kind](text, file)
+    return read if isinstance(read, RequirementsFile) else RequirementsFile(entries=tuple(read))
 
 
-def _shorten(told: str, source: str) -> str:
-    return f"{told} @ {file_name(source)}" if source else told
-
-
-def read_tables(kind: LockKind, text: str, file: PurePath) -> Iterator[LockEntry]:
+def read_tables(text: str, file: PurePath, key: str = "package") -> Iterator[LockEntry]:
     """Read a lock of one of the four kinds that are TOML.
+
+    Args:
+        text: of the file.
+        file: its path.
+        key: of its packages.
 
     Raises:
         DocumentError: no TOML, or no packages are listed as this format has them.
     """
-    key = _LIST[kind]
     packages = _parse_packages(text, key, file)
     head = re.compile(rf"\[\[\s*{key}\s*\]\]\s*(#.*)?")
     lines = text.splitlines()
@@ -73,16 +65,15 @@ def read_tables(kind: LockKind, text: str, file: PurePath) -> Iterator[LockEntry
     if len(heads) != len(packages):
         raise DocumentError(file, key, f"expected every package under a line [[{key}]] of its own")
     for package, first in zip(packages, heads, strict=True):
-        name, version = package["name"], str(package.get("version", ""))
-        if normalise_locked_name(name) in PROVIDERS:
-            line = _find_version_line(lines, first)
-            source = _find_source(package)
+        name, version = normalise_locked_name(package["name"]), str(package.get("version", ""))
+        if name in PROVIDERS:
+            line, source = _find_version_line(lines, first), _find_source(package)
+            told = f"{package['name']} {version}".strip()
             yield LockEntry(
-                name=normalise_locked_name(name),
-                says=_shorten(f"{name} {version}".strip(), source),
+                name=name,
+                says=f"{told} @ {file_name(source)}" if source else told,
                 line=line,
                 first=first,
-                last=line,
                 version=version,
                 source=source,
                 marker=_find_marker(package),
@@ -104,14 +95,12 @@ def _parse_packages(text: str, key: str, file: PurePath) -> list[dict[str, Any]]
 
 def _find_version_line(lines: list[str], first: int) -> int:
     """The line of a package's version, or of its name where it has none."""
-    named = first
+    own: dict[str, int] = {}
     for number, line in enumerate(lines[first:], start=first + 1):
-        if _VERSION.match(line):
-            return number
         if line.lstrip().startswith("["):
             break
-        named = number if _NAME.match(line) else named
-    return named
+        own.setdefault(line.partition("=")[0].strip(), number)
+    return own.get("version", own.get("name", first))
 
 
 def _find_source(package: dict[str, Any]) -> str:
@@ -148,10 +137,8 @@ def read_pipfile(text: str, file: PurePath) -> Iterator[LockEntry]:
                 line = _find_line(text, section, name)
                 yield LockEntry(
                     name=normalise_locked_name(name),
-                    says=_shorten(f"{name}{clauses}", source),
+                    says=f"{name}{clauses} @ {file_name(source)}" if source else f"{name}{clauses}",
                     line=line,
-                    first=line,
-                    last=line,
                     version=find_exact_version(clauses),
                     source=source,
                     marker=str(package.get("markers", "")),
@@ -176,12 +163,12 @@ def _parse_sections(text: str, file: PurePath) -> dict[str, dict[str, Any]]:
 def _find_line(text: str, section: str, name: str) -> int:
     """Where a package of a section begins; 1 where the file is written otherwise than pipenv does."""
     lines = text.splitlines()
-    start = next((number for number, line in enumerate(lines) if _is_opening(line, section)), 0)
-    return next((number + 1 for number in range(start, len(lines)) if _is_opening(lines[number], name)), 1)
-
-
-def _is_opening(line: str, key: str) -> bool:
-    return re.match(rf'\s*"{re.escape(key)}"\s*:\s*\{{', line) is not None
+    start, found = 0, 1
+    for key in (section, name):
+        opening = re.compile(rf'\s*"{re.escape(key)}"\s*:\s*\{{')
+        found = next((number + 1 for number in range(start, len(lines)) if opening.match(lines[number])), 1)
+        start = found - 1
+    return found
 
 
 _KEY = "dependencies"
@@ -200,17 +187,17 @@ def read_environment(text: str, file: PurePath) -> RequirementsFile:
     """
     if _KEY not in text:  # of another program, which writes YAML or something like it under the same name
         return RequirementsFile()
-    of_conda: list[LockEntry] = []
+    entries: list[LockEntry] = []
     of_pip: list[RequirementsFile] = []
     for item in _list_items(text, _KEY, file) or ():
-        of_conda += _read_conda_item(item)
+        entries += _read_conda_item(item)
         lines = item.value("pip")
-        of_pip += map(_read_pip_item, lines.items if lines is not None else ())
+        of_pip += (_read_pip_item(each, file) for each in (lines.items if lines is not None else ()))
     return RequirementsFile(
-        entries=(*of_conda, *(entry for each in of_pip for entry in each.entries)),
+        entries=(*entries, *(entry for each in of_pip for entry in each.entries)),
         includes=tuple(include for each in of_pip for include in each.includes),
         links=tuple(link for each in of_pip for link in each.links),
-        refused=tuple(refused for each in of_pip for refused in each.refused),
+        findings=tuple(finding for each in of_pip for finding in each.findings),
     )
 
 
@@ -218,17 +205,17 @@ def _list_items(text: str, key: str, file: PurePath) -> tuple[YamlNode, ...] | N
     """The items under a key at the top of a file; None if the key is not there."""
     document = read_yaml(text, file)
     listed = document.value(key) if document is not None else None
-    return tuple(listed.items) if listed is not None else None
+    return listed.items if listed is not None else None
 
 
-def _read_pip_item(item: YamlNode) -> RequirementsFile:
+def _read_pip_item(item: YamlNode, file: PurePath) -> RequirementsFile:
     """What an item of the list for pip says: conda writes each on a line of a requirement file."""
-    said = read_requirements(item.text)
+    said = read_requirements(item.text, file)
     return RequirementsFile(
-        entries=tuple(replace(each, line=item.line, first=item.line, last=item.last) for each in said.entries),
-        includes=tuple(replace(each, line=item.line) for each in said.includes),
+        entries=tuple(replace(each, line=item.line, last=item.last) for each in said.entries),
+        includes=tuple((item.line, place) for _, place in said.includes),
         links=said.links,
-        refused=tuple(replace(each, line=item.line) for each in said.refused),
+        findings=tuple(replace(each, line=item.line) for each in said.findings),
     )
 
 
@@ -241,7 +228,6 @@ def _read_conda_item(item: YamlNode) -> Iterator[LockEntry]:
             name=name,
             says=spec,
             line=item.line,
-            first=item.line,
             last=item.last,
             version=version,
             build=build,
@@ -272,12 +258,12 @@ def read_pixi(text: str, file: PurePath) -> Iterator[LockEntry]:
     Raises:
         DocumentError: it is no YAML, or lists no packages as pixi does.
     """
-    for package in _read_conda_packages(text, "packages", file):
-        kind = package.words.get("kind", next((key for key in ("conda", "pypi") if key in package.words), ""))
+    for line, words in _list_packages(text, "packages", file):
+        kind = words["kind"][0] if "kind" in words else next((key for key in ("conda", "pypi") if key in words), "")
         if not kind:
-            raise DocumentError(file, f"line {package.line}", "a package that is neither of conda nor of PyPI")
-        key = next((each for each in (kind, "url", "path") if each in package.words), "")
-        yield from _read_package(package, key, is_conda=kind == "conda")
+            raise DocumentError(file, f"line {line}", "a package that is neither of conda nor of PyPI")
+        source = next((words[each] for each in (kind, "url", "path") if each in words), ("", line))
+        yield from _read_package(line, words, *source, is_conda=kind == "conda")
 
 
 def read_conda_lock(text: str, file: PurePath) -> Iterator[LockEntry]:
@@ -286,11 +272,11 @@ def read_conda_lock(text: str, file: PurePath) -> Iterator[LockEntry]:
     Raises:
         DocumentError: it is no YAML, or lists no packages as conda-lock does.
     """
-    for package in _read_conda_packages(text, "package", file):
-        if not {"name", "manager", "url"} <= package.words.keys():
-            raise DocumentError(file, f"line {package.line}", "a package without name, manager or url")
-        if package.words.get("platform", _OURS) == _OURS:
-            yield from _read_package(package, "url", is_conda=package.words["manager"] == "conda")
+    for line, words in _list_packages(text, "package", file):
+        if not {"name", "manager", "url"} <= words.keys():
+            raise DocumentError(file, f"line {line}", "a package without name, manager or url")
+        if words.get("platform", (_OURS, 0))[0] == _OURS:
+            yield from _read_package(line, words, *words["url"], is_conda=words["manager"][0] == "conda")
 
 
 def read_explicit(text: str, file: PurePath) -> Iterator[LockEntry]:
@@ -304,10 +290,14 @@ def read_explicit(text: str, file: PurePath) -> Iterator[LockEntry]:
     for number, line in enumerate(text.splitlines(), start=1):
         place = _COMMENTED.sub("", line).strip()
         if place and not place.startswith(("@", "#")):
-            yield from _read_conda_package(place, number, number)
+            yield from _read_package(number, {}, place, number, is_conda=True)
 
 
-_READERS = {
+_READERS: dict[LockKind, Callable[[str, PurePath], RequirementsFile | Iterator[LockEntry]]] = {
+    LockKind.REQUIREMENTS: read_requirements,
+    LockKind.ENVIRONMENT: read_environment,
+    **dict.fromkeys((LockKind.UV, LockKind.POETRY, LockKind.PDM), read_tables),
+    LockKind.PYLOCK: partial(read_tables, key="packages"),
     LockKind.PIPFILE: read_pipfile,
     LockKind.PIXI: read_pixi,
     LockKind.CONDA_LOCK: read_conda_lock,
@@ -315,69 +305,47 @@ _READERS = {
 }
 
 
-@immutable
-class _ListedPackage:
-    """A package of a list: what its keys say, where those are words, and their lines."""
-
-    line: int
-    words: dict[str, str]
-    lines: dict[str, int]
+_Words = dict[str, tuple[str, int]]
+"""What the keys of a package say, where those are words, each with its line."""
 
 
-def _read_conda_packages(text: str, key: str, file: PurePath) -> Iterator[_ListedPackage]:
+def _list_packages(text: str, key: str, file: PurePath) -> Iterator[tuple[int, _Words]]:
+    """The packages of a list, each with its line."""
     items = _list_items(text, key, file)
     if items is None:
         raise DocumentError(file, key, "missing: expected it at the top of the file")
     for item in items:
-        words = {name: pair for name, pair in item.pairs().items() if pair[1].kind is YamlKind.SCALAR}
-        yield _ListedPackage(
-            line=item.line,
-            words={name: value.text for name, (_, value) in words.items()},
-            lines={name: _find_conda_line(*pair) for name, pair in words.items()},
-        )
+        pairs = {name: pair for name, pair in item.pairs().items() if pair[1].kind is YamlKind.SCALAR}
+        yield item.line, {name: (value.text, _find_key_line(key, value)) for name, (key, value) in pairs.items()}
 
 
-def _find_conda_line(key: YamlNode, value: YamlNode) -> int:
+def _find_key_line(key: YamlNode, value: YamlNode) -> int:
     """Where a key and its value stand; those of an alias elsewhere."""
     return max(key.line, value.line) if value.line <= key.last + 1 else key.line
 
 
-def _read_package(package: _ListedPackage, key: str, *, is_conda: bool) -> Iterator[LockEntry]:
-    """A package that is taken from what a key says."""
-    source, line = package.words.get(key, ""), package.lines.get(key, package.line)
+def _read_package(first: int, words: _Words, source: str, line: int, *, is_conda: bool) -> Iterator[LockEntry]:
+    """A package that is taken from a source, which stands on a line."""
+    told = file_name(source)
     if is_conda:
-        yield from _read_conda_package(source, package.line, line)
+        name, version, build = conda_archive(source)
+        subdir = _SUBDIR.search(source)
+        for_us = subdir is None or subdir[1] == _OURS
     else:
-        yield from _read_pypi_package(package, source, line)
-
-
-def _read_conda_package(source: str, first: int, line: int) -> Iterator[LockEntry]:
-    name, version, build = conda_archive(source)
-    subdir = _SUBDIR.search(source)
-    if name in PROVIDERS and (subdir is None or subdir[1] == _OURS):
+        named, version = archive(source)
+        name, build = normalise_locked_name(words.get("name", (named, 0))[0]), ""
+        version = words.get("version", (version, 0))[0]
+        told = told or f"{name} {version}"
+        tags = told.removesuffix(".whl").rpartition("-")[2]  # is it no wheel of another machine's?
+        for_us = not told.endswith(".whl") or tags == "any" or "x86_64" in tags.replace("macosx", "")
+    if name in PROVIDERS and for_us:
         yield LockEntry(
             name=name,
-            says=file_name(source),
+            says=told,
             line=line,
             first=first,
-            last=line,
             version=version,
             source=source,
             build=build,
-            is_conda=True,
+            is_conda=is_conda,
         )
-
-
-def _read_pypi_package(package: _ListedPackage, source: str, line: int) -> Iterator[LockEntry]:
-    named, version = archive(source)
-    name = normalise_locked_name(package.words.get("name", named))
-    if name in PROVIDERS and _is_for_this_machine(file_name(source)):
-        told = file_name(source) or f"{name} {package.words.get('version', '')}"
-        version = package.words.get("version", version)
-        yield LockEntry(name=name, says=told, line=line, first=package.line, last=line, version=version, source=source)
-
-
-def _is_for_this_machine(name: str) -> bool:
-    """Whether a file is no wheel of another machine's."""
-    tags = name.removesuffix(".whl").rpartition("-")[2]
-    return not name.endswith(".whl") or tags == "any" or "x86_64" in tags.replace("macosx", "")

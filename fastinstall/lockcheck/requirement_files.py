@@ -8,9 +8,11 @@ Source: pip's documentation, "Requirements File Format".
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import PurePath
 
 from fastinstall.core.values import immutable
-from fastinstall.lockcheck.verdict import LockEntry, archive, file_name, normalise_locked_name
+from fastinstall.lockcheck.verdict import LockEntry, LockFinding, archive, file_name, normalise_locked_name
+from fastinstall.model.finding import Remedy, Status
 from fastinstall.model.recipe import PROVIDERS
 
 _COMMENT = re.compile(r"(^|\s+)#.*$")
@@ -31,48 +33,20 @@ _EDITABLE = ("-e", "--editable")
 
 
 @immutable
-class Include:
-    """Another file that is read with one.
-
-    Attributes:
-        place: as it is written: a path relative to the file's directory, or a URL.
-        line: where, from 1.
-    """
-
-    place: str
-    line: int
-
-
-@immutable
-class Refused:
-    """A line for which pip refuses the whole file.
-
-    Attributes:
-        line: where it begins, from 1.
-        says: the line, shortened.
-        problem: what is wrong with it.
-    """
-
-    line: int
-    says: str
-    problem: str
-
-
-@immutable
 class RequirementsFile:
     """What a file says.
 
     Attributes:
         entries: that name what provides PIL.
-        includes: further files of the same format.
+        includes: further files of the same format: line, and path relative to the file's directory.
         links: where wheels are looked for besides an index, as it is written.
-        refused: lines that are neither a requirement nor an option.
+        findings: lines that are neither a requirement nor an option, and includes that cannot be looked at from here.
     """
 
     entries: tuple[LockEntry, ...] = ()
-    includes: tuple[Include, ...] = ()
+    includes: tuple[tuple[int, str], ...] = ()
     links: tuple[str, ...] = ()
-    refused: tuple[Refused, ...] = ()
+    findings: tuple[LockFinding, ...] = ()
 
 
 @immutable
@@ -86,18 +60,49 @@ class _Line:
     hashes: tuple[str, ...] = ()
 
 
-def read_requirements(text: str) -> RequirementsFile:
+def read_requirements(text: str, file: PurePath) -> RequirementsFile:
     """Read a file's content."""
     lines = [line for line in _join_lines(text) if line.text]
-    options = [(line, _parse_option(line)) for line in lines if line.text.startswith("-")]
+    options = [(line, *_parse_option(line)) for line in lines if line.text.startswith("-")]
+    includes = [(line.first, value) for line, flag, value in options if flag in _INCLUDES]
     subjects = [subject for line in lines if (subject := _parse_subject(line)) is not None]
-    refused = {subject.first: each for subject in subjects if (each := _find_refusal(subject)) is not None}
-    entries = (_parse_entry(subject) for subject in subjects if subject.first not in refused)
+    problems = {subject: _find_refusal(subject) for subject in subjects}
+    entries = (_parse_entry(subject) for subject, problem in problems.items() if not problem)
     return RequirementsFile(
         entries=tuple(entry for entry in entries if entry is not None),
-        includes=tuple(Include(place=value, line=line.first) for line, (flag, value) in options if flag in _INCLUDES),
-        links=tuple(value for _, (flag, value) in options if flag in _LINKS),
-        refused=tuple(refused.values()),
+        includes=tuple((line, place) for line, place in includes if not is_afar(place)),
+        links=tuple(value for _, flag, value in options if flag in _LINKS),
+        findings=(
+            *(_report_refused(file, subject, problem) for subject, problem in problems.items() if problem),
+            *(_report_unseen(file, line, place) for line, place in includes if is_afar(place)),
+        ),
+    )
+
+
+def is_afar(place: str) -> bool:
+    """Whether what stands there is no path that can be looked at from here."""
+    return "://" in place or "${" in place
+
+
+def _report_refused(file: PurePath, line: "_Line", problem: str) -> LockFinding:
+    return LockFinding(
+        file=file,
+        line=line.first,
+        says=line.text[:60],
+        status=Status.ERROR,
+        message=f"pip refuses the whole file for this line: {problem}",
+        remedy=Remedy(text="write NAME, NAME==VERSION or NAME @ URL there, or leave the line out"),
+    )
+
+
+def _report_unseen(file: PurePath, line: int, place: str) -> LockFinding:
+    return LockFinding(
+        file=file,
+        line=line,
+        says=place,
+        status=Status.HINT,
+        message="what it includes from there was not looked at",
+        remedy=Remedy(text="check a copy of it, too"),
     )
 
 
@@ -141,18 +146,17 @@ def _parse_subject(line: _Line) -> _Line | None:
     return replace(line, text=subject.strip(), marker=marker.strip(), hashes=tuple(_HASH.findall(line.text)))
 
 
-def _find_refusal(line: _Line) -> Refused | None:
+def _find_refusal(line: _Line) -> str:
     """What pip's own parser finds wrong with a requirement; places, and what variables stand in, are left to pip."""
     if _is_place(line) or "${" in f"{line.text}{line.marker}" or _EXPORTED.fullmatch(line.text):
-        return None
+        return ""
     from packaging.requirements import InvalidRequirement, Requirement  # noqa: PLC0415 (slow, and not always needed)
 
     try:
         Requirement(f"{line.text} ; {line.marker}" if line.marker else line.text)
     except InvalidRequirement as error:
-        problem = next(iter(str(error).splitlines()), "").rstrip(": ")
-        return Refused(line=line.first, says=line.text[:60], problem=problem)
-    return None
+        return str(error).partition("\n")[0].rstrip(": ") or "no requirement"
+    return ""
 
 
 def _is_place(line: _Line) -> bool:
@@ -160,53 +164,40 @@ def _is_place(line: _Line) -> bool:
 
 
 def _parse_entry(line: _Line) -> LockEntry | None:
-    return _from_place(line) if _is_place(line) else _from_name(line)
-
-
-def _from_place(line: _Line) -> LockEntry | None:
-    place = line.text.partition("[")[0]
-    egg = _EGG.search(line.text)
-    name = normalise_locked_name(egg[1]) if egg is not None else archive(place)[0] or _name_repository(place)
-    return _make_entry(line, name, file_name(place) or place, source=place)
+    """What a requirement says, where it has to do with PIL."""
+    exported, found = _EXPORTED.fullmatch(line.text), _REQUIREMENT.fullmatch(line.text)
+    version = source = build = ""
+    if _is_place(line):
+        source = line.text.partition("[")[0]
+        egg = _EGG.search(line.text)
+        name = egg[1] if egg is not None else archive(source)[0] or _name_repository(source)
+        says = file_name(source) or source
+    elif exported is not None:  # a line of conda's; what it says to be pip's is a requirement all the same
+        name, version, says = exported["name"], exported["version"], line.text
+        build = exported["build"] if exported["build"] != _OF_PIP else ""
+    elif found is not None and found[3].startswith("@"):
+        name, source = found[1], found[3].removeprefix("@").strip()
+        says = f"{name} @ {file_name(source) or source}"
+    elif found is not None:
+        name, version, says = found[1], find_exact_version(found[3]), f"{found[1]}{found[2] or ''}{found[3].strip()}"
+    else:
+        return None
+    if normalise_locked_name(name) not in PROVIDERS:
+        return None
+    return LockEntry(
+        name=normalise_locked_name(name),
+        says=says,
+        line=line.first,
+        last=line.last,
+        version=version,
+        source=source,
+        build=build,
+        is_conda=bool(build),
+        hashes=line.hashes,
+        marker=line.marker,
+    )
 
 
 def _name_repository(place: str) -> str:
     """Of a checkout nothing tells the name but the last part of its address."""
-    return normalise_locked_name(file_name(place).partition("@")[0].removesuffix(".git")) if "git" in place else ""
-
-
-def _from_name(line: _Line) -> LockEntry | None:
-    exported = _EXPORTED.fullmatch(line.text)
-    if exported is not None:
-        return _from_export(line, exported)
-    found = _REQUIREMENT.fullmatch(line.text)
-    if found is None:
-        return None
-    name, rest = normalise_locked_name(found[1]), found[3].strip()
-    if rest.startswith("@"):
-        source = rest.removeprefix("@").strip()
-        return _make_entry(line, name, f"{found[1]} @ {file_name(source) or source}", source=source)
-    return _make_entry(line, name, f"{found[1]}{found[2] or ''}{rest}", version=find_exact_version(rest))
-
-
-def _from_export(line: _Line, found: re.Match[str]) -> LockEntry | None:
-    """A line of conda's; what it says to be pip's is a requirement all the same."""
-    made = _make_entry(line, normalise_locked_name(found["name"]), line.text, version=found["version"])
-    return made if made is None or found["build"] == _OF_PIP else replace(made, build=found["build"], is_conda=True)
-
-
-def _make_entry(line: _Line, name: str, says: str, *, version: str = "", source: str = "") -> LockEntry | None:
-    """The entry, where it has to do with PIL."""
-    if name not in PROVIDERS:
-        return None
-    return LockEntry(
-        name=name,
-        says=says,
-        line=line.first,
-        first=line.first,
-        last=line.last,
-        version=version,
-        source=source,
-        hashes=line.hashes,
-        marker=line.marker,
-    )
+    return file_name(place).partition("@")[0].removesuffix(".git") if "git" in place else ""

@@ -12,7 +12,7 @@ passes exactly these.
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import PurePath
 
@@ -44,8 +44,8 @@ class LockEntry:
         name: the distribution or conda package, normalised ("pillow", "pillow-simd", "pil").
         says: the place, shortened to what matters ("pillow==13.0.0").
         line: where that stands, from 1.
-        first: the line where the entry begins; a comment there, or on the line before, speaks of it.
-        last: the line where it ends.
+        first: the line where the entry begins; a comment there, or on the line before, speaks of it. 0: on `line`.
+        last: the line where it ends. 0: likewise.
         version: the one version that it allows; empty if it allows several.
         source: file, path or URL that it is taken from; empty if an index is asked.
         build: conda's build string, or a pattern of it; empty if it names none.
@@ -57,8 +57,8 @@ class LockEntry:
     name: str
     says: str
     line: int
-    first: int
-    last: int
+    first: int = 0
+    last: int = 0
     version: str = ""
     source: str = ""
     build: str = ""
@@ -118,6 +118,7 @@ class LockReport:
 
 _PILLOW = "pillow"
 _BRINGS = "an installation from this file puts it in the place of the stack"
+_OTHER_PIL = "{} writes a PIL of its own over the one that is there"
 
 
 @immutable
@@ -152,31 +153,28 @@ class VerdictContext:
     held: tuple[str, ...] = ()
 
 
-def findings_of(
-    file: PurePath, entries: Sequence[LockEntry], accepted: Callable[[LockEntry], bool], around: VerdictContext
-) -> tuple[LockFinding, ...]:
-    """What is wrong with the entries of a file.
+def judge(entry: LockEntry, file: PurePath, around: VerdictContext) -> LockFinding | None:
+    """What is wrong with an entry.
 
     Args:
-        file: where they stand.
-        entries: of this file.
-        accepted: whether a comment beside an entry says that stock Pillow is meant.
-        around: what they are judged by.
+        entry: that no comment accepts.
+        file: where it stands.
+        around: what it is judged by.
     """
-    found = []
-    for entry in entries:
-        if accepted(entry) or not may_apply(entry.marker):
-            continue
-        problem = _find_conda_problem(entry) if entry.is_conda else _find_python_problem(entry, around)
-        if problem:
-            status, remedy = Status.ERROR, remedy_for(around.kind, entry, file)
-        else:
-            problem, status, remedy = _explain_doubt(entry, around), Status.HINT, _BESIDE[entry.is_conda]
-        if problem:
-            found.append(
-                LockFinding(file=file, line=entry.line, says=entry.says, status=status, message=problem, remedy=remedy)
-            )
-    return tuple(found)
+    if not may_apply(entry.marker):
+        return None
+    problem = _find_conda_problem(entry) if entry.is_conda else _find_python_problem(entry, around)
+    doubt = "" if problem else _explain_doubt(entry, around)
+    if not problem and not doubt:
+        return None
+    return LockFinding(
+        file=file,
+        line=entry.line,
+        says=entry.says,
+        status=Status.ERROR if problem else Status.HINT,
+        message=problem or doubt,
+        remedy=remedy_for(around.kind, entry, file) if problem else _BESIDE[entry.is_conda],
+    )
 
 
 def list_held_versions(entries: Iterable[LockEntry]) -> tuple[str, ...]:
@@ -185,11 +183,11 @@ def list_held_versions(entries: Iterable[LockEntry]) -> tuple[str, ...]:
 
 
 def _find_conda_problem(entry: LockEntry) -> str:
-    if is_our_build(entry.build):
+    if is_our_build(entry.build) or (entry.name == _PILLOW and not entry.build):
         return ""
     if entry.name != _PILLOW:
-        return _explain_other_pil(entry)
-    return f"the build {entry.build} is not one of fastinstall: {_BRINGS}" if entry.build else ""
+        return _OTHER_PIL.format(entry.name)
+    return f"the build {entry.build} is not one of fastinstall: {_BRINGS}"
 
 
 def _find_python_problem(entry: LockEntry, around: VerdictContext) -> str:
@@ -197,39 +195,34 @@ def _find_python_problem(entry: LockEntry, around: VerdictContext) -> str:
     ours = is_ours(version)
     if entry.source and not ours:
         return f"what lies there is no build of fastinstall: {_BRINGS}"
-    wheels = [wheel for wheel in around.wheels if wheel.name == entry.name]
-    if ours:
-        wheels = [wheel for wheel in wheels if wheel.version == version]
-    elif version:
-        wheels = [wheel for wheel in wheels if public(wheel.version) == public(version)]
-    if not ours and not wheels:
-        return _find_index_problem(entry, version, around)
-    if not entry.hashes or not wheels or any(wheel.hash in entry.hashes for wheel in wheels):
-        return ""
-    return f"its hashes leave out the build of fastinstall that is at hand ({wheels[0].version}): pip refuses it"
+    wheels = [wheel for wheel in around.wheels if wheel.name == entry.name and _is_met(version, wheel.version)]
+    if wheels:
+        held = not entry.hashes or any(wheel.hash in entry.hashes for wheel in wheels)
+        left_out = f"its hashes leave out the build of fastinstall that is at hand ({wheels[0].version})"
+        return "" if held else f"{left_out}: pip refuses it"
+    return "" if ours else _find_index_problem(entry, version, around)
+
+
+def _is_met(wanted: str, version: str) -> bool:
+    """Whether a version of ours is one that is wanted: that very one, or any with its public part."""
+    return wanted in ("", version) or (not is_ours(wanted) and public(wanted) == public(version))
 
 
 def _find_index_problem(entry: LockEntry, version: str, around: VerdictContext) -> str:
     """Where no wheel of ours is at hand, so that an index is asked."""
     if entry.name != _PILLOW:
-        return _explain_other_pil(entry)
+        return _OTHER_PIL.format(entry.name)
     # The branch of a lock for where ours cannot be: no two branches are for the same machine.
     if around.held and entry.marker:
         return ""
     if version and public(version) not in map(public, around.held):
         return f"{version} is stock Pillow: {_BRINGS}"
-    if entry.hashes and not around.held:
-        return f"its hashes are those of stock Pillow: {_BRINGS}"
-    return ""
+    return f"its hashes are those of stock Pillow: {_BRINGS}" if entry.hashes and not around.held else ""
 
 
 def _find_version(entry: LockEntry) -> str:
     """A file's name tells more than what stands beside it: pdm writes the public part there."""
     return archive(entry.source)[1] or entry.version
-
-
-def _explain_other_pil(entry: LockEntry) -> str:
-    return f"{entry.name} writes a PIL of its own over the one that is there"
 
 
 def _explain_doubt(entry: LockEntry, around: VerdictContext) -> str:
@@ -291,7 +284,10 @@ _OF_WHEELS = {
 
 _OF_PLATFORMS = ("sys_platform", "platform_", "os_name")
 _LINUX = {"os_name": "posix", "sys_platform": "linux", "platform_system": "Linux", "platform_machine": "x86_64"}
-_PYTHONS = tuple(f"3.{minor}" for minor in range(8, 16))
+_PYTHONS = tuple(
+    {"python_version": f"3.{minor}", "python_full_version": f"3.{minor}.0", "implementation_version": f"3.{minor}.0"}
+    for minor in range(8, 16)
+)
 
 
 def may_apply(marker: str) -> bool:
@@ -304,12 +300,7 @@ def may_apply(marker: str) -> bool:
         read = Marker(marker)
     except InvalidMarker:
         return True
-    for python in _PYTHONS:
-        full = f"{python}.0"
-        versions = {"python_version": python, "python_full_version": full, "implementation_version": full}
-        if read.evaluate(_LINUX | versions):
-            return True
-    return False
+    return any(read.evaluate(_LINUX | versions) for versions in _PYTHONS)
 
 
 _LABEL = re.compile(r"[a-z]+(?:\.(?:v\d|native))+")

@@ -6,15 +6,12 @@ said plus the additions.
 """
 
 import re
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, MutableMapping, Sequence
+from typing import Any
 
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.parsing import toml_data
 from fastinstall.core.values import immutable, tagged
-
-if TYPE_CHECKING:
-    from tomlkit import TOMLDocument
 
 
 @tagged("items")
@@ -68,23 +65,11 @@ class TableAddition:
 Addition = ArrayAddition | KeyAddition | TableAddition
 
 
-def has_addition(content: dict[str, Any], addition: Addition) -> bool:
-    """Whether parsed TOML has any of what an addition puts there."""
-    if isinstance(addition, TableAddition):
-        found = find_table(content, addition.table)
-        return isinstance(found, list) and build_element(addition) in found
-    table = find_table(content, addition.table)
-    value = table.get(addition.key) if isinstance(table, dict) else None
-    if isinstance(addition, ArrayAddition):
-        return isinstance(value, list) and any(item in value for item in addition.items)
-    return value is not None and value == parse_literal(addition.literal)
-
-
-def find_table(content: dict[str, Any], path: Iterable[str]) -> Any:  # noqa: ANN401 (a value of TOML)
+def find_table(content: MutableMapping[str, Any], path: Iterable[str]) -> Any:  # noqa: ANN401 (a value of TOML)
     """Return the value at a path of parsed TOML, or None if the path does not exist."""
     found: Any = content
     for name in path:
-        found = found.get(name) if isinstance(found, dict) else None
+        found = found.get(name) if isinstance(found, MutableMapping) else None
     return found
 
 
@@ -133,19 +118,18 @@ def format_additions(additions: Iterable[Addition]) -> tuple[str, ...]:
     """Additions as lines of TOML that a person can paste."""
     found: list[str] = []
     for addition in additions:
-        header = format_header(addition)
+        header = _format_header(addition)
         found += [] if header in found else [header]
-        found += format_body(addition)
+        found += _format_body(addition)
     return tuple(found)
 
 
-def format_header(addition: Addition) -> str:
-    """The header of its table ("[tool.uv]")."""
+def _format_header(addition: Addition) -> str:
     name = ".".join(addition.table)
     return f"[[{name}]]" if isinstance(addition, TableAddition) else f"[{name}]"
 
 
-def format_body(addition: Addition) -> tuple[str, ...]:
+def _format_body(addition: Addition) -> tuple[str, ...]:
     """The lines below the header."""
     if isinstance(addition, ArrayAddition):
         return (f"{addition.key} = [", *(f'    "{item}",' for item in addition.items), "]")
@@ -154,13 +138,11 @@ def format_body(addition: Addition) -> tuple[str, ...]:
     return tuple(f"{addition.key} = {addition.literal}".split("\n"))
 
 
-def build_element(addition: TableAddition) -> dict[str, Any]:
-    """What parsed TOML has of an element."""
-    return {key: parse_literal(literal) for key, literal in addition.literals.items()}
+def _parse_element(addition: TableAddition) -> dict[str, Any]:
+    return {key: _parse_literal(literal) for key, literal in addition.literals.items()}
 
 
-def parse_literal(literal: str) -> Any:  # noqa: ANN401 (a value of TOML)
-    """What a literal of TOML means."""
+def _parse_literal(literal: str) -> Any:  # noqa: ANN401 (a value of TOML)
     return toml_data(f"value = {literal}\n")["value"]
 
 
@@ -174,10 +156,12 @@ class EditedManifest:
 
     Attributes:
         text: all of it.
+        additions: what it says more.
         pieces: what was inserted as it stands; not what went into something that was there.
     """
 
     text: str
+    additions: tuple[Addition, ...]
     pieces: tuple[str, ...]
 
 
@@ -190,149 +174,128 @@ def add(text: str, additions: Iterable[Addition]) -> EditedManifest:
     wanted = tuple(additions)
     pieces: list[str] = []
     for addition in wanted:
-        done = next(_try_insertions(text, addition), None)
-        if done is None:
+        edited = _insert(text, addition)
+        if edited is None:
             raise RefusedError(
                 "the manifest is written in a way that cannot be edited safely; nothing was changed",
                 hint="add the lines by hand, and lock",
                 details=format_additions(wanted),
             )
-        text = done.text
-        pieces += done.pieces
-    return EditedManifest(text=text, pieces=tuple(pieces))
+        text, piece = edited
+        pieces += [piece] if piece else []
+    return EditedManifest(text=text, additions=wanted, pieces=tuple(pieces))
 
 
-def withdraw(text: str, additions: Iterable[Addition], pieces: Iterable[str]) -> str:
-    """The text without our additions, whatever else has changed in it since.
-
-    Args:
-        text: as it is now.
-        additions: that `add` has put in.
-        pieces: of its `EditedManifest`; one that is there as it stands is cut out, and no other byte changes.
-    """
-    for piece in reversed(tuple(pieces)):  # a later one may lie in an earlier one
-        if text.count(piece) == 1:
-            text = text.replace(piece, "")
-    left = [addition for addition in additions if has_addition(toml_data(text), addition)]
-    if left:
-        document = _parse_toml(text)
-        for addition in left:
-            _take_out(document, addition)
-        text = document.as_string()
-    return re.sub(rf"^{re.escape(MARK)}\r?\n", "", text, flags=re.MULTILINE)
-
-
-def _try_insertions(text: str, addition: Addition) -> Iterator[EditedManifest]:
-    """The ways to get an addition in that change nothing else, the gentlest first."""
+def _insert(text: str, addition: Addition) -> tuple[str, str] | None:
+    """A text with an addition, and the piece that was inserted; the gentlest way that changes nothing else."""
+    meant = toml_data(text)
     try:
-        meant = _compute_expected_data(text, addition)
+        _apply(addition, meant)
     except (TypeError, AttributeError):
-        return  # something else than a table, or than an array, is in its place
-    for attempt in (*_list_insertions(text, addition), _block(text, addition)):
-        if _parse_toml_or_none(attempt.text) == meant:
-            yield attempt
-    edited = _insert_addition(text, addition)
-    if _parse_toml_or_none(edited) == meant:
-        yield EditedManifest(text=edited, pieces=())
+        return None  # something else than a table, or than an array, is in its place
+    for place, piece in _list_pieces(text, addition):
+        attempt = text[:place] + piece + text[place:]
+        if _parse_or_none(attempt) == meant:
+            return attempt, piece
+    if isinstance(addition, TableAddition):
+        return None
+    import tomlkit  # noqa: PLC0415 (only where a manifest is edited, and text alone does not do)
+
+    document = tomlkit.parse(text)
+    _apply(addition, document)
+    edited = document.as_string()
+    return (edited, "") if _parse_or_none(edited) == meant else None
 
 
-def _parse_toml_or_none(text: str) -> dict[str, Any] | None:
+def _apply(addition: Addition, content: MutableMapping[str, Any]) -> None:
+    """Put an addition into parsed TOML, of tomllib or of tomlkit."""
+    *parents, last = addition.table
+    for name in parents:
+        content = content.setdefault(name, {})
+    if isinstance(addition, TableAddition):
+        content.setdefault(last, []).append(_parse_element(addition))
+        return
+    table = content.setdefault(last, {})
+    if isinstance(addition, KeyAddition):
+        table[addition.key] = _parse_literal(addition.literal)
+        return
+    array = table.setdefault(addition.key, [])
+    for index, item in enumerate(addition.items):
+        if item not in array:
+            array.insert(index if addition.first else len(array), item)
+
+
+def _list_pieces(text: str, addition: Addition) -> Iterator[tuple[int, str]]:
+    """Where it could be inserted as it stands: below what looks like its header, and with a header at the end."""
+    newline = "\r\n" if "\r\n" in text else "\n"
+    body = _format_body(addition)
+    if not isinstance(addition, TableAddition):
+        names = r"[ \t]*\.[ \t]*".join(rf"""["']?{re.escape(name)}["']?""" for name in addition.table)
+        header = rf"^[ \t]*\[[ \t]*{names}[ \t]*\][ \t]*(?:#[^\n]*)?(?:\n|\r\n|\Z)"
+        for found in re.finditer(header, text, re.MULTILINE):
+            yield found.end(), ("" if found[0].endswith("\n") else newline) + newline.join((MARK, *body, ""))
+    gap = "" if not text or text.endswith(newline * 2) else newline if text.endswith("\n") else newline * 2
+    yield len(text), gap + newline.join((MARK, _format_header(addition), *body, ""))
+
+
+def _parse_or_none(text: str) -> dict[str, Any] | None:
     try:
         return toml_data(text)
     except ValueError:
         return None
 
 
-def _list_insertions(text: str, addition: Addition) -> Iterator[EditedManifest]:
-    """The addition below each line that looks like the header of its table."""
+def withdraw(text: str, additions: Sequence[Addition], pieces: Iterable[str]) -> str:
+    """The text without our additions, whatever else has changed in it since.
+
+    Args:
+        text: as it is now.
+        additions: that `add` has put in.
+        pieces: of its `EditedManifest`; one that is there as it stands is cut out, and no other byte changes.
+
+    Raises:
+        ValueError: it, or an addition, is not TOML.
+    """
+    for piece in reversed(tuple(pieces)):  # a later one may lie in an earlier one
+        if text.count(piece) == 1:
+            text = text.replace(piece, "")
+    plain = toml_data(text)
+    if any(_take_out(addition, plain) for addition in additions):
+        import tomlkit  # noqa: PLC0415 (as in `_insert`)
+
+        document = tomlkit.parse(text)
+        for addition in additions:
+            for path in _take_out(addition, document):
+                _drop_empty(document, path)
+        text = document.as_string()
+    return re.sub(rf"^{re.escape(MARK)}\r?\n", "", text, flags=re.MULTILINE)
+
+
+def _take_out(addition: Addition, content: MutableMapping[str, Any]) -> list[tuple[str, ...]]:
+    """Remove what is there of an addition; the paths of what may be empty then, none if nothing was there."""
+    table = find_table(content, addition.table)
     if isinstance(addition, TableAddition):
-        return
-    newline = _detect_newline(text)
-    piece = newline.join((MARK, *format_body(addition), ""))
-    names = r"[ \t]*\.[ \t]*".join(rf"""["']?{re.escape(name)}["']?""" for name in addition.table)
-    for found in re.finditer(rf"^[ \t]*\[[ \t]*{names}[ \t]*\][ \t]*(?:#[^\n]*)?(?:\n|\r\n|\Z)", text, re.MULTILINE):
-        start = "" if found[0].endswith("\n") else newline
-        yield EditedManifest(text=text[: found.end()] + start + piece + text[found.end() :], pieces=(start + piece,))
-
-
-def _block(text: str, addition: Addition) -> EditedManifest:
-    """The addition with a header of its own, at the end."""
-    newline = _detect_newline(text)
-    gap = "" if not text or text.endswith(newline * 2) else newline if text.endswith("\n") else newline * 2
-    piece = gap + newline.join((MARK, format_header(addition), *format_body(addition), ""))
-    return EditedManifest(text=text + piece, pieces=(piece,))
-
-
-def _insert_addition(text: str, addition: Addition) -> str:
-    """The addition put in by tomlkit."""
-    document = _parse_toml(text)
-    if isinstance(addition, TableAddition):
-        return text
-    table = find_table(document, addition.table)
-    if table is None:
-        return text
+        if not isinstance(table, list) or _parse_element(addition) not in table:
+            return []
+        table.remove(_parse_element(addition))
+        return [addition.table]
+    if not isinstance(table, MutableMapping) or addition.key not in table:
+        return []
+    value = table[addition.key]
     if isinstance(addition, KeyAddition):
-        table[addition.key] = parse_literal(addition.literal)
-    elif addition.key in table:
-        array = table[addition.key]
-        for index, item in enumerate(addition.items):
-            if item not in array:
-                array.insert(index if addition.first else len(array), item)
-    else:
-        table[addition.key] = list(addition.items)
-    return document.as_string()
-
-
-def _detect_newline(text: str) -> str:
-    return "\r\n" if "\r\n" in text else "\n"
-
-
-def _take_out(document: "TOMLDocument", addition: Addition) -> None:
-    if isinstance(addition, TableAddition):
-        elements = find_table(document, addition.table)
-        elements.remove(build_element(addition))
-        _drop_empty(document, addition.table)
-        return
-    table = find_table(document, addition.table)
-    if isinstance(addition, ArrayAddition):
-        array = table[addition.key]
-        for item in addition.items:
-            if item in array:
-                array.remove(item)
-        _drop_empty(document, (*addition.table, addition.key))
-    else:
+        if value != _parse_literal(addition.literal):
+            return []
         del table[addition.key]
-    _drop_empty(document, addition.table)
+        return [addition.table]
+    ours = [item for item in addition.items if isinstance(value, list) and item in value]
+    for item in ours:
+        value.remove(item)
+    return [(*addition.table, addition.key), addition.table] if ours else []
 
 
-def _drop_empty(document: "TOMLDocument", path: tuple[str, ...]) -> None:
+def _drop_empty(document: MutableMapping[str, Any], path: tuple[str, ...]) -> None:
     """Drop what has nothing left in it, unless a comment stands there."""
     *parents, last = path
     left = find_table(document, path)
     if not left and "#" not in left.as_string():
         del find_table(document, parents)[last]
-
-
-def _compute_expected_data(text: str, addition: Addition) -> dict[str, Any]:
-    content = toml_data(text)
-    above = content
-    *parents, last = addition.table
-    for name in parents:
-        above = above.setdefault(name, {})
-    if isinstance(addition, TableAddition):
-        above.setdefault(last, []).append(build_element(addition))
-        return content
-    table = above.setdefault(last, {})
-    if isinstance(addition, ArrayAddition):
-        there = table.setdefault(addition.key, [])
-        added = [item for item in addition.items if item not in there]
-        table[addition.key] = [*added, *there] if addition.first else [*there, *added]
-    else:
-        table[addition.key] = parse_literal(addition.literal)
-    return content
-
-
-def _parse_toml(text: str) -> "TOMLDocument":
-    import tomlkit  # noqa: PLC0415 (only where a manifest is edited, and text alone does not do)
-
-    return tomlkit.parse(text)

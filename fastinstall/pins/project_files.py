@@ -1,11 +1,12 @@
-"""Put the files of a project's pin in place, take them back, and finish a change that was interrupted.
+"""Put the files of a project's pin in place, take them back, and take back a change that was interrupted.
 
-Everything lies in `.fastinstall/` before the first file of the project changes: the wheel, the originals, their
-replacements, and the record (`pin.json`). Each file is then replaced in one step, so that after a kill each is either
-as it was or as it shall be, and the record says which.
+Everything lies in `.fastinstall/` before the first file of the project changes: the wheel, the originals, and the
+record (`pin.json`). Each file is then replaced in one step, so that after a kill each is either as it was or as it
+shall be, and the record says which.
 
 A project may come from anybody, with a record in it. So a pin touches only the manifest and lock of the project's tool,
-and no link; and an interrupted change is finished only if a note outside the project says that this user began it.
+and no link; and an interrupted change is taken back unasked only if a note outside the project says that this user
+began it.
 """
 
 import errno
@@ -30,7 +31,7 @@ from fastinstall.model.stored_documents import open_stored
 from fastinstall.pins.manifests import Addition, withdraw
 from fastinstall.pins.markers import WHEELS
 from fastinstall.pins.tool import CHANNEL
-from fastinstall.pins.tools import find_tool, tools
+from fastinstall.pins.tools import tools
 
 HOME = ".fastinstall"
 """Where a pinned project keeps what is ours, relative to its directory."""
@@ -90,31 +91,12 @@ class PinRecord:
     pieces: tuple[str, ...]
 
 
-def foreign_names(record: PinRecord) -> Iterator[tuple[str, str]]:
-    """What a record names that no pin of ours touches, as dotted key and problem.
-
-    A project may come from anybody, and its record with it: of the files beside it we write the manifest and the lock
-    of its tool alone, and of the payload only what lies in our own directory there.
-    """
-    tool = find_tool(record.manager)
-    if tool is None:
-        yield "manager", f"{record.manager!r} is no tool whose projects are pinned"
-        return
-    for index, file in enumerate(record.files):
-        if file.name not in (tool.manifests if index == 0 else filter(None, (tool.lock,))) or index > 1:
-            yield f"files[{index}].name", f"{file.name!r} is neither manifest nor lock of {record.manager}"
-    for name in record.payload:
-        if not name.startswith((f"{WHEELS}/", f"{CHANNEL}/")) or ".." in PurePath(name).parts:
-            yield "payload", f"{name!r} does not lie in {WHEELS} or {CHANNEL}"
-
-
 _ORIGINALS = f"{HOME}/originals"
-_STAGED = f"{HOME}/staged"
 _READY = f"{HOME}/ready"
 _README = f"{HOME}/README"
 _WHEEL = 1 << 30
 """Bytes."""
-_OURS = (RECORD, _ORIGINALS, _STAGED, _READY, WHEELS, CHANNEL, _README)
+_OURS = (RECORD, _ORIGINALS, f"{HOME}/staged", _READY, WHEELS, CHANNEL, _README)
 _TEXT = """\
 fastinstall keeps here what this project is pinned to: a build of Pillow (wheels/), the files as they were before
 (originals/), and the record of it (pin.json). Commit it with the project: its lock names the wheel.
@@ -140,19 +122,16 @@ class UnfinishedPins:
             make_private(self.directory, durable=True)
             files.write_text(self._locate_note(project), f"{_digest(record)}\n", mode=0o600)
 
-    def is_noted(self, project: Path) -> bool:
-        """Whether this user is at a project, or was when a run of theirs died there."""
-        try:
-            status = self._locate_note(project).lstat()
-        except OSError:
-            return False
-        return stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
-
     def holds(self, project: Path, record: bytes | None) -> bool:
         """Whether this user has written the record that is there, or had none there yet, or none any more."""
-        if not self.is_noted(project):
+        note = self._locate_note(project)
+        try:
+            status = note.lstat()
+        except OSError:
             return False
-        return record is None or foreign.text_if_there(self._locate_note(project)).strip() == _digest(record)
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
+            return False
+        return record is None or foreign.text_if_there(note).strip() == _digest(record)
 
     def forget(self, project: Path) -> None:
         """Drop the note: nothing is unfinished there."""
@@ -185,21 +164,24 @@ def write_project_pin(
     Raises:
         RefusedError: one of these is a link, or no file.
     """
-    entries = []
     _refuse_links(directory, (*payload, *contents))
     begun.note(directory, b"")
     files.write_text(directory / _README, _TEXT)
     for name, source in payload.items():
         files.write_bytes(directory / name, foreign.read_bytes(source, limit=_WHEEL))
+    before = {name: foreign.bytes_if_there(directory / name) for name in contents}
+    for name, content in before.items():
+        if content is not None:
+            files.write_bytes(directory / _ORIGINALS / name, content)
+    entries = (PinnedFile(name=name, before=_digest(before[name]), after=_digest(contents[name])) for name in contents)
+    pinned = replace(record, stage=PinStage.PINNED, files=tuple(entries))
+    _write(directory, replace(pinned, stage=PinStage.PINNING), begun)
     for name, content in contents.items():
-        before = _read_content(directory / name)
-        if before is not None:
-            files.write_bytes(directory / _ORIGINALS / name, before)
-        files.write_bytes(directory / _STAGED / name, content)
-        entries.append(PinnedFile(name=name, before=_digest(before), after=_digest(content)))
-    started = replace(record, stage=PinStage.PINNING, files=tuple(entries))
-    _write(directory, started, begun)
-    return _finish(directory, started, begun)
+        _replace(directory, name, content)
+    _write(directory, pinned, begun)
+    files.discard(directory / _READY)
+    begun.forget(directory)
+    return pinned
 
 
 def compute_unpinned_files(directory: Path, names: Sequence[str]) -> dict[str, bytes | None]:
@@ -215,10 +197,10 @@ def compute_unpinned_files(directory: Path, names: Sequence[str]) -> dict[str, b
     """
     record = read_record(directory)
     _refuse_links(directory, names)
-    contents = {name: _read_content(directory / name) for name in names}
-    for index, file in enumerate(record.files if record is not None else ()):
-        if record is not None and file.name in contents:
-            contents[file.name] = _remove_pin(directory, record, file, is_manifest=index == 0)
+    contents = {name: foreign.bytes_if_there(directory / name) for name in names}
+    if record is not None:
+        pinned = {file.name: _remove_pin(directory, record, file) for file in record.files if file.name in contents}
+        contents.update(pinned)
     return contents
 
 
@@ -263,7 +245,7 @@ def is_pinned_for(directory: Path, prefix: Path) -> bool:
 
 
 def recover(directory: Path, begun: UnfinishedPins) -> None:
-    """Bring a change that was cut short to its end, where this user began it; nothing where none was.
+    """Take back a change that was cut short, where this user began it; nothing where none was.
 
     Raises:
         DocumentError: the record is malformed.
@@ -276,10 +258,8 @@ def recover(directory: Path, begun: UnfinishedPins) -> None:
         if _is_abandoned(directory):
             _discard(directory)
         begun.forget(directory)
-    elif record.stage is PinStage.UNPINNING:
+    elif record.stage is not PinStage.PINNED:
         _restore(directory, record, begun)
-    elif record.stage is PinStage.PINNING:
-        _finish(directory, record, begun) if _is_finishable(directory, record) else _restore(directory, record, begun)
 
 
 def interruption_of(directory: Path, begun: UnfinishedPins) -> Interruption | None:
@@ -319,10 +299,28 @@ def _read(directory: Path) -> tuple[PinRecord | None, bytes | None]:
         return None, None
     data = parse_json(content, file=directory / RECORD)
     record = open_stored(PinRecord, "project-pin", data, file=directory / RECORD)
-    for key, problem in foreign_names(record):
-        raise DocumentError(directory / RECORD, key, problem)
+    _refuse_foreign_names(directory, record)
     _refuse_links(directory, [file.name for file in record.files])
     return record, content
+
+
+def _refuse_foreign_names(directory: Path, record: PinRecord) -> None:
+    """Refuse a record that names what no pin of ours touches: a project may come from anybody, and its record with it.
+
+    Of the files beside it we write the manifest and the lock of its tool alone, and of the payload only what lies in
+    our own directory there.
+    """
+    tool = tools().get(record.manager)
+    if tool is None:
+        raise DocumentError(directory / RECORD, "manager", f"{record.manager!r} is no tool whose projects are pinned")
+    for index, file in enumerate(record.files):
+        own = (tool.manifests, (tool.lock,) if tool.lock else ())[index] if index <= 1 else ()
+        if file.name not in own:
+            problem = f"{file.name!r} is neither manifest nor lock of {record.manager}"
+            raise DocumentError(directory / RECORD, f"files[{index}].name", problem)
+    for name in record.payload:
+        if not name.startswith((f"{WHEELS}/", f"{CHANNEL}/")) or ".." in PurePath(name).parts:
+            raise DocumentError(directory / RECORD, "payload", f"{name!r} does not lie in {WHEELS} or {CHANNEL}")
 
 
 def _refuse_links(directory: Path, names: Sequence[str]) -> None:
@@ -332,9 +330,9 @@ def _refuse_links(directory: Path, names: Sequence[str]) -> None:
         directory: of the project.
         names: of what is written, relative to it.
     """
-    places = (*(f"{kept}/{name}" for name in names for kept in (_ORIGINALS, _STAGED, _READY)), *names)
+    places = (*(f"{kept}/{name}" for name in names for kept in (_ORIGINALS, _READY)), *names)
     above = (str(parent) for name in names for parent in PurePath(name).parents if parent.name)
-    trees = (HOME, _ORIGINALS, _STAGED, _READY, WHEELS, CHANNEL, *above)
+    trees = (HOME, _ORIGINALS, _READY, WHEELS, CHANNEL, *above)
     for path in dict.fromkeys((*trees, RECORD, _README, *places)):
         try:
             mode = (directory / path).lstat().st_mode
@@ -349,30 +347,10 @@ def _refuse_links(directory: Path, names: Sequence[str]) -> None:
             )
 
 
-def _is_finishable(directory: Path, record: PinRecord) -> bool:
-    """Whether every file is as it was or as it shall be, and what shall be lies ready."""
-    contents = ((file, _digest(_read_content(directory / file.name))) for file in record.files)
-    ready = (_digest(_read_content(directory / _STAGED / file.name)) == file.after for file in record.files)
-    return all(found in (file.before, file.after) for file, found in contents) and all(ready)
-
-
-def _finish(directory: Path, record: PinRecord, begun: UnfinishedPins) -> PinRecord:
-    for file in record.files:
-        staged = _read_content(directory / _STAGED / file.name)
-        if staged is not None:
-            _replace(directory, file.name, staged)
-    done = replace(record, stage=PinStage.PINNED)
-    _write(directory, done, begun)
-    for name in (_STAGED, _READY):
-        files.discard(directory / name)
-    begun.forget(directory)
-    return done
-
-
 def _restore(directory: Path, record: PinRecord, begun: UnfinishedPins) -> None:
-    for index, file in enumerate(record.files):
+    for file in record.files:
         path = directory / file.name
-        content = _remove_pin(directory, record, file, is_manifest=index == 0)
+        content = _remove_pin(directory, record, file)
         if content is not None:
             _replace(directory, file.name, content)
         elif path.is_file():
@@ -382,48 +360,43 @@ def _restore(directory: Path, record: PinRecord, begun: UnfinishedPins) -> None:
     begun.forget(directory)
 
 
-def _remove_pin(directory: Path, record: PinRecord, file: PinnedFile, *, is_manifest: bool) -> bytes | None:
-    now = _read_content(directory / file.name)
+def _remove_pin(directory: Path, record: PinRecord, file: PinnedFile) -> bytes | None:
+    now = foreign.bytes_if_there(directory / file.name)
     if now is None or _digest(now) == file.before:
         return now
-    original = _read_content(directory / _ORIGINALS / file.name)
+    original = foreign.bytes_if_there(directory / _ORIGINALS / file.name)
     if _digest(now) == file.after and _digest(original) == file.before:
         return original
-    return _withdraw_addition(directory, record, now) if is_manifest else now
-
-
-def _withdraw_addition(directory: Path, record: PinRecord, manifest: bytes) -> bytes:
+    if file is not record.files[0]:  # the lock, which the project's tool makes anew
+        return now
     try:
-        return withdraw(manifest.decode("utf-8"), record.additions, record.pieces).encode("utf-8")
+        return withdraw(now.decode("utf-8"), record.additions, record.pieces).encode("utf-8")
     except (ValueError, LookupError, TypeError, AttributeError) as error:
-        problem = f"cannot be taken out of {record.files[0].name} any more: {error}"
-        hint = f"take out by hand what is marked there: grep -n fastinstall {quote(directory / record.files[0].name)}"
+        problem = f"cannot be taken out of {file.name} any more: {error}"
+        hint = f"take out by hand what is marked there: grep -n fastinstall {quote(directory / file.name)}"
         raise DocumentError(directory / RECORD, "additions", problem, hint=hint) from error
 
 
 def _is_abandoned(directory: Path) -> bool:
-    """Whether what is left there, without a record, is what a death leaves before the first step or after the last."""
+    """Whether what is left there, without a record, is what a death leaves before the first step or after the last.
+
+    What a manifest names, or one that cannot be read may name, has to stay even without a record.
+    """
     home = directory / HOME
-    ours = (
-        (directory / _README).is_file() or any(_list_drafts(directory)) or (home.is_dir() and not any(home.iterdir()))
-    )
-    return ours and not _is_named(directory)
-
-
-def _is_named(directory: Path) -> bool:
-    """Whether a manifest names what lies there, or cannot be read, so that it has to stay even without a record."""
-    names = {name for each in tools() for name in each.manifests}
-    manifests = (directory / name for name in names if (directory / name).is_file())
+    empty = home.is_dir() and not any(home.iterdir())
+    if not empty and not (directory / _README).is_file() and not any(_list_drafts(directory)):
+        return False
+    manifests = {directory / name for each in tools().values() for name in each.manifests}
     try:
-        return any(HOME.encode() in (_read_content(manifest) or b"") for manifest in manifests)
-    except DocumentError:
-        return True
+        return not any(HOME.encode() in foreign.read_bytes(manifest) for manifest in manifests if manifest.is_file())
+    except OSError:
+        return False
 
 
 def _replace(directory: Path, name: str, content: bytes) -> None:
     """Put a file in place in one step; what a death leaves half-made lies in our directory."""
     target = directory / name
-    if _read_content(target) == content:
+    if foreign.bytes_if_there(target) == content:
         return
     mode = target.stat().st_mode & 0o7777 if target.exists() else 0o644
     ready = directory / _READY / name
@@ -459,10 +432,6 @@ def _write(directory: Path, record: PinRecord, begun: UnfinishedPins) -> None:
     if record.stage is not PinStage.PINNED:
         begun.note(directory, content)
     files.write_bytes(directory / RECORD, content)
-
-
-def _read_content(path: Path) -> bytes | None:
-    return foreign.bytes_if_there(path)
 
 
 def _digest(content: bytes | None) -> str:

@@ -5,17 +5,15 @@ one file.
 """
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fastinstall.core import foreign
 from fastinstall.core.errors import UsageError
 from fastinstall.core.parsing import json_data
 from fastinstall.journal.layout import PROJECT, RECEIPT
 from fastinstall.model.facts import PinState, Project
-
-if TYPE_CHECKING:
-    from fastinstall.pins.tool import PinTool
 
 _LONGEST_PATH, _LONGEST_NAME = 4000, 255
 """Bytes: PATH_MAX, with room for what is added, and NAME_MAX (path_resolution(7))."""
@@ -87,55 +85,38 @@ def find_believed_project(prefix: Path) -> Path | None:
 def _make_no_project_error(named: Path) -> UsageError:
     from fastinstall.pins.tools import tools  # noqa: PLC0415 (as `_find_project`)
 
-    names = _join_alternatives([tool.name for tool in tools()])
-    commands = _join_alternatives([f"{tool.name} lock" for tool in tools() if tool.locking is not None])
+    *names, last = tools()
+    commands = " or ".join(f"{tool.name} lock" for tool in tools().values() if tool.locking is not None)
     return UsageError(
-        f"{named}: no project of {names}: it has neither their lock nor their table",
+        f"{named}: no project of {', '.join(names)} or {last}: it has neither their lock nor their table",
         hint=f"make its lock first ({named}/pyproject.toml): {commands}",
     )
 
 
-def _join_alternatives(words: list[str]) -> str:
-    return f"{', '.join(words[:-1])} or {words[-1]}"
-
-
 def _find_project(directory: Path) -> Project | None:
-    if not directory.is_dir():
-        return None
     from fastinstall.pins.tool import ProjectSign  # noqa: PLC0415 (only where something may be a project)
     from fastinstall.pins.tools import tools  # noqa: PLC0415 (likewise)
 
-    known = tools()
-    names = {name for tool in known for name in (*tool.manifests, tool.lock) if name}
+    names = {name for tool in tools().values() for name in (*tool.manifests, tool.lock) if name}
     there = frozenset(name for name in names if (directory / name).is_file())
-    known = tuple(tool for tool in known if there.intersection(tool.manifests))
-    if not known:
-        return None
+    known = [tool for tool in tools().values() if there.intersection(tool.manifests)]
     # A manifest of a tool's own decides by itself: then nothing else is read.
-    own = [tool for tool in known if tool.sign(there, {}) is ProjectSign.MANIFEST]
-    tables = {} if own or _PYPROJECT not in there else _read_tool_tables(directory / _PYPROJECT)
-    signs = {tool.name: tool.sign(there, tables) for tool in known}
-    strongest = max(signs.values())
+    own = any(tool.sign(there, {}) is ProjectSign.MANIFEST for tool in known)
+    tables = foreign.read_toml(directory / _PYPROJECT).get("tool", {}) if not own and _PYPROJECT in there else {}
+    signs = {tool.name: tool.sign(there, tables if isinstance(tables, dict) else {}) for tool in known}
+    strongest = max(signs.values(), default=ProjectSign.NONE)
     candidates = [tool for tool in known if strongest and signs[tool.name] is strongest]
-    if len(candidates) > 1:
-        first, second = candidates[:2]
+    if not candidates:
+        return None
+    tool, *others = candidates
+    if others:
+        both = f"{_PYPROJECT} has [tool.{tool.name}] and [tool.{others[0].name}], and there is no lock"
+        if strongest is ProjectSign.LOCK:
+            both = f"{tool.lock} and {others[0].lock} are both there"
         raise UsageError(
-            f"{directory} is a project of {first.name} and of {second.name}: "
-            f"{_explain_ambiguity(first, second, strongest)}",
+            f"{directory} is a project of {tool.name} and of {others[0].name}: {both}",
             hint=f"take away what is left over of one of them in {directory}",
         )
-    return _make_project(directory, candidates[0], there) if candidates else None
-
-
-def _explain_ambiguity(first: "PinTool", second: "PinTool", sign: int) -> str:
-    from fastinstall.pins.tool import ProjectSign  # noqa: PLC0415 (as `_find_project`)
-
-    if sign == ProjectSign.LOCK:
-        return f"{first.lock} and {second.lock} are both there"
-    return f"{_PYPROJECT} has [tool.{first.name}] and [tool.{second.name}], and there is no lock"
-
-
-def _make_project(directory: Path, tool: "PinTool", there: frozenset[str]) -> Project:
     return Project(
         directory=directory,
         manager=tool.name,
@@ -145,19 +126,25 @@ def _make_project(directory: Path, tool: "PinTool", there: frozenset[str]) -> Pr
     )
 
 
-def _read_tool_tables(manifest: Path) -> dict[str, Any]:
-    tool = foreign.read_toml(manifest).get("tool", {})
-    return tool if isinstance(tool, dict) else {}
-
-
 _RECORD = ".fastinstall/pin.json"
 
 
 def observe_project_pin(prefix: Path) -> tuple[PinState, ...]:
     """The pin of the environment's project; empty if there is none."""
-    directory = _find_directory(prefix)
-    state = read_pin_state(directory, prefix) if directory is not None else None
+    directory = find_project_directory(prefix) or prefix.parent
+    if not (directory / _RECORD).is_file():
+        noted = read_noted_project(prefix)
+        if noted is None or _is_for_another(noted, prefix):
+            return ()
+        directory = noted
+    state = read_pin_state(directory, prefix)
     return (state,) if state is not None else ()
+
+
+def _is_for_another(directory: Path, prefix: Path) -> bool:
+    """Whether the pin of a project says that it is another environment's; a copy notes what the original did."""
+    named = (_read_json(directory / _RECORD) or {}).get("prefix")
+    return isinstance(named, str) and os.path.realpath(directory / named) != os.path.realpath(prefix)
 
 
 def read_pin_state(directory: Path, prefix: Path | None = None) -> PinState | None:
@@ -171,79 +158,45 @@ def read_pin_state(directory: Path, prefix: Path | None = None) -> PinState | No
     if record is None:
         return None
     try:
-        requirement, tool = str(record["requirement"]), _get_tool(record)
-        manifest, *locks = _list_names(record, tool)
-        place = prefix or directory / record["prefix"]
-        problems = (
-            *_describe_unfinished(record),
-            *(f"{name} is gone" for name in record["payload"] if not (directory / name).is_file()),
-            *_describe_missing_pin(directory / manifest, tool.format_pin_words(requirement), "names it"),
-            *(
-                problem
-                for lock in locks
-                for problem in _describe_missing_pin(directory / lock, _format_locked_version(requirement), "holds it")
-            ),
-            *_describe_other_build(place, requirement),
-        )
-    except (LookupError, TypeError, ValueError):
+        requirement, places = str(record["requirement"]), _list_places(record)
+        problems = (*_list_problems(directory, record, places), *_describe_other_build(directory, prefix, record))
+    except (AttributeError, LookupError, TypeError, ValueError):
         return PinState(kind="uv", file=directory / _RECORD, requirement="", problems=(f"{_RECORD} cannot be read",))
-    return PinState(kind=tool.name, file=directory / manifest, requirement=requirement, problems=problems)
+    file = directory / next(iter(places))
+    return PinState(kind=record["manager"], file=file, requirement=requirement, problems=problems)
 
 
-def _find_directory(prefix: Path) -> Path | None:
-    pixi = prefix.parent.name == "envs" and prefix.parent.parent.name == ".pixi"
-    holding = prefix.parent.parent.parent if pixi else prefix.parent
-    if (holding / _RECORD).is_file():
-        return holding
-    noted = read_noted_project(prefix)
-    return noted if noted is not None and not _is_for_another(noted, prefix) else None
+def _list_places(record: dict[str, Any]) -> dict[str, tuple[str, str]]:
+    """What manifest and lock have to say, by their names, which are those of its tool: it may come from anybody."""
+    from fastinstall.pins.tools import tools  # noqa: PLC0415 (only where something is pinned)
+
+    tool = tools()[record["manager"]]
+    manifest, *locks = (file["name"] for file in record["files"])
+    if manifest not in tool.manifests or locks not in ([], [tool.lock]):
+        raise ValueError(manifest)
+    version = record["requirement"].rpartition("==")[2]
+    words = {manifest: ("names", tool.format_pin_words(record["requirement"]))}
+    return words | dict.fromkeys(locks, ("holds", f'version = "{version}"'))
 
 
-def _is_for_another(directory: Path, prefix: Path) -> bool:
-    """Whether the pin of a project says that it is another environment's; a copy notes what the original did."""
-    named = (_read_json(directory / _RECORD) or {}).get("prefix")
-    return isinstance(named, str) and os.path.realpath(directory / named) != os.path.realpath(prefix)
+def _list_problems(directory: Path, record: dict[str, Any], places: dict[str, tuple[str, str]]) -> Iterator[str]:
+    if record["stage"] != "pinned":
+        yield f"a change of it was cut short ({record['stage']})"
+    yield from (f"{name} is gone" for name in record["payload"] if not (directory / name).is_file())
+    for name, (verb, words) in places.items():
+        try:
+            if words not in foreign.read_text(directory / name, errors="replace"):
+                yield f"{name} no longer {verb} it"
+        except OSError:
+            yield f"{name} is gone"
 
 
-def _get_tool(record: dict[str, Any]) -> "PinTool":
-    from fastinstall.pins.tools import find_tool  # noqa: PLC0415 (only where something is pinned)
-
-    tool = find_tool(str(record["manager"]))
-    if tool is None:
-        raise ValueError(record["manager"])
-    return tool
-
-
-def _list_names(record: dict[str, Any], tool: "PinTool") -> tuple[str, ...]:
-    """Manifest and lock, which are those of its tool; a record may come from anybody."""
-    names = tuple(str(file["name"]) for file in record["files"])
-    if names[0] not in tool.manifests or names[1:] not in ((), *(((tool.lock,),) if tool.lock else ())):
-        raise ValueError(names)
-    return names
-
-
-def _describe_unfinished(record: dict[str, Any]) -> tuple[str, ...]:
-    return () if record["stage"] == "pinned" else (f"a change of it was cut short ({record['stage']})",)
-
-
-def _describe_missing_pin(file: Path, words: str, what: str) -> tuple[str, ...]:
-    try:
-        text = foreign.read_text(file, errors="replace")
-    except OSError:
-        return (f"{file.name} is gone",)
-    return () if words in text else (f"{file.name} no longer {what}",)
-
-
-def _format_locked_version(requirement: str) -> str:
-    return f'version = "{requirement.rpartition("==")[2]}"'
-
-
-def _describe_other_build(prefix: Path, requirement: str) -> tuple[str, ...]:
-    receipt = _read_json(prefix / RECEIPT)
-    if receipt is None:
-        return ()
-    there = f"{receipt.get('distribution')}=={receipt.get('version')}"
-    return () if there == requirement else (f"{there} is in place in {prefix}",)
+def _describe_other_build(directory: Path, prefix: Path | None, record: dict[str, Any]) -> Iterator[str]:
+    place = prefix or directory / record["prefix"]
+    receipt = _read_json(place / RECEIPT)
+    there = f"{receipt.get('distribution')}=={receipt.get('version')}" if receipt is not None else ""
+    if there not in ("", record["requirement"]):
+        yield f"{there} is in place in {place}"
 
 
 def _read_json(file: Path) -> dict[str, Any] | None:

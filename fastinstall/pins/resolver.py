@@ -1,4 +1,4 @@
-"""Lock a project by its own tool, in a private copy, and find what a lock downgrades.
+"""Lock a project by its own tool, in a private copy, and refuse what the lock with a pin downgrades.
 
 The copy has links to everything but the manifest, the lock and our own directory, so that readme, workspace members,
 dynamic metadata and paths beside the project are found. Nothing in the project changes.
@@ -17,13 +17,14 @@ from pathlib import Path
 from fastinstall.core import foreign
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.files import temporary_directory
+from fastinstall.core.messages import listing, quote
 from fastinstall.core.parsing import toml_data
 from fastinstall.core.process import CommandError, Completed, run
 from fastinstall.core.surroundings import find_program
 from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import parse_version_number
 from fastinstall.model.facts import Project
-from fastinstall.pins.markers import WHEELS, parse_requirement_name
+from fastinstall.pins.markers import WHEELS, PinnedBuild, parse_pinned_build, parse_requirement_name
 from fastinstall.pins.project_files import HOME
 from fastinstall.pins.tool import Locking, PinTool
 from fastinstall.pins.tools import tools
@@ -33,36 +34,100 @@ _LEFT_OUT = frozenset({".venv", "venv", ".pixi", HOME, "__pypackages__", ".pdm-p
 _OWN_PIN = "share/fastinstall/pin/"
 
 
+def require_lock_program(
+    project: Project, tool: PinTool[PinnedBuild], variables: Mapping[str, str], details: tuple[str, ...] = ()
+) -> Path:
+    """The program of a project's tool: the one that a variable names (FASTINSTALL_UV), else the one on PATH.
+
+    Raises:
+        RefusedError: there is none; with these details.
+    """
+    variable = f"FASTINSTALL_{tool.name.upper()}"
+    found = find_program(variables.get(variable) or tool.name, variables)
+    if found is None:
+        raise RefusedError(
+            f"{project.directory} is a project of {tool.name}, and {tool.name} is not on PATH: no lock can be made",
+            hint=f"name it: export {variable}=/path/of/{tool.name}; or leave out --pin",
+            details=details,
+        )
+    return Path(found).absolute()
+
+
 @immutable
-class LockTool:
-    """The program that makes a project's lock.
+class LockTrial:
+    """A pin of a project whose tool makes a lock, tried.
 
     Attributes:
-        tool: whose projects they are.
-        locking: the commands.
-        program: its path.
+        project: that is to be pinned.
+        tool: of it.
+        locking: how that makes its lock.
+        program: the tool's own.
         prefix: of the environment that the lock is for.
-        variables: of the environment that it runs in.
+        variables: of the environment that the program runs in.
+        wheel: of our build.
     """
 
-    tool: PinTool
+    project: Project
+    tool: PinTool[PinnedBuild]
     locking: Locking
     program: Path
     prefix: Path
     variables: Mapping[str, str]
+    wheel: Path
 
-    def is_fresh(self, directory: Path) -> bool:
-        """Whether the lock says what the manifest asks for."""
-        return self._run(self.locking.check, directory, check=False).exit_code == 0
+    def make_lock(self, before: Mapping[str, bytes | None], manifest: str) -> bytes:
+        """The lock that holds our build; nothing in the project changes.
 
-    def lock(self, directory: Path) -> bytes:
-        """Make the lock of the project in a directory.
+        Args:
+            before: manifest and lock without a pin, by file name. The lock is None if there is none.
+            manifest: the text with the pin.
 
         Raises:
-            CommandError: it could not be made; its details are what the tool said.
+            RefusedError: no lock can be made, it would not hold our build, or it would go back on other distributions.
         """
-        self._run(self.locking.lock, directory, check=True)
-        return foreign.read_bytes(directory / self.tool.lock)
+        name, lock = before
+        build = parse_pinned_build(self.wheel.name)
+        by_hand = self.tool.describe_additions("", build)
+        with mirror_project(self.project, self.wheel, before) as mirror:
+            plain = self._make_plain_lock(mirror, before[lock]).decode("utf-8")
+            prepared = self.tool.prepare_lock(manifest, plain, build)
+            if prepared != plain:
+                (mirror / lock).write_text(prepared, encoding="utf-8")
+            if build.name not in parse_locked_versions(plain):
+                raise RefusedError(
+                    f"{self.project.directory}: nothing in the project requires {build.name}, "
+                    "so its lock cannot hold it",
+                    hint=f"cd {quote(self.project.directory)} && {self.tool.name} add {build.name}, "
+                    "and then the same again",
+                )
+            (mirror / name).write_text(manifest, encoding="utf-8", newline="")
+            try:
+                pinned = relocate_lock(self._lock(mirror), mirror, self.project)
+            except CommandError as error:
+                raise RefusedError(
+                    f"{self.project.directory}: {self.tool.name} makes no lock with the pin; nothing was changed",
+                    hint=f"take back what is in its way, or add the lines by hand and run: {self.tool.name} lock",
+                    details=(*error.details, *by_hand),
+                ) from error
+        self._refuse_unheld(build, parse_locked_versions(plain), parse_locked_versions(pinned))
+        return pinned.encode("utf-8")
+
+    def _make_plain_lock(self, mirror: Path, there: bytes | None) -> bytes:
+        if there is not None and self._run(self.locking.check, mirror, check=False).exit_code == 0:
+            return there
+        try:
+            return self._lock(mirror)
+        except CommandError as error:
+            directory, name = self.project.directory, self.tool.name
+            raise RefusedError(
+                f"{directory}: {name} cannot lock the project as it is; nothing was changed",
+                hint=f"cd {quote(directory)} && {name} lock",
+                details=error.details,
+            ) from error
+
+    def _lock(self, mirror: Path) -> bytes:
+        self._run(self.locking.lock, mirror, check=True)
+        return foreign.read_bytes(mirror / self.tool.lock)
 
     def _run(self, words: tuple[str, ...], directory: Path, *, check: bool) -> Completed:
         python = ("--python", self.prefix / "bin" / "python") if self.locking.names_python else ()
@@ -70,32 +135,31 @@ class LockTool:
         return run(argv, environment=self._make_environment(), directory=directory, timeout=_SECONDS, check=check)
 
     def _make_environment(self) -> dict[str, str]:
-        dropped = {"CONDA_PREFIX", *(name for tool in tools() if tool.locking for name in tool.locking.drops)}
+        dropped = {"CONDA_PREFIX", *(name for tool in tools().values() if tool.locking for name in tool.locking.drops)}
         kept = {name: value for name, value in self.variables.items() if name not in dropped}
         links = [link for link in re.split(r"[\s,]+", kept.pop("UV_FIND_LINKS", "")) if link and _OWN_PIN not in link]
-        ours = {
-            "VIRTUAL_ENV": str(self.prefix),
-            "FASTINSTALL_GUARD": "0",
-            **self.locking.variables,
-        }
-        return {**kept, **ours, **({"UV_FIND_LINKS": ",".join(links)} if links else {})}
+        if links:
+            kept["UV_FIND_LINKS"] = ",".join(links)
+        return {**kept, "VIRTUAL_ENV": str(self.prefix), "FASTINSTALL_GUARD": "0", **self.locking.variables}
 
-
-def lock_tool(tool: PinTool, prefix: Path, variables: Mapping[str, str]) -> LockTool | None:
-    """The program of a project's tool: the one that the variable of `variable_of` names, else the one on PATH.
-
-    Returns:
-        None if there is none, or the tool makes no lock for us.
-    """
-    found = find_program(variables.get(variable_of(tool)) or tool.name, variables)
-    if found is None or tool.locking is None:
-        return None
-    return LockTool(tool=tool, locking=tool.locking, program=Path(found).absolute(), prefix=prefix, variables=variables)
-
-
-def variable_of(tool: PinTool) -> str:
-    """The variable that names a tool's program ("FASTINSTALL_UV")."""
-    return f"FASTINSTALL_{tool.name.upper()}"
+    def _refuse_unheld(self, build: PinnedBuild, before: "Locked", after: "Locked") -> None:
+        held = after.get(build.name, frozenset())
+        if build.version not in held:
+            raise RefusedError(
+                f"{self.project.directory}: the lock would hold {build.name} "
+                f"{listing(sorted(held)) or 'not at all'}, and not the pinned {build.version}; nothing was changed",
+                hint=f"is the project meant for Python {build.python} on Linux? "
+                f"See requires-python in {self.project.manifest}",
+                details=self.tool.describe_additions("", build),
+            )
+        backwards = find_downgrades(before, after, but=build.name)
+        if backwards:
+            raise RefusedError(
+                f"{self.project.directory}: with the pin {self.tool.name} would go back on "
+                f"{listing(backwards)}; nothing was changed",
+                hint=f"see who asks for another {build.name}: {self.locking.why}; or go without --pin",
+                details=tuple(f"{name} {versions}" for name, versions in backwards.items()),
+            )
 
 
 @contextmanager
@@ -122,34 +186,6 @@ def mirror_project(project: Project, wheel: Path, contents: Mapping[str, bytes |
         yield mirror
 
 
-def relocate_lock(lock: bytes, mirror: Path, project: Project) -> bytes:
-    """A lock that was made in a mirror, as it reads in the project.
-
-    Tools that follow links (poetry) write paths to where those lead, as seen from the mirror.
-    """
-    directory = Path(project.directory)
-    inside, beside = (
-        os.path.relpath(place, mirror.resolve()) for place in (directory.resolve(), directory.parent.resolve())
-    )
-    text = lock.decode("utf-8")
-    return text.replace(f"{inside}/", "").replace(f"{beside}/", "../").encode("utf-8")
-
-
-def make_lock_refusal(error: CommandError, project: Project, lines: tuple[str, ...]) -> RefusedError:
-    """The refusal where the tool makes no lock with the pin.
-
-    Args:
-        error: of the tool.
-        project: whose lock it is.
-        lines: that the pin would add.
-    """
-    return RefusedError(
-        f"{project.directory}: {project.manager} makes no lock with the pin; nothing was changed",
-        hint=f"take back what is in its way, or add the lines by hand and run: {project.manager} lock",
-        details=(*error.details, "the pin would add:", *lines),
-    )
-
-
 def _link_siblings(directory: Path, root: Path, text: str) -> None:
     """Links for what a manifest or a lock names beside the project ("../library")."""
     for name in set(re.findall(r"\.\./([\w.-]+)", text)) - {"..", ".", directory.name}:
@@ -157,27 +193,18 @@ def _link_siblings(directory: Path, root: Path, text: str) -> None:
             (root / name).symlink_to(directory.parent / name)
 
 
+def relocate_lock(lock: bytes, mirror: Path, project: Project) -> str:
+    """A lock that was made in a mirror, as it reads in the project.
+
+    Tools that follow links (poetry) write paths to where those lead, as seen from the mirror.
+    """
+    directory = Path(project.directory).resolve()
+    inside, beside = (os.path.relpath(place, mirror.resolve()) for place in (directory, directory.parent))
+    return lock.decode("utf-8").replace(f"{inside}/", "").replace(f"{beside}/", "../")
+
+
 Locked = Mapping[str, frozenset[str]]
 """Versions by normalised name; several where platforms or Pythons differ."""
-
-
-@immutable
-class LockDowngrade:
-    """A distribution that a lock holds at an older version than another one.
-
-    Attributes:
-        name: of the distribution.
-        was: the versions of the earlier lock.
-        now: those of the later one.
-    """
-
-    name: str
-    was: tuple[str, ...]
-    now: tuple[str, ...]
-
-    def __str__(self) -> str:
-        """For people ("numpy 2.5.5 -> 2.4.6")."""
-        return f"{self.name} {', '.join(self.was)} -> {', '.join(self.now)}"
 
 
 def parse_locked_versions(text: str) -> Locked:
@@ -193,41 +220,31 @@ def parse_locked_versions(text: str) -> Locked:
     return {name: frozenset(versions) for name, versions in found.items()}
 
 
-def find_downgrades(before: Locked, after: Locked, *, but: str) -> tuple[LockDowngrade, ...]:
+def find_downgrades(before: Locked, after: Locked, *, but: str) -> dict[str, str]:
     """The distributions that the later lock holds at an older version, or for fewer cases at the newer one.
 
     Args:
         before: the earlier lock.
         after: the later one.
         but: the name of the distribution that is pinned.
+
+    Returns:
+        For people, by name: "2.5.5 -> 2.4.6".
     """
-    names = sorted(name for name in before.keys() & after.keys() if name != but and before[name] != after[name])
-    return tuple(
-        LockDowngrade(name=name, was=_sort_versions(before[name]), now=_sort_versions(after[name]))
+    names = sorted(name for name in before.keys() & after.keys() if name != but)
+    return {
+        name: " -> ".join(", ".join(sorted(each[name], key=parse_version_number)) for each in (before, after))
         for name in names
         if _is_downgrade(before[name], after[name])
-    )
-
-
-def remove_locked_package(text: str, name: str) -> str:
-    """A lock without what it says of one distribution, for a tool that keeps to it even against the manifest (pdm)."""
-    first, *packages = re.split(r"(?m)^(?=\[\[package\]\]$)", text)
-    named = re.compile(rf'^name = "{re.escape(name)}"$', re.MULTILINE)
-    return first + "".join(package for package in packages if not named.search(package))
+    }
 
 
 def _is_downgrade(was: frozenset[str], now: frozenset[str]) -> bool:
     newest = max(map(parse_version_number, was))
-    if any(parse_version_number(version) < newest for version in now - was):
+    come = [parse_version_number(version) for version in now - was]
+    if any(version < newest for version in come):
         return True
     # One that is gone has become a newer one, if such has come; else one of those that were there already.
-    lost = [
-        gone
-        for gone in was - now
-        if not any(parse_version_number(come) > parse_version_number(gone) for come in now - was)
-    ]
-    return any(parse_version_number(left) < parse_version_number(gone) for gone in lost for left in now)
-
-
-def _sort_versions(versions: frozenset[str]) -> tuple[str, ...]:
-    return tuple(sorted(versions, key=parse_version_number))
+    gone = map(parse_version_number, was - now)
+    lost = [version for version in gone if not any(each > version for each in come)]
+    return any(parse_version_number(left) < version for version in lost for left in now)

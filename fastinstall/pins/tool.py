@@ -1,18 +1,20 @@
 """What a tool has to say of itself so that its projects can be pinned. Pure."""
 
-from collections.abc import Mapping
-from enum import IntEnum, StrEnum
+from collections.abc import Iterator, Mapping
+from enum import IntEnum
 from pathlib import PurePath
-from typing import Any, Protocol
+from typing import Any, Generic, TypeVar
 
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.values import immutable
 from fastinstall.model.conda import CondaPackage
 from fastinstall.pins.manifests import Addition, format_additions
-from fastinstall.pins.markers import PinnedBuild
+from fastinstall.pins.markers import WHEELS, PinnedBuild
 
 CHANNEL = ".fastinstall/channel"
 """Where a project whose tool takes conda packages keeps ours, as a channel, relative to its directory."""
+
+Pinned = TypeVar("Pinned", PinnedBuild, CondaPackage)
 
 
 class ProjectSign(IntEnum):
@@ -23,13 +25,6 @@ class ProjectSign(IntEnum):
     TABLE = 2
     LOCK = 3
     MANIFEST = 4
-
-
-class Payload(StrEnum):
-    """What a tool finds our build as."""
-
-    WHEEL = "wheel"
-    CHANNEL = "channel"
 
 
 @immutable
@@ -54,41 +49,6 @@ class Locking:
 
 
 @immutable
-class Pinned:
-    """What a project is pinned to: a wheel, or a conda package.
-
-    Attributes:
-        build: of the wheel.
-        package: of the channel.
-    """
-
-    build: PinnedBuild | None = None
-    package: CondaPackage | None = None
-
-    @property
-    def wheel(self) -> PinnedBuild:
-        """The build.
-
-        Raises:
-            RefusedError: it is a conda package.
-        """
-        if self.build is None:
-            raise RefusedError("the project's tool takes wheels alone", hint="go without --pin")
-        return self.build
-
-    @property
-    def conda(self) -> CondaPackage:
-        """The package.
-
-        Raises:
-            RefusedError: it is a wheel.
-        """
-        if self.package is None:
-            raise RefusedError("the project's tool takes no wheel", hint="go without --pin")
-        return self.package
-
-
-@immutable
 class Manifest:
     """The file that a pin edits.
 
@@ -103,44 +63,37 @@ class Manifest:
     beside: Mapping[str, str]
 
 
-class PinTool(Protocol):
-    """A tool that makes environments of a project's manifest and lock."""
+class PinTool(Generic[Pinned]):
+    """A tool that makes environments of a project's manifest and lock.
 
-    @property
-    def name(self) -> str:
-        """Its name, which is that of its module and of its program ("uv")."""
+    Attributes:
+        name: which is that of its module and of its program ("uv").
+        manifests: the files that people write; the first that is there counts. A pin writes no others but the lock.
+        lock: the file that it writes, or "" if it writes none.
+        beside: further files that `list_foreign` has to see.
+        sync: the command by which it makes the environment.
+        payload: where it finds our build, as a wheel or in a channel.
+        locking: how a pin is tried beforehand, or None if only the tool itself can try it.
+    """
 
-    @property
-    def manifests(self) -> tuple[str, ...]:
-        """The files that people write; the first that is there counts. A pin writes no others but the lock."""
-
-    @property
-    def lock(self) -> str:
-        """The file that it writes, or "" if it writes none."""
-
-    @property
-    def beside(self) -> tuple[str, ...]:
-        """Further files that `refuse_foreign` has to see."""
-
-    @property
-    def sync(self) -> str:
-        """The command by which it makes the environment."""
-
-    @property
-    def payload(self) -> Payload:
-        """What it finds our build as."""
-
-    @property
-    def locking(self) -> Locking | None:
-        """How a pin is tried beforehand, or None if only the tool itself can try it."""
+    name: str
+    manifests: tuple[str, ...] = ("pyproject.toml",)
+    lock: str = ""
+    beside: tuple[str, ...] = ()
+    sync: str
+    payload: str = WHEELS
+    locking: Locking | None = None
 
     def sign(self, files: frozenset[str], tables: Mapping[str, Any]) -> ProjectSign:
-        """Whether a directory is a project of this tool.
+        """Whether a directory is a project of this tool: by its lock, or its table.
 
         Args:
             files: the manifests and locks of all tools that are there.
             tables: what [tool] of pyproject.toml has.
         """
+        if self.lock in files:
+            return ProjectSign.LOCK
+        return ProjectSign.TABLE if self.name in tables else ProjectSign.NONE
 
     def list_additions(self, text: str, pinned: Pinned) -> tuple[Addition, ...]:
         """What the manifest has to say more.
@@ -149,6 +102,16 @@ class PinTool(Protocol):
             text: of the manifest.
             pinned: what it is pinned to.
         """
+        raise NotImplementedError
+
+    def list_foreign(self, manifest: Manifest, pinned: Pinned) -> Iterator[str]:
+        """The settings of somebody else's that decide on the distribution already, each with its place.
+
+        Raises:
+            RefusedError: something else is in the way.
+            ValueError: something is not TOML.
+        """
+        raise NotImplementedError
 
     def refuse_foreign(self, manifest: Manifest, pinned: Pinned) -> None:
         """Raise if somebody else's setting decides on the distribution already.
@@ -157,6 +120,16 @@ class PinTool(Protocol):
             RefusedError: shows theirs, and in its details ours.
             ValueError: something is not TOML.
         """
+        for foreign in self.list_foreign(manifest, pinned):
+            raise RefusedError(
+                f"{manifest.path.name} decides on {pinned.name} already: {foreign}",
+                hint="take that out, or go without --pin",
+                details=self.describe_additions(manifest.text, pinned),
+            )
+
+    def describe_additions(self, text: str, pinned: Pinned) -> tuple[str, ...]:
+        """The lines that a person could add by hand."""
+        return ("the pin would add:", *format_additions(self.list_additions(text, pinned)))
 
     def prepare_lock(self, manifest: str, lock: str, pinned: Pinned) -> str:
         """The lock without the pin, as the tool shall meet it when it locks with the pin.
@@ -164,32 +137,12 @@ class PinTool(Protocol):
         Raises:
             RefusedError: the tool would not notice that something in there forbids the pin.
         """
+        return lock
 
     def format_pin_words(self, requirement: str) -> str:
-        """The words by which a manifest names what is pinned."""
+        """The words by which a manifest names what is pinned ("pillow==13.0.0+simd.v3"): the version."""
+        return requirement.rpartition("==")[2]
 
     def describe_caution(self, directory: PurePath, pinned: Pinned) -> str:
         """What its users have to know of such a pin; empty for nothing."""
-
-
-def make_foreign_setting_refusal(
-    manifest: PurePath, name: str, foreign: str, additions: tuple[Addition, ...]
-) -> RefusedError:
-    """The refusal where a setting of somebody else's decides on the distribution.
-
-    Args:
-        manifest: that has it.
-        name: of the distribution.
-        foreign: the setting, with its place.
-        additions: ours.
-    """
-    return RefusedError(
-        f"{manifest.name} decides on {name} already: {foreign}",
-        hint="take that out, or go without --pin",
-        details=("the pin would add:", *format_additions(additions)),
-    )
-
-
-def version_of(requirement: str) -> str:
-    """The version of what is pinned ("pillow==13.0.0+simd.v3")."""
-    return requirement.rpartition("==")[2]
+        return ""

@@ -245,7 +245,7 @@ def _add_project(session: Session, situation: Situation) -> Situation:
     if project is not None and situation.wish.pin and not situation.restoring:
         from fastinstall.guard.pinning import refuse_without_tool  # noqa: PLC0415 (only with --pin)
 
-        refuse_without_tool(session, prefix, project)
+        refuse_without_tool(session, project)
     return replace(situation, project=project)
 
 

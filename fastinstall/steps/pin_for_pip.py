@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from fastinstall.core.values import immutable, tagged
-from fastinstall.guard.pip_trap import PipPin, TrialTools, refuse_trap, refuse_unwritable, write_pip_pin
+from fastinstall.guard.pip_trap import PinTrial, PipPin, refuse_unwritable, write_pip_pin
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.facts import Facts
@@ -51,17 +51,18 @@ class PinForPip(StepDefaults):
         """Ask pip what it would take back, held to this pin.
 
         Raises:
-            RefusedError: as `refuse_trap` and `refuse_unwritable` say.
+            RefusedError: as `PinTrial.refuse_trap` and `refuse_unwritable` say.
         """
         prefix = Path(before.environment.prefix)
         refuse_unwritable(prefix)
-        tools = TrialTools(
+        PinTrial(
+            pin=self._make_pin(wheel, prefix),
+            facts=before,
             variables=context.variables,
             space=context.cache / "tmp",
             emit=context.emit,
             offline=context.index.offline,
-        )
-        refuse_trap(self._make_pin(wheel, prefix), before, tools)
+        ).refuse_trap()
 
     def write(self, wheel: Path, prefix: Path, transaction: Transaction, /) -> None:
         """Put wheel, constraint and exports there, then the lines into pip's configuration.

@@ -22,7 +22,7 @@ from fastinstall.model.receipt import Receipt
 from fastinstall.model.request import Environment, EnvironmentKind
 from fastinstall.observe.session import Session, open_session
 from fastinstall.pins.pin_project import pin_project
-from fastinstall.pins.recognition import project_of
+from fastinstall.pins.recognition import project_of, read_pin_state
 
 OURS, STOCK = "2.0+simd.v2", "3.0"
 """Versions of Pillow: our build, and the newest that the index has."""
@@ -108,7 +108,10 @@ class Gallery:
         """Pin the stack in it."""
         prefix = self.venv.prefix
         environment = Environment(prefix=prefix, kind=EnvironmentKind.VENV, python=self.venv.python)
-        return pin_project(self.session, environment, self.project, self.receipt, self.wheel)
+        pin_project(self.session, environment, self.project, self.receipt, self.wheel)
+        state = read_pin_state(self.directory, prefix)
+        assert state is not None
+        return state
 
     def write(self, manifest: str) -> None:
         """Write its manifest, with what its tool needs to ask the local index."""

@@ -16,7 +16,7 @@ from fastinstall.model.receipt import Receipt
 from fastinstall.model.request import Environment, EnvironmentKind
 from fastinstall.observe.session import Session, open_session
 from fastinstall.pins.pin_project import pin_project, project_pin, unpin_project
-from fastinstall.pins.recognition import project_of
+from fastinstall.pins.recognition import observe_project_pin, project_of
 
 MANIFEST = """\
 [workspace]
@@ -66,7 +66,9 @@ def _session(prefix: Path) -> Session:
 
 def _pin(prefix: Path, receipt: Receipt) -> PinState:
     environment = Environment(prefix=prefix, kind=EnvironmentKind.CONDA, python=prefix / "bin" / "python")
-    return pin_project(_session(prefix), environment, _project(prefix), receipt, prefix / "none.whl")
+    pin_project(_session(prefix), environment, _project(prefix), receipt, prefix / "none.whl")
+    (state,) = observe_project_pin(prefix)
+    return state
 
 
 def _solved(workspace: Path) -> dict[str, str]:
@@ -108,7 +110,7 @@ def test_a_pillow_of_the_workspace_s_own_on_that_platform_is_in_the_way(prefix: 
         manifest.write('\n[target.linux-64.dependencies]\npillow = "13.*"\n')
     before = tree_hash(workspace)
 
-    with pytest.raises(RefusedError, match=r"has pillow = '13\.\*' already"):
+    with pytest.raises(RefusedError, match=r"decides on pillow already: .* has pillow = '13\.\*'"):
         _pin(prefix, _receipt(prefix))
 
     assert tree_hash(workspace) == before

@@ -7,18 +7,12 @@ people is `docs/how-to/guard-poetry-project.md`, its tests are `tests/integratio
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
+from typing import Any
 
 from fastinstall.pins.tool import PinTool
 
 
 @cache
-def tools() -> tuple[PinTool, ...]:
+def tools() -> dict[str, PinTool[Any]]:
     """All of them, by name."""
-    return tuple(
-        import_module(f"{__name__}.{name}").TOOL for name in sorted(each.name for each in iter_modules(__path__))
-    )
-
-
-def find_tool(name: str) -> PinTool | None:
-    """Return the tool with this name, or None if there is no such tool."""
-    return next((tool for tool in tools() if tool.name == name), None)
+    return {each.name: import_module(f"{__name__}.{each.name}").TOOL for each in iter_modules(__path__)}

@@ -13,17 +13,8 @@ from typing import Any
 
 from fastinstall.core.parsing import toml_data
 from fastinstall.pins.manifests import Addition, ArrayAddition, KeyAddition, read_table, read_texts
-from fastinstall.pins.markers import WHEELS, parse_requirement_name
-from fastinstall.pins.tool import (
-    Locking,
-    Manifest,
-    Payload,
-    Pinned,
-    PinTool,
-    ProjectSign,
-    make_foreign_setting_refusal,
-    version_of,
-)
+from fastinstall.pins.markers import WHEELS, PinnedBuild, parse_requirement_name
+from fastinstall.pins.tool import Manifest, PinTool, ProjectSign
 
 _OWN, _SHARED = "hatch.toml", "pyproject.toml"
 _ENVIRONMENT = ("envs", "default")
@@ -31,16 +22,13 @@ _LISTS = ("dependencies", "extra-dependencies")
 _VARIABLES = ("PIP_FIND_LINKS", "UV_FIND_LINKS")
 
 
-class Hatch:
+class Hatch(PinTool[PinnedBuild]):
     """The tool."""
 
     name = "hatch"
-    manifests: tuple[str, ...] = (_OWN, _SHARED)
-    lock = ""
-    beside: tuple[str, ...] = (_SHARED,)
+    manifests = (_OWN, _SHARED)
+    beside = (_SHARED,)
     sync = "hatch env create"
-    payload = Payload.WHEEL
-    locking: Locking | None = None
 
     def sign(self, files: frozenset[str], tables: Mapping[str, Any]) -> ProjectSign:
         """Its manifest, or environments in [tool.hatch]; those of the others outweigh both."""
@@ -48,59 +36,44 @@ class Hatch:
         environments = isinstance(hatch, dict) and "envs" in hatch
         return ProjectSign.SETTINGS if _OWN in files or environments else ProjectSign.NONE
 
-    def list_additions(self, text: str, pinned: Pinned) -> tuple[Addition, ...]:
+    def list_additions(self, text: str, pinned: PinnedBuild) -> tuple[Addition, ...]:
         """What the manifest has to say."""
-        build = pinned.wheel
         table = (*_find_root(toml_data(text)), *_ENVIRONMENT)
         directory = f'"{{root:uri}}/{WHEELS}"'  # hatch's own way to say where the project is
         return (
-            ArrayAddition(table=table, key="extra-dependencies", items=(f"{build.requirement} ; {build.here}",)),
+            ArrayAddition(table=table, key="extra-dependencies", items=(f"{pinned.requirement} ; {pinned.here}",)),
             *(KeyAddition(table=(*table, "env-vars"), key=name, literal=directory) for name in _VARIABLES),
         )
 
-    def refuse_foreign(self, manifest: Manifest, pinned: Pinned) -> None:
-        """Raise if somebody else's setting decides on the distribution already."""
-        name = pinned.wheel.name
-        for found in _list_foreign(manifest, name):
-            raise make_foreign_setting_refusal(manifest.path, name, found, self.list_additions(manifest.text, pinned))
+    def list_foreign(self, manifest: Manifest, pinned: PinnedBuild) -> Iterator[str]:
+        """What the default environment says of the distribution, and what would hide our part of it."""
+        content = toml_data(manifest.text)
+        if manifest.path.name == _OWN and "envs" not in content:
+            yield "[envs] is missing, and one of ours would hide that of pyproject.toml"
+        root = _find_root(content)
+        default = read_table(content, (*root, *_ENVIRONMENT))
+        header = ".".join((*root, *_ENVIRONMENT))
+        for key in _LISTS:
+            for requirement in read_texts(default, (key,)):
+                if parse_requirement_name(requirement) == pinned.name:
+                    yield f"[{header}] {key} has {requirement!r}"
+        if default.get("locked", read_table(content, root).get("lock-envs")):
+            yield f"[{header}] is locked, and hatch installs what its lock has"
+        for variable in _VARIABLES:
+            if variable in read_table(default, ("env-vars",)):
+                yield f"[{header}.env-vars] has {variable}"
+        for requirement in read_texts(toml_data(manifest.beside.get(_SHARED, "")), ("project", "dependencies")):
+            if parse_requirement_name(requirement) == pinned.name and "@" in requirement:
+                yield f"[project] requires {requirement!r}"
 
-    def prepare_lock(self, manifest: str, lock: str, pinned: Pinned) -> str:
-        """As it is: there is none of ours."""
-        return lock
-
-    def format_pin_words(self, requirement: str) -> str:
-        """The version."""
-        return version_of(requirement)
-
-    def describe_caution(self, directory: PurePath, pinned: Pinned) -> str:
+    def describe_caution(self, directory: PurePath, pinned: PinnedBuild) -> str:
         """Say that nobody has tried it."""
         return f"hatch has not tried it: look at what `hatch env create` says in {directory}"
 
 
-TOOL: PinTool = Hatch()
+TOOL = Hatch()
 
 
 def _find_root(content: dict[str, Any]) -> tuple[str, ...]:
     """Where the tables of hatch are: at the top of hatch.toml."""
     return () if "envs" in content else ("tool", "hatch")
-
-
-def _list_foreign(manifest: Manifest, name: str) -> Iterator[str]:
-    content = toml_data(manifest.text)
-    if manifest.path.name == _OWN and "envs" not in content:
-        yield "[envs] is missing, and one of ours would hide that of pyproject.toml"
-    root = _find_root(content)
-    default = read_table(content, (*root, *_ENVIRONMENT))
-    header = ".".join((*root, *_ENVIRONMENT))
-    for key in _LISTS:
-        for requirement in read_texts(default, (key,)):
-            if parse_requirement_name(requirement) == name:
-                yield f"[{header}] {key} has {requirement!r}"
-    if default.get("locked", read_table(content, root).get("lock-envs")):
-        yield f"[{header}] is locked, and hatch installs what its lock has"
-    for variable in read_table(default, ("env-vars",)):
-        if variable in _VARIABLES:
-            yield f"[{header}.env-vars] has {variable}"
-    for requirement in read_texts(toml_data(manifest.beside.get(_SHARED, "")), ("project", "dependencies")):
-        if parse_requirement_name(requirement) == name and "@" in requirement:
-            yield f"[project] requires {requirement!r}"

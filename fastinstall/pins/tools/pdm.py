@@ -5,40 +5,27 @@ nor overrides with markers: a project pinned so can be installed where our wheel
 also hides who asks for another Pillow, so that is looked for here.
 """
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator
 from pathlib import PurePath
-from typing import Any
 
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.parsing import toml_data
 from fastinstall.pins.manifests import Addition, KeyAddition, TableAddition, read_array, read_table, read_texts
 from fastinstall.pins.markers import WHEELS, PinnedBuild, parse_requirement_name
-from fastinstall.pins.resolver import remove_locked_package
-from fastinstall.pins.tool import (
-    Locking,
-    Manifest,
-    Payload,
-    Pinned,
-    PinTool,
-    ProjectSign,
-    make_foreign_setting_refusal,
-    version_of,
-)
+from fastinstall.pins.tool import Locking, Manifest, PinTool
 
 _OVERRIDES = ("tool", "pdm", "resolution", "overrides")
 _SOURCES = ("tool", "pdm", "source")
 _NAME = "fastinstall"
 
 
-class Pdm:
+class Pdm(PinTool[PinnedBuild]):
     """The tool."""
 
     name = "pdm"
-    manifests: tuple[str, ...] = ("pyproject.toml",)
     lock = "pdm.lock"
-    beside: tuple[str, ...] = ()
     sync = "pdm sync"
-    payload = Payload.WHEEL
     locking = Locking(
         check=("lock", "--check"),
         lock=("lock", "--update-reuse"),
@@ -47,57 +34,41 @@ class Pdm:
         drops=("PDM_PROJECT", "PDM_LOCKFILE", "PDM_RESOLUTION_OVERRIDES"),
     )
 
-    def sign(self, files: frozenset[str], tables: Mapping[str, Any]) -> ProjectSign:
-        """Its lock, or [tool.pdm]."""
-        return (
-            ProjectSign.LOCK if self.lock in files else ProjectSign.TABLE if self.name in tables else ProjectSign.NONE
-        )
-
-    def list_additions(self, text: str, pinned: Pinned) -> tuple[Addition, ...]:
+    def list_additions(self, text: str, pinned: PinnedBuild) -> tuple[Addition, ...]:
         """What the manifest has to say."""
-        build = pinned.wheel
         url = f"file:///${{PROJECT_ROOT}}/{WHEELS}"  # pdm's own way to say where the project is
         return (
-            KeyAddition(table=_OVERRIDES, key=build.name, literal=f'"=={build.version}"'),
+            KeyAddition(table=_OVERRIDES, key=pinned.name, literal=f'"=={pinned.version}"'),
             TableAddition(table=_SOURCES, literals={"name": f'"{_NAME}"', "type": '"find_links"', "url": f'"{url}"'}),
         )
 
-    def refuse_foreign(self, manifest: Manifest, pinned: Pinned) -> None:
-        """Raise if somebody else's setting decides on the distribution already."""
-        name = pinned.wheel.name
-        for found in _list_foreign(toml_data(manifest.text), name):
-            raise make_foreign_setting_refusal(manifest.path, name, found, self.list_additions(manifest.text, pinned))
+    def list_foreign(self, manifest: Manifest, pinned: PinnedBuild) -> Iterator[str]:
+        """Overrides and excludes of the distribution in pyproject.toml, and a source of our name."""
+        content = toml_data(manifest.text)
+        for key, value in read_table(content, _OVERRIDES).items():
+            if parse_requirement_name(key) == pinned.name:
+                yield f"[tool.pdm.resolution.overrides] has {key} = {value!r}"
+        for key in read_texts(content, ("tool", "pdm", "resolution", "excludes")):
+            if parse_requirement_name(key) == pinned.name:
+                yield f"[tool.pdm.resolution] excludes {key!r}"
+        for source in read_array(content, _SOURCES):
+            if isinstance(source, dict) and source.get("name") == _NAME:
+                yield f"[[tool.pdm.source]] has one of the name {_NAME!r}"
 
-    def prepare_lock(self, manifest: str, lock: str, pinned: Pinned) -> str:
+    def prepare_lock(self, manifest: str, lock: str, pinned: PinnedBuild) -> str:
         """Without the distribution: pdm keeps to what its lock has, even against the manifest."""
-        _refuse_forbidden(manifest, lock, pinned.wheel)
-        return remove_locked_package(lock, pinned.wheel.name)
+        _refuse_forbidden(manifest, lock, pinned)
+        first, *packages = re.split(r"(?m)^(?=\[\[package\]\]$)", lock)
+        named = re.compile(rf'^name = "{re.escape(pinned.name)}"$', re.MULTILINE)
+        return first + "".join(package for package in packages if not named.search(package))
 
-    def format_pin_words(self, requirement: str) -> str:
-        """The version."""
-        return version_of(requirement)
-
-    def describe_caution(self, directory: PurePath, pinned: Pinned) -> str:
+    def describe_caution(self, directory: PurePath, pinned: PinnedBuild) -> str:
         """Say that the project installs nowhere else any more."""
-        build = pinned.wheel
-        where = f"Linux on {build.machine} with Python {build.python}"
+        where = f"Linux on {pinned.machine} with Python {pinned.python}"
         return f"pdm locks one Pillow for all: {directory} now installs on {where} alone"
 
 
-TOOL: PinTool = Pdm()
-
-
-def _list_foreign(content: dict[str, Any], name: str) -> Iterator[str]:
-    """What of others decides on the distribution in pyproject.toml already, each with its place."""
-    for key, value in read_table(content, _OVERRIDES).items():
-        if parse_requirement_name(key) == name:
-            yield f"[tool.pdm.resolution.overrides] has {key} = {value!r}"
-    for key in read_texts(content, ("tool", "pdm", "resolution", "excludes")):
-        if parse_requirement_name(key) == name:
-            yield f"[tool.pdm.resolution] excludes {key!r}"
-    for source in read_array(content, _SOURCES):
-        if isinstance(source, dict) and source.get("name") == _NAME:
-            yield f"[[tool.pdm.source]] has one of the name {_NAME!r}"
+TOOL = Pdm()
 
 
 def _refuse_forbidden(manifest: str, lock: str, build: PinnedBuild) -> None:

@@ -4,77 +4,64 @@ The dependency stands in the table of the platform that the build is for, so tha
 a `pillow = "*"` among its dependencies, stay as they are.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
-from fastinstall.core.errors import RefusedError
 from fastinstall.core.parsing import toml_data
+from fastinstall.model.conda import CondaPackage
 from fastinstall.model.conda_packages import pin_line
-from fastinstall.pins.manifests import Addition, ArrayAddition, KeyAddition, find_table, format_additions, read_table
-from fastinstall.pins.tool import CHANNEL, Locking, Manifest, Payload, Pinned, PinTool, ProjectSign
+from fastinstall.pins.manifests import Addition, ArrayAddition, KeyAddition, find_table, read_table
+from fastinstall.pins.tool import CHANNEL, Manifest, PinTool, ProjectSign
 
 
-class Pixi:
+class Pixi(PinTool[CondaPackage]):
     """The tool."""
 
     name = "pixi"
-    manifests: tuple[str, ...] = ("pixi.toml", "pyproject.toml")
+    manifests = ("pixi.toml", "pyproject.toml")
     lock = "pixi.lock"
-    beside: tuple[str, ...] = ()
     sync = "pixi install"
-    payload = Payload.CHANNEL
-    locking: Locking | None = None
+    payload = CHANNEL
 
     def sign(self, files: frozenset[str], tables: Mapping[str, Any]) -> ProjectSign:
         """Its manifest, its lock, or [tool.pixi]."""
         if "pixi.toml" in files:
             return ProjectSign.MANIFEST
-        return (
-            ProjectSign.LOCK if self.lock in files else ProjectSign.TABLE if self.name in tables else ProjectSign.NONE
-        )
+        return super().sign(files, tables)
 
-    def list_additions(self, text: str, pinned: Pinned) -> tuple[Addition, ...]:
+    def list_additions(self, text: str, pinned: CondaPackage) -> tuple[Addition, ...]:
         """What the manifest has to say."""
-        package = pinned.conda
         root = _find_root(toml_data(text))
-        name, version, build = pin_line(package).split()
+        name, version, build = pin_line(pinned).split()
         literal = f'{{ version = "{version}", build = "{build}" }}'
         return (
             ArrayAddition(
                 table=(*root, _name_workspace(text, root)), key="channels", items=(f"./{CHANNEL}",), first=True
             ),
-            KeyAddition(table=(*root, "target", package.subdir, "dependencies"), key=name, literal=literal),
+            KeyAddition(table=(*root, "target", pinned.subdir, "dependencies"), key=name, literal=literal),
         )
 
-    def refuse_foreign(self, manifest: Manifest, pinned: Pinned) -> None:
-        """Raise if the workspace says for that platform which Pillow it wants."""
-        content, package = toml_data(manifest.text), pinned.conda
+    def list_foreign(self, manifest: Manifest, pinned: CondaPackage) -> Iterator[str]:
+        """Where the workspace says for that platform which Pillow it wants."""
+        content = toml_data(manifest.text)
         root = _find_root(content)
-        for kind in ("dependencies", "pypi-dependencies"):
-            for table in ((*root, "target", package.subdir, kind), (*root, kind)):
-                found = read_table(content, table).get(package.name)
-                if found is not None and (kind != "dependencies" or "target" in table):
-                    raise RefusedError(
-                        f"[{'.'.join(table)}] has {package.name} = {found!r} already",
-                        hint="take that out, or go without --pin",
-                        details=("the pin would add:", *format_additions(self.list_additions(manifest.text, pinned))),
-                    )
-
-    def prepare_lock(self, manifest: str, lock: str, pinned: Pinned) -> str:
-        """As it is: the resolver sees everything that is required."""
-        return lock
+        target = (*root, "target", pinned.subdir)
+        for table in ((*target, "dependencies"), (*target, "pypi-dependencies"), (*root, "pypi-dependencies")):
+            found = read_table(content, table).get(pinned.name)
+            if found is not None:
+                yield f"[{'.'.join(table)}] has {pinned.name} = {found!r}"
 
     def format_pin_words(self, requirement: str) -> str:
         """The channel."""
         return CHANNEL
 
-    def describe_caution(self, directory: PurePath, pinned: Pinned) -> str:
+    def describe_caution(self, directory: PurePath, pinned: CondaPackage) -> str:
         """Say that nobody has tried it."""
         return f"pixi has not tried it: look at what `pixi lock` says in {directory}"
 
 
-TOOL: PinTool = Pixi()
+TOOL = Pixi()
 
 
 def _find_root(content: dict[str, Any]) -> tuple[str, ...]:

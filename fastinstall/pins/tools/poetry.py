@@ -5,38 +5,26 @@ that the lock holds our wheel for the others too, and `poetry install --only mai
 wheel runs, the group asks for nothing but a version that is not ours.
 """
 
-from collections.abc import Iterator, Mapping
-from pathlib import PurePath
+from collections.abc import Iterator
 from typing import Any
 
 from fastinstall.core.parsing import toml_data
 from fastinstall.pins.manifests import Addition, KeyAddition, read_table, read_texts
-from fastinstall.pins.markers import WHEELS, parse_requirement_name
-from fastinstall.pins.tool import (
-    Locking,
-    Manifest,
-    Payload,
-    Pinned,
-    PinTool,
-    ProjectSign,
-    make_foreign_setting_refusal,
-    version_of,
-)
+from fastinstall.pins.markers import WHEELS, PinnedBuild, parse_requirement_name
+from fastinstall.pins.tool import Locking, Manifest, PinTool
 
 _GROUP = "fastinstall"
-_TABLE = ("tool", "poetry", "group", _GROUP, "dependencies")
+_POETRY = ("tool", "poetry")
+_ORIGINS = {"path", "url", "git", "file", "source"}
 _INDENT = "    "
 
 
-class Poetry:
+class Poetry(PinTool[PinnedBuild]):
     """The tool."""
 
     name = "poetry"
-    manifests: tuple[str, ...] = ("pyproject.toml",)
     lock = "poetry.lock"
-    beside: tuple[str, ...] = ()
     sync = "poetry install"
-    payload = Payload.WHEEL
     locking = Locking(
         check=("check", "--lock"),
         lock=("lock", "--no-interaction"),
@@ -45,56 +33,29 @@ class Poetry:
         drops=("POETRY_PROJECT",),
     )
 
-    def sign(self, files: frozenset[str], tables: Mapping[str, Any]) -> ProjectSign:
-        """Its lock, or [tool.poetry]."""
-        return (
-            ProjectSign.LOCK if self.lock in files else ProjectSign.TABLE if self.name in tables else ProjectSign.NONE
-        )
-
-    def list_additions(self, text: str, pinned: Pinned) -> tuple[Addition, ...]:
+    def list_additions(self, text: str, pinned: PinnedBuild) -> tuple[Addition, ...]:
         """What the manifest has to say."""
-        build = pinned.wheel
-        here = f'{{ path = "{WHEELS}/{build.wheel}", markers = "{build.here}" }}'
-        elsewhere = [f'{{ version = "!={build.version}", markers = "{marker}" }}' for marker in build.elsewhere]
+        here = f'{{ path = "{WHEELS}/{pinned.wheel}", markers = "{pinned.here}" }}'
+        elsewhere = [f'{{ version = "!={pinned.version}", markers = "{marker}" }}' for marker in pinned.elsewhere]
         literal = "\n".join(("[", *(f"{_INDENT}{each}," for each in (here, *elsewhere)), "]"))
-        return (KeyAddition(table=_TABLE, key=build.name, literal=literal),)
+        return (KeyAddition(table=(*_POETRY, "group", _GROUP, "dependencies"), key=pinned.name, literal=literal),)
 
-    def refuse_foreign(self, manifest: Manifest, pinned: Pinned) -> None:
-        """Raise if somebody else's setting decides on the distribution already."""
-        name = pinned.wheel.name
-        for found in _list_foreign(toml_data(manifest.text), name):
-            raise make_foreign_setting_refusal(manifest.path, name, found, self.list_additions(manifest.text, pinned))
-
-    def prepare_lock(self, manifest: str, lock: str, pinned: Pinned) -> str:
-        """As it is: the resolver sees everything that is required."""
-        return lock
-
-    def format_pin_words(self, requirement: str) -> str:
-        """The version."""
-        return version_of(requirement)
-
-    def describe_caution(self, directory: PurePath, pinned: Pinned) -> str:
-        """Nothing: the lock says it all."""
-        return ""
+    def list_foreign(self, manifest: Manifest, pinned: PinnedBuild) -> Iterator[str]:
+        """Entries of pyproject.toml that name a place, or stand in our group."""
+        content = toml_data(manifest.text)
+        paths: list[tuple[str, ...]] = [("dependencies",), ("dev-dependencies",)]
+        paths += [("group", group, "dependencies") for group in read_table(content, (*_POETRY, "group"))]
+        for path in paths:
+            for key, value in read_table(content, (*_POETRY, *path)).items():
+                decides = _GROUP in path or _list_keys(value) & _ORIGINS
+                if decides and parse_requirement_name(key) == pinned.name:
+                    yield f"[tool.poetry.{'.'.join(path)}] has {key} = {value}"
+        for requirement in read_texts(content, ("project", "dependencies")):
+            if parse_requirement_name(requirement) == pinned.name and "@" in requirement:
+                yield f"[project] requires {requirement!r}"
 
 
-TOOL: PinTool = Poetry()
-
-
-def _list_foreign(content: dict[str, Any], name: str) -> Iterator[str]:
-    """What of others decides on the distribution in pyproject.toml already, each with its place."""
-    poetry = ("tool", "poetry")
-    groups = {key: read_table(content, (*poetry, key)) for key in ("dependencies", "dev-dependencies")}
-    for group in read_table(content, (*poetry, "group")):
-        groups[f"group.{group}.dependencies"] = read_table(content, (*poetry, "group", group, "dependencies"))
-    for group, dependencies in groups.items():
-        for key, value in dependencies.items():
-            origins = {"path", "url", "git", "file", "source"}
-            if parse_requirement_name(key) == name and (f"group.{_GROUP}." in group or _list_keys(value) & origins):
-                yield f"[tool.poetry.{group}] has {key} = {value}"
-    for requirement in read_texts(content, ("project", "dependencies")):
-        if parse_requirement_name(requirement) == name and "@" in requirement:
-            yield f"[project] requires {requirement!r}"
+TOOL = Poetry()
 
 
 def _list_keys(value: Any) -> set[str]:  # noqa: ANN401 (a value of TOML)

@@ -7,38 +7,25 @@ Elsewhere than where the wheel runs, our version is excluded, and everything els
 directory is a registry to uv, so that `uv sync` finds the stack in place satisfied, and does not install it again.
 """
 
-from collections.abc import Iterator, Mapping
-from pathlib import PurePath
-from typing import Any
+from collections.abc import Iterator
 
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.parsing import toml_data
 from fastinstall.pins.manifests import Addition, ArrayAddition, read_table, read_texts
-from fastinstall.pins.markers import WHEELS, parse_requirement_name
-from fastinstall.pins.tool import (
-    Locking,
-    Manifest,
-    Payload,
-    Pinned,
-    PinTool,
-    ProjectSign,
-    make_foreign_setting_refusal,
-    version_of,
-)
+from fastinstall.pins.markers import WHEELS, PinnedBuild, parse_requirement_name
+from fastinstall.pins.tool import Locking, Manifest, PinTool
 
 _TABLE = ("tool", "uv")
 _LISTS = ("constraint-dependencies", "override-dependencies", "exclude-dependencies")
 
 
-class Uv:
+class Uv(PinTool[PinnedBuild]):
     """The tool."""
 
     name = "uv"
-    manifests: tuple[str, ...] = ("pyproject.toml",)
     lock = "uv.lock"
-    beside: tuple[str, ...] = ("uv.toml",)
+    beside = ("uv.toml",)
     sync = "uv sync"
-    payload = Payload.WHEEL
     locking = Locking(
         check=("lock", "--check"),
         lock=("lock",),
@@ -48,72 +35,35 @@ class Uv:
         drops=("UV_FROZEN", "UV_LOCKED", "UV_PROJECT", "UV_PROJECT_ENVIRONMENT", "UV_WORKING_DIRECTORY"),
     )
 
-    def sign(self, files: frozenset[str], tables: Mapping[str, Any]) -> ProjectSign:
-        """Its lock, or [tool.uv]."""
-        return (
-            ProjectSign.LOCK if self.lock in files else ProjectSign.TABLE if self.name in tables else ProjectSign.NONE
-        )
-
-    def list_additions(self, text: str, pinned: Pinned) -> tuple[Addition, ...]:
+    def list_additions(self, text: str, pinned: PinnedBuild) -> tuple[Addition, ...]:
         """What the manifest has to say."""
-        build = pinned.wheel
-        excluded = f"{build.name}!={build.version}"
-        constraints = (f"{build.requirement} ; {build.here}", *(f"{excluded} ; {marker}" for marker in build.elsewhere))
+        excluded = f"{pinned.name}!={pinned.version}"
+        constraints = (
+            f"{pinned.requirement} ; {pinned.here}",
+            *(f"{excluded} ; {marker}" for marker in pinned.elsewhere),
+        )
         return (
             ArrayAddition(table=_TABLE, key="constraint-dependencies", items=constraints),
             ArrayAddition(table=_TABLE, key="find-links", items=(WHEELS,)),
         )
 
-    def refuse_foreign(self, manifest: Manifest, pinned: Pinned) -> None:
-        """Raise if somebody else's setting decides on the distribution already."""
-        name = pinned.wheel.name
-        for found in _list_foreign(toml_data(manifest.text), name):
-            raise make_foreign_setting_refusal(manifest.path, name, found, self.list_additions(manifest.text, pinned))
-        for settings in manifest.beside.values():
-            _refuse_hidden(settings, manifest.path)
-
-    def prepare_lock(self, manifest: str, lock: str, pinned: Pinned) -> str:
-        """As it is: the resolver sees everything that is required."""
-        return lock
-
-    def format_pin_words(self, requirement: str) -> str:
-        """The version."""
-        return version_of(requirement)
-
-    def describe_caution(self, directory: PurePath, pinned: Pinned) -> str:
-        """Nothing: the lock says it all."""
-        return ""
+    def list_foreign(self, manifest: Manifest, pinned: PinnedBuild) -> Iterator[str]:
+        """What decides on the distribution in pyproject.toml, or a uv.toml that hides the directory of our wheel."""
+        content = toml_data(manifest.text)
+        for key in _LISTS:
+            for item in read_texts(content, (*_TABLE, key)):
+                if parse_requirement_name(item) == pinned.name:
+                    yield f"{key} has {item!r}"
+        for key, value in read_table(content, (*_TABLE, "sources")).items():
+            if parse_requirement_name(key) == pinned.name:
+                yield f"[tool.uv.sources] has {key} = {value}"
+        for name, settings in manifest.beside.items():
+            if WHEELS not in toml_data(settings).get("find-links", ()):
+                raise RefusedError(
+                    f"{manifest.path.with_name(name)} takes the place of the settings of uv in {manifest.path.name}; "
+                    "nothing was changed",
+                    hint=f'add this to it, and then the same again: find-links = ["{WHEELS}"]',
+                )
 
 
-TOOL: PinTool = Uv()
-
-
-def _list_foreign(content: dict[str, Any], name: str) -> Iterator[str]:
-    """What of others decides on the distribution in pyproject.toml already, each with its place."""
-    for key in _LISTS:
-        yield from (
-            f"{key} has {item!r}"
-            for item in read_texts(content, (*_TABLE, key))
-            if parse_requirement_name(item) == name
-        )
-    for key, value in read_table(content, (*_TABLE, "sources")).items():
-        if parse_requirement_name(key) == name:
-            yield f"[tool.uv.sources] has {key} = {value}"
-
-
-def _refuse_hidden(settings: str, manifest: PurePath) -> None:
-    """Raise if a uv.toml hides the directory of our wheel.
-
-    Args:
-        settings: what uv.toml beside the manifest says; its keys take the place of those of [tool.uv].
-        manifest: the file that the pin would edit.
-
-    Raises:
-        RefusedError: with the line to add.
-    """
-    if WHEELS not in toml_data(settings).get("find-links", ()):
-        raise RefusedError(
-            f"{manifest.with_name('uv.toml')} takes the place of the settings of uv in {manifest.name}; "
-            "nothing was changed",
-            hint=f'add this to it, and then the same again: find-links = ["{WHEELS}"]',
-        )
+TOOL = Uv()

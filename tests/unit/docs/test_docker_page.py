@@ -3,7 +3,7 @@
 from pathlib import Path, PurePath
 
 from fastinstall.export.dockerfile import dockerfile
-from fastinstall.export.plan_elsewhere import PlanExport, Tool
+from fastinstall.export.plan_elsewhere import PlanExport
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.request import Request
 
@@ -30,10 +30,8 @@ EXAMPLE = PlanExport(
     ),
     packages=("gcc", "libc6-dev", "libjpeg-dev", "libtiff-dev", "libopenjp2-7-dev", "libxcb1-dev"),
     wheelhouse=None,
-    tool=Tool(
-        requirement="fastinstall==1.0.0",
-        pins=("auditwheel==6.8.2", "installer==1.1.0", "packaging==26.3", "pip==26.3", "rich==15.0.0"),
-    ),
+    tool="fastinstall==1.0.0",
+    tool_pins=("auditwheel==6.8.2", "installer==1.1.0", "packaging==26.3", "pip==26.3", "rich==15.0.0"),
     command="fastinstall plan --format dockerfile --new-env /opt/fast-env --python python3.12"
     " --version 13.0.0 --levels x86-64-v2,x86-64-v3 --pin",
 )

@@ -10,7 +10,6 @@ from fastinstall.core.surroundings import recipes_directory
 from fastinstall.export.dockerfile import dockerfile
 from fastinstall.export.plan_elsewhere import (
     PlanExport,
-    Tool,
     Wheelhouse,
     foreign_python,
     portable,
@@ -40,7 +39,8 @@ EXPORT = PlanExport(
     sources=(SOURCE,),
     packages=("gcc", "libjpeg-dev"),
     wheelhouse=None,
-    tool=Tool(requirement="fastinstall==1.0", pins=("packaging==26.3", "rich==15.0.0")),
+    tool="fastinstall==1.0",
+    tool_pins=("packaging==26.3", "rich==15.0.0"),
     command="fastinstall plan --format dockerfile",
 )
 

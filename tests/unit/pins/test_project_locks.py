@@ -2,7 +2,9 @@
 
 import pytest
 
-from fastinstall.pins.resolver import Locked, find_downgrades, parse_locked_versions, remove_locked_package
+from fastinstall.pins.markers import parse_pinned_build
+from fastinstall.pins.resolver import Locked, find_downgrades, parse_locked_versions
+from fastinstall.pins.tools.pdm import TOOL
 
 LOCK = """\
 version = 1
@@ -52,7 +54,7 @@ def test_a_lock_is_read_by_names_and_versions() -> None:
     ],
 )
 def test_what_stays_or_goes_ahead_is_no_step_back(before: str, after: str) -> None:
-    assert find_downgrades(_locked(a=before), _locked(a=after), but="pillow") == ()
+    assert find_downgrades(_locked(a=before), _locked(a=after), but="pillow") == {}
 
 
 @pytest.mark.parametrize(
@@ -67,17 +69,17 @@ def test_what_stays_or_goes_ahead_is_no_step_back(before: str, after: str) -> No
     ],
 )
 def test_an_older_version_anywhere_is_a_step_back(before: str, after: str) -> None:
-    (found,) = find_downgrades(_locked(a=before, b="1"), _locked(a=after, b="1"), but="pillow")
+    found = find_downgrades(_locked(a=before, b="1"), _locked(a=after, b="1"), but="pillow")
 
-    assert str(found) == f"a {', '.join(before.split())} -> {', '.join(after.split())}"
+    assert found == {"a": f"{', '.join(before.split())} -> {', '.join(after.split())}"}
 
 
 def test_the_pinned_one_may_go_back_and_others_may_come_and_go() -> None:
-    assert find_downgrades(_locked(pillow="13.0.1", a="1"), _locked(pillow="13.0.0", b="1"), but="pillow") == ()
+    assert find_downgrades(_locked(pillow="13.0.1", a="1"), _locked(pillow="13.0.0", b="1"), but="pillow") == {}
 
 
-@pytest.mark.parametrize("name", ["Pillow", "numpy"])
-def test_a_lock_without_one_distribution_has_all_others(name: str) -> None:
-    left = parse_locked_versions(remove_locked_package(LOCK, name))
+def test_pdm_meets_a_lock_that_has_all_but_the_pinned_one() -> None:
+    build = parse_pinned_build("pillow-13.0.0+simd.v3-cp311-cp311-linux_x86_64.whl")
+    left = TOOL.prepare_lock("", LOCK.replace("Pillow", "pillow"), build)
 
-    assert left == {key: value for key, value in parse_locked_versions(LOCK).items() if key != name.lower()}
+    assert parse_locked_versions(left) == _locked(numpy="2.4.6 2.5.5")

@@ -288,13 +288,6 @@ def test_a_note_counts_for_the_very_record_that_was_begun(project: Path) -> None
     assert _now(project) == PLAIN
 
 
-def test_what_was_begun_is_not_finished_with_other_contents(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert _dies(project, "put", after=10, monkeypatch=monkeypatch)
-    (project / ".fastinstall" / "staged" / "uv.lock").write_bytes(b"evil\n")
-    _recover(project)
-    assert _now(project) == PLAIN
-
-
 def test_a_note_of_another_user_is_none(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert _dies(project, "put", after=10, monkeypatch=monkeypatch)
     monkeypatch.setattr(os, "geteuid", lambda: 12345)

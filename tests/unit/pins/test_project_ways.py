@@ -2,6 +2,7 @@
 
 import tomllib
 from pathlib import PurePosixPath
+from typing import Any
 
 import pytest
 from builders import conda_stack
@@ -9,22 +10,20 @@ from packaging.markers import Marker
 
 from fastinstall.core.errors import RefusedError
 from fastinstall.pins.manifests import ManifestFormError, add, find_table
-from fastinstall.pins.markers import PinnedBuild, parse_pinned_build
-from fastinstall.pins.tool import Manifest, Payload, Pinned, PinTool
-from fastinstall.pins.tools import find_tool, tools
+from fastinstall.pins.markers import WHEELS, PinnedBuild, parse_pinned_build
+from fastinstall.pins.tool import Manifest, PinTool
+from fastinstall.pins.tools import tools
 
 WHEEL = "pillow-13.0.0+simd.v2.v3-cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl"
 PACKAGE = conda_stack().package
 WORKSPACE = '[workspace]\nchannels = ["conda-forge"] # ours\nplatforms = ["linux-64"]\n[dependencies]\npillow = "*"\n'
 
 
-WHEEL_TOOLS = tuple(tool.name for tool in tools() if tool.payload is Payload.WHEEL)
+WHEEL_TOOLS = tuple(tool.name for tool in tools().values() if tool.payload == WHEELS)
 
 
-def known(name: str) -> PinTool:
-    tool = find_tool(name)
-    assert tool is not None
-    return tool
+def known(name: str) -> PinTool[Any]:
+    return tools()[name]
 
 
 def manifest(text: str, **beside: str) -> Manifest:
@@ -98,19 +97,19 @@ def test_exactly_one_marker_is_true_anywhere(
 )
 def test_a_table_of_another_form_is_named(build: PinnedBuild, manager: str, text: str, key: str) -> None:
     with pytest.raises(ManifestFormError, match=rf"^{key}: expected "):
-        known(manager).refuse_foreign(manifest(text), Pinned(build=build))
+        known(manager).refuse_foreign(manifest(text), build)
 
 
 @pytest.mark.parametrize("text", ["[project]\ndependencies = [3]\n", "[tool.pdm.resolution]\nexcludes = [3]\n"])
 def test_what_is_no_requirement_is_no_matter(build: PinnedBuild, text: str) -> None:
     for manager in WHEEL_TOOLS:
-        known(manager).refuse_foreign(manifest(text), Pinned(build=build))
+        known(manager).refuse_foreign(manifest(text), build)
 
 
 @pytest.mark.parametrize("manager", WHEEL_TOOLS)
 @pytest.mark.parametrize("text", ["", '[project]\nname = "x"\ndependencies = ["pillow>=8"]\n'])
 def test_what_a_manifest_then_says_can_be_read_and_is_ours(build: PinnedBuild, manager: str, text: str) -> None:
-    tool, pinned = known(manager), Pinned(build=build)
+    tool, pinned = known(manager), build
     tool.refuse_foreign(manifest(text), pinned)
 
     edited = add(text, tool.list_additions(text, pinned)).text
@@ -121,7 +120,7 @@ def test_what_a_manifest_then_says_can_be_read_and_is_ours(build: PinnedBuild, m
 
 
 def test_uv_gets_a_constraint_for_each_place(build: PinnedBuild) -> None:
-    said = tomllib.loads(add("", known("uv").list_additions("", Pinned(build=build))).text)["tool"]["uv"]
+    said = tomllib.loads(add("", known("uv").list_additions("", build)).text)["tool"]["uv"]
 
     pinned, *excluded = said["constraint-dependencies"]
     assert pinned.startswith("pillow==13.0.0+simd.v2.v3 ; ")
@@ -151,7 +150,7 @@ def test_uv_gets_a_constraint_for_each_place(build: PinnedBuild) -> None:
 )
 def test_a_setting_in_the_way_is_shown_with_ours(build: PinnedBuild, manager: str, text: str, shown: str) -> None:
     with pytest.raises(RefusedError) as refused:
-        known(manager).refuse_foreign(manifest(text), Pinned(build=build))
+        known(manager).refuse_foreign(manifest(text), build)
 
     assert shown in refused.value.message
     assert any("13.0.0+simd.v2.v3" in line for line in refused.value.details)
@@ -169,35 +168,33 @@ def test_a_setting_in_the_way_is_shown_with_ours(build: PinnedBuild, manager: st
     ],
 )
 def test_what_only_looks_like_it_is_not_in_the_way(build: PinnedBuild, manager: str, text: str) -> None:
-    known(manager).refuse_foreign(manifest(text), Pinned(build=build))
+    known(manager).refuse_foreign(manifest(text), build)
 
 
 def test_a_uv_toml_has_to_name_the_directory(build: PinnedBuild) -> None:
-    known("uv").refuse_foreign(
-        manifest("", **{"uv.toml": 'find-links = ["theirs", ".fastinstall/wheels"]\n'}), Pinned(build=build)
-    )
+    known("uv").refuse_foreign(manifest("", **{"uv.toml": 'find-links = ["theirs", ".fastinstall/wheels"]\n'}), build)
 
     with pytest.raises(RefusedError, match=r"/srv/project/uv\.toml"):
-        known("uv").refuse_foreign(manifest("", **{"uv.toml": "no-cache = true\n"}), Pinned(build=build))
+        known("uv").refuse_foreign(manifest("", **{"uv.toml": "no-cache = true\n"}), build)
 
 
 @pytest.mark.parametrize("requirement", ["pillow>=12", "pillow==13.0.0", "numpy<2", "pillow @ file:a", "pillow[x]"])
 def test_pdm_is_pinned_where_everybody_can_live_with_the_build(build: PinnedBuild, requirement: str) -> None:
-    known("pdm").prepare_lock("", _pdm_lock(requirement), Pinned(build=build))
+    known("pdm").prepare_lock("", _pdm_lock(requirement), build)
 
 
 @pytest.mark.parametrize("requirement", ["pillow<13", "Pillow>=13.1", "pillow!=13.0.0"])
 def test_pdm_is_not_pinned_against_somebody(build: PinnedBuild, requirement: str) -> None:
     with pytest.raises(RefusedError, match="frame requires"):
-        known("pdm").prepare_lock("", _pdm_lock(requirement), Pinned(build=build))
+        known("pdm").prepare_lock("", _pdm_lock(requirement), build)
     with pytest.raises(RefusedError, match="the project requires"):
-        known("pdm").prepare_lock(f'[project]\ndependencies = ["{requirement}"]\n', "", Pinned(build=build))
+        known("pdm").prepare_lock(f'[project]\ndependencies = ["{requirement}"]\n', "", build)
 
 
 def test_pixi_gets_a_channel_before_the_others_and_a_build() -> None:
-    known("pixi").refuse_foreign(manifest(WORKSPACE), Pinned(package=PACKAGE))
+    known("pixi").refuse_foreign(manifest(WORKSPACE), PACKAGE)
 
-    said = tomllib.loads(add(WORKSPACE, known("pixi").list_additions(WORKSPACE, Pinned(package=PACKAGE))).text)
+    said = tomllib.loads(add(WORKSPACE, known("pixi").list_additions(WORKSPACE, PACKAGE)).text)
 
     assert said["workspace"]["channels"] == ["./.fastinstall/channel", "conda-forge"]
     assert said["target"]["linux-64"]["dependencies"] == {"pillow": {"version": "*", "build": "simd_*"}}
@@ -219,7 +216,7 @@ def test_pixi_gets_a_channel_before_the_others_and_a_build() -> None:
     ],
 )
 def test_pixi_s_table_is_found_whatever_it_is_called(text: str, path: tuple[str, ...]) -> None:
-    said = tomllib.loads(add(text, known("pixi").list_additions(text, Pinned(package=PACKAGE))).text)
+    said = tomllib.loads(add(text, known("pixi").list_additions(text, PACKAGE)).text)
 
     assert find_table(said, path)["channels"][0] == "./.fastinstall/channel"
     assert find_table(said, (*path[:-1], "target", "linux-64", "dependencies")) is not None
@@ -228,7 +225,7 @@ def test_pixi_s_table_is_found_whatever_it_is_called(text: str, path: tuple[str,
 @pytest.mark.parametrize("table", ["target.linux-64.dependencies", "pypi-dependencies"])
 def test_pixi_s_own_word_for_pillow_on_the_platform_is_in_the_way(table: str) -> None:
     with pytest.raises(RefusedError, match="already"):
-        known("pixi").refuse_foreign(manifest(f'{WORKSPACE}\n[{table}]\npillow = "12.*"\n'), Pinned(package=PACKAGE))
+        known("pixi").refuse_foreign(manifest(f'{WORKSPACE}\n[{table}]\npillow = "12.*"\n'), PACKAGE)
 
 
 def _pdm_lock(requirement: str) -> str:
