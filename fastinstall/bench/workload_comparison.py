@@ -85,7 +85,7 @@ class WorkloadComparison:
         ms = result.timing.ms if result.timing else None
         load = PoolWorkload(seconds=self.context.effort.rate_seconds, ms=ms, images=self.run.indexes)
         try:
-            with start_loading(job, self.run.schedule.start_patience) as own:
+            with start_loading(job, self.run.schedule.start_patience, with_workers=True) as own:
                 return measure_rates(own, wishes, load, self.context.remark)
         except NotLoadedError as error:
             self.context.remark(f"{title}: not measured with workers: {error.reason}")

@@ -95,10 +95,12 @@ def _maker(directory: Path, python: Path = PYTHON) -> Maker:
 
 
 @contextmanager
-def _loading(images: Sequence[SurveyedImage], store: ImageStore, python: Path) -> Iterator[LoadingProcess]:
+def _loading(
+    images: Sequence[SurveyedImage], store: ImageStore, python: Path, *, with_workers: bool = False
+) -> Iterator[LoadingProcess]:
     paths = tuple(each.path for each in images)
     job = Job(python=python, images=paths, store=store, pipeline=PIPELINE, tensor=False, variables=VARIABLES)
-    with start_loading(job) as found:
+    with start_loading(job, with_workers=with_workers) as found:
         yield found
 
 
@@ -173,11 +175,12 @@ def test_a_store_whose_package_is_missing_names_it_and_leaves_nothing(
 
 
 def _workers_load(images: Sequence[SurveyedImage], store: ImageStore, python: Path) -> None:
-    """In workers of both kinds, after the store was opened by the process that they come from."""
+    """In workers of both kinds."""
     remarks: list[str] = []
     wishes = PoolRequest(workers=1), PoolRequest(workers=1, start=WorkerStart.SPAWN)
     with _loading(images, store, python) as found:
         assert found.measure(0.0, cold=True).failed == {}
+    with _loading(images, store, python, with_workers=True) as found:
         load = PoolWorkload(seconds=0.02, images=tuple(range(len(images))), patience=20.0)
         measured = measure_rates(found, wishes, load, remarks.append)
     assert remarks == []
@@ -222,7 +225,7 @@ def test_a_store_without_room_for_all_holds_some_that_are_spread_evenly(
         assert made.indexes == (0, 3)
         assert made.bytes <= bounds.most_bytes
         store = _storage.open_store("bmp", str(made.store.path))
-        assert (len(store), store.kind(3), store.kind(4)) == (len(images), ".bmp", "")
+        assert (len(store), store.suffix(3), store.suffix(4)) == (len(images), ".bmp", "")
         with Image.open(store.path(3)) as stored, Image.open(images[3].path) as original:
             assert stored.tobytes() == original.convert("RGB").tobytes()
         with pytest.raises(IndexError, match="not in the store"):
