@@ -74,7 +74,7 @@ HOOKS = """
 """
 LOCATED = """
     _decoders.py _gpu_nvml.py _inside.py _loading.py _matrix.py _operations.py _photos.py _pool_main.py
-    _rattler_worker.py _runner.py _step.py _storage.py _survey.py _worker.py
+    _rattler_worker.py _runner.py _storage.py _survey.py _worker.py
 """
 BESIDE = {
     "_operations.py": "_fault.py _mapped.py",
