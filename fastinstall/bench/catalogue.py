@@ -90,7 +90,7 @@ def _make_store_kind(module: ModuleType) -> StoreKind:
     folder = 'torchvision.datasets.ImageFolder("OUT", transform)'
     reader = 'images = prepare.Reader("OUT")  # images.read(index), images.name(index)'
     return StoreKind(
-        code=folder if hasattr(module, "IN_FILES") else reader,
+        code=folder if getattr(module, "IN_FILES", False) else reader,
         most_bytes=getattr(module, "most_bytes", lambda image, _wanted: image.size_bytes),
         **_read_description(StoreKind, module),
     )
