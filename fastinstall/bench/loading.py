@@ -267,8 +267,6 @@ def explain_end(error: process.CommandError) -> NotLoadedError:
     return NotLoadedError(CandidateOutcome.CRASHED, f"{how}: {said.removeprefix('stderr: ')}" if said else how)
 
 
-_ENGINES = {"own": LoadingEngine.OWN, "torch": LoadingEngine.TORCH}
-_START = {WorkerStart.NONE: "none", WorkerStart.FORK: "fork", WorkerStart.SPAWN: "spawn"}
 _LARGEST_BATCH = 32
 _BATCHES = 8
 """Batches that one worker should give in the time that is counted."""
@@ -371,7 +369,7 @@ def _measure_rate(loading: LoadingProcess, pool: PoolRequest, load: PoolWorkload
     request = {
         "do": "pool",
         "workers": pool.workers,
-        "start": _START[pool.start],
+        "start": pool.start.name.lower(),
         "cold": pool.cold,
         "seconds": load.seconds,
         "batch": batch_size(load),
@@ -382,7 +380,7 @@ def _measure_rate(loading: LoadingProcess, pool: PoolRequest, load: PoolWorkload
     return LoadingRate(
         workers=pool.workers,
         start=pool.start,
-        engine=_ENGINES[answer["engine"]],
+        engine=LoadingEngine[answer["engine"].upper()],
         cold=pool.cold,
         images_per_second=answer["images_per_second"],
         first_batch_seconds=answer["first_batch_seconds"],
