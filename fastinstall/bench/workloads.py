@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TypedDict
+from typing import Any
 
 from fastinstall.bench.effort import BenchContext, sample_size
 from fastinstall.bench.image_search import SurveyedImage, filesystem_of, find_images, spread_evenly
@@ -41,15 +41,6 @@ class WorkloadTask:
     workload: Workload
     job: Job
     images: tuple[SurveyedImage, ...]
-
-
-class _Figures(TypedDict):
-    images: int
-    formats: dict[str, int]
-    mean_bytes: int
-    megapixels: float
-    width: int
-    height: int
 
 
 def task_names(context: BenchContext) -> tuple[str, ...]:
@@ -197,7 +188,8 @@ def _format_places(places: Sequence[Path]) -> str:
     return listing(few) if len(places) <= _NAMED else f"{', '.join(few)} and {len(places) - _NAMED} more"
 
 
-def _compute_figures(chosen: Sequence[SurveyedImage]) -> _Figures:
+def _compute_figures(chosen: Sequence[SurveyedImage]) -> dict[str, Any]:
+    """The figures of a Workload."""
     return {
         "images": len(chosen),
         "formats": dict(Counter(each.format for each in chosen).most_common()),

@@ -52,7 +52,7 @@ def bench(session: Session, environment: Environment, request: BenchRequest) -> 
     with files.temporary_directory("bench", within=session.own_cache() / "tmp") as space:
         context = observe_context(session, environment, request, space, remarks)
         official, ours = prepare_stacks(context)
-        context = context.from_now()
+        context = context.with_more_seconds(context.elapsed())  # builds and downloads are not part of it
         workloads = tuple(_measure_workloads(context, official, ours)) if request.loading else ()
         operations = compare_operations(context, official, ours) if request.operations else None
         return BenchReport(
@@ -73,7 +73,7 @@ def _measure_workloads(
     context: BenchContext, official: UnpackedPackages | None, ours: UnpackedPackages | None
 ) -> Iterator[WorkloadResult]:
     names = task_names(context)
-    context = context.with_time_for(len(names))
+    context = context.with_more_seconds(context.effort.seconds * (len(names) - 1))
     candidate_runs = choose_candidate_runs(context, official, ours)
     wish = context.wish
     left_out: list[str] = []
