@@ -17,8 +17,6 @@ or `{"error": TEXT}`, after which the program ends. Then:
                                                       "images": N, "passes": P, "peak_bytes": B,
                                                       "failed": {INDEX: TEXT}, "was_cold": ...}
     {"do": "arrays", "indexes": [I...]}              {"arrays": [{"shape": [H, W, 3], "data": BASE64}, ...]}
-    {"do": "pool", "workers": N, ...}                what `_pool.rate` gives
-    {"do": "end"}                                    ends it
 
 What the figures of a measurement mean stands in `_timing.py`.
 """
@@ -38,7 +36,8 @@ MOST_TEXT = 400
 Stages = List[Tuple[str, Callable[[Any], Any]]]
 
 
-def main() -> None:
+def serve(verbs: Dict[str, Callable[[Pipeline, Dict[str, Any]], Dict[str, Any]]]) -> None:
+    """Answer requests about a job with these functions."""
     requests, answers = own_stdin(), own_stdout()
     job = json.loads(requests.readline())
     try:
@@ -53,10 +52,8 @@ def main() -> None:
         return
     for line in requests:
         request = json.loads(line)
-        if request["do"] == "end":
-            return
         try:
-            say(answers, VERBS[request["do"]](pipeline, request))
+            say(answers, verbs[request["do"]](pipeline, request))
         except Exception as error:  # noqa: BLE001 (likewise)
             say(answers, {"error": text_of(error)})
 
@@ -120,7 +117,7 @@ class Pipeline:
         """The first image of each kind that was not loaded yet."""
         found = []
         for index in indexes:
-            kind = self.source.suffix(index) if hasattr(self.source, "suffix") else ""
+            kind = self.source.suffix(index)
             if kind not in self._known:
                 self._known.add(kind)
                 found.append(index)
@@ -215,14 +212,6 @@ def arrays(pipeline: Pipeline, request: Dict[str, Any]) -> Dict[str, Any]:
     return {"arrays": [described(pipeline.load(index)) for index in request["indexes"]]}
 
 
-def pool(pipeline: Pipeline, request: Dict[str, Any]) -> Dict[str, Any]:
-    found: Dict[str, Any] = sibling("_pool").rate(pipeline, request)
-    return found
-
-
-VERBS = {"measure": measure, "arrays": arrays, "pool": pool}
-
-
 def own_stdin() -> Any:
     """Our stdin for ourselves: a library that reads there finds nothing."""
     requests = os.fdopen(os.dup(0), encoding="utf-8")
@@ -253,4 +242,4 @@ def text_of(error: BaseException) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    serve({"measure": measure, "arrays": arrays})

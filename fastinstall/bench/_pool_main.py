@@ -1,17 +1,27 @@
-"""The process to which measured workers belong; `_pool.py` starts it. Standard library only, Python 3.8 or later.
+"""How many images a second arrive from worker processes. Runs in the target: standard library only, Python 3.8 on.
 
     python -I -B _pool_main.py
 
-Lines of JSON in, a line of JSON out for each: the job of `_loading.py`, then requests as `_pool.rate` describes them.
-Each request is answered by a child of this process, so that all begin alike. Under "spawn", workers import this file
-as their main module: what it loads when it is imported is what they know by name.
+Lines of JSON in, a line of JSON out for each, as of `_loading.py`: the job, then requests:
+
+    {"do": "pool", "workers": N (0: in the process itself), "start": "none" or "fork" or "spawn",
+     "seconds": to count, "batch": images a batch, "limit": seconds until it is given up,
+     "cold": one pass over files that were put out of the page cache, "images": indexes; all of them without}
+
+Answer: `images_per_second` once every worker has given its first batch, `images` that were counted,
+`first_batch_seconds`, `peak_bytes` of all processes, `engine` ("torch": its DataLoader, where tensors are made; else
+"own") and `failed` (index of an image to what was wrong with it); or `error`.
+
+This process imports what the pipeline needs and never loads an image itself, as a training script does: what has
+started threads in one that has loaded some (OpenCV, libvips, OpenMP) may wait for ever for them in its children. Each
+request is answered by a child of it, so that all begin alike. Under "spawn", workers import this file as their main
+module: what it loads when it is imported is what they know by name.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import itertools
-import json
 import multiprocessing
 import os
 import random
@@ -22,26 +32,12 @@ from typing import Any, Dict, Iterator, List
 HERE = os.path.dirname(os.path.abspath(__file__))
 JOIN_SECONDS = 5.0
 
-
 spec: Any = importlib.util.spec_from_file_location("_loading", os.path.join(HERE, "_loading.py"))
 loading: Any = importlib.util.module_from_spec(spec)  # `-I` keeps its directory off the path
 sys.modules["_loading"] = loading
 spec.loader.exec_module(loading)
 processes = loading.sibling("_pool_processes")
 ENGINES = {"own": loading.sibling("_pool_own"), "torch": loading.sibling("_pool_torch")}
-
-
-def main() -> None:
-    requests, answers = loading.own_stdin(), loading.own_stdout()
-    processes.end_with(os.getppid())
-    try:
-        pipeline = loading.Pipeline(json.loads(requests.readline()))
-    except Exception as error:  # noqa: BLE001 (whatever a package raises is an answer)
-        loading.say(answers, {"error": loading.text_of(error)})
-        return
-    loading.say(answers, {"ready": True})
-    for line in requests:
-        loading.say(answers, answer(pipeline, json.loads(line)))
 
 
 def answer(pipeline: Any, request: Dict[str, Any]) -> Dict[str, Any]:
@@ -71,7 +67,7 @@ def reply(parent: int, pipeline: Any, request: Dict[str, Any], connection: Any) 
         connection.send(counted(pipeline, request))
     except processes.Trouble as trouble:
         connection.send({"error": str(trouble)})
-    except Exception as error:  # noqa: BLE001 (likewise)
+    except Exception as error:  # noqa: BLE001 (whatever a package raises is an answer)
         connection.send({"error": loading.text_of(error)})
 
 
@@ -139,4 +135,5 @@ def count(flow: Any, workers: int, seconds: float) -> Dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main()
+    processes.end_with(os.getppid())
+    loading.serve({"pool": answer})

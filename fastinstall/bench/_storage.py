@@ -85,7 +85,7 @@ class Store:
         found: str = self.reader.path(self._find_position(index))
         return found
 
-    def kind(self, index: int) -> str:
+    def suffix(self, index: int) -> str:
         """What tells images apart that are read by different code: the extension of the name."""
         position = self.positions.get(index)
         name: str = "" if position is None else self.reader.name(position)

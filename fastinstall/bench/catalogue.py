@@ -6,11 +6,11 @@ Their files are read; nothing of a target is imported.
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import MISSING, fields, replace
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, get_origin
 
 from fastinstall.bench import _stores, adapters
 from fastinstall.bench.image_search import SurveyedImage
@@ -18,6 +18,9 @@ from fastinstall.core.errors import UsageError
 from fastinstall.core.extensions import ADAPTERS, choose, find_installed_extensions
 from fastinstall.core.values import immutable
 from fastinstall.model.machine import LoaderLimits
+
+USUAL_PRIORITY = 1000
+"""Of a candidate that says nothing of how much it helps: the less, the earlier one is measured."""
 
 Room = Callable[[SurveyedImage, Mapping[str, Any]], int]
 """How many bytes an image takes at most in a store, by what is wanted of it."""
@@ -45,14 +48,14 @@ class StoreKind:
 
     name: str
     title: str
-    modules: tuple[str, ...]
-    brings: tuple[str, ...]
+    modules: tuple[str, ...] = ()
+    brings: tuple[str, ...] = ()
     sdists: tuple[str, ...] = ()
     by_hand: str = ""
     caveat: str
-    in_files: bool
-    settings: tuple[str, ...]
-    priority: int
+    in_files: bool = False
+    settings: tuple[str, ...] = ()
+    priority: int = USUAL_PRIORITY
     most_bytes: Room
     code: str
     file: Path
@@ -84,29 +87,16 @@ def _import_modules(package: ModuleType) -> Iterator[ModuleType]:
 
 
 def _make_store_kind(module: ModuleType) -> StoreKind:
-    in_files = getattr(module, "IN_FILES", False)
     folder = 'torchvision.datasets.ImageFolder("OUT", transform)'
     reader = 'images = prepare.Reader("OUT")  # images.read(index), images.name(index)'
     return StoreKind(
-        name=module.NAME,
-        title=module.TITLE,
-        modules=tuple(getattr(module, "MODULES", ())),
-        brings=tuple(getattr(module, "BRINGS", ())),
-        caveat=module.CAVEAT,
-        in_files=in_files,
-        settings=tuple(getattr(module, "SETTINGS", ())),
-        priority=getattr(module, "PRIORITY", USUAL_PRIORITY),
+        code=folder if getattr(module, "IN_FILES", False) else reader,
         most_bytes=getattr(module, "most_bytes", lambda image, _wanted: image.size_bytes),
-        code=folder if in_files else reader,
-        file=Path(str(module.__file__)),
+        **_read_description(StoreKind, module),
     )
 
 
-USUAL_PRIORITY = 1000
-"""Of a candidate that says nothing of how much it helps: the less, the earlier one is measured."""
-
-_TUNABLES = "GLIBC_TUNABLES"
-_PRELOAD = "LD_PRELOAD"
+_LISTS = ("GLIBC_TUNABLES", "LD_PRELOAD")
 _KEPT_BYTES = 1 << 30
 _ALLOCATORS = {"jemalloc": ("libjemalloc.so*",), "tcmalloc": ("libtcmalloc_minimal.so*", "libtcmalloc.so*")}
 _LIBRARIES = (Path("/usr/lib/x86_64-linux-gnu"), Path("/usr/lib64"), Path("/usr/lib"), Path("/usr/local/lib"))
@@ -119,21 +109,17 @@ class ProcessVariables:
     Attributes:
         name: stable, in kebab case.
         title: for people.
-        tunable: of glibc, "name=value"; empty for none.
         libc_version: the least glibc that knows it.
         huge_pages: whether the kernel has to allow transparent huge pages.
-        plain: variables that are set as they are.
-        preload: a library that takes the place of glibc's allocator; empty for none.
+        variables: what is set; GLIBC_TUNABLES and LD_PRELOAD are added to what they hold already.
         priority: the less, the earlier it is measured.
     """
 
     name: str
     title: str
-    tunable: str = ""
+    variables: Mapping[str, str]
     libc_version: str = "2.0"
     huge_pages: bool = False
-    plain: Mapping[str, str] = field(default_factory=dict)
-    preload: str = ""
     priority: int = USUAL_PRIORITY
 
 
@@ -141,7 +127,7 @@ SETTINGS: tuple[ProcessVariables, ...] = (
     ProcessVariables(
         name="huge-pages",
         title="huge pages for large blocks (glibc)",
-        tunable="glibc.malloc.hugetlb=1",
+        variables={"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"},
         libc_version="2.35",
         huge_pages=True,
         priority=40,
@@ -149,7 +135,7 @@ SETTINGS: tuple[ProcessVariables, ...] = (
     ProcessVariables(
         name="malloc-keep",
         title="large blocks kept for the next image (glibc)",
-        plain={
+        variables={
             "MALLOC_MMAP_THRESHOLD_": str(_KEPT_BYTES),
             "MALLOC_TRIM_THRESHOLD_": str(_KEPT_BYTES),
             "MALLOC_TOP_PAD_": str(64 << 20),
@@ -163,7 +149,8 @@ def find_preloads(directories: Sequence[Path] = _LIBRARIES) -> Iterator[ProcessV
     for name, patterns in _ALLOCATORS.items():
         found = [path for pattern in patterns for place in directories for path in sorted(place.glob(pattern))]
         if found:
-            yield ProcessVariables(name=name, title=f"{name} in place of glibc's allocator", preload=str(found[0]))
+            title = f"{name} in place of glibc's allocator"
+            yield ProcessVariables(name=name, title=title, variables={"LD_PRELOAD": str(found[0])})
 
 
 def variables_of(setting: ProcessVariables, machine: LoaderLimits, variables: Mapping[str, str]) -> dict[str, str]:
@@ -179,17 +166,12 @@ def variables_of(setting: ProcessVariables, machine: LoaderLimits, variables: Ma
         return {}
     if setting.huge_pages and machine.huge_pages in ("", "never"):
         return {}
-    wanted = dict(setting.plain)
-    if setting.tunable:
-        wanted[_TUNABLES] = _join_lists(variables.get(_TUNABLES, ""), setting.tunable)
-    if setting.preload:
-        wanted[_PRELOAD] = _join_lists(variables.get(_PRELOAD, ""), setting.preload)
+    wanted = dict(setting.variables)
+    for name in _LISTS:
+        if name in wanted:
+            before = variables.get(name, "").split(":")
+            wanted[name] = ":".join(dict.fromkeys(each for each in (*before, wanted[name]) if each))
     return wanted if any(variables.get(name) != value for name, value in wanted.items()) else {}
-
-
-def _join_lists(before: str, added: str) -> str:
-    """Lists of both variables may be separated by colons; what is in them already is not added twice."""
-    return before if added in before.split(":") else ":".join(each for each in (before, added) if each)
 
 
 def _parse_minor_version(version: str) -> tuple[int, ...]:
@@ -223,8 +205,8 @@ class Adapter:
     brings: tuple[str, ...]
     sdists: tuple[str, ...] = ()
     by_hand: str = ""
-    formats: tuple[str, ...]
-    aliased: bool
+    formats: tuple[str, ...] = ()
+    aliased: bool = False
     scales: bool = False
     priority: int = USUAL_PRIORITY
     code: str
@@ -267,18 +249,20 @@ def _load_foreign_adapters() -> Iterator[Adapter | str]:
 
 
 def _make_adapter(module: ModuleType) -> Adapter:
-    return Adapter(
-        name=module.NAME,
-        title=module.TITLE,
-        modules=tuple(module.MODULES),
-        brings=tuple(module.BRINGS),
-        sdists=tuple(getattr(module, "SDISTS", ())),
-        by_hand=getattr(module, "BY_HAND", ""),
-        formats=tuple(getattr(module, "FORMATS", ())),
-        aliased=getattr(module, "ALIASED", False),
-        scales=getattr(module, "SCALES", False),
-        priority=getattr(module, "PRIORITY", USUAL_PRIORITY),
-        code=module.CODE,
-        loader=module.LOADER,
-        file=Path(str(module.__file__)),
-    )
+    return Adapter(**_read_description(Adapter, module), code=module.CODE)
+
+
+def _read_description(kind: type[StoreKind | Adapter], module: ModuleType) -> dict[str, Any]:
+    """What a file says of itself: each field of the value by its name in capitals.
+
+    Raises:
+        AttributeError: what has to be said is not.
+        TypeError: what should be a list is none.
+    """
+    found: dict[str, Any] = {"file": Path(str(module.__file__))}
+    for each in fields(kind):
+        name = each.name.upper()
+        if each.name not in ("file", "code", "most_bytes") and (each.default is MISSING or hasattr(module, name)):
+            value = getattr(module, name)
+            found[each.name] = tuple(value) if get_origin(each.type) is tuple else value
+    return found

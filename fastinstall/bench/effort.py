@@ -231,15 +231,8 @@ class BenchContext:
         kept = self.effort.operations_seconds if self.wish.operations else 0.0
         return self.effort.seconds - kept - self.elapsed()
 
-    def from_now(self) -> "BenchContext":
-        """The same with the whole time left, as builds and downloads are not part of it; in quick mode all is."""
-        return self._with_more_seconds(self.elapsed())
-
-    def with_time_for(self, workloads: int) -> "BenchContext":
-        """The same with as much time for each of several workloads; in quick mode they share what there is."""
-        return self._with_more_seconds(self.effort.seconds * (workloads - 1))
-
-    def _with_more_seconds(self, seconds: float) -> "BenchContext":
+    def with_more_seconds(self, seconds: float) -> "BenchContext":
+        """The same with more time; in quick mode with what there is."""
         if self.wish.quick:
             return self
         return replace(self, effort=replace(self.effort, seconds=self.effort.seconds + seconds))

@@ -19,6 +19,7 @@ from fastinstall.core.values import encode, immutable
 from fastinstall.model.machine import LoaderLimits
 
 _PROGRAM = Path(__file__).with_name("_loading.py")
+_POOL_PROGRAM = Path(__file__).with_name("_pool_main.py")
 START_SECONDS = 60.0
 """Until a process is ready: torch takes some seconds on a cold disk."""
 
@@ -164,7 +165,7 @@ class LoadingProcess:
         )
 
     def ask(self, request: dict[str, Any], timeout: float) -> dict[str, Any]:
-        """Ask for anything that `_loading.py` knows.
+        """Ask for anything that `_loading.py` or `_pool_main.py` knows.
 
         Raises:
             NotLoadedError: it died, hung, or failed.
@@ -178,18 +179,19 @@ class LoadingProcess:
 
 
 @contextmanager
-def start_loading(job: Job, patience: float = START_SECONDS) -> Iterator[LoadingProcess]:
+def start_loading(job: Job, patience: float = START_SECONDS, *, with_workers: bool = False) -> Iterator[LoadingProcess]:
     """Start a process for a job; it is killed when the block ends.
 
     Args:
         job: what it loads.
         patience: seconds until it is ready.
+        with_workers: whether it measures rates, and nothing else: it never loads an image itself.
 
     Raises:
         NotLoadedError: a package is missing, it does not suit this machine, or it died.
     """
     try:
-        with converse(_PROGRAM, job.python, job.variables) as talk:
+        with converse(_POOL_PROGRAM if with_workers else _PROGRAM, job.python, job.variables) as talk:
             answer = json.loads(talk.ask(json.dumps(_encode_job(job)), patience))
             refuse(answer)
             yield LoadingProcess(talk, answer["versions"])
@@ -265,8 +267,6 @@ def explain_end(error: process.CommandError) -> NotLoadedError:
     return NotLoadedError(CandidateOutcome.CRASHED, f"{how}: {said.removeprefix('stderr: ')}" if said else how)
 
 
-_ENGINES = {"own": LoadingEngine.OWN, "torch": LoadingEngine.TORCH}
-_START = {WorkerStart.NONE: "none", WorkerStart.FORK: "fork", WorkerStart.SPAWN: "spawn"}
 _LARGEST_BATCH = 32
 _BATCHES = 8
 """Batches that one worker should give in the time that is counted."""
@@ -314,15 +314,15 @@ def measure_rates(
     """Measure each pool; one that cannot be had here is left out.
 
     Args:
-        loading: whose images; the workers start from a process of their own, whatever it has loaded.
+        loading: whose images; started `with_workers`.
         pools: in the order of the answer.
         load: what they load.
         remark: is told why a pool was left out, in a sentence.
     """
     found = []
-    for number, pool in enumerate(pools, 1):
+    for pool in pools:
         try:
-            found.append(_measure_rate(loading, pool, load, is_last=number == len(pools)))
+            found.append(_measure_rate(loading, pool, load))
         except NotLoadedError as error:
             if remark is not None:
                 remark(f"{_format_pool_title(pool)}: not measured: {error.reason}")
@@ -364,24 +364,23 @@ def _make_pool_request(workers: int, *, cold: bool = False) -> PoolRequest:
     return PoolRequest(workers=workers, start=WorkerStart.FORK if workers else WorkerStart.NONE, cold=cold)
 
 
-def _measure_rate(loading: LoadingProcess, pool: PoolRequest, load: PoolWorkload, *, is_last: bool) -> LoadingRate:
+def _measure_rate(loading: LoadingProcess, pool: PoolRequest, load: PoolWorkload) -> LoadingRate:
     limit = load.patience + 4 * load.seconds
     request = {
         "do": "pool",
         "workers": pool.workers,
-        "start": _START[pool.start],
+        "start": pool.start.name.lower(),
         "cold": pool.cold,
         "seconds": load.seconds,
         "batch": batch_size(load),
         "images": list(load.images),
         "limit": limit,
-        "last": is_last,
     }
     answer = loading.ask(request, START_SECONDS + limit)
     return LoadingRate(
         workers=pool.workers,
         start=pool.start,
-        engine=_ENGINES[answer["engine"]],
+        engine=LoadingEngine[answer["engine"].upper()],
         cold=pool.cold,
         images_per_second=answer["images_per_second"],
         first_batch_seconds=answer["first_batch_seconds"],

@@ -387,7 +387,6 @@ class BenchRequest:
         samples: how many images to measure; None for a number that fits the time.
         workers: numbers of workers to try; empty for 0, 1, ... up to the usable CPUs.
         target_rate: images per second that training takes.
-        step: FILE:FUNCTION of a training step, which gives the number of images that it took.
         loader: FILE[:FUNCTION] of the user's own loader (path in, array out); it becomes the baseline.
         candidates: names; empty for all that fit.
         bring: adapters and storages whose packages are brought to our cache; ("all",) for every one.
@@ -403,7 +402,6 @@ class BenchRequest:
     samples: int | None = None
     workers: tuple[int, ...] = ()
     target_rate: float | None = None
-    step: str = ""
     loader: str = ""
     candidates: tuple[str, ...] = ()
     bring: tuple[str, ...] = ()

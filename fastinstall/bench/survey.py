@@ -44,20 +44,16 @@ def judge_images(
     found: list[SurveyedImage] = []
     while len(found) < len(images):
         with converse(_PROGRAM, python, variables, *site) as talk:
-            _greet(talk)
+            try:
+                refuse(json.loads(talk.listen(_START_SECONDS)))
+            except process.CommandError as error:
+                raise explain_end(error) from error
             reason = _judge(images, found, talk, patience)
         if reason:
             path = images[len(found)]
             found.append(SurveyedImage(path=path, size_bytes=_measure_size(path), reason=reason))
             patience = max(min(patience, _LEAST_PATIENCE), patience / 2) if reason == _SLOW else patience
     return tuple(found)
-
-
-def _greet(talk: process.Conversation) -> None:
-    try:
-        refuse(json.loads(talk.listen(_START_SECONDS)))
-    except process.CommandError as error:
-        raise explain_end(error) from error
 
 
 def _judge(images: Sequence[Path], found: list[SurveyedImage], talk: process.Conversation, patience: float) -> str:

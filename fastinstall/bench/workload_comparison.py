@@ -1,13 +1,12 @@
 """One workload: the baseline, every candidate in turn with it, what helps together, and the best with workers."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from fastinstall.bench.adoption import describe_picture_difference
 from fastinstall.bench.advice import is_worthwhile
 from fastinstall.bench.candidates import CandidateRun, baseline_of, join_candidate_runs
-from fastinstall.bench.catalogue import StoreKind
 from fastinstall.bench.comparison import BaselineComparison, compute_timing, job_of, make_unmeasured, start_comparison
 from fastinstall.bench.effort import BenchContext, schedule_for, seconds_for, sort_by_promise
 from fastinstall.bench.loading import (
@@ -85,7 +84,7 @@ class WorkloadComparison:
         ms = result.timing.ms if result.timing else None
         load = PoolWorkload(seconds=self.context.effort.rate_seconds, ms=ms, images=self.run.indexes)
         try:
-            with start_loading(job, self.run.schedule.start_patience) as own:
+            with start_loading(job, self.run.schedule.start_patience, with_workers=True) as own:
                 return measure_rates(own, wishes, load, self.context.remark)
         except NotLoadedError as error:
             self.context.remark(f"{title}: not measured with workers: {error.reason}")
@@ -102,9 +101,6 @@ class WorkloadComparison:
         self.context.session.emit(Started(stage="measure", message=candidate_run.candidate.title))
         if candidate_run.store is None:
             return self.run.measure_candidate(candidate_run)
-        return self._measure_stored(candidate_run, candidate_run.store)
-
-    def _measure_stored(self, candidate_run: CandidateRun, kind: StoreKind) -> CandidateResult:
         job = self.run.job
         maker = Maker(
             python=job.python,
@@ -116,7 +112,7 @@ class WorkloadComparison:
             emit=self.context.session.emit,
         )
         try:
-            with temporary_store(kind, self.task.images, maker) as made:
+            with temporary_store(candidate_run.store, self.task.images, maker) as made:
                 result = self.run.measure_candidate(candidate_run, made)
                 return replace(result, stored_bytes=made.bytes, stored_ratio=round(made.ratio, 3))
         except NotLoadedError as error:
@@ -153,8 +149,39 @@ class WorkloadComparison:
         read = cold.stages.get("read")
         return round(read, 5) if cold.was_cold and read is not None else None
 
+    def measure_candidates(self, candidate_runs: Sequence[CandidateRun]) -> Iterator[CandidateResult]:
+        """Each candidate that there is time for; those that were named are all measured.
 
-_PARTS = (CandidateKind.STACK, CandidateKind.DECODER, CandidateKind.SETTING)
+        Raises:
+            FailedError: the baseline died or hung.
+        """
+        dropped: list[str] = []
+        measured = 0
+        for number, candidate_run in enumerate(candidate_runs):
+            self.context.session.emit(Progressed(stage="candidates", done=number, total=len(candidate_runs)))
+            if not (candidate_run.absent or self.has_time(measured)):
+                dropped.append(candidate_run.name)
+                continue
+            result = self.measure_candidate(candidate_run)
+            measured += result.outcome is CandidateOutcome.MEASURED
+            yield result
+        if dropped:
+            name = self.task.workload.name
+            self.context.remark(f"{name}: no time was left for {listing(dropped)}; --candidates NAME measures one")
+
+    def choose_rated(self, ranked: Sequence[CandidateResult]) -> list[str]:
+        """Names of those that are measured with workers too: the best few, and those that were named.
+
+        A rate of fewer images than the baseline's could not be laid beside it.
+        """
+        request = self.context.wish
+        whole = [each for each in ranked if each.outcome is CandidateOutcome.MEASURED and not each.left_out]
+        ratable = [each for each in whole if each.candidate.storage == "files"]
+        able = [each.candidate.name for each in ratable]
+        if request.workers:
+            return able
+        few = [each.candidate.name for each in ratable if not describe_picture_difference(each)][:RATED]
+        return [name for name in able if name in request.candidates or (name in few and not request.quick)]
 
 
 def compare_candidates(
@@ -181,80 +208,43 @@ def compare_candidates(
         workload = comparison.choose_workload()
         baseline = comparison.baseline()
         scalable = min(workload.width, workload.height) >= 2 * context.wish.pipeline.shorter
-        results = list(_measure_candidates(comparison, sort_by_promise(candidate_runs, scalable=scalable)))
-        joined = _combine_best_runs(comparison, candidate_runs, results)
-        results += map(comparison.measure_candidate, joined)
-    baseline = replace(baseline, rates=comparison.measure_rates(run.job, comparison.wishes, baseline))
-    ranked = sorted(results, key=_get_gain_ratio, reverse=True)
-    return workload, baseline, tuple(_add_rates(comparison, ranked, (*candidate_runs, *joined)))
-
-
-def _measure_candidates(
-    comparison: WorkloadComparison, candidate_runs: Sequence[CandidateRun]
-) -> Iterator[CandidateResult]:
-    """Each candidate that there is time for; those that were named are all measured."""
-    dropped: list[str] = []
-    measured = 0
-    for number, candidate_run in enumerate(candidate_runs):
-        comparison.context.session.emit(Progressed(stage="candidates", done=number, total=len(candidate_runs)))
-        if not (candidate_run.absent or comparison.has_time(measured)):
-            dropped.append(candidate_run.name)
-            continue
-        result = comparison.measure_candidate(candidate_run)
-        measured += result.outcome is CandidateOutcome.MEASURED
-        yield result
-    if dropped:
-        name = comparison.task.workload.name
-        comparison.context.remark(f"{name}: no time was left for {listing(dropped)}; --candidates NAME measures one")
-
-
-def _combine_best_runs(
-    comparison: WorkloadComparison, candidate_runs: Sequence[CandidateRun], results: Sequence[CandidateResult]
-) -> tuple[CandidateRun, ...]:
-    """The best stack, decoder and setting that each help and leave the pictures as they are, at the same time."""
-    parts = [part for kind in _PARTS if (part := _find_best_of_kind(kind, candidate_runs, results)) is not None]
-    if len(parts) < 2 or (comparison.context.wish.quick and not comparison.has_time()):  # noqa: PLR2004 (one alone is measured)
-        return ()
-    return (join_candidate_runs(parts),)
-
-
-def _add_rates(
-    comparison: WorkloadComparison, results: Sequence[CandidateResult], candidate_runs: Sequence[CandidateRun]
-) -> Iterator[CandidateResult]:
-    """The same, the best few and those that were named with workers too.
-
-    A rate of fewer images than the baseline's could not be laid beside it.
-    """
-    request = comparison.context.wish
-    by_name = {each.name: each for each in candidate_runs}
-    job, wishes = comparison.run.job, comparison.wishes
+        results = list(comparison.measure_candidates(sort_by_promise(candidate_runs, scalable=scalable)))
+        by_name = {each.name: each for each in candidate_runs}
+        parts = choose_parts(by_name, results)
+        if len(parts) > 1 and (not context.wish.quick or comparison.has_time()):
+            joined = join_candidate_runs(parts)
+            by_name[joined.name] = joined
+            results.append(comparison.measure_candidate(joined))
+    wishes = comparison.wishes
+    baseline = replace(baseline, rates=comparison.measure_rates(run.job, wishes, baseline))
     warm = [each for each in wishes if not each.cold and each.start is not WorkerStart.SPAWN]  # forked, as most are
-    whole = [each for each in results if each.outcome is CandidateOutcome.MEASURED and not each.left_out]
-    ratable = [each for each in whole if each.candidate.storage == "files"]
-    able = [each.candidate.name for each in ratable]
-    few = [each.candidate.name for each in ratable if not describe_picture_difference(each)][:RATED]
-    wanted = able if request.workers else [*request.candidates, *(() if request.quick else few)]
-    for result in results:
-        name = result.candidate.name
-        if name in able and name in wanted:
-            yield replace(result, rates=comparison.measure_rates(job_of(job, by_name[name]), warm, result))
-        else:
-            yield result
+    results.sort(key=_get_gain_ratio, reverse=True)
+    rated = comparison.choose_rated(results)
+    for index, result in enumerate(results):
+        if result.candidate.name in rated:
+            job = job_of(run.job, by_name[result.candidate.name])
+            results[index] = replace(result, rates=comparison.measure_rates(job, warm, result))
+    return workload, baseline, tuple(results)
 
 
-def _find_best_of_kind(
-    kind: CandidateKind, candidate_runs: Sequence[CandidateRun], results: Sequence[CandidateResult]
-) -> CandidateRun | None:
-    """The one of a kind that helps most, if its pictures are the baseline's and it can be joined with others."""
-    by_name = {each.name: each for each in candidate_runs}
-    able = [
-        each
-        for each in results
-        if each.candidate.kind is kind and each.gain is not None and is_worthwhile(each.gain)
-        if by_name[each.candidate.name].can_be_joined and not each.left_out and not describe_picture_difference(each)
-    ]
-    best = max(able, key=_get_gain_ratio, default=None)
-    return by_name[best.candidate.name] if best is not None else None
+def choose_parts(by_name: Mapping[str, CandidateRun], results: Sequence[CandidateResult]) -> list[CandidateRun]:
+    """The stack, decoder and setting that each help most, leave the pictures as they are, and can be joined.
+
+    Args:
+        by_name: all candidates.
+        results: what was measured of them.
+    """
+    best: dict[CandidateKind, CandidateRun] = {}
+    for each in sorted(results, key=_get_gain_ratio, reverse=True):
+        candidate_run, gain = by_name[each.candidate.name], each.gain
+        if gain is None or not is_worthwhile(gain) or each.left_out or describe_picture_difference(each):
+            continue
+        if candidate_run.can_be_joined:
+            best.setdefault(each.candidate.kind, candidate_run)
+    return [best[kind] for kind in _PARTS if kind in best]
+
+
+_PARTS = (CandidateKind.STACK, CandidateKind.DECODER, CandidateKind.SETTING)
 
 
 def _get_gain_ratio(result: CandidateResult) -> float:

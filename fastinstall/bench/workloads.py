@@ -1,25 +1,21 @@
 """A workload: images that are chosen and judged, or generated, and how processes load them.
 
 What a workload is for the report stands in `report`; how it is measured, in `workload_comparison`.
-
-How many images a second a training step takes is the rate that a loader has to reach.
 """
 
-import json
 import os
 import statistics
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TypedDict
+from typing import Any
 
 from fastinstall.bench.effort import BenchContext, sample_size
 from fastinstall.bench.image_search import SurveyedImage, filesystem_of, find_images, spread_evenly
 from fastinstall.bench.loading import Job, NotLoadedError
 from fastinstall.bench.report import Unmeasured, Workload
 from fastinstall.bench.survey import WORKLOADS, generate_photos, judge_images
-from fastinstall.core import process
 from fastinstall.core.errors import FailedError, UndeterminedError, UsageError
 from fastinstall.core.events import Started
 from fastinstall.core.messages import listing
@@ -45,15 +41,6 @@ class WorkloadTask:
     workload: Workload
     job: Job
     images: tuple[SurveyedImage, ...]
-
-
-class _Figures(TypedDict):
-    images: int
-    formats: dict[str, int]
-    mean_bytes: int
-    megapixels: float
-    width: int
-    height: int
 
 
 def task_names(context: BenchContext) -> tuple[str, ...]:
@@ -201,7 +188,8 @@ def _format_places(places: Sequence[Path]) -> str:
     return listing(few) if len(places) <= _NAMED else f"{', '.join(few)} and {len(places) - _NAMED} more"
 
 
-def _compute_figures(chosen: Sequence[SurveyedImage]) -> _Figures:
+def _compute_figures(chosen: Sequence[SurveyedImage]) -> dict[str, Any]:
+    """The figures of a Workload."""
     return {
         "images": len(chosen),
         "formats": dict(Counter(each.format for each in chosen).most_common()),
@@ -216,55 +204,3 @@ def _group_unmeasured(refused: Sequence[SurveyedImage]) -> Iterator[Unmeasured]:
     for reason, count in Counter(each.reason for each in refused).most_common():
         examples = [str(each.path) for each in refused if each.reason == reason][:_EXAMPLES]
         yield Unmeasured(reason=reason, count=count, examples=tuple(examples))
-
-
-_PROGRAM = Path(__file__).with_name("_step.py")
-
-
-def rate_of_step(
-    python: Path, step: str, variables: Mapping[str, str], seconds: float = 3.0, limit: float = 60.0
-) -> float:
-    """Images per second that a training step takes, one process, on its own.
-
-    Args:
-        python: the target's interpreter, which runs it as `python FILE` would: in the working directory of this
-            process, with the directory of the file on its path.
-        step: FILE:FUNCTION; the function takes no argument, does one step and returns how many images it took.
-        variables: the whole environment of that process.
-        seconds: calls are repeated for so long, after two that are not counted.
-        limit: seconds for all of it, imports included.
-
-    Raises:
-        UsageError: there is no such function in the file.
-        FailedError: the file or the function raises, dies, gives no number of images, or takes too long.
-    """
-    file, _, function = step.rpartition(":")
-    argv = (python, "-B", _PROGRAM, file, function, str(seconds))
-    try:
-        completed = process.run(argv, environment={**variables, "FASTINSTALL_GUARD": "0"}, timeout=limit)
-    except process.CommandError as error:
-        if error.timed_out:
-            hint = "give the rate itself: --target-rate IMAGES_PER_SECOND"
-            problem = f"--step {step}: no rate within {limit:g} s"
-            raise FailedError(problem, hint=hint, details=error.details) from error
-        name = error.completed.signal_name
-        how = f"was killed by {name}" if name else f"ended with exit code {error.completed.exit_code}"
-        raise FailedError(f"--step {step}: it {how}", details=error.details) from error
-    answer = json.loads(completed.stdout)
-    if "error" in answer:
-        raise _explain_failed_step(step, answer, completed)
-    return float(answer["images_per_second"])
-
-
-def _explain_failed_step(step: str, answer: dict[str, str], completed: process.Completed) -> Exception:
-    (file, _, function), text = step.rpartition(":"), answer["text"]
-    if answer["error"] == "function":
-        hint = "name a function that does one training step and returns how many images it took"
-        return UsageError(f"--step {step}: {file} has no function {function}()", hint=f"{hint}: --step {file}:FUNCTION")
-    said = tuple(f"stderr: {line}" for line in completed.stderr.rstrip().splitlines()[-12:])
-    if answer["error"] == "file":
-        return FailedError(f"--step {step}: {file} cannot be imported: {text}", details=said)
-    if answer["error"] == "number":
-        hint = "the function returns how many images its step took, an int of 1 or more"
-        return FailedError(f"--step {step}: {function}() gave {text}, no number of images", hint=hint, details=said)
-    return FailedError(f"--step {step}: {function}() raises {text}", details=said)

@@ -4,6 +4,7 @@ Both are fetched, built or taken from the cache, and unpacked beside each other;
 """
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from fastinstall.bench.candidates import UnpackedPackages
@@ -98,43 +99,49 @@ def holds_our_build(context: BenchContext) -> bool:
 
 def prepare_stacks(context: BenchContext) -> tuple[UnpackedPackages | None, UnpackedPackages | None]:
     """The newest official wheel and our build, as far as may be; None for what is in place."""
-    return _find_official_stack(context), None if holds_our_build(context) else _find_our_stack(context)
+    official = _unpack(context, "the newest official wheel", _find_official_stack)
+    if holds_our_build(context):
+        return official, None
+    return official, _unpack(context, "fastinstall's build, not installed yet", _find_our_stack)
 
 
-def _find_official_stack(context: BenchContext) -> UnpackedPackages | None:
-    title, is_quick = "the newest official wheel", context.wish.quick
+def _unpack(
+    context: BenchContext, title: str, find: Callable[[BenchContext], tuple[str, Path]]
+) -> UnpackedPackages | None:
+    """What is found, with its own title, or why there is none; None for what is in place."""
     try:
-        execution = make_bench_execution_context(context, offline=is_quick)
-        if is_quick:
-            wheel = find_official_wheel(execution.cache, context.facts.interpreter)
-        else:
-            recipe = execution.recipe
-            releases = execution.index.releases_for((recipe,), context.facts.interpreter)[recipe.name]
-            wheel = next(iter(releases.wheels), None)
-        if wheel is None:
-            missing = "is not in the cache" if is_quick else "does not exist for this Python"
-            return UnpackedPackages(title=title, absent=f"{title} {missing}")
-        title = f"pillow {wheel.version} (official wheel)"
-        stage = unpack_official_wheel(wheel, execution)
+        title, stage = find(context)
     except FastinstallError as error:
         return UnpackedPackages(title=title, absent=error.message)
-    return None if _is_in_place(context, stage) else UnpackedPackages(title=title, directory=stage)
+    core = stage / "PIL" / Path(context.core.path).name
+    in_place = core.is_file() and files.sha256(core) == context.core.sha256
+    return None if in_place else UnpackedPackages(title=title, directory=stage)
 
 
-def _find_our_stack(context: BenchContext) -> UnpackedPackages | None:
-    title, cache = "fastinstall's build, not installed yet", context.session.own_cache()
-    try:
-        if context.wish.quick or not context.wish.build:
-            wheel = find_cached_build(cache, context.facts.interpreter)
-        else:
-            wheel = _build_wheel(context)
-        if wheel is None:
-            return UnpackedPackages(title=title, absent="our build is not in the cache")
-        stage = _stage(wheel, cache)
-    except FastinstallError as error:
-        return UnpackedPackages(title=title, absent=error.message)
-    title = f"pillow {wheel.name.split('-')[1]} (fastinstall, not installed yet)"
-    return None if _is_in_place(context, stage) else UnpackedPackages(title=title, directory=stage)
+def _find_official_stack(context: BenchContext) -> tuple[str, Path]:
+    is_quick = context.wish.quick
+    execution = make_bench_execution_context(context, offline=is_quick)
+    if is_quick:
+        wheel = find_official_wheel(execution.cache, context.facts.interpreter)
+    else:
+        recipe = execution.recipe
+        releases = execution.index.releases_for((recipe,), context.facts.interpreter)[recipe.name]
+        wheel = next(iter(releases.wheels), None)
+    if wheel is None:
+        missing = "is not in the cache" if is_quick else "does not exist for this Python"
+        raise UndeterminedError(f"the newest official wheel {missing}")
+    return f"pillow {wheel.version} (official wheel)", unpack_official_wheel(wheel, execution)
+
+
+def _find_our_stack(context: BenchContext) -> tuple[str, Path]:
+    cache = context.session.own_cache()
+    if context.wish.quick or not context.wish.build:
+        wheel = find_cached_build(cache, context.facts.interpreter)
+    else:
+        wheel = _build_wheel(context)
+    if wheel is None:
+        raise UndeterminedError("our build is not in the cache")
+    return f"pillow {wheel.name.split('-')[1]} (fastinstall, not installed yet)", _stage(wheel, cache)
 
 
 def _build_wheel(context: BenchContext) -> Path:
@@ -158,11 +165,6 @@ def _stage(wheel: Path, cache: Path) -> Path:
         if not target.exists():
             files.rename(scratch / "tree", target)
     return target
-
-
-def _is_in_place(context: BenchContext, stage: Path) -> bool:
-    core = stage / "PIL" / Path(context.core.path).name
-    return core.is_file() and files.sha256(core) == context.core.sha256
 
 
 def find_official_wheel(cache: Path, interpreter: Interpreter) -> Artefact | None:

@@ -15,7 +15,7 @@ from fastinstall.bench.effort import BenchContext, minimum_workload_seconds, sha
 from fastinstall.bench.materials import choose_candidate_runs
 from fastinstall.bench.report import BenchReport, BenchRequest, WorkloadResult
 from fastinstall.bench.workload_comparison import compare_candidates
-from fastinstall.bench.workloads import rate_of_step, task_names, task_of
+from fastinstall.bench.workloads import task_names, task_of
 from fastinstall.core import files
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Started
@@ -52,7 +52,7 @@ def bench(session: Session, environment: Environment, request: BenchRequest) -> 
     with files.temporary_directory("bench", within=session.own_cache() / "tmp") as space:
         context = observe_context(session, environment, request, space, remarks)
         official, ours = prepare_stacks(context)
-        context = context.from_now()
+        context = context.with_more_seconds(context.elapsed())  # builds and downloads are not part of it
         workloads = tuple(_measure_workloads(context, official, ours)) if request.loading else ()
         operations = compare_operations(context, official, ours) if request.operations else None
         return BenchReport(
@@ -73,10 +73,9 @@ def _measure_workloads(
     context: BenchContext, official: UnpackedPackages | None, ours: UnpackedPackages | None
 ) -> Iterator[WorkloadResult]:
     names = task_names(context)
-    context = context.with_time_for(len(names))
+    context = context.with_more_seconds(context.effort.seconds * (len(names) - 1))
     candidate_runs = choose_candidate_runs(context, official, ours)
     wish = context.wish
-    target = rate_of_step(context.python, wish.step, context.session.variables) if wish.step else wish.target_rate
     left_out: list[str] = []
     for number, name in enumerate(names):
         least = minimum_workload_seconds(name)
@@ -84,7 +83,7 @@ def _measure_workloads(
             left_out.append(name)
             continue
         seconds = max(least, share_of(context.left(), name, names[number + 1 :]))
-        yield _measure_workload(context, name, candidate_runs, target, seconds)
+        yield _measure_workload(context, name, candidate_runs, seconds)
     if left_out:
         command = f"fastinstall bench --quick --workload {','.join(left_out)}"
         context.remark(f"no time was left for {listing(left_out)}; to measure it: {command}")
@@ -94,13 +93,13 @@ def _measure_workload(
     context: BenchContext,
     name: str,
     candidate_runs: tuple[CandidateRun, ...],
-    target_rate: float | None,
     seconds: float,
 ) -> WorkloadResult:
-    until = context.elapsed() + seconds
+    started = context.elapsed()
     task = task_of(context, name)
-    workload, baseline, candidates = compare_candidates(context, task, candidate_runs, until - context.elapsed())
-    verdict = verdict_of(baseline, workload, context.machine, target_rate)
+    seconds -= context.elapsed() - started
+    workload, baseline, candidates = compare_candidates(context, task, candidate_runs, seconds)
+    verdict = verdict_of(baseline, workload, context.machine, context.wish.target_rate)
     advice_context = AdviceContext(
         baseline=baseline,
         workload=workload,

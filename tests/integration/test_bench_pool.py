@@ -57,7 +57,7 @@ def _loading(place: Path, *names: str, python: Path = Path(sys.executable)) -> I
         (place / name).write_bytes(bytes(range(256)) * 50)
     images = tuple(place / name for name in names)
     job = Job(python=python, images=images, loader=f"{place / 'loader.py'}:load", variables={}, tensor=False)
-    with start_loading(job) as found:
+    with start_loading(job, with_workers=True) as found:
         yield found
 
 
@@ -110,7 +110,7 @@ def test_workers_that_never_answer_are_given_up(trouble: tuple[Path, LoadingProc
 
 
 def test_an_image_that_fails_is_counted_nowhere(trouble: tuple[Path, LoadingProcess]) -> None:
-    request: dict[str, Any] = {"do": "pool", "workers": 1, "start": "fork", "seconds": 0.0, "batch": 4}
+    request: dict[str, Any] = {"do": "pool", "workers": 1, "start": "fork", "seconds": 0.0, "batch": 4, "limit": 20.0}
     answer = trouble[1].ask({**request, "images": [0, 3]}, 20.0)
     assert answer["failed"] == {"3": "ValueError: no picture"}
     assert answer["images"] == 2
@@ -163,7 +163,7 @@ def test_the_dataloader_of_torch_is_used_where_tensors_are_made(tmp_path: Path, 
     image = tmp_path / "a.ppm"
     image.write_bytes(b"P6 300 300 255\n" + bytes(270_000))
     job = Job(python=Path(str(LIBRARIES)), images=(image,), variables={})
-    with start_loading(job) as found:
+    with start_loading(job, with_workers=True) as found:
         (measured,) = measure_rates(found, (PoolRequest(workers=1, start=start),), PoolWorkload(seconds=0.1, ms=10.0))
     assert measured.engine is LoadingEngine.TORCH
     assert measured.images_per_second > 0

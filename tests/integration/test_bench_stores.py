@@ -19,7 +19,7 @@ from PIL import Image
 
 from fastinstall.bench import _storage, temporary_store
 from fastinstall.bench.adoption import render_code
-from fastinstall.bench.catalogue import all_kinds, kind_named
+from fastinstall.bench.catalogue import StoreKind, all_kinds, kind_named
 from fastinstall.bench.image_search import SurveyedImage
 from fastinstall.bench.loading import (
     ImageStore,
@@ -32,7 +32,7 @@ from fastinstall.bench.loading import (
     start_loading,
 )
 from fastinstall.bench.report import CandidateOutcome, ImagePipeline, WorkerStart
-from fastinstall.bench.temporary_store import MadeStore, Maker, StoreBounds, make_store
+from fastinstall.bench.temporary_store import MadeStore, Maker
 from fastinstall.bench.temporary_store import temporary_store as temporary_store_stores
 from fastinstall.core.events import Event, Noted
 
@@ -94,11 +94,18 @@ def _maker(directory: Path, python: Path = PYTHON) -> Maker:
     return Maker(python=python, variables=VARIABLES, directory=directory, pipeline=PIPELINE)
 
 
+def _make_store(kind: StoreKind, images: Sequence[SurveyedImage], maker: Maker) -> None:
+    with temporary_store_stores(kind, images, maker):
+        pass
+
+
 @contextmanager
-def _loading(images: Sequence[SurveyedImage], store: ImageStore, python: Path) -> Iterator[LoadingProcess]:
+def _loading(
+    images: Sequence[SurveyedImage], store: ImageStore, python: Path, *, with_workers: bool = False
+) -> Iterator[LoadingProcess]:
     paths = tuple(each.path for each in images)
     job = Job(python=python, images=paths, store=store, pipeline=PIPELINE, tensor=False, variables=VARIABLES)
-    with start_loading(job) as found:
+    with start_loading(job, with_workers=with_workers) as found:
         yield found
 
 
@@ -141,7 +148,7 @@ def test_a_store_of_originals_gives_the_bytes_of_every_file(
     with temporary_store_stores(kind_named(kind), images, _maker(tmp_path, python)) as made:
         assert made.indexes == tuple(range(len(images)))
         assert _read(python, made.store, made.indexes) == [each.path.read_bytes() for each in images]
-        assert made.files_bytes == sum(each.size_bytes for each in images)
+        assert made.ratio == made.bytes / sum(each.size_bytes for each in images)
         assert made.bytes == sum(len(each) for name, each in _files(made.store.path).items() if name != "indexes.json")
     assert list(tmp_path.iterdir()) == []
 
@@ -167,17 +174,18 @@ def test_a_store_whose_package_is_missing_names_it_and_leaves_nothing(
     images: tuple[SurveyedImage, ...], tmp_path: Path
 ) -> None:
     with pytest.raises(NotLoadedError) as caught:
-        make_store(kind_named("lmdb"), images, _maker(tmp_path))
+        _make_store(kind_named("lmdb"), images, _maker(tmp_path))
     assert (caught.value.outcome, caught.value.reason) == (CandidateOutcome.MISSING, "lmdb")
     assert list(tmp_path.iterdir()) == []
 
 
 def _workers_load(images: Sequence[SurveyedImage], store: ImageStore, python: Path) -> None:
-    """In workers of both kinds, after the store was opened by the process that they come from."""
+    """In workers of both kinds."""
     remarks: list[str] = []
     wishes = PoolRequest(workers=1), PoolRequest(workers=1, start=WorkerStart.SPAWN)
     with _loading(images, store, python) as found:
         assert found.measure(0.0, cold=True).failed == {}
+    with _loading(images, store, python, with_workers=True) as found:
         load = PoolWorkload(seconds=0.02, images=tuple(range(len(images))), patience=20.0)
         measured = measure_rates(found, wishes, load, remarks.append)
     assert remarks == []
@@ -217,12 +225,11 @@ def test_uncompressed_files_show_what_they_take_before_and_after(
 def test_a_store_without_room_for_all_holds_some_that_are_spread_evenly(
     images: tuple[SurveyedImage, ...], tmp_path: Path
 ) -> None:
-    bounds = StoreBounds(most_bytes=310_000, free_bytes=3_100_000)
-    with temporary_store_stores(kind_named("bmp"), images, replace(_maker(tmp_path), bounds=bounds)) as made:
+    with temporary_store_stores(kind_named("bmp"), images, replace(_maker(tmp_path), most_bytes=310_000)) as made:
         assert made.indexes == (0, 3)
-        assert made.bytes <= bounds.most_bytes
+        assert made.bytes <= 310_000
         store = _storage.open_store("bmp", str(made.store.path))
-        assert (len(store), store.kind(3), store.kind(4)) == (len(images), ".bmp", "")
+        assert (len(store), store.suffix(3), store.suffix(4)) == (len(images), ".bmp", "")
         with Image.open(store.path(3)) as stored, Image.open(images[3].path) as original:
             assert stored.tobytes() == original.convert("RGB").tobytes()
         with pytest.raises(IndexError, match="not in the store"):
@@ -232,9 +239,8 @@ def test_a_store_without_room_for_all_holds_some_that_are_spread_evenly(
 def test_a_store_without_room_for_any_says_what_it_would_take(
     images: tuple[SurveyedImage, ...], tmp_path: Path
 ) -> None:
-    bounds = StoreBounds(most_bytes=1000, free_bytes=10_000)
     with pytest.raises(NotLoadedError) as caught:
-        make_store(kind_named("bmp"), images, replace(_maker(tmp_path), bounds=bounds))
+        _make_store(kind_named("bmp"), images, replace(_maker(tmp_path), most_bytes=1000))
     assert caught.value.outcome is CandidateOutcome.UNSUITED
     assert caught.value.reason.startswith("6 images would take up to 781.8 kB, and a temporary store may take")
     assert list(tmp_path.iterdir()) == []
@@ -249,7 +255,7 @@ def test_files_that_have_grown_since_end_a_store_at_its_limit(
     room = tmp_path / "room"
     room.mkdir()
     with pytest.raises(NotLoadedError) as caught:
-        make_store(kind_named("bmp"), [*shrunk, replace(shrunk[0], path=large)], _maker(room))
+        _make_store(kind_named("bmp"), [*shrunk, replace(shrunk[0], path=large)], _maker(room))
     assert caught.value.outcome is CandidateOutcome.UNSUITED
     assert caught.value.reason.startswith("it would take more than 151")
     assert list(room.iterdir()) == []
@@ -283,14 +289,14 @@ def test_images_that_cannot_be_stored_are_told_and_keep_no_place(
             1: "UnidentifiedImageError",
             3: "FileNotFoundError",
         }
-        assert made.files_bytes == images[0].size_bytes + images[2].size_bytes
+        assert made.ratio == made.bytes / (images[0].size_bytes + images[2].size_bytes)
     with pytest.raises(NotLoadedError, match="it could store none of the images: FileNotFoundError"):
-        make_store(kind_named("resized"), (gone,), _maker(tmp_path))
+        _make_store(kind_named("resized"), (gone,), _maker(tmp_path))
 
 
 def test_a_place_where_nothing_can_be_written_is_an_outcome(images: tuple[SurveyedImage, ...], tmp_path: Path) -> None:
     with pytest.raises(NotLoadedError) as caught:
-        make_store(kind_named("bmp"), images, _maker(tmp_path / "gone"))
+        _make_store(kind_named("bmp"), images, _maker(tmp_path / "gone"))
     assert caught.value.outcome is CandidateOutcome.FAILED
     assert caught.value.reason.startswith("nothing can be written there: ")
 
@@ -303,9 +309,8 @@ def test_a_full_disk_ends_a_store_and_gets_its_room_back(images: tuple[SurveyedI
     if mounted.returncode:
         pytest.skip("a small disk needs the right to mount one")
     try:
-        bounds = StoreBounds(most_bytes=10_000_000)
         with pytest.raises(NotLoadedError) as caught:
-            make_store(kind_named("bmp"), images, replace(_maker(disk), bounds=bounds))
+            _make_store(kind_named("bmp"), images, replace(_maker(disk), most_bytes=10_000_000))
         assert caught.value.outcome is CandidateOutcome.FAILED
         assert "free on the disk" in caught.value.reason
         assert list(disk.iterdir()) == []

@@ -73,15 +73,15 @@ HOOKS = """
     conda/fastinstall.sh fastinstall_guard.pth fastinstall_guard.start
 """
 LOCATED = """
-    _decoders.py _gpu_nvml.py _inside.py _loading.py _matrix.py _operations.py _photos.py _rattler_worker.py _runner.py
-    _step.py _storage.py _survey.py _worker.py
+    _decoders.py _gpu_nvml.py _inside.py _loading.py _matrix.py _operations.py _photos.py _pool_main.py
+    _rattler_worker.py _runner.py _storage.py _survey.py _worker.py
 """
 BESIDE = {
     "_operations.py": "_fault.py _mapped.py",
     "_loading.py": """
-        _cache.py _loader.py _pool.py _pool_main.py _pool_own.py _pool_processes.py _pool_torch.py _storage.py
-        _timing.py _values.py adapters
+        _cache.py _loader.py _storage.py _timing.py _values.py adapters
     """,
+    "_pool_main.py": "_cache.py _loading.py _pool_own.py _pool_processes.py _pool_torch.py",
     "_storage.py": "_stores",
     "_worker.py": "operations",
 }

@@ -30,7 +30,6 @@ SHELLS = ("sh", "bash", "dash", "zsh", "/bin/sh", "/bin/bash", "/usr/bin/env")
 DOOR = {
     "core/process.py": {"subprocess.Popen"},
     "cli/console.py": {"os.execve"},  # begins the program anew, with its own words
-    "bench/_pool.py": {"os.posix_spawn"},  # runs inside a target, and starts itself with other work
 }
 """Where a process is started: by a tuple of words."""
 KNOWN = {

@@ -35,8 +35,7 @@ def make_bench_request(arguments: Namespace) -> BenchRequest:
         samples=_read("--samples", arguments.samples, count, None),
         workers=_read("--workers", arguments.workers, _parse_worker_counts, ()),
         target_rate=_read("--target-rate", arguments.target_rate, _parse_rate, None),
-        step=_parse_program("--step", arguments.step, "step"),
-        loader=_parse_program("--loader", arguments.loader, "load"),
+        loader=_parse_loader(arguments.loader),
         candidates=_read("--candidates", arguments.candidates, _parse_names, ()),
         bring=_read("--with", arguments.bring, _parse_names, ()),
         build=not arguments.no_build,
@@ -64,17 +63,13 @@ def pipeline_of(arguments: Namespace) -> ImagePipeline:
 
 def _refuse_contradictions(arguments: Namespace) -> None:
     if arguments.only == "operations":
-        for flag in ("paths", "loader", "step", "workload", "candidates", "workers", "target_rate"):
+        for flag in ("paths", "loader", "workload", "candidates", "workers", "target_rate"):
             if getattr(arguments, flag):
                 told = "DIR|FILE" if flag == "paths" else f"--{flag.replace('_', '-')}"
                 raise UsageError(f"--only operations measures no loading, so it takes no {told}", hint=_HINT)
     if arguments.paths and arguments.workload:
         raise UsageError(
             "--workload names photos to generate, and excludes images of your own", hint="give one of the two"
-        )
-    if arguments.target_rate and arguments.step:
-        raise UsageError(
-            "--target-rate and --step exclude each other: the step is measured for its rate", hint="give one of the two"
         )
 
 
@@ -131,18 +126,18 @@ def _require_existing_path(text: str) -> Path:
     return path
 
 
-def _parse_program(flag: str, text: str | None, function: str) -> str:
+def _parse_loader(text: str | None) -> str:
     """FILE[:FUNCTION] with an absolute path and the function's name; empty if it was not given."""
     if text is None:
         return ""
     name, colon, written = text.rpartition(":")
     if not colon or Path(text).expanduser().is_file():
-        name, written = text, function
+        name, written = text, "load"
     path = Path(name).expanduser().absolute()
     if not path.is_file():
-        raise UsageError(f"{flag} {text}: {path} is no file", hint=f"{flag} FILE.py, or {flag} FILE.py:{function}")
+        raise UsageError(f"--loader {text}: {path} is no file", hint="--loader FILE.py, or --loader FILE.py:load")
     if not written.isidentifier():
-        raise UsageError(f"{flag} {text}: {written!r} is no name of a function", hint=f"{flag} {name}:{function}")
+        raise UsageError(f"--loader {text}: {written!r} is no name of a function", hint=f"--loader {name}:load")
     return f"{path}:{written}"
 
 
@@ -172,8 +167,6 @@ def _add_loading_flags(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--filter", choices=filters, help="of the resize (default: bilinear)")
     group.add_argument("--workers", metavar="N,...", help="numbers of worker processes to try")
     group.add_argument("--target-rate", metavar="N", help="images a second that training takes")
-    step = "measure that rate: a function that does one training step and returns how many images it took"
-    group.add_argument("--step", metavar="FILE[:FUNCTION]", help=step)
     loader = "your own loader (path in, array out), to compare with"
     group.add_argument("--loader", metavar="FILE[:FUNCTION]", help=loader)
 

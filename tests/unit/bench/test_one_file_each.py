@@ -18,7 +18,7 @@ from fastinstall.bench.effort import sort_by_promise
 from fastinstall.bench.image_search import SurveyedImage
 from fastinstall.bench.materials import list_known_candidates
 from fastinstall.bench.report import ImagePipeline
-from fastinstall.bench.temporary_store import StoreBounds, estimate_store
+from fastinstall.bench.temporary_store import estimate_store
 from fastinstall.model.machine import LoaderLimits
 
 DECODER = '''"""Acme's decoder."""
@@ -117,7 +117,7 @@ def test_they_are_printed_as_code() -> None:
 
 def test_the_room_that_a_store_takes_is_told_before() -> None:
     photo = SurveyedImage(path=Path("a.jpg"), width=1000, height=800, size_bytes=1)
-    found = estimate_store(kind_named("shelf"), [photo], ImagePipeline(shorter=300), StoreBounds(most_bytes=1 << 30))
+    found = estimate_store(kind_named("shelf"), [photo], ImagePipeline(shorter=300), 1 << 30)
     assert 300_000 < found.most_bytes < 400_000
 
 

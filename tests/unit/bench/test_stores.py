@@ -2,7 +2,11 @@
 
 import ast
 import os
+import shutil
+import sys
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,12 +14,13 @@ from fastinstall.bench._stores import tfrecord, webdataset
 from fastinstall.bench.adoption import render_code
 from fastinstall.bench.catalogue import all_kinds, kind_named
 from fastinstall.bench.image_search import SurveyedImage
+from fastinstall.bench.loading import NotLoadedError
 from fastinstall.bench.report import ImagePipeline
-from fastinstall.bench.temporary_store import StoreBounds, bounds_of, estimate_store
+from fastinstall.bench.temporary_store import Maker, estimate_store, temporary_store
 from fastinstall.core.errors import UsageError
 
 PHOTO = SurveyedImage(path=Path("image.jpg"), width=4000, height=3000, size_bytes=4_000_000)
-LARGE = StoreBounds(most_bytes=1 << 40)
+LARGE = 1 << 40
 
 
 @pytest.mark.parametrize(
@@ -35,7 +40,7 @@ def test_a_store_is_told_to_take_somewhat_more_than_it_does(kind: str, least: in
 
 
 def test_images_are_taken_evenly_until_the_room_ends() -> None:
-    found = estimate_store(kind_named("bmp"), [PHOTO] * 10, ImagePipeline(), StoreBounds(most_bytes=110_000_000))
+    found = estimate_store(kind_named("bmp"), [PHOTO] * 10, ImagePipeline(), 110_000_000)
     assert found.indexes == (0, 3, 6)
     assert found.most_bytes <= 110_000_000
     assert found.all_bytes >= 360_000_000
@@ -44,21 +49,28 @@ def test_images_are_taken_evenly_until_the_room_ends() -> None:
 def test_a_bound_between_small_and_large_images_is_kept() -> None:
     small = SurveyedImage(path=Path("image.jpg"), width=10, height=10, size_bytes=1000)
     for most in (0, 70_000, 100_000, 4_100_000, 8_200_000):
-        found = estimate_store(
-            kind_named("lmdb"), [PHOTO, small, PHOTO, small], ImagePipeline(), StoreBounds(most_bytes=most)
-        )
+        found = estimate_store(kind_named("lmdb"), [PHOTO, small, PHOTO, small], ImagePipeline(), most)
         assert not found.indexes or found.most_bytes <= most
 
 
 def test_only_kinds_with_room_fit() -> None:
-    bounds = StoreBounds(most_bytes=1_000_000)
+    bounds = 1_000_000
     fitting = [each.name for each in all_kinds() if estimate_store(each, [PHOTO], ImagePipeline(), bounds).indexes]
     assert fitting == ["resized"]
 
 
-def test_a_store_takes_at_most_a_gibibyte_and_a_tenth_of_what_is_free(tmp_path: Path) -> None:
-    found = bounds_of(tmp_path)
-    assert found.most_bytes == min(1 << 30, found.free_bytes // 10)
+@pytest.mark.parametrize(("free", "granted"), [(300_000_000, "30.0 MB"), (1 << 50, "1.1 GB")])
+def test_a_store_takes_at_most_a_gibibyte_and_a_tenth_of_what_is_free(
+    free: int, granted: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    maker = Maker(python=Path(sys.executable), variables={}, directory=tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _directory: SimpleNamespace(free=free))
+    with (
+        pytest.raises(NotLoadedError, match=f"a temporary store may take {granted} "),
+        temporary_store(kind_named("bmp"), [replace(PHOTO, width=4_000_000)], maker),
+    ):
+        pytest.fail("it has no room")
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_store_that_there_is_not_is_refused() -> None:

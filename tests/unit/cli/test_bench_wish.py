@@ -69,7 +69,6 @@ def test_images_are_told_by_absolute_paths(tmp_path: Path, monkeypatch: pytest.M
         ("--candidates", ","),
         ("--with", ""),
         ("--loader", "/nowhere/loader.py"),
-        ("--step", "/nowhere/step.py:train"),
     ],
     ids=" ".join,
 )
@@ -85,25 +84,17 @@ def test_images_that_are_not_there_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("flag", "written", "function"),
-    [
-        ("--loader", "mine.py", "load"),
-        ("--loader", "mine.py:read", "read"),
-        ("--step", "mine.py", "step"),
-        ("--step", "mine.py:train", "train"),
-        ("--loader", "a:b.py", "load"),
-        ("--loader", "a:b.py:read", "read"),
-    ],
+    ("written", "function"),
+    [("mine.py", "load"), ("mine.py:read", "read"), ("a:b.py", "load"), ("a:b.py:read", "read")],
 )
 def test_a_file_and_its_function_are_told_apart(
-    flag: str, written: str, function: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    written: str, function: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("mine.py", "a:b.py"):
         (tmp_path / name).touch()
     monkeypatch.chdir(tmp_path)
-    found = _wish(flag, written)
     file = "a:b.py" if written.startswith("a:") else "mine.py"
-    assert (found.loader if flag == "--loader" else found.step) == f"{tmp_path}/{file}:{function}"
+    assert _wish("--loader", written).loader == f"{tmp_path}/{file}:{function}"
 
 
 def test_a_function_that_can_have_no_such_name_is_refused(tmp_path: Path) -> None:
@@ -119,7 +110,6 @@ def test_a_function_that_can_have_no_such_name_is_refused(tmp_path: Path) -> Non
         ("--only", "operations", "--workload", "png"),
         ("--only", "operations", "--target-rate", "9"),
         (".", "--workload", "png"),
-        ("--target-rate", "9", "--step", "s.py"),
     ],
     ids=" ".join,
 )
