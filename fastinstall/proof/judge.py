@@ -22,7 +22,6 @@ from fastinstall.proof.cases import (
     tolerance_of,
 )
 from fastinstall.proof.runs import (
-    Outcomes,
     ProofPicture,
     ProofStack,
     Results,
@@ -166,10 +165,11 @@ def judge(comparison: StackComparison, work: Work, results: Results) -> tuple[Ca
     differing = [case for case in work.cases if mine[case] != theirs[case] and not is_death(theirs[case])]
     pictures = [case for case in differing if is_digest(mine[case]) and is_digest(theirs[case])]
     distances = _measure_distances((ours, standard), replace(work, cases=pictures))
-    wrong = [
-        *(_report_unlike(case, mine, theirs) for case in differing if case not in distances),
-        *_find_excesses(distances, exact=comparison.exact),
-    ]
+    wrong = []
+    for case in (case for case in differing if case not in distances):
+        made, expected = ("makes a picture" if is_digest(each[case]) else each[case] for each in (mine, theirs))
+        wrong.append(fail_case(case, f"{made}; the reference {expected}"))
+    wrong += _find_excesses(distances, exact=comparison.exact)
     return exclude_undetermined(wrong, comparison.witness, work)
 
 
@@ -195,11 +195,6 @@ def _measure_distances(stacks: tuple[ProofStack, ProofStack], work: Work) -> Map
     return {
         case: distance(mine[case], theirs[case]) if case in mine and case in theirs else nothing for case in work.cases
     }
-
-
-def _report_unlike(case: str, mine: Outcomes, theirs: Outcomes) -> CaseDifference:
-    words = ["makes a picture" if is_digest(outcome) else outcome for outcome in (mine[case], theirs[case])]
-    return fail_case(case, f"{words[0]}; the reference {words[1]}")
 
 
 def _find_excesses(distances: Mapping[str, Distance], *, exact: bool) -> Iterator[CaseDifference]:

@@ -50,7 +50,7 @@ _ERROR = re.compile(r"ERROR: AddressSanitizer: (?P<kind>[\w-]+)|^(?P<place>\S+?)
 _FRAME = re.compile(r"^\s+#\d+ 0x[0-9a-f]+ in (?P<function>\w+) (?P<file>[^\s:]+\.[ch]):(?P<line>\d+)")
 _NUMBER = re.compile(r"0x[0-9a-f]+|-?\b\d[\d.e+]*\b")
 _RUNTIME = "sanitizer"
-_OF_MERGE = re.compile(rf"({re.escape(KERNEL_SUFFIX)}|{re.escape(SUFFIX)})$")
+_OF_MERGE = re.compile(rf"(?:{re.escape(KERNEL_SUFFIX)}|{re.escape(SUFFIX)})\b")
 
 
 @immutable
@@ -236,7 +236,6 @@ _FLAGS = ("-Wall", "-Wextra", "-Wno-old-style-declaration", "-fno-diagnostics-sh
 _FUNCTION = re.compile(r"^(?P<file>[^\s:]+): (?:In function|At top level)(?: '(?P<function>\w+)')?.*:$")
 _INLINED = re.compile(r"^\s+inlined from '(?P<function>\w+)'")
 _WARNING = re.compile(r"^(?P<file>[^\s:]+):\d+:(?:\d+:)? warning: (?P<text>.+?)(?: \[(?P<kind>-W[^\]]+)\])?$")
-_WARNING_OF_MERGE = re.compile(rf"(?:{re.escape(KERNEL_SUFFIX)}|{re.escape(SUFFIX)})\b")
 _LINE_NUMBER = re.compile(r"\b\d+\b")
 _INCLUDED = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
@@ -330,9 +329,9 @@ def parse_warnings(text: str) -> frozenset[ComparableWarning]:
     for line in text.splitlines():
         heading, warning = _FUNCTION.match(line) or _INLINED.match(line), _WARNING.match(line)
         if heading is not None:
-            function = _WARNING_OF_MERGE.sub("", heading["function"] or "")
+            function = _OF_MERGE.sub("", heading["function"] or "")
         elif warning is not None:
-            text = _LINE_NUMBER.sub("N", _WARNING_OF_MERGE.sub("", warning["text"]))
+            text = _LINE_NUMBER.sub("N", _OF_MERGE.sub("", warning["text"]))
             kind = warning["kind"] or ""
             found.add(ComparableWarning(file=warning["file"], function=function, kind=kind, text=text))
     return frozenset(found)
