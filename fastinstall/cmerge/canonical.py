@@ -12,8 +12,9 @@ as a set. If upstream's changes were only such rewording, nothing of them is lef
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import partial
 
 from fastinstall.cmerge.declarations import (
     Declared,
@@ -45,15 +46,12 @@ def merge_canonical(
         ConflictError: the changes exclude each other in that form too.
     """
     base, upstream, kernels = (node.rewrite(_remove_hints) for node in (base, upstream, kernels))
-    base, upstream, kernels = with_counters_outside(base, upstream, kernels)
-    upstream = inline_locals(upstream, base, frozenset(name for names in macros.values() for name in names))
-    old, ours, theirs = (_split(node) for node in (base, upstream, kernels))
-    merged = merge_nodes(old.function, ours.function, theirs.function)
-    choice = _Choice(
-        settled=(old.plain & ours.plain & theirs.plain) | (ours.plain - old.plain) | (theirs.plain - old.plain),
-        known=old.plain | ours.plain | theirs.plain,
-    )
-    function = _add_declarations(merged, choice, macros)
+    base, upstream, kernels = _move_counters_outside(base, upstream, kernels)
+    upstream = _inline_locals(upstream, base, frozenset(name for names in macros.values() for name in names))
+    (old, before), (ours, one), (theirs, other) = (_split(node) for node in (base, upstream, kernels))
+    merged = merge_nodes(old, ours, theirs)
+    settled = (before & one & other) | (one - before) | (other - before)
+    function = _add_declarations(merged, before | one | other, settled, macros)
     require_same_scopes(base, upstream, kernels, function, macros)
     return function
 
@@ -67,33 +65,18 @@ class _Plain:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Split:
-    """A function without its plain declarations, and these."""
+def _choose_declaration(name: str, known: AbstractSet[_Plain], settled: AbstractSet[_Plain]) -> _Plain:
+    """The one declaration of a name: of all that any side has, one that the changes leave.
 
-    function: SyntaxNode
-    plain: frozenset[_Plain]
-
-
-@dataclass(frozen=True, slots=True)
-class _Choice:
-    """Plain declarations that the merge can use: those that the changes leave, and all that any side has."""
-
-    settled: frozenset[_Plain]
-    known: frozenset[_Plain]
-
-    def named(self, name: str) -> _Plain:
-        """The one declaration of a name.
-
-        Raises:
-            ConflictError: the sides declare it differently, and not one of them alone changed that.
-        """
-        options = [plain for plain in self.known if plain.name == name]
-        if len(options) > 1:
-            options = [plain for plain in options if plain in self.settled]
-        if len(options) != 1:
-            raise ConflictError(f"both changed the declaration of {name}")
-        return options[0]
+    Raises:
+        ConflictError: the sides declare it differently, and not one of them alone changed that.
+    """
+    options = [plain for plain in known if plain.name == name]
+    if len(options) > 1:
+        options = [plain for plain in options if plain in settled]
+    if len(options) != 1:
+        raise ConflictError(f"both changed the declaration of {name}")
+    return options[0]
 
 
 def _remove_hints(node: SyntaxNode) -> SyntaxNode:
@@ -110,50 +93,51 @@ def _is_hint(node: SyntaxNode, parent: SyntaxNode) -> bool:
     return not any(below.type in _EFFECTS for below in asserted.walk())
 
 
-def _split(function: SyntaxNode) -> _Split:
+def _split(function: SyntaxNode) -> tuple[SyntaxNode, frozenset[_Plain]]:
+    """A function without its plain declarations, and these."""
     *head, body = function.children or (function,)
     plain: set[_Plain] = set()
     rest: list[SyntaxNode] = []
     for statement in body.children or ():
         if statement.type == "declaration" and not any(below.type in _OWN_MEANING for below in statement.walk()):
-            plain.update(map(_make_plain, list_declared_names(statement)))
+            plain.update(
+                _Plain(" ".join(one.type), " ".join(one.declarator.signature), one.name)
+                for one in list_declared_names(statement)
+            )
         else:
             rest.append(statement)
-    return _Split(SyntaxNode(function.type, None, (*head, SyntaxNode(body.type, None, tuple(rest)))), frozenset(plain))
+    return SyntaxNode(function.type, None, (*head, SyntaxNode(body.type, None, tuple(rest)))), frozenset(plain)
 
 
-def _make_plain(declared: Declared) -> _Plain:
-    return _Plain(" ".join(declared.type), " ".join(declared.declarator.signature), declared.name)
+def _add_declarations(
+    function: SyntaxNode,
+    known: AbstractSet[_Plain],
+    settled: AbstractSet[_Plain],
+    macros: Mapping[str, frozenset[str]],
+) -> SyntaxNode:
+    *_, body = function.children or (function,)
+    names = find_free_names(SyntaxNode(body.type, None, (body.children or ())[1:]))
+    names = names.union(*(macros[name] for name in names & macros.keys()))
+    chosen = sorted(_choose_declaration(name, known, settled) for name in {plain.name for plain in known} & names)
+    return _declare(function, (f"{one.kind} {one.declarator};" for one in chosen))
 
 
-def _add_declarations(function: SyntaxNode, choice: _Choice, macros: Mapping[str, frozenset[str]]) -> SyntaxNode:
+def _declare(function: SyntaxNode, declarations: Iterable[str]) -> SyntaxNode:
+    """The function with declarations put at the top of its body."""
     *head, body = function.children or (function,)
     brace, *statements = body.children or ()
-    names = _find_needed_names(SyntaxNode(body.type, None, tuple(statements)), macros)
-    chosen = sorted(choice.named(name) for name in {plain.name for plain in choice.known} & names)
-    return SyntaxNode(
-        function.type, None, (*head, SyntaxNode(body.type, None, (brace, *_declare(chosen), *statements)))
-    )
+    declared = (parse_items(text).items[0].node for text in declarations)
+    return SyntaxNode(function.type, None, (*head, SyntaxNode(body.type, None, (brace, *declared, *statements))))
 
 
-def _find_needed_names(body: SyntaxNode, macros: Mapping[str, frozenset[str]]) -> set[str]:
-    names = find_free_names(body)
-    return names.union(*(macros[name] for name in names & macros.keys()))
-
-
-def _declare(plain: Iterable[_Plain]) -> Iterable[SyntaxNode]:
-    return (parse_items(f"{one.kind} {one.declarator};").items[0].node for one in plain)
-
-
-def with_counters_outside(
-    base: SyntaxNode, upstream: SyntaxNode, kernels: SyntaxNode
-) -> tuple[SyntaxNode, SyntaxNode, SyntaxNode]:
-    """The three function definitions with their counters declared alike."""
-    versions = (base, upstream, kernels)
-    outside = frozenset(one.name for version in versions for one in _list_plain_counters(version))
-    limits = Counter(name for loop in _list_loops(base) for name in _list_counters(loop))
-    one, two, three = (_hoist(version, outside, limits) for version in versions)
-    return one, two, three
+def _move_counters_outside(*versions: SyntaxNode) -> Iterator[SyntaxNode]:
+    """The base, upstream's and the fork's function definition with their counters declared alike."""
+    outside = sorted({one.name for version in versions for one in _list_plain_counters(version)})
+    limits = Counter(name for loop in _list_loops(versions[0]) for name in _list_counters(loop))
+    for version in versions:
+        names = [name for name in outside if _is_counter_only(version, name, limits[name])]
+        hoisted = version.rewrite(partial(_replace_loop_declaration, names=frozenset(names))) if names else version
+        yield version if hoisted is version else _declare(hoisted, (f"int {name};" for name in names))
 
 
 def _list_plain_counters(function: SyntaxNode) -> Iterator[Declared]:
@@ -174,19 +158,6 @@ def _list_counters(loop: SyntaxNode) -> list[str]:
         return [one.name for one in declared]
     assigned = (node for node in (loop.children or ())[2].walk() if node.type == "assignment_expression")
     return [node.children[0].text or "" for node in assigned if node.children]
-
-
-def _hoist(function: SyntaxNode, outside: frozenset[str], limits: Counter[str]) -> SyntaxNode:
-    names = [name for name in sorted(outside) if _is_counter_only(function, name, limits[name])]
-    if not names:
-        return function
-    hoisted = function.rewrite(lambda node: _replace_loop_declaration(node, frozenset(names)))
-    if hoisted is function:
-        return function
-    declared = tuple(parse_items(f"int {name};").items[0].node for name in names)
-    *head, body = hoisted.children or ()
-    brace, *rest = body.children or ()
-    return SyntaxNode(hoisted.type, None, (*head, SyntaxNode(body.type, None, (brace, *declared, *rest))))
 
 
 def _is_counter_only(function: SyntaxNode, name: str, limit: int) -> bool:
@@ -237,25 +208,14 @@ def _make_assignment(declared: Declared) -> SyntaxNode:
 
 
 _SIMPLE = frozenset(("identifier", "field_expression", "subscript_expression", "number_literal"))
-_PURE = _SIMPLE | frozenset(
-    (
-        "abstract_pointer_declarator",
-        "binary_expression",
-        "cast_expression",
-        "field_identifier",
-        "parenthesized_expression",
-        "primitive_type",
-        "type_descriptor",
-        "type_identifier",
-        "type_qualifier",
-    )
+_PURE = _SIMPLE.union(
+    ("binary_expression", "cast_expression", "parenthesized_expression", "field_identifier", "type_identifier"),
+    ("abstract_pointer_declarator", "primitive_type", "type_descriptor", "type_qualifier"),
 )
 _LEAVES = frozenset(("(", ")", "[", "]", "->", ".", "*", "+", "-", "/", "%", "<<", ">>", "&", "|", "^", "const"))
 
-_Values = Callable[[Declared], SyntaxNode]
 
-
-def inline_locals(upstream: SyntaxNode, base: SyntaxNode, opaque: frozenset[str] = frozenset()) -> SyntaxNode:
+def _inline_locals(upstream: SyntaxNode, base: SyntaxNode, opaque: frozenset[str]) -> SyntaxNode:
     """Upstream's function without the names that it gave to expressions of the base.
 
     Args:
@@ -266,22 +226,17 @@ def inline_locals(upstream: SyntaxNode, base: SyntaxNode, opaque: frozenset[str]
     Returns:
         `upstream` itself where not all of its statements become either what they were or what the base has.
     """
-    before = {(declared.name, _get_initial_signature(declared)) for declared in declarations_in(base)}
-    names = frozenset(
-        declared.name
-        for declared in declarations_in(upstream)
-        if (declared.name, _get_initial_signature(declared)) not in before
+    before, after = (
+        {(one.name, one.initial.signature if one.initial else ()) for one in declarations_in(node)}
+        for node in (base, upstream)
     )
+    names = frozenset(name for name, _ in after - before) - opaque
     known = {leaf.loose: leaf for leaf in _list_leaves(base)}
-    read_as = upstream.rewrite(_Inliner(names - opaque, _cast_value).inline)
-    as_written = upstream.rewrite(_Inliner(names - opaque, _get_plain_value).inline)
+    read_as = upstream.rewrite(partial(_inline, names=names, value=_cast_value))
+    as_written = upstream.rewrite(partial(_inline, names=names, value=_get_plain_value))
     inlined = _restore(read_as, as_written, known)
     accepted = known.keys() | {leaf.loose for leaf in _list_leaves(upstream)}
     return inlined if all(leaf.loose in accepted for leaf in _list_leaves(inlined)) else upstream
-
-
-def _get_initial_signature(declared: Declared) -> tuple[str, ...]:
-    return declared.initial.signature if declared.initial else ()
 
 
 def _list_leaves(node: SyntaxNode) -> Iterator[SyntaxNode]:
@@ -301,35 +256,28 @@ def _restore(read_as: SyntaxNode, as_written: SyntaxNode, known: dict[tuple[str,
     return SyntaxNode(as_written.type, as_written.text, tuple(_restore(one, other, known) for one, other in pairs))
 
 
-class _Inliner(NamedTuple):
-    """Takes back the declarations of names that stand for one value throughout."""
+def _inline(block: SyntaxNode, names: frozenset[str], value: Callable[[Declared], SyntaxNode]) -> SyntaxNode:
+    """A block without the declarations of names that stand for one value throughout."""
+    if block.type != "compound_statement":
+        return block
+    children = list(block.children or ())
+    index = 0
+    while index < len(children):
+        declared = list_declared_names(children[index]) if children[index].type == "declaration" else ()
+        rest = children[index + 1 :]
+        if declared and all(one.name in names and _is_constant(one, rest) for one in declared):
+            values: dict[str, SyntaxNode] = {}
+            replace = partial(_replace_name, values=values)
+            for one in declared:
+                values[one.name] = value(one).rewrite(replace)
+            children[index:] = [statement.rewrite(replace) for statement in rest]
+        else:
+            index += 1
+    return SyntaxNode(block.type, None, tuple(children)) if len(children) != len(block.children or ()) else block
 
-    names: frozenset[str]
-    value: _Values
 
-    def inline(self, block: SyntaxNode) -> SyntaxNode:
-        if block.type != "compound_statement":
-            return block
-        children = list(block.children or ())
-        index = 0
-        while index < len(children):
-            declared = list_declared_names(children[index]) if children[index].type == "declaration" else ()
-            rest = children[index + 1 :]
-            if declared and all(one.name in self.names and _is_constant(one, rest) for one in declared):
-                children[index:] = self._substitute(declared, rest)
-            else:
-                index += 1
-        return SyntaxNode(block.type, None, tuple(children)) if len(children) != len(block.children or ()) else block
-
-    def _substitute(self, declared: Sequence[Declared], rest: Sequence[SyntaxNode]) -> list[SyntaxNode]:
-        values: dict[str, SyntaxNode] = {}
-
-        def replace(node: SyntaxNode) -> SyntaxNode:
-            return values.get(node.text or "", node) if node.type == "identifier" else node
-
-        for one in declared:
-            values[one.name] = self.value(one).rewrite(replace)
-        return [statement.rewrite(replace) for statement in rest]
+def _replace_name(node: SyntaxNode, values: Mapping[str, SyntaxNode]) -> SyntaxNode:
+    return values.get(node.text or "", node) if node.type == "identifier" else node
 
 
 def _is_constant(declared: Declared, rest: Sequence[SyntaxNode]) -> bool:
@@ -355,9 +303,7 @@ def _get_plain_value(declared: Declared) -> SyntaxNode:
     """The expression as it stands."""
     if declared.initial is None:
         raise ValueError(declared.name)
-    if declared.initial.type in _SIMPLE:
-        return declared.initial
-    return SyntaxNode("parenthesized_expression", None, (SyntaxNode("(", "("), declared.initial, SyntaxNode(")", ")")))
+    return declared.initial if declared.initial.type in _SIMPLE else _put_in_parentheses(declared.initial)
 
 
 def _cast_value(declared: Declared) -> SyntaxNode:
@@ -365,9 +311,12 @@ def _cast_value(declared: Declared) -> SyntaxNode:
     value = _get_plain_value(declared)
     if declared.declarator.type == "identifier" or value.bare.type == "cast_expression":
         return value
-    kind = tuple(SyntaxNode("type_identifier", word) for word in declared.type if word != "const")
-    pointer = SyntaxNode(
-        "type_descriptor", None, (*kind, SyntaxNode("abstract_pointer_declarator", None, (SyntaxNode("*", "*"),)))
-    )
-    cast = SyntaxNode("cast_expression", None, (SyntaxNode("(", "("), pointer, SyntaxNode(")", ")"), value))
-    return SyntaxNode("parenthesized_expression", None, (SyntaxNode("(", "("), cast, SyntaxNode(")", ")")))
+    kind = (SyntaxNode("type_identifier", word) for word in declared.type if word != "const")
+    star = SyntaxNode("abstract_pointer_declarator", None, (SyntaxNode("*", "*"),))
+    pointer = SyntaxNode("type_descriptor", None, (*kind, star))
+    cast = (SyntaxNode("(", "("), pointer, SyntaxNode(")", ")"), value)
+    return _put_in_parentheses(SyntaxNode("cast_expression", None, cast))
+
+
+def _put_in_parentheses(node: SyntaxNode) -> SyntaxNode:
+    return SyntaxNode("parenthesized_expression", None, (SyntaxNode("(", "("), node, SyntaxNode(")", ")")))

@@ -11,16 +11,9 @@ from dataclasses import dataclass
 
 from fastinstall.cmerge.syntax import BLOCKS, DIRECTIVE, Item, SyntaxNode
 
-_DECLARATORS = frozenset(
-    (
-        "identifier",
-        "pointer_declarator",
-        "array_declarator",
-        "function_declarator",
-        "parenthesized_declarator",
-        "attributed_declarator",
-        "init_declarator",
-    )
+_DECLARATORS = frozenset[str]().union(
+    ("identifier", "pointer_declarator", "array_declarator", "function_declarator"),
+    ("parenthesized_declarator", "attributed_declarator", "init_declarator"),
 )
 _TRANSPARENT = BLOCKS | {"case_statement", "labeled_statement"}
 

@@ -10,22 +10,24 @@ place. Loops run twice, conditions may go either way, and so may `#if`. Macros a
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
 from fastinstall.cmerge.declarations import function_definitions, function_name
 from fastinstall.cmerge.runtime_guards import KERNEL_SUFFIX, SUFFIX
-from fastinstall.cmerge.syntax import ATOMIC, BLOCKS, DIRECTIVE, Item, SyntaxNode, parse_items, tokens
+from fastinstall.cmerge.syntax import ATOMIC, BLOCKS, DIRECTIVE, SyntaxNode, parse_items, tokens
 from fastinstall.core.values import immutable
 
 _ALTERNATIVES = BLOCKS - {"preproc_if", "preproc_ifdef"}
+_LEAVING = ("return_statement", "break_statement", "continue_statement", "goto_statement")
 _LOOPS = ("for_statement", "while_statement", "do_statement")
 _SEQUENCES = ("compound_statement", "function_definition", "labeled_statement", "else_clause", "preproc_else")
 _MOST = 8  # openings, beyond which the number does not matter
 
 _State = frozenset[int]
+_Children = tuple[SyntaxNode, ...]
 _NOWHERE: _State = frozenset()
 
 
@@ -69,69 +71,66 @@ class _Run:
 
     def through(self, node: SyntaxNode, state: _State) -> _State:
         """The state behind a node, from that before it."""
-        match node.type:
-            case "return_statement":
-                self.left |= self._count_calls(node, state)
-                return _NOWHERE
-            case "break_statement":
-                if self.broken:
-                    self.broken[-1] |= state
-                return _NOWHERE
-            case "continue_statement":
-                return _NOWHERE
-            case "goto_statement":
-                self.jumps.setdefault(_get_child_text(node, 1), set()).update(state)
-                return _NOWHERE
-            case "labeled_statement":
-                state |= frozenset(self.jumps.get(_get_child_text(node, 0), ()))
-        return self._run_compound(node, state)
-
-    def _run_compound(self, node: SyntaxNode, state: _State) -> _State:
-        if node.type == "if_statement":
-            return self._run_branches(node, state)
-        if node.type in _LOOPS:
-            return self._run_loop(node, state)
-        if node.type == "switch_statement":
-            return self._switch(node, state)
-        if node.type in _SEQUENCES:
-            for child in node.children or ():
+        kind, children = node.type, node.children or ()
+        if kind in _LEAVING:
+            self._leave(node, state)
+            return _NOWHERE
+        if kind == "labeled_statement":
+            state |= frozenset(self.jumps.get(children[0].text or "", ()))
+        if kind in _SEQUENCES:
+            for child in children:
                 state = self.through(child, state)
-            return state
-        if node.type in BLOCKS:
-            return self._run_conditional(node, state)
-        return self._count_calls(node, state)
+        elif kind in _LOOPS:
+            state = self._run_loop(children, state)
+        elif kind in BLOCKS:
+            state = self._run_conditional(children, state)
+        elif kind == "if_statement":
+            state = self._run_branches(children, state)
+        elif kind == "switch_statement":
+            state = self._switch(children, state)
+        else:
+            state = self._count_calls(node, state)
+        return state
 
-    def _run_branches(self, node: SyntaxNode, state: _State) -> _State:
+    def _leave(self, node: SyntaxNode, state: _State) -> None:
+        if node.type == "return_statement":
+            self.left |= self._count_calls(node, state)
+        elif node.type == "goto_statement":
+            self.jumps.setdefault((node.children or ())[1].text or "", set()).update(state)
+        elif node.type == "break_statement" and self.broken:
+            self.broken[-1] |= state
+
+    def _run_branches(self, children: _Children, state: _State) -> _State:
         """`if (...) ... else ...`: either, and where there is no else, neither."""
-        _, condition, taken, *other = node.children or ()
+        _, condition, taken, *other = children
         state = self._count_calls(condition, state)
         without = self.through(other[-1], state) if other else state
         return self.through(taken, state) | without
 
-    def _run_loop(self, node: SyntaxNode, state: _State) -> _State:
+    def _run_loop(self, children: _Children, state: _State) -> _State:
         self.broken.append(set())
         for _ in range(2):
             inside = state
-            for child in node.children or ():
+            for child in children:
                 inside = self.through(child, inside)
             state |= inside
         return state | frozenset(self.broken.pop())
 
-    def _switch(self, node: SyntaxNode, state: _State) -> _State:
+    def _switch(self, children: _Children, state: _State) -> _State:
         """Each case is entered from above and from the case before it; without a default, none may be."""
         self.broken.append(set())
         inside, default = _NOWHERE, False
-        for case in (node.children or ())[-1].children or ():
+        for case in children[-1].children or ():
             inside |= state if case.type == "case_statement" else _NOWHERE
             default = default or case.signature[:1] == ("default",)
             for child in case.children or ():
                 inside = self.through(child, inside)
         return inside | frozenset(self.broken.pop()) | (_NOWHERE if default else state)
 
-    def _run_conditional(self, node: SyntaxNode, state: _State) -> _State:
+    def _run_conditional(self, children: _Children, state: _State) -> _State:
         """`#if`: its lines, or those of `#else`, or none."""
         inside, alternative = state, state
-        for child in node.children or ():
+        for child in children:
             if child.type in _ALTERNATIVES:
                 alternative = self.through(child, state)
             else:
@@ -144,10 +143,6 @@ class _Run:
             state = frozenset(max(-_MOST, min(_MOST, number + change)) for number in state)
             self.lowest = min(self.lowest, *state) if state else self.lowest
         return state
-
-
-def _get_child_text(node: SyntaxNode, index: int) -> str:
-    return (node.children or ())[index].text or ""
 
 
 PAIRS = (
@@ -194,60 +189,42 @@ def check_tree(upstream: Path, merged: Path, files: Sequence[str]) -> tuple[str,
     Returns:
         As `check_pairs`, and calls of functions that the merge lost.
     """
-    every = dict.fromkeys((*files, *_list_fork_sources(upstream, merged, files)))
+    every = dict.fromkeys(files)
+    for directory in sorted({(merged / file).parent for file in files}):
+        names = (path.relative_to(merged).as_posix() for path in sorted(directory.glob("*.[ch]")))
+        every.update(dict.fromkeys(name for name in names if not (upstream / name).exists()))
     texts = {file: (_read(upstream / file), _read(merged / file)) for file in every}
     problems = [problem for file, (ours, theirs) in texts.items() for problem in check_pairs(ours, theirs, file)]
-    return (*problems, *find_lost_functions(merged, texts))
-
-
-def _list_fork_sources(upstream: Path, merged: Path, files: Sequence[str]) -> Iterator[str]:
-    """Sources that the fork brought, in the directories of some files."""
-    for directory in sorted({(merged / file).parent for file in files}):
-        for path in sorted(directory.glob("*.[ch]")):
-            name = path.relative_to(merged).as_posix()
-            if not (upstream / name).exists():
-                yield name
+    return (*problems, *_find_lost_functions(merged, texts))
 
 
 def _find_function_problems(upstream: SyntaxNode | None, merged: SyntaxNode) -> Iterator[str]:
     for opens, closes in PAIRS:
-        after = _count_calls_of_pair(merged, opens, closes)
-        before = _count_calls_of_pair(upstream, opens, closes) if upstream else after
-        if before != after:
-            yield f"{opens} {after[0]} times (upstream {before[0]}), {closes} {after[1]} times (upstream {before[1]})"
-        elif any(after):
+        counts = [
+            (name, merged.signature.count(name), (upstream or merged).signature.count(name)) for name in (opens, closes)
+        ]
+        if any(after != before for _, after, before in counts):
+            yield ", ".join(f"{name} {after} times (upstream {before})" for name, after, before in counts)
+        elif any(after for _, after, _ in counts):
             allowed = openings(upstream, opens, closes) if upstream else ScopeOpenings(left=frozenset((0,)), lowest=0)
-            yield from _find_path_problems(openings(merged, opens, closes), allowed, opens)
-
-
-def _find_path_problems(found: ScopeOpenings, allowed: ScopeOpenings, opens: str) -> Iterator[str]:
-    if found.lowest < allowed.lowest:
-        yield f"{opens} comes after its counterpart on a path on which it does not in upstream's"
-    elif strange := found.left - allowed.left:
-        much = "is left open" if max(strange) > 0 else "is closed twice"
-        yield f"{opens} {much} on a path on which it is not in upstream's"
-
-
-def _count_calls_of_pair(function: SyntaxNode, opens: str, closes: str) -> tuple[int, int]:
-    return function.signature.count(opens), function.signature.count(closes)
+            found = openings(merged, opens, closes)
+            if found.lowest < allowed.lowest:
+                yield f"{opens} comes after its counterpart on a path on which it does not in upstream's"
+            elif strange := found.left - allowed.left:
+                much = "is left open" if max(strange) > 0 else "is closed twice"
+                yield f"{opens} {much} on a path on which it is not in upstream's"
 
 
 def _list_functions(source: str) -> dict[str, SyntaxNode]:
     """Functions by name, also those inside `#if`; a second one of a name gets its number."""
     found: dict[str, SyntaxNode] = {}
     numbers: Counter[str] = Counter()
-    for name, node in _list_named_functions(source):
-        numbers[name] += 1
-        found[name if numbers[name] == 1 else f"{name}#{numbers[name]}"] = node
-    return found
-
-
-def _list_named_functions(source: str) -> Iterator[tuple[str, SyntaxNode]]:
     for item in parse_items(source).items:
-        if item.node.type == ATOMIC:
-            yield item.key.name, item.node
-        for node in function_definitions(item.node):
-            yield function_name(node), node
+        atomic = [(item.key.name, item.node)] if item.node.type == ATOMIC else []
+        for name, node in (*atomic, *((function_name(node), node) for node in function_definitions(item.node))):
+            numbers[name] += 1
+            found[name if numbers[name] == 1 else f"{name}#{numbers[name]}"] = node
+    return found
 
 
 def _strip_suffix(name: str) -> str:
@@ -260,66 +237,36 @@ def _read(file: Path) -> str:
 
 _MACRO = re.compile(r"#\s*define\s+(\w+)\(")
 _INCLUDED = re.compile(r'^#\s*include\s+"([^"]+)"', re.MULTILINE)
-_SOURCES = ("*.c", "*.h")
-
-Texts = Mapping[str, tuple[str, str]]
 
 
-def find_lost_functions(merged: Path, texts: Texts) -> tuple[str, ...]:
-    """Calls of what is no longer there.
-
-    Args:
-        merged: top directory of the merged source.
-        texts: of every file that the merge changed or brought: upstream's text, and the merged one.
-
-    Returns:
-        One sentence for each function and file that calls it; empty if nothing is lost.
-    """
+def _find_lost_functions(merged: Path, texts: Mapping[str, tuple[str, str]]) -> Iterator[str]:
+    """Calls of what is no longer there, a sentence each; `texts` are upstream's and the merged one, by file."""
     gone = {file: _list_callables(ours) - _list_callables(theirs) for file, (ours, theirs) in texts.items()}
-    return (
-        *_find_lost_calls_at_home(merged, texts, gone),
-        *_find_lost_calls_elsewhere(merged, gone),
-        *_find_lost_copies(texts),
-    )
-
-
-def _find_lost_calls_at_home(merged: Path, texts: Texts, gone: Mapping[str, set[str]]) -> Iterator[str]:
-    """Calls from the file that had the function: nothing that it includes has it, and no other file shares it."""
+    shared = {name for _, text in texts.values() for name in _list_callables(text, shared_only=True)}
     for file, names in gone.items():
-        called = names & _list_called_names(texts[file][1])
-        if called:
-            shared = {name for _, text in texts.values() for name in _list_callables(text, shared_only=True)}
-            for name in sorted(called - shared - _list_included_definitions(merged / file, set())):
-                yield f"{file}: calls {name}, which is lost: upstream defines it there"
-
-
-def _find_lost_calls_elsewhere(merged: Path, gone: Mapping[str, set[str]]) -> Iterator[str]:
-    """Calls from other files of functions that are defined nowhere any more."""
-    homes = {name: file for file, names in gone.items() for name in sorted(names)}
-    sources = dict(_list_mentioning_sources(merged, homes)) if homes else {}
-    present = {name for text in sources.values() for name in _list_callables(text, shared_only=True)}
-    for file, text in sources.items():
-        here = merged / file
-        for name in sorted(_list_called_names(text) & set(homes) - present):
-            if homes[name] != file and name not in _list_included_definitions(here, set()):
-                yield f"{file}: calls {name}, which is lost: upstream defines it in {homes[name]}"
-
-
-def _list_mentioning_sources(merged: Path, names: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """The sources of a tree that mention one of some names as if they called it, with their texts."""
-    suspects = re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\s*\(")
-    for path in sorted(path for pattern in _SOURCES for path in merged.rglob(pattern)):
-        text = _read(path)
-        if suspects.search(text):
-            yield path.relative_to(merged).as_posix(), text
-
-
-def _find_lost_copies(texts: Texts) -> Iterator[str]:
-    """Second forms of functions, which a dispatcher or each other call, that are not there."""
+        called = names & _list_called_names(texts[file][1]) - shared
+        for name in sorted(called - _list_included_definitions(merged / file, set())):
+            yield f"{file}: calls {name}, which is lost: upstream defines it there"
+    yield from _find_lost_calls_elsewhere(merged, {name: file for file, names in gone.items() for name in names})
     for file, (_, text) in texts.items():
         copies = {name for name in _list_called_names(text) if name.endswith((SUFFIX, KERNEL_SUFFIX))}
         for name in sorted(copies - _list_callables(text)):
             yield f"{file}: calls {name}, which is lost: a guard needs it"
+
+
+def _find_lost_calls_elsewhere(merged: Path, homes: Mapping[str, str]) -> Iterator[str]:
+    """Calls from other files of functions that are defined nowhere any more, given the files that had them."""
+    if not homes:
+        return
+    suspects = re.compile(rf"\b(?:{'|'.join(map(re.escape, homes))})\s*\(")
+    every = {path: _read(path) for path in sorted(merged.rglob("*.[ch]"))}
+    sources = {path: text for path, text in every.items() if suspects.search(text)}
+    present = {name for text in sources.values() for name in _list_callables(text, shared_only=True)}
+    for path, text in sources.items():
+        file = path.relative_to(merged).as_posix()
+        for name in sorted(_list_called_names(text) & homes.keys() - present):
+            if homes[name] != file and name not in _list_included_definitions(path, set()):
+                yield f"{file}: calls {name}, which is lost: upstream defines it in {homes[name]}"
 
 
 def _list_included_definitions(file: Path, seen: set[Path]) -> set[str]:
@@ -333,40 +280,31 @@ def _list_included_definitions(file: Path, seen: set[Path]) -> set[str]:
 
 
 def _list_callables(source: str, *, shared_only: bool = False) -> set[str]:
-    """Functions and macros with parameters that a source defines.
-
-    Args:
-        source: C.
-        shared_only: only what another file can call without including this one.
-    """
-    return {name for item in parse_items(source).items for name in _list_item_callables(item, shared_only=shared_only)}
-
-
-def _list_item_callables(item: Item, *, shared_only: bool) -> Iterator[str]:
-    if item.node.type == ATOMIC and item.key.kind == "function":
-        yield item.key.name
-    for function in function_definitions(item.node):
-        if not shared_only or "static" not in function.signature[:4]:
-            yield function_name(function)
-    if not shared_only:
-        for node in item.node.walk():
-            if node.type == DIRECTIVE:
-                yield from _MACRO.findall(node.text or "")
+    """Functions and macros with parameters that a source defines, or those that another file can call as it is."""
+    found: set[str] = set()
+    for item in parse_items(source).items:
+        if item.node.type == ATOMIC and item.key.kind == "function":
+            found.add(item.key.name)
+        for function in function_definitions(item.node):
+            if not shared_only or "static" not in function.signature[:4]:
+                found.add(function_name(function))
+        if not shared_only:
+            found.update(*(_MACRO.findall(node.text or "") for node in item.node.walk() if node.type == DIRECTIVE))
+    return found
 
 
 def _list_called_names(source: str) -> set[str]:
     """Names that are called, in functions and in macros."""
-    return {name for item in parse_items(source).items for name in _list_item_calls(item)}
-
-
-def _list_item_calls(item: Item) -> Iterator[str]:
-    if item.node.type == ATOMIC:
-        yield from _list_names_before_parentheses(item.signature)
-    for node in item.node.walk():
-        if node.type == "call_expression" and node.children:
-            yield node.children[0].text or ""
-        elif node.type == DIRECTIVE:
-            yield from _list_names_before_parentheses(tokens(node.text or "")[2:])
+    found: set[str] = set()
+    for item in parse_items(source).items:
+        if item.node.type == ATOMIC:
+            found.update(_list_names_before_parentheses(item.signature))
+        for node in item.node.walk():
+            if node.type == "call_expression" and node.children:
+                found.add(node.children[0].text or "")
+            elif node.type == DIRECTIVE:
+                found.update(_list_names_before_parentheses(tokens(node.text or "")[2:]))
+    return found
 
 
 def _list_names_before_parentheses(words: tuple[str, ...]) -> Iterator[str]:

@@ -200,12 +200,10 @@ def condition_problem(condition: str) -> str:
     """What is wrong with a condition, whichever function it is for; empty if nothing is."""
     if not condition.strip():
         return "is empty: nothing would be guarded"
-    found = [match.group() for match in _TOKEN.finditer(condition)]
-    if "".join(found) != condition or any(step in condition for step in _STEPS):
-        return f"{condition!r} is more than a C expression that compares parameters"
-    if not _is_balanced(found):
-        return f"{condition!r} has a bracket without its counterpart"
-    if _is_calling(found):
+    if problem := _find_expression_problem(condition, "compares parameters"):
+        return f"{condition!r} {problem}"
+    found = _split_tokens(condition)
+    if any(after == "(" and (_NAME.fullmatch(before) or before in _PAIRS) for before, after in pairwise(found)):
         return f"{condition!r} calls a function"
     return ""
 
@@ -218,50 +216,41 @@ def macro_problem(macro: str) -> str:
     match = _MACRO.fullmatch(macro)
     if match is None:
         return f"{macro!r} is not a macro with parameters, on one line"
-    parameters = [name.strip() for name in match["parameters"].split(",")]
-    found = [each.group() for each in _TOKEN.finditer(match["text"].replace(",", "+"))]
-    if "".join(found) != match["text"].replace(",", "+") or any(step in match["text"] for step in _STEPS):
-        return f"{macro!r} is more than a C expression that computes"
-    if not _is_balanced(found):
-        return f"{macro!r} has a bracket without its counterpart"
-    if any(
-        after == "(" and before in (*parameters, *_PAIRS) for before, after in pairwise(_split_tokens(match["text"]))
-    ):
+    if problem := _find_expression_problem(match["text"].replace(",", "+"), "computes"):
+        return f"{macro!r} {problem}"
+    parameters = {name.strip() for name in match["parameters"].split(",")}
+    found = _split_tokens(match["text"])
+    if any(after == "(" and (before in parameters or before in _PAIRS) for before, after in pairwise(found)):
         return f"{macro!r} calls what it is given"
-    names = {each for each in found if _NAME.fullmatch(each)} - set(parameters)
-    foreign = sorted((names | {match["name"]}) - _MATHEMATICAL)
-    return (
-        f"{macro!r} uses {', '.join(foreign)}, which is neither a parameter nor a function of <math.h>"
-        if foreign
-        else ""
-    )
+    names = {each for each in found if _NAME.fullmatch(each)} - parameters
+    if foreign := sorted((names | {match["name"]}) - _MATHEMATICAL):
+        return f"{macro!r} uses {', '.join(foreign)}, which is neither a parameter nor a function of <math.h>"
+    return ""
 
 
 def read_names(condition: str) -> tuple[str, ...]:
     """The names that a condition reads, each once, in order; no members (`image->mode`), no `IMAGING_*` constants."""
-    found = _split_tokens(condition)
     names = (
         name
-        for before, name in zip(("", *found), found, strict=False)
+        for before, name in pairwise(("", *_split_tokens(condition)))
         if _NAME.fullmatch(name) and before not in (".", "->") and not name.startswith(_CONSTANT)
     )
     return tuple(dict.fromkeys(names))
 
 
-def _split_tokens(condition: str) -> list[str]:
-    return [match.group() for match in _TOKEN.finditer(condition) if not match.group().isspace()]
+def _split_tokens(text: str) -> list[str]:
+    return [match.group() for match in _TOKEN.finditer(text) if not match.group().isspace()]
 
 
-def _is_balanced(found: list[str]) -> bool:
+def _find_expression_problem(text: str, does: str) -> str:
+    """Why a text is no expression that only reads; empty if it is one."""
+    if "".join(match.group() for match in _TOKEN.finditer(text)) != text or any(step in text for step in _STEPS):
+        return f"is more than a C expression that {does}"
     opened: list[str] = []
-    for token in found:
+    for token in _split_tokens(text):
         if token in _PAIRS.values():
             opened.append(token)
         elif token in _PAIRS and (not opened or opened.pop() != _PAIRS[token]):
-            return False
-    return not opened
-
-
-def _is_calling(found: list[str]) -> bool:
-    solid = [token for token in found if not token.isspace()]
-    return any(after == "(" and (_NAME.fullmatch(before) or before in _PAIRS) for before, after in pairwise(solid))
+            opened = [token]
+            break
+    return "has a bracket without its counterpart" if opened else ""

@@ -100,12 +100,11 @@ def _choose_upstream(versions: Versions, origin: TextOrigin, reason: str) -> Ite
 
 
 def _choose_fork(versions: Versions) -> ItemDecision:
-    if versions.kernels is None:
-        return ItemDecision(
-            text=None, origin=TextOrigin.KERNELS, reason="the fork removed it, and upstream left it unchanged"
-        )
-    done = "changed it, and upstream did not" if versions.base else "added it"
-    return ItemDecision(text=versions.kernels.text, origin=TextOrigin.KERNELS, reason=f"the fork {done}")
+    text, reason = None, "the fork removed it, and upstream left it unchanged"
+    if versions.kernels is not None:
+        done = "changed it, and upstream did not" if versions.base else "added it"
+        text, reason = versions.kernels.text, f"the fork {done}"
+    return ItemDecision(text=text, origin=TextOrigin.KERNELS, reason=reason)
 
 
 def _explain_missing_version(versions: Versions) -> str:
@@ -118,24 +117,21 @@ def _merge(versions: Versions, macros: Macros) -> ItemDecision:
     base, upstream, kernels = (item.node for item in (versions.base, versions.upstream, versions.kernels) if item)
     if ATOMIC in (base.type, upstream.type, kernels.type):
         return conflict(versions, "upstream and the fork changed it, and it cannot be parsed")
+    is_function = base.type == "function_definition"
     try:
         merged = merge_nodes(base, upstream, kernels)
-        if base.type == "function_definition":
+        if is_function:
             require_same_scopes(base, upstream, kernels, merged, macros)
-        return ItemDecision(
-            text=_write(merged), origin=TextOrigin.MERGED, reason="both changed it, in different places"
-        )
-    except ConflictError as error:
-        first = error
-    if base.type != "function_definition":
-        return conflict(versions, str(first))
-    try:
-        text = _write(merge_canonical(base, upstream, kernels, macros))
-    except ConflictError as error:
-        return conflict(versions, str(error))
-    return ItemDecision(
-        text=text, origin=TextOrigin.CANONICAL, reason=f"both changed it; upstream's rewording undone: {first}"
-    )
+        text, origin, reason = _write(merged), TextOrigin.MERGED, "both changed it, in different places"
+    except ConflictError as first:
+        if not is_function:
+            return conflict(versions, str(first))
+        try:
+            text = _write(merge_canonical(base, upstream, kernels, macros))
+        except ConflictError as error:
+            return conflict(versions, str(error))
+        origin, reason = TextOrigin.CANONICAL, f"both changed it; upstream's rewording undone: {first}"
+    return ItemDecision(text=text, origin=origin, reason=reason)
 
 
 def _write(node: SyntaxNode) -> str:
@@ -320,9 +316,7 @@ def _is_changed(versions: Versions) -> bool:
 
 
 def _count_uses(item: Item | None, names: set[str]) -> Counter[str]:
-    return (
-        Counter(token for token in item.signature if token in names and token != item.key.name) if item else Counter()
-    )
+    return Counter(token for token in item.signature if token in names - {item.key.name}) if item else Counter()
 
 
 def _is_helper(item: Item) -> bool:
@@ -331,15 +325,9 @@ def _is_helper(item: Item) -> bool:
     return item.key.kind in ("function", "declaration") and "static" in item.signature[:2]
 
 
-_LINES = frozenset(
-    (
-        "compound_statement",
-        "declaration",
-        "expression_statement",
-        "for_statement",
-        "if_statement",
-        "return_statement",
-    )
+_LINES = frozenset[str]().union(
+    ("compound_statement", "declaration", "expression_statement", "for_statement", "if_statement"),
+    ("return_statement",),
 )
 _CLOSING = frozenset((")", "]", ",", ";"))
 _OPENING = frozenset(("(", "["))

@@ -5,7 +5,7 @@ setup.py, pyproject.toml and the package's Python files stay upstream's.
 """
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,12 +13,10 @@ from fastinstall.cmerge.documents import GuardedFunction, TextOrigin
 from fastinstall.cmerge.file_merge import ItemOutcome, merge_texts
 from fastinstall.cmerge.runtime_guards import apply_guards, find_function
 from fastinstall.cmerge.syntax import parse_items, tokens
-from fastinstall.core import files
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.values import immutable
 
 _DIRECTORY = "src"
-_SUFFIXES = (".c", ".h")
 _HEADER = re.compile(r"^(Name|Version):\s*(\S+)\s*$", re.MULTILINE)
 
 
@@ -55,21 +53,16 @@ def read_sources(base: Path, upstream: Path, kernels: Path) -> tuple[ForkFile, .
     Raises:
         OSError: a file cannot be read.
     """
-    return tuple(
-        ForkFile(
-            name=name,
-            base=_read_text(base / name),
-            upstream=_read_text(upstream / name),
-            kernels=_read_text(kernels / name) or "",
-        )
-        for name in _list_names(kernels)
-        if _read_content(base / name) != _read_content(kernels / name)
-    )
-
-
-def write_source(tree: Path, name: str, text: str) -> None:
-    """Put a file's text into a tree, durably and at once; bytes that were no UTF-8 come out as they were."""
-    files.write_bytes(tree / name, text.encode("utf-8", "surrogateescape"))
+    found = []
+    for path in sorted((kernels / _DIRECTORY).rglob("*.[ch]")):
+        name = path.relative_to(kernels).as_posix()
+        if (
+            ".egg-info" not in name
+            and (text := _read_text(path)) is not None
+            and text != (old := _read_text(base / name))
+        ):
+            found.append(ForkFile(name=name, base=old, upstream=_read_text(upstream / name), kernels=text))
+    return tuple(found)
 
 
 def label(tree: Path) -> str:
@@ -81,19 +74,8 @@ def label(tree: Path) -> str:
     return tree.name
 
 
-def _list_names(tree: Path) -> Iterator[str]:
-    for path in sorted((tree / _DIRECTORY).rglob("*")):
-        if path.suffix in _SUFFIXES and path.is_file() and ".egg-info" not in str(path.relative_to(tree)):
-            yield path.relative_to(tree).as_posix()
-
-
-def _read_content(path: Path) -> bytes | None:
-    return path.read_bytes() if path.is_file() else None
-
-
 def _read_text(path: Path) -> str | None:
-    content = _read_content(path)
-    return None if content is None else content.decode("utf-8", "surrogateescape")
+    return path.read_bytes().decode("utf-8", "surrogateescape") if path.is_file() else None
 
 
 @immutable

@@ -45,22 +45,27 @@ class FunctionSignature:
     callable: bool
 
 
-def read_signature(item: Item) -> FunctionSignature | None:
+def _read_signature(item: Item) -> FunctionSignature | None:
     """Read a function's signature, or return None if the item is no function or cannot be parsed."""
     if item.node.type == ATOMIC and "{" in item.text:  # the body may be what could not be read
         item = next(iter(parse_items(cut_before_body(item.text) + " {}").items), item)
     declarator = _find_declarator(item.node)
     if declarator is None:
         return None
-    declared = _list_parameters(declarator)
-    named = [find_declared_name(each) for each in map(_find_inner_declarator, declared) if each is not None]
-    names = tuple(leaf.text for leaf in named if leaf is not None and leaf.text)
+    listed = next((child.children for child in declarator.children or () if child.type == "parameter_list"), None)
+    declared = [child for child in listed or () if child.type == "parameter_declaration"]
+    if [child.signature for child in declared] == [("void",)]:
+        declared = []
+    named = [leaf for leaf in map(_find_parameter_name, declared) if leaf is not None and leaf.text]
+    children = item.node.children or ()
+    leaves = (leaf for child in children[:-1] for leaf in child.walk() if leaf.children is None and leaf not in named)
+    void = any(child.type == "primitive_type" and child.text == "void" for child in children)
     return FunctionSignature(
         text=cut_before_body(item.text),
-        parameters=names,
-        kinds=_list_signature_tokens(item, {leaf for leaf in named if leaf is not None}),
-        gives=_is_returning_value(item.node),
-        callable=len(names) == len(declared) and "..." not in declarator.signature,
+        parameters=tuple(leaf.text or "" for leaf in named),
+        kinds=tuple(leaf.text for leaf in leaves if leaf.text and leaf.text not in (item.key.name, *_QUALIFIERS)),
+        gives=not (void and any(child.type == "function_declarator" for child in children)),
+        callable=len(named) == len(declared) and "..." not in declarator.signature,
     )
 
 
@@ -78,33 +83,11 @@ def _has_function(node: SyntaxNode) -> bool:
     return node.type.endswith("declarator") and any(each.type == "function_declarator" for each in node.walk())
 
 
-def _list_parameters(declarator: SyntaxNode) -> list[SyntaxNode]:
-    """The declarations of parameters; none for `(void)`."""
-    listed = next((child for child in declarator.children or () if child.type == "parameter_list"), None)
-    found = [child for child in (listed.children if listed else None) or () if child.type == "parameter_declaration"]
-    return [] if len(found) == 1 and found[0].signature == ("void",) else found
-
-
-def _find_inner_declarator(parameter: SyntaxNode) -> SyntaxNode | None:
-    """The part of a parameter's declaration that holds its name: the last declarator; types stand before it."""
-    children = parameter.children or ()
-    found = [child for child in children[1:] if is_declarator(child) and not child.type.startswith("abstract")]
-    return found[-1] if found else None
-
-
-def _list_signature_tokens(item: Item, names: set[SyntaxNode]) -> tuple[str, ...]:
-    """Tokens before the body, without the parameters' names, the function's own, and qualifiers."""
-    leaves = (leaf for child in (item.node.children or ())[:-1] for leaf in child.walk() if leaf.children is None)
-    kept = (leaf.text for leaf in leaves if leaf not in names and leaf.text not in (item.key.name, *_QUALIFIERS))
-    return tuple(text for text in kept if text)
-
-
-def _is_returning_value(node: SyntaxNode) -> bool:
-    """Anything but plain `void`."""
-    children = node.children or ()
-    void = any(child.type == "primitive_type" and child.text == "void" for child in children)
-    plain = any(child.type == "function_declarator" for child in children)
-    return not (void and plain)
+def _find_parameter_name(parameter: SyntaxNode) -> SyntaxNode | None:
+    """The name in the last declarator of a parameter's declaration; types stand before it."""
+    children = (parameter.children or ())[1:]
+    found = [child for child in children if is_declarator(child) and not child.type.startswith("abstract")]
+    return find_declared_name(found[-1]) if found else None
 
 
 SUFFIX = "__scalar"
@@ -138,8 +121,12 @@ class Upstream:
         self._items = upstream.items
         self._defined = [list_item_definitions(item) for item in upstream.items]
         self._used = [find_used_names(item.text) for item in upstream.items]
-        self._places = _index_definitions(self._defined)
-        changed = _list_changed_items(upstream.items, merged)
+        self._places: dict[str, set[int]] = {}
+        for index, names in enumerate(self._defined):
+            for name in names:
+                self._places.setdefault(name, set()).add(index)
+        left = {(item.key, item.signature) for item in merged.items}
+        changed = {index for index, item in enumerate(upstream.items) if (item.key, item.signature) not in left}
         self._concerned = self._find_dependants(changed)
         self.unclear = tuple(
             self._items[index].key.name for index in sorted(changed) if _is_unclear(self._items[index])
@@ -158,28 +145,24 @@ class Upstream:
 
     def _find_dependants(self, changed: AbstractSet[int]) -> set[int]:
         """The changed items, those of the same names, and all that use them."""
-        found = self._add_namesakes(changed)
-        while True:
-            names = {name for index in found for name in self._defined[index]}
-            more = self._add_namesakes({index for index, used in enumerate(self._used) if used & names}) | found
-            if more == found:
-                return found
+        found, more = set[int](), self._add_namesakes(changed)
+        while more != found:
             found = more
+            names = {name for index in found for name in self._defined[index]}
+            more = found | self._add_namesakes({index for index, used in enumerate(self._used) if used & names})
+        return found
 
     def _find_closure(self, functions: Iterable[str]) -> set[int]:
-        found = {index for name in functions for index in self._places.get(name, ())}
-        while True:
+        found, more = set[int](), {index for name in functions for index in self._places.get(name, ())}
+        while more != found:
+            found = more
             names = {name for index in found for name in (*self._used[index], *self._defined[index])}
             more = found | {index for name in names for index in self._places.get(name, set()) & self._concerned}
-            if more == found:
-                return found
-            found = more
+        return found
 
     def _add_namesakes(self, indexes: AbstractSet[int]) -> set[int]:
         """A function and its declaration, a macro and its `#undef`: renamed together or not at all."""
-        return {other for index in indexes for name in self._defined[index] for other in self._places[name]} | set(
-            indexes
-        )
+        return {other for index in indexes for name in self._defined[index] for other in self._places[name]} | indexes
 
 
 def _is_unclear(item: Item) -> bool:
@@ -187,23 +170,6 @@ def _is_unclear(item: Item) -> bool:
     if item.key.kind == "other":
         return item.node.type != DIRECTIVE
     return item.node.type == ATOMIC and item.key.kind in ("conditional", "struct")
-
-
-def _index_definitions(defined: list[frozenset[str]]) -> dict[str, set[int]]:
-    places: dict[str, set[int]] = {}
-    for index, names in enumerate(defined):
-        for name in names:
-            places.setdefault(name, set()).add(index)
-    return places
-
-
-def _list_changed_items(items: tuple[Item, ...], merged: ParsedFile) -> set[int]:
-    present = merged.by_key
-    return {
-        index
-        for index, item in enumerate(items)
-        if item.key not in present or present[item.key].signature != item.signature
-    }
 
 
 KERNEL_SUFFIX = "__simd"
@@ -269,16 +235,15 @@ def _resolve_rule(rule: GuardedFunction, upstream: ParsedFile) -> _Guard:
     item = find_function(rule.function, upstream)
     if item is None:
         raise _make_refusal(rule, "upstream's file has no such function")
-    signature = read_signature(item)
+    signature = _read_signature(item)
     if signature is None or not signature.callable:
         raise _make_refusal(rule, "its parameters cannot be passed on")
-    problem = condition_problem(rule.condition)
     strange = [name for name in read_names(rule.condition) if name not in signature.parameters]
+    if problem := condition_problem(rule.condition):
+        raise _make_refusal(rule, problem)
     if strange:
         known = ", ".join(signature.parameters) or "none"
-        problem = problem or f"reads {', '.join(strange)}, and the function's parameters are: {known}"
-    if problem:
-        raise _make_refusal(rule, problem)
+        raise _make_refusal(rule, f"reads {', '.join(strange)}, and the function's parameters are: {known}")
     return _Guard(rule=rule, item=item, signature=signature)
 
 
@@ -294,7 +259,7 @@ def _require_same_call(guard: _Guard, merged: ParsedFile, retained: Retained) ->
     if doubled:
         raise _make_refusal(guard.rule, f"the merge changed {', '.join(sorted(doubled))}, which it takes or gives")
     counterpart = merged.by_key.get(guard.item.key)
-    signature = read_signature(counterpart) if counterpart else None
+    signature = _read_signature(counterpart) if counterpart else None
     if signature is None or signature.kinds != guard.signature.kinds:
         raise _make_refusal(guard.rule, "the merge changed how the function is called")
 
@@ -310,28 +275,20 @@ def _require_clear(retained: Retained, upstream: ParsedFile, merged: ParsedFile,
 
 def _assemble(upstream: ParsedFile, merged: ParsedFile, retained: Retained, guards: dict[ItemKey, _Guard]) -> str:
     """The merged file; each copy of upstream's stands before what came of it, so that it sees what it saw."""
-    before, last = _place_copies(upstream, merged, retained)
-    parts: list[str] = []
-    for item in merged.items:
-        parts += [f"\n{copy.rstrip()}\n" for copy in before.get(item.key, ())]
-        guard = guards.get(item.key)
-        parts.append(item.lead + (item.text if guard is None else _write_dispatcher(item, guard)))
-    parts += [f"\n{copy.rstrip()}\n" for copy in last]
-    return "".join((*parts, merged.tail))
-
-
-def _place_copies(
-    upstream: ParsedFile, merged: ParsedFile, retained: Retained
-) -> tuple[dict[ItemKey, list[str]], list[str]]:
-    present = merged.by_key
+    present, declared = merged.by_key, dict(_forward(upstream, retained))
     before: dict[ItemKey, list[str]] = {}
     waiting: list[str] = []
-    declared = dict(_forward(upstream, retained))
     for item in upstream.items:
-        waiting += [text for text in (declared.get(item.key), retained.copies.get(item.key)) if text]
+        texts = (declared.get(item.key), retained.copies.get(item.key))
+        waiting += [f"\n{text.rstrip()}\n" for text in texts if text]
         if waiting and item.key in present:
             before[item.key], waiting = waiting, []
-    return before, waiting
+    parts: list[str] = []
+    for item in merged.items:
+        guard = guards.get(item.key)
+        text = item.text if guard is None else _write_dispatcher(item, guard)
+        parts += (*before.get(item.key, ()), item.lead, text)
+    return "".join((*parts, *waiting, merged.tail))
 
 
 def _forward(upstream: ParsedFile, retained: Retained) -> Iterator[tuple[ItemKey, str]]:
@@ -341,7 +298,7 @@ def _forward(upstream: ParsedFile, retained: Retained) -> Iterator[tuple[ItemKey
     for index, item in enumerate(copied):
         later = {each.key.name: each for each in copied[index + 1 :] if each.key.kind == "function"}
         for name in sorted(find_used_names(item.text) & set(later)):
-            signature = read_signature(later[name])
+            signature = _read_signature(later[name])
             declared = any(name in list_item_definitions(each) for each in copied[: index + 1])
             if signature is not None and not declared and name not in done:
                 done.add(name)

@@ -78,18 +78,10 @@ def _make_directive_key(match: re.Match[str]) -> tuple[str, ...]:
 
 DIRECTIVE = "directive"
 
-_COMPOUND = frozenset(
-    (
-        "assignment_expression",
-        "binary_expression",
-        "cast_expression",
-        "comma_expression",
-        "conditional_expression",
-        "pointer_expression",
-        "sizeof_expression",
-        "unary_expression",
-        "update_expression",
-    )
+_COMPOUND = frozenset[str]().union(
+    ("assignment_expression", "binary_expression", "cast_expression", "comma_expression"),
+    ("conditional_expression", "pointer_expression", "sizeof_expression", "unary_expression"),
+    ("update_expression",),
 )
 _BYTES = (("char",), ("unsigned", "char"), ("signed", "char"), ("UINT8",), ("INT8",), ("uint8_t",), ("int8_t",))
 

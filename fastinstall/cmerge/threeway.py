@@ -25,17 +25,9 @@ RESTRICT = frozenset(("restrict", "__restrict", "__restrict__"))
 _LOCK = "MUTEX_LOCK"
 _UNLOCK = "MUTEX_UNLOCK"
 _LEAVING = frozenset(("return_statement", "goto_statement", "break_statement", "continue_statement"))
-_TYPES = frozenset(
-    (
-        "enum_specifier",
-        "primitive_type",
-        "sized_type_specifier",
-        "storage_class_specifier",
-        "struct_specifier",
-        "type_identifier",
-        "type_qualifier",
-        "union_specifier",
-    )
+_TYPES = frozenset[str]().union(
+    ("enum_specifier", "primitive_type", "sized_type_specifier", "storage_class_specifier"),
+    ("struct_specifier", "type_identifier", "type_qualifier", "union_specifier"),
 )
 _SHOWN = 12
 
@@ -139,7 +131,7 @@ def _check_deletion(child: SyntaxNode, remaining: SyntaxNode | None) -> None:
 def _fill(gap: _Gap, parent: SyntaxNode) -> Sequence[SyntaxNode]:
     """What stands between two common children in the end."""
     ours, theirs = gap.upstream, gap.kernels
-    if _list_signatures(ours) == _list_signatures(theirs):
+    if [node.signature for node in ours] == [node.signature for node in theirs]:
         return ours
     if ours and theirs and not gap.upstream_deleted and (locked := _lock(ours, theirs)):
         return locked
@@ -167,10 +159,6 @@ def _concatenate(ours: list[SyntaxNode], theirs: list[SyntaxNode], parent: Synta
     if parent.type == "initializer_list" and all(map(_is_named_entry, ours + theirs)):
         return [*ours, *theirs]
     raise ConflictError(f"upstream put {_show(*ours)} where the kernels put {_show(*theirs)}")
-
-
-def _list_signatures(nodes: Collection[SyntaxNode]) -> list[tuple[str, ...]]:
-    return [node.signature for node in nodes]
 
 
 def _is_lock(node: SyntaxNode) -> bool:
@@ -208,22 +196,10 @@ def _show(*nodes: SyntaxNode) -> str:
     return f"`{' '.join(shown[:_SHOWN]).strip()}{dots}`"
 
 
-STRUCTURES = BLOCKS | frozenset(
-    (
-        "function_definition",
-        "compound_statement",
-        "if_statement",
-        "else_clause",
-        "for_statement",
-        "while_statement",
-        "do_statement",
-        "switch_statement",
-        "case_statement",
-        "labeled_statement",
-        "declaration",
-        "init_declarator",
-        "initializer_list",
-    )
+STRUCTURES = BLOCKS.union(
+    ("function_definition", "compound_statement", "if_statement", "else_clause", "for_statement"),
+    ("while_statement", "do_statement", "switch_statement", "case_statement", "labeled_statement"),
+    ("declaration", "init_declarator", "initializer_list"),
 )
 
 _ENOUGH = 0.35
@@ -250,17 +226,13 @@ def _align_types(left: Sequence[SyntaxNode], right: Sequence[SyntaxNode]) -> dic
     types = [node.type for node in left]
     if types == [node.type for node in right]:
         return {index: index for index in range(len(left))}
-    pairs = _align_by(lambda node: node.type, _find_no_counterparts, left, right)
+    pairs = _align_by(lambda node: node.type, None, left, right)
     return {one: other for one, other in pairs.items() if _is_similar(left[one], right[other])}
-
-
-def _find_no_counterparts(_left: Sequence[SyntaxNode], _right: Sequence[SyntaxNode]) -> dict[int, int]:
-    return {}
 
 
 def _align_by(
     label: Callable[[SyntaxNode], Hashable],
-    within_gaps: _AlignmentGap,
+    within_gaps: _AlignmentGap | None,
     left: Sequence[SyntaxNode],
     right: Sequence[SyntaxNode],
 ) -> dict[int, int]:
@@ -269,7 +241,7 @@ def _align_by(
     pairs: dict[int, int] = {}
     end, other_end = 0, 0
     for start, other_start, size in matcher.get_matching_blocks():
-        if end < start and other_end < other_start:
+        if within_gaps and end < start and other_end < other_start:
             inner = within_gaps(left[end:start], right[other_end:other_start])
             pairs.update({end + one: other_end + other for one, other in inner.items()})
         pairs.update({start + step: other_start + step for step in range(size)})
@@ -319,11 +291,13 @@ def index_by_base_key(base: Sequence[Item], version: Sequence[Item], *, added: s
         version: items of one side.
         added: a word that tells an item that this side added to several of one name from what the other side added.
     """
-    before, after = _group_by_name(base), _group_by_name(version)
+    groups: dict[tuple[str, str], tuple[list[Item], list[Item]]] = defaultdict(lambda: ([], []))
+    for side, found in enumerate((base, version)):
+        for item in found:
+            groups[item.key.kind, item.key.name][side].append(item)
     keys: dict[ItemKey, ItemKey] = {}
-    for name, items in after.items():
-        old = before.get(name, [])
-        if old and len(old) != len(items):
+    for old, items in groups.values():
+        if old and items and len(old) != len(items):
             keys.update(_align_functions(old, items, added))
     return {keys.get(item.key, item.key): item for item in version}
 
@@ -342,21 +316,12 @@ def find_renamed_functions(base: Iterable[Item], version: Iterable[Item]) -> dic
     return renamed
 
 
-def _group_by_name(items: Iterable[Item]) -> dict[tuple[str, str], list[Item]]:
-    groups: dict[tuple[str, str], list[Item]] = defaultdict(list)
-    for item in items:
-        groups[item.key.kind, item.key.name].append(item)
-    return groups
-
-
 def _align_functions(old: Sequence[Item], items: Sequence[Item], added: str) -> dict[ItemKey, ItemKey]:
     pairs = align([item.node for item in old], [item.node for item in items])
     keys = {items[other].key: old[one].key for one, other in pairs.items()}
-    return {item.key: keys.get(item.key) or _make_key(item.key, added) for item in items}
-
-
-def _make_key(key: ItemKey, added: str) -> ItemKey:
-    return ItemKey(key.kind, f"{key.name} ({added})", key.occurrence)
+    for key in (item.key for item in items):
+        keys.setdefault(key, ItemKey(key.kind, f"{key.name} ({added})", key.occurrence))
+    return keys
 
 
 def _compare_names(one: Item, other: Item) -> float:

@@ -7,6 +7,7 @@ The report is also put into lines for people.
 """
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -23,9 +24,9 @@ from fastinstall.cmerge.merged import (
     label,
     merge_file,
     read_sources,
-    write_source,
 )
 from fastinstall.cmerge.syntax import Item, parse_items
+from fastinstall.core import files
 from fastinstall.core.errors import UsageError
 from fastinstall.core.values import immutable
 
@@ -61,7 +62,9 @@ class ExcludedItems:
 
     def leave(self, trouble: MergeProblem) -> None:
         """Leave out what a trouble is in: its part if there is one, else its file."""
-        parts = [part for part in self.parts if _is_of_part(part, trouble) and part.name not in self.named]
+        name = f"{trouble.file}: {trouble.item}"
+        parts = [part for part in self.parts if trouble.file in part.files or name in part.items]
+        parts = [part for part in parts if part.name not in self.named]
         for part in parts:
             self.leave_part(part, trouble.reason)
         if not parts and trouble.file not in self.files:
@@ -79,16 +82,10 @@ class ExcludedItems:
                 self.leave_part(part, reason)
 
 
-def dependants(
+def _find_dependants(
     sources: Sequence[ForkFile], merged: Mapping[str, MergedFile], left: ExcludedItems
 ) -> Iterator[MergeProblem]:
-    """Files that use something that was left out.
-
-    Args:
-        sources: all that the fork changed or brought.
-        merged: what is made of them.
-        left: what is left out.
-    """
+    """Files that use something that was left out."""
     lost = {
         name: source.name for source in sources if source.name in left.files for name in _list_exported_names(source)
     }
@@ -99,12 +96,8 @@ def dependants(
             continue
         missing = sorted(_list_used_names(source, file, brought) & lost.keys())
         if missing:
-            name = missing[0]
-            yield MergeProblem(file=source.name, reason=f"it uses {name} of {lost[name]}, which is left out")
-
-
-def _is_of_part(part: Part, trouble: MergeProblem) -> bool:
-    return trouble.file in part.files or f"{trouble.file}: {trouble.item}" in part.items
+            reason = f"it uses {missing[0]} of {lost[missing[0]]}, which is left out"
+            yield MergeProblem(file=source.name, reason=reason)
 
 
 def _list_exported_names(source: ForkFile) -> Iterator[str]:
@@ -173,24 +166,18 @@ def merge_trees(trees: Trees, rules: Kernels, *, without: Collection[str] = ()) 
         UsageError: there is no such part.
         OSError: a file cannot be read or written.
     """
-    left = ExcludedItems(rules.parts)
+    left, parts = ExcludedItems(rules.parts), {part.name: part for part in rules.parts}
     for name in without:
-        left.leave_part(_find_part(rules, name), "left out on request")
+        if name not in parts:
+            raise UsageError(f"{rules.pypi} has no part {name!r}", hint=f"its parts: {', '.join(parts) or 'none'}")
+        left.leave_part(parts[name], "left out on request")
     sources = read_sources(trees.base, trees.target, trees.kernels)
     merged = _merge_until_stable(sources, rules, left)
     for source in sources:
         text = merged[source.name].text
         if text is not None and text != source.upstream:
-            write_source(trees.target, source.name, text)
+            files.write_bytes(trees.target / source.name, text.encode("utf-8", "surrogateescape"))
     return _make_report(trees, merged, sources, rules, left)
-
-
-def _find_part(rules: Kernels, name: str) -> Part:
-    for part in rules.parts:
-        if part.name == name:
-            return part
-    known = ", ".join(part.name for part in rules.parts) or "none"
-    raise UsageError(f"{rules.pypi} has no part {name!r}", hint=f"its parts: {known}")
 
 
 def _merge_until_stable(sources: Sequence[ForkFile], rules: Kernels, left: ExcludedItems) -> dict[str, MergedFile]:
@@ -198,11 +185,11 @@ def _merge_until_stable(sources: Sequence[ForkFile], rules: Kernels, left: Exclu
     while True:
         merged = {source.name: _merge(source, rules, left) for source in sources}
         troubles = [trouble for file in merged.values() for trouble in file.troubles]
-        troubles += dependants(sources, merged, left)
-        for trouble in troubles:
-            left.leave(trouble)
+        troubles += _find_dependants(sources, merged, left)
         if not troubles:
             return merged
+        for trouble in troubles:
+            left.leave(trouble)
 
 
 def _merge(source: ForkFile, rules: Kernels, left: ExcludedItems) -> MergedFile:
@@ -251,31 +238,22 @@ def _find_unused_rules(
     for kept in rules.keep:
         outcomes = merged[kept.file].outcomes if kept.file in merged else ()
         applied = {outcome.name for outcome in outcomes if outcome.origin is TextOrigin.KEPT}
-        for name in kept.items:
-            if name not in applied:
-                yield f"keep {kept.file}: {name}: the fork does not change it, or upstream has it no more"
+        for name in (name for name in kept.items if name not in applied):
+            yield f"keep {kept.file}: {name}: the fork does not change it, or upstream has it no more"
     for guard in rules.guards:
+        names = {guard.function, f"_{guard.function}", guard.function.removeprefix("_")}
         if guard.file not in known:
             yield f"guard {guard.file}: {guard.function}: the fork does not change this file"
         elif guard.file in left.files:
             yield f"guard {guard.file}: {guard.function}: the file is left as upstream has it"
-        elif _is_unused(guard.function, merged[guard.file].unused):
+        elif not names.isdisjoint(merged[guard.file].unused):
             yield f"guard {guard.file}: {guard.function}: the merge does not touch it"
     for part in rules.parts:
-        for what in (*(file for file in part.files if file not in known), *_list_missing_items(part.items, known)):
-            yield f"part {part.name}: {what}: the fork does not change it, or has it no more"
-
-
-def _is_unused(function: str, unused: Sequence[str]) -> bool:
-    return not {function, f"_{function}", function.removeprefix("_")}.isdisjoint(unused)
-
-
-def _list_missing_items(items: Sequence[str], known: Mapping[str, ForkFile]) -> Iterator[str]:
-    for item in items:
-        file, _, name = item.partition(": ")
-        source = known.get(file)
-        if source is None or name not in {each.key.name for each in parse_items(source.kernels).items}:
-            yield item
+        for what in (*part.files, *part.items):
+            file, _, name = what.partition(": ")
+            items = parse_items(known[file].kernels).items if name and file in known else ()
+            if file not in known or (name and name not in {item.key.name for item in items}):
+                yield f"part {part.name}: {what}: the fork does not change it, or has it no more"
 
 
 _ORIGINS = {
@@ -304,21 +282,23 @@ def explain(report: MergeReport) -> tuple[str, ...]:
 def _render_report(report: MergeReport) -> Iterator[str]:
     yield f"{report.kernels} merged onto {report.upstream}; both come from {report.base}"
     inside = [item for item in report.items if item.file not in report.new_files]
-    yield _describe_totals(inside, report.files)
+    counts = Counter(item.origin for item in inside)
+    parts = ", ".join(f"{counts[origin]} {name}" for origin, name in _ORIGINS.items() if counts[origin])
+    numbers = (_format_count(len(inside), "definition"), _format_count(len(report.files), "file"))
+    yield f"{' in '.join(numbers)}: {parts or 'none'}"
     for file, items in groupby(sorted(inside, key=lambda item: item.file), key=lambda item: item.file):
         yield file
         yield from _render_table(list(items))
-    yield from _render_section("files of the fork's own", report.new_files)
-    yield from _render_section("chosen at run time, by a condition of the recipe", report.guards)
-    left_out = tuple(f"{each.what}: {each.reason}" for each in report.not_accelerated)
-    yield from _render_section("not accelerated", left_out)
-    yield from _render_section("rules that found nothing to act on", report.unused_rules)
-
-
-def _describe_totals(items: list[MergedItem], files: tuple[str, ...]) -> str:
-    counts = [(sum(item.origin is origin for item in items), name) for origin, name in _ORIGINS.items()]
-    parts = ", ".join(f"{count} {name}" for count, name in counts if count)
-    return f"{_format_count(len(items), 'definition')} in {_format_count(len(files), 'file')}: {parts or 'none'}"
+    sections = {
+        "files of the fork's own": report.new_files,
+        "chosen at run time, by a condition of the recipe": report.guards,
+        "not accelerated": tuple(f"{each.what}: {each.reason}" for each in report.not_accelerated),
+        "rules that found nothing to act on": report.unused_rules,
+    }
+    for heading, entries in sections.items():
+        if entries:
+            yield f"{heading}:"
+            yield from (f"  {entry}" for entry in entries)
 
 
 def _format_count(number: int, thing: str) -> str:
@@ -326,14 +306,6 @@ def _format_count(number: int, thing: str) -> str:
 
 
 def _render_table(items: list[MergedItem]) -> Iterator[str]:
-    names = max(len(f"{item.kind} {item.name}") for item in items)
-    origins = max(len(_ORIGINS[item.origin]) for item in items)
-    for item in items:
-        named = f"{item.kind} {item.name}"
-        yield f"  {named:<{names}}  {_ORIGINS[item.origin]:<{origins}}  {item.reason}".rstrip()
-
-
-def _render_section(heading: str, entries: tuple[str, ...]) -> Iterator[str]:
-    if entries:
-        yield f"{heading}:"
-        yield from (f"  {entry}" for entry in entries)
+    rows = [(f"{item.kind} {item.name}", _ORIGINS[item.origin], item.reason) for item in items]
+    names, origins = (max(len(row[column]) for row in rows) for column in (0, 1))
+    yield from (f"  {name:<{names}}  {origin:<{origins}}  {reason}".rstrip() for name, origin, reason in rows)

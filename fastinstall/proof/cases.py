@@ -19,42 +19,12 @@ from itertools import product
 from fastinstall.core.values import immutable
 
 MODES = (
-    "1",
-    "L",
-    "LA",
-    "La",
-    "P",
-    "PA",
-    "RGB",
-    "RGBA",
-    "RGBa",
-    "RGBX",
-    "CMYK",
-    "YCbCr",
-    "HSV",
-    "LAB",
-    "I",
-    "F",
-    "I;16",
-    "I;16B",
-    "I;16L",
-    "I;16N",
+    *("1", "L", "LA", "La", "P", "PA", "RGB", "RGBA", "RGBa", "RGBX", "CMYK", "YCbCr", "HSV", "LAB", "I", "F"),
+    *("I;16", "I;16B", "I;16L", "I;16N"),
 )
 SIZES = (
-    (1, 1),
-    (2, 3),
-    (3, 3),
-    (4, 4),
-    (5, 5),
-    (7, 9),
-    (8, 5),
-    (17, 13),
-    (33, 31),
-    (64, 6),
-    (127, 3),
-    (1, 40),
-    (40, 1),
-    (3, 131),
+    *((1, 1), (2, 3), (3, 3), (4, 4), (5, 5), (7, 9), (8, 5), (17, 13), (33, 31), (64, 6)),
+    *((127, 3), (1, 40), (40, 1), (3, 131)),
 )
 """Widths and heights around the kernels' strides of 1, 2, 4, 8 and 16 pixels, and single rows and columns."""
 
@@ -87,9 +57,8 @@ def matrix_cases(*, sizes: tuple[tuple[int, int], ...] = SIZES, modes: tuple[str
     return tuple(
         f"{operation}/{mode}/{width}x{height}/{parameters}"
         for mode, (width, height) in product(modes, sizes)
-        for operation, _, parameters in (
-            text.partition("/") for text in _list_single_picture_cases(mode, width, height)
-        )
+        for text in _list_single_picture_cases(mode, width, height)
+        for operation, _, parameters in (text.partition("/"),)
     )
 
 
@@ -125,16 +94,8 @@ def _list_single_picture_cases(mode: str, width: int, height: int) -> Iterator[s
 
 
 def _list_resizes(width: int, height: int) -> Iterator[str]:
-    targets = (
-        "1x1",
-        "3x2",
-        "8x8",
-        "13x40",
-        "70x9",
-        "3x131",
-        f"{width}x{max(1, height // 2)}",
-        f"{max(1, width // 3)}x{height}",
-    )
+    halves = (f"{width}x{max(1, height // 2)}", f"{max(1, width // 3)}x{height}")
+    targets = ("1x1", "3x2", "8x8", "13x40", "70x9", "3x131", *halves)
     for resample, target in product(_RESAMPLES, dict.fromkeys(targets)):
         yield f"resize/{resample},{target}"
     if width > 3 and height > 3:  # noqa: PLR2004 (smaller ones have no such box)
@@ -251,6 +212,11 @@ class Proof:
         return all(check.status is not ProofStatus.FAILED for check in self.checks)
 
 
+def fail_case(case: str, problem: str, *, largest: float = 0.0, allowed: float = 0.0) -> CaseDifference:
+    """A case that is not what it has to be."""
+    return CaseDifference(case=case, operation=operation_of(case), largest=largest, allowed=allowed, problem=problem)
+
+
 def list_failed_operations(proof: Proof) -> tuple[str, ...]:
     """The operations that failed in any check, each of them once, sorted."""
     failed = (check for check in proof.checks if check.status is ProofStatus.FAILED)
@@ -263,17 +229,18 @@ def check_of(name: str, passed: str, differences: Sequence[CaseDifference], seco
     Args:
         name: of the check.
         passed: what is said where it is ok.
-        differences: what was found.
+        differences: what was found; of each operation the worst case is told, and that of the smallest picture.
         seconds: how long it took.
     """
-    if not differences:
-        return ProofCheck(name=name, status=ProofStatus.OK, summary=passed, seconds=round(seconds, 2))
-    operations = tuple(sorted({difference.operation for difference in differences}))
+    groups: dict[str, list[CaseDifference]] = defaultdict(list)
+    for difference in differences:
+        groups[difference.operation].append(difference)
+    operations = tuple(sorted(groups))
     return ProofCheck(
         name=name,
-        status=ProofStatus.FAILED,
-        summary=f"{_count_cases(len(differences))} fail: {', '.join(operations)}",
-        details=_summarize_differences(differences),
+        status=ProofStatus.FAILED if differences else ProofStatus.OK,
+        summary=f"{_count_cases(differences)} fail: {', '.join(operations)}" if differences else passed,
+        details=tuple(line for operation in operations for line in _describe_differences(operation, groups[operation])),
         operations=operations,
         seconds=round(seconds, 2),
     )
@@ -303,19 +270,9 @@ def skip_proof_check(name: str, reason: str) -> ProofCheck:
     return ProofCheck(name=name, status=ProofStatus.SKIPPED, summary=reason)
 
 
-def _summarize_differences(differences: Sequence[CaseDifference]) -> tuple[str, ...]:
-    """For each operation how many cases fail in which modes, the worst of them and the one of the smallest picture."""
-    groups: dict[str, list[CaseDifference]] = defaultdict(list)
-    for difference in differences:
-        groups[difference.operation].append(difference)
-    return tuple(
-        line for operation, found in sorted(groups.items()) for line in _describe_differences(operation, found)
-    )
-
-
 def _describe_differences(operation: str, found: Sequence[CaseDifference]) -> Iterator[str]:
     modes = dict.fromkeys(difference.case.split("/")[1] for difference in found)
-    yield f"{operation}: {_count_cases(len(found))} in {', '.join(modes)}"
+    yield f"{operation}: {_count_cases(found)} in {', '.join(modes)}"
     worst = max(found, key=lambda difference: difference.largest or math.inf)  # 0: there was nothing to compare
     yield f"  the worst: {worst.text}"
     smallest = min(found, key=lambda difference: pixels_of(difference.case))
@@ -323,8 +280,8 @@ def _describe_differences(operation: str, found: Sequence[CaseDifference]) -> It
         yield f"  the smallest: {smallest.text}"
 
 
-def _count_cases(count: int) -> str:
-    return "1 case" if count == 1 else f"{count} cases"
+def _count_cases(cases: Sequence[CaseDifference]) -> str:
+    return "1 case" if len(cases) == 1 else f"{len(cases)} cases"
 
 
 @immutable

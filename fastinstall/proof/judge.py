@@ -17,12 +17,11 @@ from fastinstall.proof.cases import (
     FEWEST_PIXELS,
     FEWEST_SAMPLES,
     CaseDifference,
-    operation_of,
+    fail_case,
     pixels_of,
     tolerance_of,
 )
 from fastinstall.proof.runs import (
-    Outcomes,
     ProofPicture,
     ProofStack,
     Results,
@@ -166,10 +165,11 @@ def judge(comparison: StackComparison, work: Work, results: Results) -> tuple[Ca
     differing = [case for case in work.cases if mine[case] != theirs[case] and not is_death(theirs[case])]
     pictures = [case for case in differing if is_digest(mine[case]) and is_digest(theirs[case])]
     distances = _measure_distances((ours, standard), replace(work, cases=pictures))
-    wrong = [
-        *(_report_unlike(case, mine, theirs) for case in differing if case not in distances),
-        *_find_excesses(distances, exact=comparison.exact),
-    ]
+    wrong = []
+    for case in (case for case in differing if case not in distances):
+        made, expected = ("makes a picture" if is_digest(each[case]) else each[case] for each in (mine, theirs))
+        wrong.append(fail_case(case, f"{made}; the reference {expected}"))
+    wrong += _find_excesses(distances, exact=comparison.exact)
     return exclude_undetermined(wrong, comparison.witness, work)
 
 
@@ -197,27 +197,13 @@ def _measure_distances(stacks: tuple[ProofStack, ProofStack], work: Work) -> Map
     }
 
 
-def _report_unlike(case: str, mine: Outcomes, theirs: Outcomes) -> CaseDifference:
-    words = ["makes a picture" if is_digest(outcome) else outcome for outcome in (mine[case], theirs[case])]
-    return _make_difference(case, problem=f"{words[0]}; the reference {words[1]}")
-
-
 def _find_excesses(distances: Mapping[str, Distance], *, exact: bool) -> Iterator[CaseDifference]:
     for case, apart in distances.items():
-        tolerance = EQUAL if exact else tolerance_of(case)
-        if apart.problem or apart.largest > tolerance.largest:
-            yield _make_difference(
-                case, largest=round(apart.largest, 2), allowed=tolerance.largest, problem=apart.problem
-            )
-        elif _is_typical(case, apart) and abs(apart.bias) > tolerance.bias:
+        tolerance, problem = EQUAL if exact else tolerance_of(case), apart.problem
+        # Only where so much went in and came out that an average says something.
+        typical = pixels_of(case) >= FEWEST_PIXELS and apart.samples >= FEWEST_SAMPLES
+        is_far = bool(problem) or apart.largest > tolerance.largest
+        if not is_far and typical and abs(apart.bias) > tolerance.bias:
             problem = f"lies {apart.bias:+.2f} to one side on average, allowed {tolerance.bias:g}"
-            yield _make_difference(case, largest=round(apart.largest, 2), allowed=tolerance.largest, problem=problem)
-
-
-def _is_typical(case: str, apart: Distance) -> bool:
-    """Whether so much went in and came out that an average says something."""
-    return pixels_of(case) >= FEWEST_PIXELS and apart.samples >= FEWEST_SAMPLES
-
-
-def _make_difference(case: str, *, largest: float = 0.0, allowed: float = 0.0, problem: str = "") -> CaseDifference:
-    return CaseDifference(case=case, operation=operation_of(case), largest=largest, allowed=allowed, problem=problem)
+        if is_far or problem:
+            yield fail_case(case, problem, largest=round(apart.largest, 2), allowed=tolerance.largest)

@@ -26,8 +26,8 @@ from fastinstall.proof.cases import (
     ProofCheck,
     ProofSubject,
     check_of,
+    fail_case,
     matrix_cases,
-    operation_of,
     skip_proof_check,
 )
 from fastinstall.proof.judge import StackComparison, exclude_undetermined, judge
@@ -45,12 +45,12 @@ from fastinstall.proof.runs import (
 
 
 def prove_matrix(ours: ProofStack, reference: ProofStack, work: Work, results: Results) -> tuple[CaseDifference, ...]:
-    """The cases in which our stack is further from the official wheel than the operation's bound allows.
+    """The cases in which our stack is further from the official wheel than allowed, or reads a file worse.
 
     Args:
         ours: the build.
         reference: the official wheel of the same version.
-        work: the cases of `matrix_cases`.
+        work: the cases of `matrix_cases`, or of `generate_damaged_files`.
         results: runs them, or knows them.
 
     Raises:
@@ -59,69 +59,27 @@ def prove_matrix(ours: ProofStack, reference: ProofStack, work: Work, results: R
     return judge(StackComparison(ours=ours, standard=reference, witness=reference), work, results)
 
 
-def compare_levels(
-    levels: Sequence[ProofStack], reference: ProofStack | None, work: Work, results: Results
-) -> tuple[CaseDifference, ...]:
-    """The cases in which two CPU levels of one wheel, run on one host, are not the same to the bit.
-
-    Args:
-        levels: one stack for each level; `Stack.with_tunables("glibc.cpu.hwcaps=-AVX2")` takes a lower one.
-        reference: the official wheel, to tell what nobody can know; None if there is none.
-        work: the cases of `matrix_cases`.
-        results: runs them, or knows them.
-
-    Raises:
-        FailedError: PIL cannot be imported on one of them.
-    """
-    pairs = (StackComparison(ours=level, standard=levels[0], witness=reference, exact=True) for level in levels[1:])
-    return tuple(difference for pair in pairs for difference in judge(pair, work, results))
-
-
 def prove_survival(ours: ProofStack, work: Work, results: Results) -> tuple[CaseDifference, ...]:
     """The cases in which our stack dies or hangs: all that can be said where there is no official wheel.
-
-    Args:
-        ours: the build.
-        work: the cases of `matrix_cases`.
-        results: runs them, or knows them.
 
     Raises:
         FailedError: PIL cannot be imported there.
     """
     outcomes = results.outcomes(fill_fresh_memory(ours), work)
-    return tuple(
-        CaseDifference(case=case, operation=operation_of(case), largest=0.0, allowed=0.0, problem=outcomes[case])
-        for case in work.cases
-        if is_death(outcomes[case])
-    )
+    return tuple(fail_case(case, outcomes[case]) for case in work.cases if is_death(outcomes[case]))
 
 
 def prove_heap(
     ours: ProofStack, reference: ProofStack | None, work: Work, results: Results
 ) -> tuple[CaseDifference, ...]:
-    """The cases in which our stack reads uninitialised memory and the official wheel does not.
-
-    Args:
-        ours: the build.
-        reference: the official wheel of the same version, or None if there is none.
-        work: the cases of `matrix_cases`.
-        results: runs them, or knows them.
+    """The cases in which our stack reads uninitialised memory and the official wheel, if there is one, does not.
 
     Raises:
         FailedError: PIL cannot be imported there.
     """
-    one, other = results.outcomes(fill_fresh_memory(ours), work), results.outcomes(disturb_memory(ours), work)
-    suspicious = [
-        CaseDifference(
-            case=case,
-            operation=operation_of(case),
-            largest=0.0,
-            allowed=0.0,
-            problem="reads memory that was never written: other bytes in it, another result",
-        )
-        for case in work.cases
-        if one[case] != other[case]
-    ]
+    one, other = (results.outcomes(how(ours), work) for how in (fill_fresh_memory, disturb_memory))
+    problem = "reads memory that was never written: other bytes in it, another result"
+    suspicious = [fail_case(case, problem) for case in work.cases if one[case] != other[case]]
     return exclude_undetermined(suspicious, reference, work)
 
 
@@ -162,21 +120,6 @@ def generate_damaged_files(reference: ProofStack, damage: Damage) -> Iterator[Wo
             (directory / sample.mode.replace("/", "-")).write_bytes(sample.content)
         cases = tuple(case for sample in made for case in _list_decoder_cases(sample.mode, damage))
         yield Work(cases=cases, operations=DECODERS, inputs=directory, seconds=_SECONDS)
-
-
-def prove_decoders(ours: ProofStack, reference: ProofStack, work: Work, results: Results) -> tuple[CaseDifference, ...]:
-    """The files that our stack decodes worse than the official wheel: it dies, hangs, or gives something else.
-
-    Args:
-        ours: the build.
-        reference: the official wheel of the same version.
-        work: the cases of `generate_damaged_files`.
-        results: runs them, or knows them.
-
-    Raises:
-        FailedError: PIL cannot be imported on one of them.
-    """
-    return judge(StackComparison(ours=ours, standard=reference, witness=reference), work, results)
 
 
 def _list_decoder_cases(form: str, damage: Damage) -> Iterator[str]:
@@ -248,82 +191,75 @@ def prove_by_running(trial: QuickProof, effort: ProofDepth) -> tuple[ProofCheck,
     work = Work(cases=matrix_cases(sizes=effort.sizes))
     total = 2 * len(trial.levels) + 1 + (len(trial.levels) > 1) + (trial.reference is None)
     with Results(trial.kept) as results:
-        _start(trial, work, results)
-        decoders = RunningProbe(lambda: tuple(_check_decoders(trial, effort.damage, results)))
+        for stack in (*([trial.reference] if trial.reference else []), *trial.levels):
+            results.start(fill_fresh_memory(stack), work)  # what is asked for first goes first
+        for stack in trial.levels:
+            results.start(disturb_memory(stack), work)
+        decoders = RunningProbe(lambda: _check_decoders(trial, effort.damage, results))
         for check in _run_checks(trial, work, decoders, results):
             checks.append(check)
             trial.emit(Progressed(stage="prove", done=len(checks), total=total))
     return tuple(checks)
 
 
-def _start(trial: QuickProof, work: Work, results: Results) -> None:
-    """Set every processor to work: what is asked for first goes first."""
-    for stack in (*([trial.reference] if trial.reference else []), *trial.levels):
-        results.start(fill_fresh_memory(stack), work)
-    for stack in trial.levels:
-        results.start(disturb_memory(stack), work)
-
-
 def _run_checks(
-    trial: QuickProof, work: Work, decoders: RunningProbe[tuple[ProofCheck, ...]], results: Results
+    trial: QuickProof, work: Work, decoders: RunningProbe[ProofCheck], results: Results
 ) -> Iterator[ProofCheck]:
-    yield from _check_matrix(trial, work, results)
-    if len(trial.levels) > 1:
-        same = f"{len(work.cases)} results are the same to the bit on {_join_labels(trial.levels)}"
-        yield _time_check("levels", same, partial(compare_levels, trial.levels, trial.reference, work, results))
-    for level in trial.levels:
-        passed = f"{len(work.cases)} results do not depend on what was in the memory"
-        find = partial(prove_heap, level, trial.reference, work, results)
-        yield _time_check(f"heap {level.label}", passed, find)
-    yield from decoders.result()
-
-
-def _check_matrix(trial: QuickProof, work: Work, results: Results) -> Iterator[ProofCheck]:
-    """One for each level; levels that gave the same to the bit are compared once."""
-    if trial.reference is None:
+    count, levels, reference = len(work.cases), trial.levels, trial.reference
+    if reference is None:
         yield skip_proof_check("matrix", _NO_REFERENCE)
-        for level in trial.levels:
+        for level in levels:
             find = partial(prove_survival, level, work, results)
-            yield _time_check(f"survival {level.label}", f"none of {len(work.cases)} cases dies", find)
-        return
+            yield _time_check(f"survival {level.label}", f"none of {count} cases dies", find)
+    else:
+        yield from _check_matrix(levels, reference, work, results)
+    if len(levels) > 1:
+        same = f"{count} results are the same to the bit on {' and '.join(level.label for level in levels)}"
+        yield _time_check("levels", same, lambda: _compare_levels(trial, work, results))
+    for level in levels:
+        find = partial(prove_heap, level, reference, work, results)
+        yield _time_check(f"heap {level.label}", f"{count} results do not depend on what was in the memory", find)
+    yield decoders.result()
+
+
+def _check_matrix(
+    levels: Sequence[ProofStack], reference: ProofStack, work: Work, results: Results
+) -> Iterator[ProofCheck]:
+    """One for each level; levels that gave the same to the bit are compared once."""
     judged: list[tuple[Outcomes, Sequence[CaseDifference]]] = []
-    for level in trial.levels:
+    for level in levels:
         begun = time.monotonic()
         outcomes = results.outcomes(fill_fresh_memory(level), work)
         found = next((differences for known, differences in judged if known == outcomes), None)
         if found is None:
-            found = prove_matrix(level, trial.reference, work, results)
+            found = prove_matrix(level, reference, work, results)
             judged.append((outcomes, found))
-        passed = f"{len(work.cases)} results are within their bounds of {trial.reference.label}"
+        passed = f"{len(work.cases)} results are within their bounds of {reference.label}"
         yield check_of(f"matrix {level.label}", passed, found, time.monotonic() - begun)
 
 
-def _check_decoders(trial: QuickProof, damage: Damage, results: Results) -> Iterator[ProofCheck]:
+def _compare_levels(trial: QuickProof, work: Work, results: Results) -> tuple[CaseDifference, ...]:
+    """The cases in which two CPU levels of one wheel, run on one host, are not the same to the bit."""
+    first, *others = trial.levels
+    pairs = (StackComparison(ours=level, standard=first, witness=trial.reference, exact=True) for level in others)
+    return tuple(difference for pair in pairs for difference in judge(pair, work, results))
+
+
+def _check_decoders(trial: QuickProof, damage: Damage, results: Results) -> ProofCheck:
     """On the best level only: no decoder has kernels."""
-    if trial.reference is None:
-        yield skip_proof_check("decoders", _NO_REFERENCE)
-        return
-    if not _share_libraries(trial.levels[-1], trial.reference):
-        yield skip_proof_check("decoders", _OTHER_LIBRARIES)
-        return
+    ours, reference = trial.levels[-1], trial.reference
+    if reference is None:
+        return skip_proof_check("decoders", _NO_REFERENCE)
+    mine, theirs = ({path.name for path in stack.tree.glob("*.libs/*.so*")} for stack in (ours, reference))
+    if theirs and not mine & theirs:  # a reference that bundles none is like any other
+        return skip_proof_check("decoders", _OTHER_LIBRARIES)
     begun = time.monotonic()
-    with generate_damaged_files(trial.reference, damage) as work:
-        found = prove_decoders(trial.levels[-1], trial.reference, work, results)
-    passed = f"{len(work.cases)} files, whole and damaged, are read as by {trial.reference.label}"
-    yield check_of("decoders", passed, found, time.monotonic() - begun)
-
-
-def _share_libraries(build: ProofStack, reference: ProofStack) -> bool:
-    """Whether a build has bundled libraries of the official wheel; a reference that bundles none is like any other."""
-    ours, theirs = ({path.name for path in stack.tree.glob("*.libs/*.so*")} for stack in (build, reference))
-    return not theirs or bool(ours & theirs)
-
-
-def _join_labels(levels: Sequence[ProofStack]) -> str:
-    return " and ".join(level.label for level in levels)
+    with generate_damaged_files(reference, damage) as work:
+        found = prove_matrix(ours, reference, work, results)
+    passed = f"{len(work.cases)} files, whole and damaged, are read as by {reference.label}"
+    return check_of("decoders", passed, found, time.monotonic() - begun)
 
 
 def _time_check(name: str, passed: str, find: Callable[[], Sequence[CaseDifference]]) -> ProofCheck:
     begun = time.monotonic()
-    found = find()
-    return check_of(name, passed, found, time.monotonic() - begun)
+    return check_of(name, passed, find(), time.monotonic() - begun)

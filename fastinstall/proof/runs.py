@@ -17,7 +17,7 @@ from typing import Self
 from fastinstall.core import files
 from fastinstall.core.concurrency import await_future
 from fastinstall.core.errors import FailedError
-from fastinstall.core.process import CommandError, Completed, ProcessGroup, run
+from fastinstall.core.process import CommandError, ProcessGroup, run
 from fastinstall.core.values import digest, immutable
 
 MATRIX = Path(__file__).with_name("_matrix.py")
@@ -135,12 +135,17 @@ def _run(
     names, results = scratch / "names", scratch / "results"
     names.write_text("".join(f"{case}\n" for case in work.cases), encoding="utf-8")
     results.write_bytes(bytes(_RECORD * (len(work.cases) + 1)))
-    argv = _make_argv(stack, work, names, results)
+    inputs = ("--inputs", work.inputs) if work.inputs else ()
+    argv = (
+        *(stack.python, "-I", "-B", _RUNNER, "--stage", stack.tree.absolute(), "--operations", work.operations),
+        *("--cases", names, "--results", results, *inputs, "--seconds", str(work.seconds), *options),
+    )
     deaths: dict[str, str] = {}
     first = 0
     while first < len(work.cases) and len(deaths) < _MOST_DEATHS:
-        _forget_position(results)
-        ending = _describe_death(stack, (*argv, *options, "--from", str(first)), work, process_group)
+        with results.open("r+b") as stream:
+            stream.write(bytes(8))  # no case is under way
+        ending = _describe_death(stack, (*argv, "--from", str(first)), work, process_group)
         if not ending:
             break
         first = int.from_bytes(results.read_bytes()[:8], "little")
@@ -148,17 +153,6 @@ def _run(
             raise FailedError(f"{stack.label}: it {ending} while PIL is imported")
         deaths[work.cases[first - 1]] = ending
     return {**dict(_parse_outcomes(work.cases, results.read_bytes())), **deaths}
-
-
-def _forget_position(results: Path) -> None:
-    with results.open("r+b") as stream:
-        stream.write(bytes(8))
-
-
-def _make_argv(stack: ProofStack, work: Work, names: Path, results: Path) -> tuple[str | Path, ...]:
-    places = ("--stage", stack.tree.absolute(), "--operations", work.operations, "--cases", names, "--results", results)
-    inputs = ("--inputs", work.inputs) if work.inputs else ()
-    return (stack.python, "-I", "-B", _RUNNER, *places, *inputs, "--seconds", str(work.seconds))
 
 
 def _describe_death(
@@ -176,12 +170,9 @@ def _describe_death(
         return f"gives no answer within {work.seconds:g} s"
     if completed.signal_name:
         return f"dies of {completed.signal_name}"
-    raise FailedError(f"{stack.label}: {_find_complaint(completed)}")
-
-
-def _find_complaint(completed: Completed) -> str:
-    text = completed.stdout if completed.exit_code == _NOT_IMPORTED else completed.stderr
-    return text.strip().rpartition("\n")[2] or f"exit code {completed.exit_code}"
+    said = completed.stdout if completed.exit_code == _NOT_IMPORTED else completed.stderr
+    complaint = said.strip().rpartition("\n")[2] or f"exit code {completed.exit_code}"
+    raise FailedError(f"{stack.label}: {complaint}")
 
 
 def _parse_outcomes(cases: Sequence[str], content: bytes) -> Iterator[tuple[str, str]]:

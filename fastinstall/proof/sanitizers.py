@@ -12,6 +12,7 @@
 import os
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -30,6 +31,7 @@ from fastinstall.proof.cases import (
     ProofCheck,
     check_of,
     conclude_check,
+    fail_case,
     matrix_cases,
     operation_of,
     skip_proof_check,
@@ -49,7 +51,7 @@ _ERROR = re.compile(r"ERROR: AddressSanitizer: (?P<kind>[\w-]+)|^(?P<place>\S+?)
 _FRAME = re.compile(r"^\s+#\d+ 0x[0-9a-f]+ in (?P<function>\w+) (?P<file>[^\s:]+\.[ch]):(?P<line>\d+)")
 _NUMBER = re.compile(r"0x[0-9a-f]+|-?\b\d[\d.e+]*\b")
 _RUNTIME = "sanitizer"
-_OF_MERGE = re.compile(rf"({re.escape(KERNEL_SUFFIX)}|{re.escape(SUFFIX)})$")
+_OF_MERGE = re.compile(rf"(?:{re.escape(KERNEL_SUFFIX)}|{re.escape(SUFFIX)})\b")
 
 
 @immutable
@@ -72,15 +74,12 @@ class SanitizerFault:
 
 def read_reports(log: str) -> frozenset[SanitizerFault]:
     """The faults of a log; those of one kind in one function once."""
-    return frozenset(_parse_reports(log.splitlines()))
-
-
-def _parse_reports(lines: list[str]) -> Iterator[SanitizerFault]:
-    for number, line in enumerate(lines):
-        error = _ERROR.search(line)
-        if error is not None:
-            kind = error["kind"] or _NUMBER.sub("N", error["text"])
-            yield SanitizerFault(kind=kind, function=_find_function(lines[number + 1 :]))
+    lines = log.splitlines()
+    errors = ((number, match) for number, line in enumerate(lines, start=1) if (match := _ERROR.search(line)))
+    return frozenset(
+        SanitizerFault(kind=error["kind"] or _NUMBER.sub("N", error["text"]), function=_find_function(lines[number:]))
+        for number, error in errors
+    )
 
 
 def _find_function(lines: list[str]) -> str:
@@ -136,7 +135,7 @@ def prove_sanitized(build_tree: BuildTree, reference: ProofStack, effort: ProofD
             SANITIZED, "no C compiler here brings AddressSanitizer (on Debian libasan comes with gcc)"
         )
     build_tree = replace(build_tree, steps=steps)
-    ours = build_sanitized_stack(build_tree, build_tree.source, "sanitized")
+    ours = _build_sanitized_stack(build_tree, build_tree.source, "sanitized")
     with generate_damaged_files(reference, effort.damage) as decoders:
         works = (Work(cases=matrix_cases(sizes=effort.sizes)), decoders)
         found = faults(ours, works, partial(_build_stock, build_tree))
@@ -152,21 +151,14 @@ def _choose_sanitizing_compiler(build_tree: BuildTree) -> CoreSteps | None:
 
 
 def _build_stock(build_tree: BuildTree) -> ProofStack | None:
-    return (
-        build_sanitized_stack(build_tree, build_tree.stock, "sanitized-stock") if build_tree.stock is not None else None
-    )
+    stock = build_tree.stock
+    return None if stock is None else _build_sanitized_stack(build_tree, stock, "sanitized-stock")
 
 
-def build_sanitized_stack(build_tree: BuildTree, source: Path, name: str) -> ProofStack:
-    """Compile a source with sanitizers, and say how it is run.
-
-    Raises:
-        FailedError: it does not compile.
-    """
+def _build_sanitized_stack(build_tree: BuildTree, source: Path, name: str) -> ProofStack:
     stack = build_tree.stack(name, SanitizedVariant(source=source, flags=FLAGS, linker=LINKER))
-    return preload_sanitizers(
-        stack, build_tree.steps, stack.tree / build_tree.chassis.core.relative_to(build_tree.chassis.root)
-    )
+    core = stack.tree / build_tree.chassis.core.relative_to(build_tree.chassis.root)
+    return preload_sanitizers(stack, build_tree.steps, core)
 
 
 def preload_sanitizers(stack: ProofStack, steps: CoreSteps, core: Path) -> ProofStack:
@@ -205,7 +197,9 @@ def watch(stack: ProofStack, work: Work) -> SanitizerRun:
         options = f"{_OPTIONS}:log_path={logs / 'log'}"
         watched = stack.with_variables({"ASAN_OPTIONS": options, "UBSAN_OPTIONS": options})
         with Results(None) as results:
-            runs = [results.start(watched, part) for part in _split_work(replace(work, seconds=_SECONDS))]
+            length = max(100, -(-len(work.cases) // len(os.sched_getaffinity(0))))
+            parts = (work.cases[first : first + length] for first in range(0, len(work.cases), length))
+            runs = [results.start(watched, replace(work, cases=part, seconds=_SECONDS)) for part in parts]
             outcomes = {case: outcome for each in runs for case, outcome in await_future(each).items()}
         told = (log.read_text("utf-8", "replace") for log in logs.iterdir())
         reports = frozenset(report for text in told for report in read_reports(text))
@@ -216,45 +210,25 @@ def _find_faults(
     ours: ProofStack, work: Work, seen: SanitizerRun, known: frozenset[SanitizerFault]
 ) -> Iterator[CaseDifference]:
     told: set[SanitizerFault] = set()
-    for case in _choose_samples(seen.deaths):
-        alone = watch(ours, replace(work, cases=(case,)))
-        told |= alone.reports
-        if not alone.reports or alone.reports - known:
-            yield _make_fault(case, alone.reports - known, seen.deaths[case])
+    looked_into = Counter[str]()
+    for case, outcome in seen.deaths.items():
+        if outcome == _NOT_REACHED or looked_into[operation_of(case)] == _LOOKED_INTO:
+            continue
+        looked_into[operation_of(case)] += 1
+        alone = watch(ours, replace(work, cases=(case,))).reports
+        told |= alone
+        if not alone or alone - known:
+            yield _make_fault(case, alone - known, outcome)
     rest = seen.reports - known - told
-    if rest:
-        yield from _locate_faults(ours, work, rest)
-
-
-def _locate_faults(ours: ProofStack, work: Work, wanted: frozenset[SanitizerFault]) -> Iterator[CaseDifference]:
-    """Find out which operations cause reports that end no process: each operation by itself."""
-    for operation in dict.fromkeys(map(operation_of, work.cases)):
+    # Which operations cause reports that end no process: each operation by itself.
+    for operation in dict.fromkeys(map(operation_of, work.cases)) if rest else ():
         cases = tuple(case for case in work.cases if operation_of(case) == operation)
-        found = watch(ours, replace(work, cases=cases)).reports & wanted
-        if found:
+        if found := watch(ours, replace(work, cases=cases)).reports & rest:
             yield _make_fault(cases[0], found, "")
 
 
-def _choose_samples(deaths: Mapping[str, str]) -> Iterator[str]:
-    """Some cases of each operation that died, to be looked into."""
-    seen: dict[str, int] = {}
-    for case, outcome in deaths.items():
-        operation = operation_of(case)
-        if outcome != _NOT_REACHED and seen.setdefault(operation, 0) < _LOOKED_INTO:
-            seen[operation] += 1
-            yield case
-
-
 def _make_fault(case: str, reports: Iterable[SanitizerFault], outcome: str) -> CaseDifference:
-    problem = "; ".join(sorted(report.text for report in reports)) or outcome
-    return CaseDifference(case=case, operation=operation_of(case), problem=problem)
-
-
-def _split_work(work: Work) -> Iterator[Work]:
-    """Parts of equal length, one for each processor."""
-    length = max(100, -(-len(work.cases) // len(os.sched_getaffinity(0))))
-    for first in range(0, len(work.cases), length):
-        yield replace(work, cases=work.cases[first : first + length])
+    return fail_case(case, "; ".join(sorted(report.text for report in reports)) or outcome)
 
 
 def _find_library_path(steps: CoreSteps, library: str) -> str:
@@ -274,7 +248,6 @@ _CLANG_FLAGS = ("-fno-caret-diagnostics",)
 _FUNCTION = re.compile(r"^(?P<file>[^\s:]+): (?:In function|At top level)(?: '(?P<function>\w+)')?.*:$")
 _INLINED = re.compile(r"^\s+inlined from '(?P<function>\w+)'")
 _WARNING = re.compile(r"^(?P<file>[^\s:]+):\d+:(?:\d+:)? warning: (?P<text>.+?)(?: \[(?P<kind>-W[^\]]+)\])?$")
-_WARNING_OF_MERGE = re.compile(rf"(?:{re.escape(KERNEL_SUFFIX)}|{re.escape(SUFFIX)})\b")
 _LINE_NUMBER = re.compile(r"\b\d+\b")
 _INCLUDED = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
@@ -311,41 +284,27 @@ def prove_warnings(build_tree: BuildTree, *, quick: bool = False) -> ProofCheck:
     begun, name, stock = time.monotonic(), QUICK_NAME if quick else COMPILER_WARNINGS, build_tree.stock
     if stock is None:
         return skip_proof_check(name, "upstream's own source, to compare with, is not part of this build")
-    steps = find_changed_compilations(build_tree, stock) if quick else build_tree.steps.compile
+    steps = _find_changed_compilations(build_tree, stock) if quick else build_tree.steps.compile
     try:
-        found = warnings_of(build_tree, build_tree.source, steps, quick=quick)
-        suspects = [step for step in steps if found[step.source]]
-        found = _subtract_warnings(found, warnings_of(build_tree, stock, suspects, quick=quick))
-        merged = _subtract_warnings(
-            found, _read_fork_warnings(build_tree, [step for step in suspects if found[step.source]], quick=quick)
-        )
+        ours = warnings_of(build_tree, build_tree.source, steps, quick=quick)
+        suspects = [step for step in steps if ours[step.source]]
+        known = _unite(warnings_of(build_tree, stock, suspects, quick=quick))
+        found, of_fork = _unite(ours) - known, frozenset[ComparableWarning]()
+        if build_tree.fork is not None:  # what its files give as they were published is no fault of the merge
+            forked = [
+                each for each in suspects if ours[each.source] - known and (build_tree.fork / each.source).is_file()
+            ]
+            of_fork = _unite(warnings_of(build_tree, build_tree.fork, forked, quick=quick))
     except FailedError as error:
         return conclude_check(name, "", (error.message, *error.details), begun)
-    own = f"; {len(_list_warning_lines(found))} are the fork's own" if found != merged else ""
-    fresh = _list_warning_lines(merged)
+    fresh = tuple(sorted({warned.line for warned in found - of_fork}))
+    own = f"; {len({warned.line for warned in found})} are the fork's own" if found & of_fork else ""
     told = f"{len(fresh) or 'none'} that {stock.name} does not give{own}, in {len(steps)} files"
     return conclude_check(name, told, fresh, begun, failed=told)
 
 
-def _read_fork_warnings(
-    build_tree: BuildTree, steps: Sequence[RecordedCompilation], *, quick: bool
-) -> dict[str, frozenset[ComparableWarning]]:
-    """What the fork's files give as they were published: no fault of the merge."""
-    if build_tree.fork is None:
-        return {}
-    fork = build_tree.fork
-    return warnings_of(build_tree, fork, [step for step in steps if (fork / step.source).is_file()], quick=quick)
-
-
-def _subtract_warnings(
-    found: dict[str, frozenset[ComparableWarning]], known: dict[str, frozenset[ComparableWarning]]
-) -> dict[str, frozenset[ComparableWarning]]:
-    everything = frozenset(warned for each in known.values() for warned in each)
-    return {source: each - everything for source, each in found.items()}
-
-
-def _list_warning_lines(found: dict[str, frozenset[ComparableWarning]]) -> tuple[str, ...]:
-    return tuple(sorted({warned.line for each in found.values() for warned in each}))
+def _unite(found: Mapping[str, frozenset[ComparableWarning]]) -> frozenset[ComparableWarning]:
+    return frozenset().union(*found.values())
 
 
 def warnings_of(
@@ -381,36 +340,29 @@ def warnings_of(
 
 def parse_warnings(text: str) -> frozenset[ComparableWarning]:
     """What GCC or clang wrote, in the C locale."""
-    return frozenset(_parse_warnings(text.splitlines()))
-
-
-def find_changed_compilations(build_tree: BuildTree, stock: Path) -> tuple[RecordedCompilation, ...]:
-    """The steps whose C file, or one that it includes, is not as upstream's; headers aside, for all include them."""
-    return tuple(
-        step
-        for step in build_tree.steps.compile
-        if any(_is_different(build_tree, stock, file) for file in _list_step_files(build_tree, step))
-    )
-
-
-def _list_step_files(build_tree: BuildTree, step: RecordedCompilation) -> Iterator[Path]:
-    file = Path(step.source)
-    yield file
-    text = (build_tree.source / file).read_text("utf-8", "replace")
-    yield from (file.parent / name for name in _INCLUDED.findall(text) if name.endswith(".c"))
-
-
-def _is_different(build_tree: BuildTree, stock: Path, file: Path) -> bool:
-    ours, theirs = build_tree.source / file, stock / file
-    return ours.is_file() and (not theirs.is_file() or ours.read_bytes() != theirs.read_bytes())
-
-
-def _parse_warnings(lines: Iterable[str]) -> Iterator[ComparableWarning]:
-    function = ""
-    for line in lines:
+    found, function = set(), ""
+    for line in text.splitlines():
         heading, warning = _FUNCTION.match(line) or _INLINED.match(line), _WARNING.match(line)
         if heading is not None:
-            function = _WARNING_OF_MERGE.sub("", heading["function"] or "")
+            function = _OF_MERGE.sub("", heading["function"] or "")
         elif warning is not None:
-            text = _LINE_NUMBER.sub("N", _WARNING_OF_MERGE.sub("", warning["text"]))
-            yield ComparableWarning(file=warning["file"], function=function, kind=warning["kind"] or "", text=text)
+            text = _LINE_NUMBER.sub("N", _OF_MERGE.sub("", warning["text"]))
+            kind = warning["kind"] or ""
+            found.add(ComparableWarning(file=warning["file"], function=function, kind=kind, text=text))
+    return frozenset(found)
+
+
+def _find_changed_compilations(build_tree: BuildTree, stock: Path) -> tuple[RecordedCompilation, ...]:
+    """The steps whose C file, or one that it includes, is not as upstream's; headers aside, for all include them."""
+
+    def is_changed(file: Path) -> bool:
+        ours, theirs = build_tree.source / file, stock / file
+        return ours.is_file() and (not theirs.is_file() or ours.read_bytes() != theirs.read_bytes())
+
+    def list_files(step: RecordedCompilation) -> Iterator[Path]:
+        file = Path(step.source)
+        text = (build_tree.source / file).read_text("utf-8", "replace")
+        yield file
+        yield from (file.parent / name for name in _INCLUDED.findall(text) if name.endswith(".c"))
+
+    return tuple(step for step in build_tree.steps.compile if any(map(is_changed, list_files(step))))

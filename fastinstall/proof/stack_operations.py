@@ -11,7 +11,7 @@ import json
 import math
 import operator
 import zipfile
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from pathlib import Path
@@ -108,98 +108,69 @@ def measure(
     with ExitStack() as stack:
         workers = [stack.enter_context(_open(contender, effort.photo, circumstances)) for contender in (before, after)]
         for worker, contender in zip(workers, (before, after), strict=True):
-            _greet(worker, contender)
-        names = effort.operations or _list_common_names(workers)
-        timings = _take_turns(workers, names, effort, circumstances.emit)
-    rows = tuple(row for name, rounds in timings.items() if (row := _make_row(name, rounds)) is not None)
+            try:
+                worker.listen()
+            except FailedError as error:
+                message = f"{contender.label} cannot be measured: {error.message}"
+                raise FailedError(message, details=error.details) from error
+        rows = tuple(_time_operations(workers, effort, circumstances.emit))
     if not rows:
         raise FailedError(f"nothing could be measured: {before.label} and {after.label} share no operation that runs")
+    geomean = math.prod(row.before_ms / row.after_ms for row in rows) ** (1 / len(rows))
     return SpeedTable(
         baseline=before.label,
         candidate=after.label,
         cpu=circumstances.cpu,
         measured_at=circumstances.measured_at,
-        geomean=round(geometric_mean([row.before_ms / row.after_ms for row in rows]), 3),
+        geomean=round(geomean, 3),
         rows=rows,
     )
-
-
-def geometric_mean(ratios: Sequence[float]) -> float:
-    """The geometric mean of positive numbers."""
-    return math.exp(sum(math.log(ratio) for ratio in ratios) / len(ratios))
 
 
 def _open(
     contender: MeasuredPil, photo: Path | None, circumstances: MeasurementConditions
 ) -> AbstractContextManager[process.Conversation]:
-    options: list[str | Path] = []
-    if contender.stage is not None:
-        options += ["--stage", contender.stage]
-    if photo is not None:
-        options += ["--photo", photo]
+    options = {"--stage": contender.stage, "--photo": photo}
+    words = (word for option, value in options.items() if value is not None for word in (option, value))
     variables = {**circumstances.variables, "FASTINSTALL_GUARD": "0"}
-    return process.conversation((contender.python, "-I", "-B", _WORKER, *options), environment=variables)
+    return process.conversation((contender.python, "-I", "-B", _WORKER, *words), environment=variables)
 
 
-def _greet(worker: process.Conversation, contender: MeasuredPil) -> None:
-    try:
-        worker.listen()
-    except FailedError as error:
-        raise FailedError(f"{contender.label} cannot be measured: {error.message}", details=error.details) from error
-
-
-def _list_common_names(workers: Sequence[process.Conversation]) -> tuple[str, ...]:
-    known = [_ask(worker, {"operation": "?", "seconds": 0})["names"] for worker in workers]
-    return tuple(name for name in known[0] if name in known[1])
-
-
-def _take_turns(
-    workers: Sequence[process.Conversation], names: Sequence[str], effort: TimingEffort, emit: Emit
-) -> dict[str, list[tuple[float, ...]]]:
-    """Milliseconds of each operation: a row for each round, a column for each worker."""
-    timings: dict[str, list[tuple[float, ...]]] = {}
+def _time_operations(workers: Sequence[process.Conversation], effort: TimingEffort, emit: Emit) -> Iterator[SpeedRow]:
+    """A row for each operation that both can do."""
+    names = effort.operations
+    if not names:
+        known, others = (_ask(worker, "?", 0)["names"] for worker in workers)
+        names = tuple(name for name in known if name in others)
     for number, name in enumerate(names, start=1):
-        request = {"operation": name, "seconds": effort.seconds}
-        timings[name] = [
-            tuple(_ask(worker, request).get("ms", math.inf) for worker in workers) for _ in range(effort.rounds)
+        rounds = [
+            tuple(_ask(worker, name, effort.seconds).get("ms", math.inf) for worker in workers)
+            for _ in range(effort.rounds)
         ]
         emit(Progressed(stage="measure", done=number, total=len(names)))
-    return timings
+        before, after = (min(column) for column in zip(*rounds, strict=True))
+        if math.isfinite(before + after):
+            ratios = [first / second for first, second in rounds if math.isfinite(first + second)]
+            yield SpeedRow(
+                operation=name,
+                before_ms=round(before, 4),
+                after_ms=round(after, 4),
+                low=round(min(ratios), 3) if len(ratios) > 1 else None,
+                high=round(max(ratios), 3) if len(ratios) > 1 else None,
+            )
 
 
-def _ask(worker: process.Conversation, request: dict[str, Any]) -> dict[str, Any]:
-    answer = json.loads(worker.ask(json.dumps(request)))
+def _ask(worker: process.Conversation, operation: str, seconds: float) -> dict[str, Any]:
+    answer = json.loads(worker.ask(json.dumps({"operation": operation, "seconds": seconds})))
     return answer if isinstance(answer, dict) else {}
 
 
-def _make_row(name: str, rounds: Sequence[tuple[float, ...]]) -> SpeedRow | None:
-    """Return one row of the table, or None if one of the two cannot do it."""
-    before, after = (min(column) for column in zip(*rounds, strict=True))
-    if not (math.isfinite(before) and math.isfinite(after)):
-        return None
-    ratios = sorted(first / second for first, second in rounds if math.isfinite(first + second))
-    several = len(ratios) > 1
-    return SpeedRow(
-        operation=name,
-        before_ms=round(before, 4),
-        after_ms=round(after, 4),
-        low=round(ratios[0], 3) if several else None,
-        high=round(ratios[-1], 3) if several else None,
-    )
-
-
 _TOLERANCE = 1.0
-_TOLERANCES = (
-    ("png-", 0.0),
-    ("tiff-", 0.0),
-    ("webp-", 0.0),
-    ("split-", 0.0),
-    ("rotate-", 0.0),
-    ("median-", 0.0),
-    ("jpeg-", 4.0),
-    ("resize-", 3.0),
-    ("enlarge-", 3.0),
-)
+_TOLERANCES = {
+    **dict.fromkeys(("png-", "tiff-", "webp-", "split-", "rotate-", "median-"), 0.0),
+    **dict.fromkeys(("resize-", "enlarge-"), 3.0),
+    "jpeg-": 4.0,
+}
 _WITH_ALPHA = ("RGBA", "LA")
 
 
@@ -253,7 +224,7 @@ def _read(path: Path) -> dict[str, tuple[str, bytes]]:
 
 
 def _compare(operation: str, ours: tuple[str, bytes] | None, reference: tuple[str, bytes]) -> PixelDifference:
-    tolerance = next((allowed for prefix, allowed in _TOLERANCES if operation.startswith(prefix)), _TOLERANCE)
+    tolerance = next((allowed for prefix, allowed in _TOLERANCES.items() if operation.startswith(prefix)), _TOLERANCE)
     problem, largest = "", 0.0
     if ours is None:
         problem = "it failed, or is not there"
@@ -265,22 +236,16 @@ def _compare(operation: str, ours: tuple[str, bytes] | None, reference: tuple[st
 
 
 def _measure_largest_difference(ours: bytes, reference: bytes, mode: str) -> float:
+    """The largest difference of one sample, that of a colour weighted by the greater of the two alphas."""
     if ours == reference:
         return 0.0
+    differences = [abs(one - other) for one, other in zip(ours, reference, strict=True)]
     if mode not in _WITH_ALPHA:
-        return float(max(map(abs, map(operator.sub, ours, reference))))
+        return float(max(differences))
     bands = len(mode)
-    alphas = (ours[bands - 1 :: bands], reference[bands - 1 :: bands])
-    colours = (
-        _measure_weighted_difference((ours[band::bands], reference[band::bands]), alphas) for band in range(bands - 1)
-    )
-    return max(float(max(map(abs, map(operator.sub, *alphas)))), *colours)
-
-
-def _measure_weighted_difference(colours: tuple[bytes, bytes], alphas: tuple[bytes, bytes]) -> float:
-    """The largest difference of one band, each weighted by the greater of the two alphas."""
-    differences = map(abs, map(operator.sub, *colours))
-    return float(max(map(operator.mul, differences, map(max, *alphas)))) / 255
+    alphas = list(map(max, ours[bands - 1 :: bands], reference[bands - 1 :: bands]))
+    colours = (max(map(operator.mul, differences[band::bands], alphas)) / 255 for band in range(bands - 1))
+    return float(max(*differences[bands - 1 :: bands], *colours))
 
 
 _HEADERS_ONLY = {"zlib_ng"}
@@ -340,18 +305,27 @@ def prove(stage: Path, subject: ProvenStack, python: Path, context: ExecutionCon
 
 
 def _run_comparison(stage: Path, reference: Artefact | None, python: Path, context: ExecutionContext) -> Runtime:
+    observe = partial(observe_runtime, python, environment=context.variables)
+    if reference is None:
+        runtime = observe(stage=stage)
+        _refuse_failures(runtime)
+        return runtime
     with files.temporary_directory("proof", within=context.cache / "tmp") as scratch:
         ours, theirs = scratch / "ours", scratch / "reference"
-        official = unpack_official_wheel(reference, context) if reference is not None else None
-        observe = partial(observe_runtime, python, environment=context.variables)
-        beside = RunningProbe(partial(observe, stage=official, pixels=theirs)) if official is not None else None
+        beside = RunningProbe(partial(observe, stage=unpack_official_wheel(reference, context), pixels=theirs))
         runtime = observe(stage=stage, pixels=ours)
-        if beside is not None:
-            beside.result()
+        beside.result()
         _refuse_failures(runtime)
-        if reference is not None:
-            ran = {operation.name for operation in runtime.operations}
-            _refuse_differences(ours, theirs, reference, ran)
+        # An operation that did not run needs a feature that this build is without: that is judged as a feature.
+        ran = {operation.name for operation in runtime.operations}
+        compared = (each for each in compare_pixels(ours, theirs) if each.operation in ran)
+        wrong = tuple(each.text for each in compared if not each.is_tolerable)
+    if wrong:
+        raise FailedError(
+            f"{len(wrong)} operations give other pixels than {reference.filename}",
+            hint="report this build: it is not installed",
+            details=wrong,
+        )
     return runtime
 
 
@@ -397,15 +371,3 @@ def _refuse_failures(runtime: Runtime) -> None:
     failed = [f"{operation.name}: {operation.error}" for operation in runtime.operations if not operation.ok]
     if failed:
         raise FailedError(f"{len(failed)} operations fail on the build", details=tuple(failed))
-
-
-def _refuse_differences(ours: Path, theirs: Path, reference: Artefact, ran: Collection[str]) -> None:
-    """Operations that did not run need a feature that this build is without: that is judged as a feature."""
-    compared = (difference for difference in compare_pixels(ours, theirs) if difference.operation in ran)
-    wrong = [difference for difference in compared if not difference.is_tolerable]
-    if wrong:
-        raise FailedError(
-            f"{len(wrong)} operations give other pixels than {reference.filename}",
-            hint="report this build: it is not installed",
-            details=tuple(item.text for item in wrong),
-        )

@@ -93,7 +93,10 @@ def read_results(report: Path) -> Results:
         xml.etree.ElementTree.ParseError: it was interrupted.
     """
     root = ET.parse(report).getroot()  # noqa: S314 (written by a pytest that we have started)
-    return {_name(case): _read_test_ending(case) for case in root.iter("testcase")}
+    return {
+        f"{case.get('classname', '')}::{case.get('name', '')}": _read_test_ending(case)
+        for case in root.iter("testcase")
+    }
 
 
 def compare_results(ours: Results, reference: Results) -> Iterator[tuple[str, str]]:
@@ -103,10 +106,8 @@ def compare_results(ours: Results, reference: Results) -> Iterator[tuple[str, st
         if mine is None or theirs is None:
             yield test, f"was {'not ' if mine is None else ''}run, other than on the official wheel"
         elif mine.outcome not in ("passed", theirs.outcome) and not _is_known(test, mine):
-            yield (
-                test,
-                f"{mine.outcome}, on the official wheel {theirs.outcome}: {' '.join(mine.message.split())[:200]}",
-            )
+            message = " ".join(mine.message.split())[:200]
+            yield test, f"{mine.outcome}, on the official wheel {theirs.outcome}: {message}"
 
 
 def _skip_checks(reason: str) -> tuple[ProofCheck, ...]:
@@ -159,17 +160,17 @@ def _run_suite(suite: Suite, stack: ProofStack, number: int, process_group: Proc
     try:
         return read_results(report)
     except (OSError, ET.ParseError):
-        return (
-            f"{stack.label}: pytest ends with {_describe_exit(completed)}: "
-            f"{completed.stdout.strip().rpartition(chr(10))[2]}"
-        )
+        said = completed.stdout.strip().rpartition("\n")[2]
+        return f"{stack.label}: pytest ends with {_describe_exit(completed)}: {said}"
 
 
 def _run_tests(suite: Suite, ours: ProofStack, reference: ProofStack) -> ProofCheck:
     begun = time.monotonic()
     works = [partial(_run_suite, suite, stack, number) for number, stack in enumerate((ours, reference))]
     mine, theirs = run_together(works)
-    problems = tuple(_list_problems(mine, theirs))
+    problems = tuple(results for results in (mine, theirs) if isinstance(results, str))
+    if not isinstance(mine, str) and not isinstance(theirs, str):
+        problems = tuple(f"{test}: {why}" for test, why in compare_results(mine, theirs))
     endings = {} if isinstance(mine, str) else mine
     failing = sum(ending.outcome == "failed" for ending in endings.values())
     passed = f"{len(endings)} tests end as on the official wheel; {failing} fail, which is known or happens there too"
@@ -177,22 +178,10 @@ def _run_tests(suite: Suite, ours: ProofStack, reference: ProofStack) -> ProofCh
     return conclude_check(NAME, passed, problems, begun, failed=failed)
 
 
-def _list_problems(mine: Results | str, theirs: Results | str) -> Iterator[str]:
-    for results in (mine, theirs):
-        if isinstance(results, str):
-            yield results
-    if not isinstance(mine, str) and not isinstance(theirs, str):
-        yield from (f"{test}: {why}" for test, why in compare_results(mine, theirs))
-
-
 def _is_known(test: str, ended: UpstreamTestEnding) -> bool:
     most = next((most for start, most in KNOWN.items() if test.startswith(start)), None)
     largest = parse_reported_difference(ended.message)
     return ended.outcome == "failed" and most is not None and largest is not None and largest <= most
-
-
-def _name(case: ET.Element) -> str:
-    return f"{case.get('classname', '')}::{case.get('name', '')}"
 
 
 def _read_test_ending(case: ET.Element) -> UpstreamTestEnding:

@@ -9,7 +9,7 @@ running the build once with a compiler that only takes notes.
 import os
 import shlex
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import field, replace
 from itertools import pairwise
@@ -106,34 +106,34 @@ def record_steps(work: BuildInputs, chassis: BaseWheel, target: LevelTarget) -> 
     noted = [tuple(path.read_text("utf-8").split("\0")[:-1]) for path in sorted(notes.iterdir())]
     compiled, link = tuple(_parse_compilations(noted)), _find_link_command(noted)
     archived, linking = _group_archived_objects(compiled, link, noted, compiled_level.source)
-    header = compiled_level.source / _find_prefix_header(noted)
-    used = (step for step in compiled if step.output in link)
+    named = (dict(pairwise(words)).get(_INCLUDE) for words in noted)
+    header = next((compiled_level.source / name for name in named if name), None)
+    used = (*(step for step in compiled if step.output in link), *archived)
     return CoreSteps(
         compiler=work.ground.request.compiler.command,
         variables={**work.ground.request.variables, "LC_ALL": "C"},
-        compile=_sort_by_size((*used, *archived), compiled_level.source),
+        compile=tuple(sorted(used, key=lambda step: -(compiled_level.source / step.source).stat().st_size)),
         link=(*(word for word in link if word not in linking), *(step.output for step in archived)),
-        prefix=header.read_text("utf-8") if header.is_file() else "",
+        prefix=header.read_text("utf-8") if header is not None and header.is_file() else "",
         jobs=work.ground.request.step.jobs,
     )
 
 
 def _record_compilations(request: BuildRequest, target: LevelTarget, space: Path, notes: Path) -> BuildRequest:
     script = space / "compiler"
-    compiler = request.compiler
-    text = _SCRIPT.format(compiler=shlex.join(compiler.command), notes=shlex.quote(str(notes)))
+    text = _SCRIPT.format(compiler=shlex.join(request.compiler.command), notes=shlex.quote(str(notes)))
     files.write_text(script, text, mode=0o755)
-    step = replace(request.step, targets=(target,))
-    return replace(request, step=step, compiler=replace(compiler, command=(str(script),)), emit=ignore)
+    compiler, step = replace(request.compiler, command=(str(script),)), replace(request.step, targets=(target,))
+    return replace(request, step=step, compiler=compiler, emit=ignore)
 
 
 def _parse_compilations(noted: list[tuple[str, ...]]) -> Iterator[RecordedCompilation]:
     for words in noted:
         following = dict(pairwise(words))
-        if "-c" in following and following["-c"].endswith(".c"):
-            paths = (following["-c"], following["-o"])
-            kept = tuple(word for word in words if word not in (*paths, "-c", "-o"))
-            yield RecordedCompilation(source=paths[0], words=kept, output=paths[1])
+        if following.get("-c", "").endswith(".c"):
+            source, output = following["-c"], following["-o"]
+            kept = tuple(word for word in words if word not in (source, output, "-c", "-o"))
+            yield RecordedCompilation(source=source, words=kept, output=output)
 
 
 def _find_link_command(noted: list[tuple[str, ...]]) -> tuple[str, ...]:
@@ -162,16 +162,6 @@ def _group_archived_objects(
 def _drop_prefix_header(words: tuple[str, ...]) -> tuple[str, ...]:
     """Words without the header that is put before every file."""
     return tuple(word for previous, word in pairwise(("", *words)) if _INCLUDE not in (previous, word))
-
-
-def _sort_by_size(steps: Iterable[RecordedCompilation], source: Path) -> tuple[RecordedCompilation, ...]:
-    """The largest files first, so that no processor is left with one at the end."""
-    return tuple(sorted(steps, key=lambda step: -(source / step.source).stat().st_size))
-
-
-def _find_prefix_header(noted: list[tuple[str, ...]]) -> str:
-    """The header that is put before every file; a name that is not there where none is."""
-    return next((dict(pairwise(words))[_INCLUDE] for words in noted if _INCLUDE in words), "no-header")
 
 
 T = TypeVar("T")
@@ -251,12 +241,22 @@ class Bench:
     """Compiles the files of one variant."""
 
     def __init__(self, steps: CoreSteps, variant: SanitizedVariant, directory: Path) -> None:
-        """Precompile the header that is put before every file, with the variant's flags."""
+        """Precompile the header that is put before every file; if that fails, it is read as it is, and takes longer."""
         self._steps = steps
         self._variant = variant
-        self._directory = directory
+        self._prefix: tuple[str, ...] = ()
         directory.mkdir(parents=True, exist_ok=True)
-        self._prefix = self._precompile_header()
+        with_header = next((step for step in steps.compile if _INCLUDE in step.words), None)
+        if with_header is not None:
+            header = directory / "prefix.h"
+            files.write_text(header, steps.prefix)
+            self._prefix = (_INCLUDE, str(header))
+            # It is not read where macros differ: only those that all files are compiled with.
+            everywhere = set.intersection(*(set(step.words) for step in steps.compile))
+            words = _drop_prefix_header(with_header.words)
+            common = (word for word in words if not word.startswith("-D") or word in everywhere)
+            words = (*common, *variant.flags, "-x", "c-header", str(header), "-o", f"{header}.gch")
+            _run(steps, variant, words, ProcessGroup())
 
     def compile(self, step: RecordedCompilation, output: tuple[str, ...], process_group: ProcessGroup) -> Completed:
         """Compile one file; whether that worked is told by the exit code.
@@ -268,26 +268,6 @@ class Bench:
         """
         prefix = self._prefix if _INCLUDE in step.words else ()
         words = (*_drop_prefix_header(step.words), *self._variant.flags, *prefix, "-c", step.source, *output)
-        return self._run(words, process_group)
-
-    def _precompile_header(self) -> tuple[str, ...]:
-        """Words that use the header; where it cannot be precompiled, it is read as it is, and takes longer."""
-        step = next((step for step in self._steps.compile if _INCLUDE in step.words), None)
-        if step is None:
-            return ()
-        header = self._directory / "prefix.h"
-        files.write_text(header, self._steps.prefix)
-        common = (
-            word for word in _drop_prefix_header(step.words) if not word.startswith("-D") or self._is_common(word)
-        )
-        self._run((*common, *self._variant.flags, "-x", "c-header", str(header), "-o", f"{header}.gch"), ProcessGroup())
-        return (_INCLUDE, str(header))
-
-    def _is_common(self, word: str) -> bool:
-        """Whether all files are compiled with it: a precompiled header is not read where macros differ."""
-        return all(word in step.words for step in self._steps.compile)
-
-    def _run(self, words: tuple[str, ...], process_group: ProcessGroup) -> Completed:
         return _run(self._steps, self._variant, words, process_group)
 
 

@@ -15,7 +15,6 @@ from functools import partial
 from pathlib import Path
 
 from fastinstall.cmerge.diagnostics import check_tree
-from fastinstall.cmerge.documents import Kernels
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Finished, Progressed, Started, ignore
 from fastinstall.core.values import immutable
@@ -24,11 +23,9 @@ from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.image import ElfError
 from fastinstall.elf.imaging_core import read_levels, read_stub
 from fastinstall.elf.symbols import measure_unoptimised_share
-from fastinstall.model.receipt import SpeedRow
 from fastinstall.proof.cases import (
     Proof,
     ProofCheck,
-    ProofStatus,
     conclude_check,
     matrix_cases,
     operation_of,
@@ -84,34 +81,33 @@ def run_whole_proof(case: WholeProof) -> Proof:
     checks: list[ProofCheck] = []
     for done, (name, make) in enumerate(stages):
         emit(Progressed(stage=STAGE, done=done, total=len(stages)))
-        checks += _make_check(name, make)
+        started = time.monotonic()
+        try:
+            checks += make()
+        except FailedError as error:
+            failed = conclude_check(name, "", (error.message,), started)
+            checks.append(replace(failed, details=error.details))
     seconds = round(time.monotonic() - begun, 2)
     emit(Finished(stage=STAGE, message=f"{len(checks)} checks", seconds=seconds))
     return Proof(subject=case.trial.subject, checks=tuple(checks), seconds=seconds)
 
 
 def _list_stages(case: WholeProof, build_tree: BuildTree | None) -> Iterator[tuple[str, Checks]]:
-    trial, request = case.trial, case.request
+    trial, request, reference = case.trial, case.request, case.trial.reference
     core = Path(request.recipe.package) / f"{CORE}{request.interpreter.extension_suffix}"
-    yield "build flags", partial(prove_binaries, case.tree, core, request.step.levels)
+    yield FLAGS_NAME, partial(prove_binaries, case.tree, core, request.step.levels)
     if build_tree is not None:
         yield STATIC, lambda: (_check_statically(build_tree),)
         yield WARNINGS, lambda: (prove_warnings(build_tree, quick=True),)
     yield "matrix", partial(prove_by_running, replace(trial, emit=ignore), WHOLE)
-    yield from _list_reference_stages(case, build_tree)
-
-
-def _list_reference_stages(case: WholeProof, build_tree: BuildTree | None) -> Iterator[tuple[str, Checks]]:
-    trial, reference = case.trial, case.trial.reference
     if build_tree is None or reference is None:
         for name in ("speed", SANITIZERS, WARNINGS, SUITE):
             yield name, partial(_skip_check, name)
         return
     for level in trial.levels:
-        yield f"speed {level.label}", partial(_check_speed, case, build_tree, level)
+        yield f"speed {level.label}", partial(_check_speed, case, build_tree, level, reference)
     yield SANITIZERS, lambda: (prove_sanitized(build_tree, reference, WHOLE),)
     yield WARNINGS, lambda: (prove_warnings(build_tree),)
-    request = case.request
     yield SUITE, lambda: prove_suite(request.source, request.interpreter, trial.levels[-1], reference)
 
 
@@ -119,25 +115,19 @@ def _skip_check(name: str) -> tuple[ProofCheck, ...]:
     return (skip_proof_check(name, _NO_BASE_WHEEL),)
 
 
-def _check_speed(case: WholeProof, build_tree: BuildTree, ours: ProofStack) -> tuple[ProofCheck, ...]:
-    if case.trial.reference is None or not case.request.recipe.expect.symbols:
-        return (skip_proof_check(f"speed {ours.label}", "this recipe brings no kernels"),)
-    return (prove_speed(ours, case.trial.reference, _find_unaccelerated_operations(case, build_tree)),)
-
-
-def _find_unaccelerated_operations(case: WholeProof, build_tree: BuildTree) -> frozenset[str]:
-    """Operations of the catalogue whose kernels were left out."""
+def _check_speed(
+    case: WholeProof, build_tree: BuildTree, ours: ProofStack, reference: ProofStack
+) -> tuple[ProofCheck, ...]:
+    """Speed, but for the operations of the catalogue whose kernels were left out."""
     kernels, report = case.request.recipe.kernels, build_tree.work.report
-    if kernels is None or report is None:
-        return frozenset()
-    left_out = {*case.request.step.without, *(each.what for each in report.not_accelerated)}
-    return frozenset(_list_part_operations(kernels, left_out))
-
-
-def _list_part_operations(kernels: Kernels, parts: set[str]) -> Iterator[str]:
-    begins = tuple(begin for part in kernels.parts if part.name in parts for begin in part.operations)
-    known = dict.fromkeys(map(operation_of, matrix_cases(sizes=((5, 4),), modes=("RGB",))))
-    return (operation for operation in known if operation.startswith(begins)) if begins else iter(())
+    if not case.request.recipe.expect.symbols:
+        return (skip_proof_check(f"speed {ours.label}", "this recipe brings no kernels"),)
+    begins: tuple[str, ...] = ()
+    if kernels is not None and report is not None:
+        parts = {*case.request.step.without, *(each.what for each in report.not_accelerated)}
+        begins = tuple(begin for part in kernels.parts if part.name in parts for begin in part.operations)
+    known = set(map(operation_of, matrix_cases(sizes=((5, 4),), modes=("RGB",))))
+    return (prove_speed(ours, reference, {operation for operation in known if operation.startswith(begins)}),)
 
 
 def _check_statically(build_tree: BuildTree) -> ProofCheck:
@@ -147,16 +137,6 @@ def _check_statically(build_tree: BuildTree) -> ProofCheck:
     problems = check_tree(build_tree.stock, build_tree.source, report.files)
     passed = f"locks and the like are taken and given back in {len(report.files)} files"
     return conclude_check(STATIC, passed, problems, begun)
-
-
-def _make_check(name: str, make: Checks) -> tuple[ProofCheck, ...]:
-    begun = time.monotonic()
-    try:
-        return make()
-    except FailedError as error:
-        seconds = round(time.monotonic() - begun, 2)
-        failed = ProofStatus.FAILED
-        return (ProofCheck(name=name, status=failed, summary=error.message, details=error.details, seconds=seconds),)
 
 
 FLAGS_NAME = "build flags"
@@ -178,11 +158,24 @@ def prove_binaries(tree: Path, core: Path, levels: Sequence[str]) -> tuple[Proof
         Two checks: how the copies were compiled, and which level each declares to need.
     """
     begun = time.monotonic()
+    module = tree / core
     try:
-        copies = _list_code_copies(tree / core, levels)
+        stub = read_stub(module)
+        if stub is not None:
+            copies = read_levels(stub, None, ())
+        else:
+            share, note = measure_unoptimised_share(module), read_dynamic(module).isa_needed
+            only = CoreLevel(
+                level=levels[0], path=module, sha256="", loaded=True, unoptimised_share=share, isa_note=note
+            )
+            copies = (only,)
     except (ElfError, OSError) as error:
         return tuple(conclude_check(name, "", (f"{core}: {error}",), begun) for name in (FLAGS_NAME, LEVELS_NAME))
-    slow = tuple(_find_unoptimised_copies(copies))
+    slow = tuple(
+        f"{copy.path.name} of {copy.level}: {copy.unoptimised_share:.0%} of its functions begin as at -O0"
+        for copy in copies
+        if copy.unoptimised_share is not None and copy.unoptimised_share >= _MOST_UNOPTIMISED
+    )
     wrong = tuple(_find_misplaced_copies(copies, levels))
     return (
         conclude_check(FLAGS_NAME, "every copy of the core is optimised", slow, begun),
@@ -190,34 +183,16 @@ def prove_binaries(tree: Path, core: Path, levels: Sequence[str]) -> tuple[Proof
     )
 
 
-def _list_code_copies(core: Path, levels: Sequence[str]) -> tuple[CoreLevel, ...]:
-    """The copies of the code; where there is one only, it is the module itself."""
-    stub = read_stub(core)
-    if stub is not None:
-        return read_levels(stub, None, ())
-    share, note = measure_unoptimised_share(core), read_dynamic(core).isa_needed
-    return (CoreLevel(level=levels[0], path=core, sha256="", loaded=True, unoptimised_share=share, isa_note=note),)
-
-
-def _find_unoptimised_copies(copies: Sequence[CoreLevel]) -> Iterator[str]:
-    for copy in copies:
-        share = copy.unoptimised_share
-        if share is not None and share >= _MOST_UNOPTIMISED:
-            yield f"{copy.path.name} of {copy.level}: {share:.0%} of its functions begin as at -O0"
-
-
 def _find_misplaced_copies(copies: Sequence[CoreLevel], levels: Sequence[str]) -> Iterator[str]:
     """The baseline is named by its note, so its place is told by its order."""
-    expected = {copy.level: copy.level for copy in copies[1:]}
-    for number, copy in enumerate(copies):
-        promised = levels[0] if number == 0 else expected[copy.level]
+    there = [copy.level for copy in copies[1:]]
+    for promised, copy in zip((levels[0], *there), copies, strict=True):
         if copy.problem:
             yield f"the copy for {promised}: {copy.problem}"
         elif promised not in _UNMARKED and copy.isa_note != promised:
             yield f"the copy in the place of {promised} is marked {copy.isa_note or 'with no CPU level'}"
-    missing = [level for level in levels[1:] if level not in expected]
-    yield from (f"there is no copy for {level}" for level in missing)
-    yield from (f"there is a copy for {level}, which was not asked for" for level in expected if level not in levels)
+    yield from (f"there is no copy for {level}" for level in levels[1:] if level not in there)
+    yield from (f"there is a copy for {level}, which was not asked for" for level in there if level not in levels)
 
 
 BOUND = 1.5
@@ -256,9 +231,9 @@ def prove_speed(ours: ProofStack, reference: ProofStack, not_accelerated: Collec
     before, after = (MeasuredPil(label=each.label, python=each.python, stage=each.tree) for each in (reference, ours))
     table = measure(before, after, TimingEffort(operations=names), circumstances)
     told = f"{table.geomean:.2f} times as fast as {reference.label} on {len(table.rows)} operations"
-    slow = () if table.geomean >= BOUND else tuple(_describe_rows(table.rows))
+    slow = tuple(
+        f"{row.operation}: {row.after_ms:.2f} ms, the official wheel {row.before_ms:.2f} ms"
+        for row in table.rows
+        if table.geomean < BOUND
+    )
     return conclude_check(name, told, slow, begun, failed=f"{told}, at least {BOUND:g} is expected")
-
-
-def _describe_rows(rows: Sequence[SpeedRow]) -> list[str]:
-    return [f"{row.operation}: {row.after_ms:.2f} ms, the official wheel {row.before_ms:.2f} ms" for row in rows]

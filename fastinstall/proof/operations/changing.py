@@ -24,24 +24,8 @@ def converting(big: Pictures, _small: Pictures) -> Calls:
     }
     sources = {mode: lru_cache(maxsize=None)(make) for mode, make in made.items()}
     pairs = (
-        "RGB L",
-        "L RGB",
-        "RGB RGBA",
-        "RGBA RGB",
-        "RGB YCbCr",
-        "YCbCr RGB",
-        "RGB HSV",
-        "HSV RGB",
-        "RGB CMYK",
-        "CMYK RGB",
-        "P RGB",
-        "RGBA RGBa",
-        "RGBa RGBA",
-        "RGB I",
-        "RGB F",
-        "L F",
-        "I L",
-        "RGB 1",
+        *("RGB L", "L RGB", "RGB RGBA", "RGBA RGB", "RGB YCbCr", "YCbCr RGB", "RGB HSV", "HSV RGB", "RGB CMYK"),
+        *("CMYK RGB", "P RGB", "RGBA RGBa", "RGBa RGBA", "RGB I", "RGB F", "L F", "I L", "RGB 1"),
     )
     found: Calls = {}
     for pair in pairs:
