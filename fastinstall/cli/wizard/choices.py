@@ -83,7 +83,7 @@ def _ask_pick(
     return None if answer is None else replace(request, **{field: values[answer]})
 
 
-def _type(field: str, sentence: str, question: str, read: Callable[[str], object]) -> Ask:
+def _type(field: str, sentence: str, question: str, read: options.Reader) -> Ask:
     """What says a sentence, and asks for a value that is typed."""
 
     def ask(talk: WizardConversation, request: Request) -> Request | None:
@@ -114,7 +114,7 @@ def _ask_level(talk: WizardConversation, request: Request) -> Request | None:
 def _ask_required(talk: WizardConversation, request: Request) -> Request | None:
     known = recipe_named(talk.session, request.recipe).libraries
 
-    def read(text: str) -> tuple[str, ...]:
+    def read(text: object) -> tuple[str, ...]:
         found = options.names(text)
         unknown = [name for name in found if name not in known]
         if unknown:
