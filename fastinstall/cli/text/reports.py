@@ -233,7 +233,7 @@ def _tell(told: EnvironmentReport | Survey, survey: Survey, outlet: ResultOutput
     if outlet.junit == _STDOUT:
         pass
     elif console.json:
-        console.data(dump(document("doctor" if one else "doctor-all", told)))
+        console.data(dump(document("doctor", told) if one else document("doctor-all", told)))
     elif console.quiet:
         for line in quiet_lines(survey.reports, survey.unobservable, least):
             console.data(line)
