@@ -3,7 +3,7 @@
 from argparse import Namespace
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from fastinstall.cli.main import Context
 from fastinstall.cli.options import read_request
@@ -13,7 +13,19 @@ from fastinstall.observe.active_environment import NamedTarget, find
 from fastinstall.observe.session import Session, open_session
 
 if TYPE_CHECKING:
+    from fastinstall.cli.console import Page
     from fastinstall.core.events import Event
+
+
+T = TypeVar("T")
+
+
+def tell(context: Context, name: str, value: T, render: Callable[[T, "Page"], str]) -> None:
+    """Print a result on stdout: its document with --json, else its text."""
+    from fastinstall.core.values import document, dump  # noqa: PLC0415 (doctor has its own outlet)
+
+    console = context.console
+    console.data(dump(document(name, value)) if console.json else render(value, console.out))
 
 
 def session_of(context: Context) -> Session:

@@ -109,8 +109,9 @@ def equivalent_command(plan: "Plan", *, yes: bool = True) -> str:
 
 
 def _shorten_items(items: tuple[str, ...]) -> tuple[str, ...]:
-    more = (f"... and {len(items) - _SHOWN} more: fastinstall plan --json",) if len(items) > _SHOWN + 1 else ()
-    return (*items[:_SHOWN], *more) if more else items
+    if len(items) <= _SHOWN + 1:
+        return items
+    return (*items[:_SHOWN], f"... and {len(items) - _SHOWN} more: fastinstall plan --json")
 
 
 def _list_unaccepted_risks(plan: "Plan") -> tuple[PlanRisk, ...]:

@@ -189,14 +189,6 @@ _COLUMN = 24
 """Where the words about a flag begin."""
 
 
-@immutable
-class _ArgumentRow:
-    """One argument on the screen."""
-
-    action: argparse.Action
-    says: str
-
-
 def screen(parser: argparse.ArgumentParser) -> str:
     """The short help of a verb, or of the program."""
     verb = verb_of(parser)
@@ -275,22 +267,16 @@ def _render_flags(parser: argparse.ArgumentParser, verb: str) -> Iterator[str]:
         rows = list(_make_rows(actions, words))
         if rows and not title.startswith(("positional", "options")):
             yield f"{title.partition(' (')[0]}:"
-        yield from (_format_flag_row(row) for row in rows)
+        yield from rows
 
 
-def _make_rows(actions: Sequence[argparse.Action], words: Mapping[str, str | None] | None) -> Iterator[_ArgumentRow]:
+def _make_rows(actions: Sequence[argparse.Action], words: Mapping[str, str | None] | None) -> Iterator[str]:
     for action in actions:
         name = action.option_strings[-1] if action.option_strings else action.dest
-        if words is None or not action.option_strings or name in words:
-            says = (words or {}).get(name) or action.help or ""
-            if says:
-                yield _ArgumentRow(action=action, says=says)
-
-
-def _format_flag_row(row: _ArgumentRow) -> str:
-    argument = f"  {format_argument(row.action)}"
-    gap = max(_COLUMN - len(argument), 2)
-    return f"{argument}{' ' * gap}{row.says}"
+        says = (words or {}).get(name) or action.help
+        if says and (words is None or not action.option_strings or name in words):
+            argument = f"  {format_argument(action)}"
+            yield f"{argument:<{max(_COLUMN, len(argument) + 2)}}{says}"
 
 
 def _render_examples(examples: Sequence[Example]) -> Iterator[str]:

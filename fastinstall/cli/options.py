@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from fastinstall.core import foreign
 from fastinstall.core.errors import DocumentError, UsageError
@@ -103,21 +103,17 @@ def load_settings(candidates: Iterable[Path], known: Callable[[], Collection[str
     Raises:
         DocumentError: not TOML, or a key that is not known.
     """
-    for path in candidates:
-        if path.exists():
-            return Settings(file=path, values=_parse(path, known()))
-    return Settings(values={})
-
-
-def _parse(path: Path, known: Collection[str]) -> dict[str, object]:
+    path = next((each for each in candidates if each.exists()), None)
+    if path is None:
+        return Settings(values={})
     try:
         values = foreign.read_toml(path)
     except DocumentError as error:
         raise error.hinting(_RECOVER) from None
-    for key in values:
-        if key not in known:
-            raise DocumentError(path, key, f"unknown key; known here: {', '.join(sorted(known))}", hint=_RECOVER)
-    return values
+    if unknown := next((key for key in values if key not in known()), None):
+        sentence = f"unknown key; known here: {', '.join(sorted(known()))}"
+        raise DocumentError(path, unknown, sentence, hint=_RECOVER)
+    return Settings(file=path, values=values)
 
 
 _SWITCHES = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
@@ -148,8 +144,7 @@ def channels(value: object) -> tuple[str, ...]:
         if has_credentials(channel):
             raise ValueError(
                 f"{redact_text(channel)} bears a password or token: leave it to conda's own settings "
-                f"(.condarc, ~/.netrc, "
-                "anaconda login), and name the channel without it"
+                "(.condarc, ~/.netrc, anaconda login), and name the channel without it"
             )
     return found
 
@@ -181,14 +176,8 @@ def directory(value: object) -> Path:
 
 def one_of(members: type[Enum]) -> Reader:
     """A reader of the values of an enum."""
-
-    def read(value: object) -> Enum:
-        try:
-            return members(value)
-        except ValueError:
-            raise ValueError(_explain_unknown_value(value, [str(member.value) for member in members])) from None
-
-    return read
+    read_word = word_of([str(member.value) for member in members])
+    return lambda value: members(read_word(value))
 
 
 def word_of(words: Collection[str]) -> Reader:
@@ -196,7 +185,7 @@ def word_of(words: Collection[str]) -> Reader:
 
     def read(value: object) -> str:
         if value not in words:
-            raise ValueError(_explain_unknown_value(value, words))
+            raise ValueError(f"{value!r} is not one of {', '.join(words)}")
         return text(value)
 
     return read
@@ -208,20 +197,15 @@ def risks(value: object) -> tuple[Enum, ...]:
     return tuple(read(name) for name in names(value))
 
 
-def _explain_unknown_value(value: object, known: Collection[str]) -> str:
-    return f"{value!r} is not one of {', '.join(known)}"
-
-
-@immutable
-class Option:
+class Option(NamedTuple):
     """One wish.
 
     Attributes:
         field: its name in `Request`, and its key in fastinstall.toml.
-        flag: on the command line.
         metavar: of its value; empty for a switch.
         help: one line.
         read: text, list or boolean to the value; raises ValueError with a sentence.
+        flag: on the command line.
         negated: flag and variable turn the field off ("--no-guard"); the key is the field itself.
     """
 
@@ -238,135 +222,44 @@ class Option:
         return variable_of(self.flag)
 
 
+_RISKS = "accept named risks: " + ", ".join(Risk)
+_LEVEL = "one CPU level: x86-64-v2, x86-64-v3, x86-64-v4 or native; auto: --levels as suits this machine"
+_LEVELS = "several CPU levels in one wheel, of which the loader takes the best (glibc 2.33 or later)"
+_TOOLCHAIN = "compiler: auto (default), clang from the index, system, or conda: of conda packages, in a private prefix"
+_ENGINE = "in a conda environment: conda, rattler (py-rattler), or pip for a plain wheel; auto (default)"
+_CHANNELS = "conda channels for what else is needed; default: as conda is configured"
+_PIN = "also pin it in the environment's configuration; holds back security updates of Pillow too"
 REQUEST_OPTIONS: tuple[Option, ...] = (
-    Option(
-        field="recipe",
-        flag="--recipe",
-        metavar="NAME",
-        help="what to build (fastinstall recipes list)",
-        read=text,
-    ),
-    Option(
-        field="version",
-        flag="--version",
-        metavar="V",
-        help="version of the source; default: the newest that fits",
-        read=text,
-    ),
-    Option(
-        field="level",
-        flag="--level",
-        metavar="LEVEL",
-        help="one CPU level: x86-64-v2, x86-64-v3, x86-64-v4 or native; auto: --levels as suits this machine",
-        read=text,
-    ),
-    Option(
-        field="levels",
-        flag="--levels",
-        metavar="LEVEL,...",
-        help="several CPU levels in one wheel, of which the loader takes the best (glibc 2.33 or later)",
-        read=names,
-    ),
-    Option(
-        field="require",
-        flag="--require",
-        metavar="LIB,...",
-        help="libraries that the build must have",
-        read=names,
-    ),
-    Option(
-        field="link",
-        flag="--link",
-        metavar="MODE",
-        help="bundle (default), env or system libraries",
-        read=one_of(LinkMode),
-    ),
-    Option(
-        field="dist_name",
-        flag="--dist-name",
-        metavar="NAME",
-        help=f"{DIST_NAMES[0]} (default) or {DIST_NAMES[1]}",
-        read=word_of(DIST_NAMES),
-    ),
-    Option(field="jobs", flag="--jobs", metavar="N", help="parallel compile jobs", read=count),
-    Option(field="offline", flag="--offline", metavar="", help="never use the network", read=switch),
-    Option(
-        field="wheelhouse",
-        flag="--wheelhouse",
-        metavar="DIR",
-        help="take sdists and wheels from there",
-        read=directory,
-    ),
-    Option(
-        field="with_system_deps",
-        flag="--with-system-deps",
-        metavar="",
-        help="install missing system packages",
-        read=switch,
-    ),
-    Option(
-        field="toolchain",
-        flag="--toolchain",
-        metavar="SOURCE",
-        help="compiler: auto (default), clang from the index, system, or conda: of conda packages, in a private prefix",
-        read=one_of(ToolchainSource),
-    ),
-    Option(
-        field="engine",
-        flag="--engine",
-        metavar="ENGINE",
-        help="in a conda environment: conda, rattler (py-rattler), or pip for a plain wheel; auto (default)",
-        read=one_of(CondaInstaller),
-    ),
-    Option(
-        field="channels",
-        flag="--channel",
-        metavar="CHANNEL,...",
-        help="conda channels for what else is needed; default: as conda is configured",
-        read=channels,
-    ),
-    Option(
-        field="guard",
-        flag="--no-guard",
-        metavar="",
-        help="do not install the guards",
-        read=switch,
-        negated=True,
-    ),
-    Option(
-        field="pin",
-        flag="--pin",
-        metavar="",
-        help="also pin it in the environment's configuration; holds back security updates of Pillow too",
-        read=switch,
-    ),
-    Option(
-        field="upgrade",
-        flag="--upgrade",
-        metavar="",
-        help="look for a later version even if all is well",
-        read=switch,
-    ),
-    Option(
-        field="allow",
-        flag="--allow",
-        metavar="RISK,...",
-        help="accept named risks: " + ", ".join(Risk),
-        read=risks,
-    ),
+    Option("recipe", "--recipe", "NAME", "what to build (fastinstall recipes list)", text),
+    Option("version", "--version", "V", "version of the source; default: the newest that fits", text),
+    Option("level", "--level", "LEVEL", _LEVEL, text),
+    Option("levels", "--levels", "LEVEL,...", _LEVELS, names),
+    Option("require", "--require", "LIB,...", "libraries that the build must have", names),
+    Option("link", "--link", "MODE", "bundle (default), env or system libraries", one_of(LinkMode)),
+    Option("dist_name", "--dist-name", "NAME", f"{DIST_NAMES[0]} (default) or {DIST_NAMES[1]}", word_of(DIST_NAMES)),
+    Option("jobs", "--jobs", "N", "parallel compile jobs", count),
+    Option("offline", "--offline", "", "never use the network", switch),
+    Option("wheelhouse", "--wheelhouse", "DIR", "take sdists and wheels from there", directory),
+    Option("with_system_deps", "--with-system-deps", "", "install missing system packages", switch),
+    Option("toolchain", "--toolchain", "SOURCE", _TOOLCHAIN, one_of(ToolchainSource)),
+    Option("engine", "--engine", "ENGINE", _ENGINE, one_of(CondaInstaller)),
+    Option("channels", "--channel", "CHANNEL,...", _CHANNELS, channels),
+    Option("guard", "--no-guard", "", "do not install the guards", switch, negated=True),
+    Option("pin", "--pin", "", _PIN, switch),
+    Option("upgrade", "--upgrade", "", "look for a later version even if all is well", switch),
+    Option("allow", "--allow", "RISK,...", _RISKS, risks),
 )
+
+
+_SWITCHED = {"action": "store_const", "const": "true"}
 
 
 def add_request_options(parser: argparse.ArgumentParser) -> None:
     """Give a parser every wish as a flag; absent flags stay None."""
     group = parser.add_argument_group("wishes (also FASTINSTALL_* variables and fastinstall.toml)")
     for option in REQUEST_OPTIONS:
-        if option.metavar:
-            group.add_argument(option.flag, dest=f"wish_{option.field}", metavar=option.metavar, help=option.help)
-        else:
-            group.add_argument(
-                option.flag, dest=f"wish_{option.field}", action="store_const", const="true", help=option.help
-            )
+        kind: dict[str, Any] = {"metavar": option.metavar} if option.metavar else _SWITCHED
+        group.add_argument(option.flag, dest=f"wish_{option.field}", help=option.help, **kind)
 
 
 def read_request(arguments: argparse.Namespace, sources: Sources) -> Request:
@@ -389,7 +282,7 @@ def read_allowed(arguments: argparse.Namespace, sources: Sources) -> tuple[Risk,
         UsageError: as `read_request`.
     """
     option = next(option for option in REQUEST_OPTIONS if option.field == "allow")
-    return tuple(risk for risks in _read_given_value(option, arguments, sources) for risk in risks)
+    return next(iter(_read_given_value(option, arguments, sources)), ())
 
 
 def format_flags(request: Request) -> tuple[str, ...]:
@@ -398,9 +291,9 @@ def format_flags(request: Request) -> tuple[str, ...]:
     words: list[str] = []
     for option in REQUEST_OPTIONS:
         value = getattr(request, option.field)
-        if value == getattr(usual, option.field):
-            continue
-        words += [option.flag] if not option.metavar else [option.flag, _format_flag_value(value)]
+        if value != getattr(usual, option.field):
+            written = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+            words += [option.flag, written] if option.metavar else [option.flag]
     return tuple(words)
 
 
@@ -410,9 +303,3 @@ def _read_given_value(option: Option, arguments: argparse.Namespace, sources: So
         return sources.find(option.field, option.variable, option.read, negated=option.negated)
     value = read_from(flag, option.flag, option.read)
     return (not value if option.negated else value,)
-
-
-def _format_flag_value(value: object) -> str:
-    if isinstance(value, tuple):
-        return ",".join(str(part) for part in value)
-    return str(value)

@@ -6,6 +6,7 @@ only lines, or a screen reader, the state is printed every so often instead.
 
 import threading
 import time
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -214,14 +215,14 @@ def advance_state(state: ProgressState, event: Event, now: float) -> ProgressSta
         return ProgressState()
     match event:
         case Started():
-            return _mark_changed(state, stage=event.stage, message=event.message, begun=now, done=0, total=0)
+            return replace(state, stage=event.stage, message=event.message, begun=now, done=0, total=0)
         case Progressed():
             return _count_progress(state, event, now)
         case Finished() if event.stage == state.stage:
-            return _mark_changed(state, stage="", message="", done=0, total=0)
+            return replace(state, stage="", message="", done=0, total=0)
         case RemainingTime():
             end = None if event.seconds is None else now + event.seconds
-            return _mark_changed(state, end=end, overdue=event.seconds is None, measured=event.measured)
+            return replace(state, end=end, overdue=event.seconds is None, measured=event.measured)
         case _:
             return state
 
@@ -231,7 +232,9 @@ def line_of(state: ProgressState, now: float, *, width: int = 80) -> str:
     counts = f"{state.done}/{state.total}" if state.total else ""
     facts = ", ".join(part for part in (counts, describe_time_left(state, now)) if part)
     work = state.message or state.stage
-    bar = f" [{_render_bar(state)}]" if state.total and width >= len(facts) + _BAR * 2 else ""
+    bar = ""
+    if state.total and width >= len(facts) + _BAR * 2:
+        bar = f" [{'#' * (_BAR * state.done // state.total):.<{_BAR}}]"
     room = max(width - len(facts) - len(bar) - 2, 8)
     if len(work) > room:
         work = work[: room - 3].rstrip() + "..."
@@ -247,12 +250,9 @@ def describe_state(state: ProgressState, now: float) -> str:
 
 def describe_time_left(state: ProgressState, now: float) -> str:
     """Describe how long the rest will take, or return "" if unknown."""
-    if state.end is not None:
-        seconds = state.end - now
-        if seconds > 0:
-            return f"{format_rough_duration(seconds)} left in all"
-        return "longer than before" if state.measured else "longer than usual"
-    if state.overdue:
+    if state.end is not None and state.end > now:
+        return f"{format_rough_duration(state.end - now)} left in all"
+    if state.end is not None or state.overdue:
         return "longer than before" if state.measured else "longer than usual"
     if state.total and state.done >= _LEAST_DONE:
         rate = (now - state.counted) / state.done
@@ -274,20 +274,9 @@ def _is_end_of_work(event: Event) -> bool:
     )
 
 
-def _render_bar(state: ProgressState) -> str:
-    filled = _BAR * state.done // state.total
-    return "#" * filled + "." * (_BAR - filled)
-
-
 def _count_progress(state: ProgressState, event: Progressed, now: float) -> ProgressState:
     if not event.total:
         return state
     if event.stage != state.stage or not state.total:
-        state = _mark_changed(state, stage=event.stage, counted=now)
-    return _mark_changed(state, done=event.done, total=event.total)
-
-
-def _mark_changed(state: ProgressState, **changes: object) -> ProgressState:
-    from dataclasses import replace  # noqa: PLC0415 (only where something is shown)
-
-    return replace(state, **changes)  # type: ignore[arg-type]  # fields of State, by their names
+        state = replace(state, stage=event.stage, counted=now)
+    return replace(state, done=event.done, total=event.total)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from fastinstall.cli.console import Console, Page, strip_control_characters
 from fastinstall.core.secrets import redact_text
-from fastinstall.core.values import immutable
 
 if TYPE_CHECKING:
     from questionary import Question
@@ -224,33 +223,26 @@ NOTHING = "-"
 """What is typed for no value at all, where there is one."""
 
 
-@immutable
-class MenuQuestion:
-    """A question with several answers.
-
-    Attributes:
-        question: one sentence.
-        answers: value to label, in order.
-        meanings: value to a sentence about it.
-        default: the value that is marked first; None for the first one.
-    """
-
-    question: str
-    answers: Mapping[str, str]
-    meanings: Mapping[str, str]
-    default: str | None = None
-
-
-def choose_or_go_back(asker: Asker, menu: MenuQuestion, back: str = "Back") -> str | None:
+def choose_or_go_back(
+    asker: Asker,
+    question: str,
+    meanings: Mapping[str, str],
+    *,
+    labels: Mapping[str, str] | None = None,
+    default: str | None = None,
+) -> str | None:
     """Ask for one of the answers, or return None if the user goes back.
 
     Args:
         asker: how to ask.
-        menu: the question.
-        back: label of the answer that goes back.
+        question: one sentence.
+        meanings: value to a sentence about it, in order.
+        labels: of the values that do not stand for themselves.
+        default: the value that is marked first, where it is one of them; else the first one.
     """
-    answers = {**menu.answers, BACK: back}
-    answer = asker.choose(menu.question, answers, default=menu.default, meanings=menu.meanings)
+    answers = {str(value): str(value) for value in meanings} | dict(labels or {}) | {BACK: "Back"}
+    marked = default if default in answers else None
+    answer = asker.choose(question, answers, default=marked, meanings=meanings)
     return None if answer == BACK else answer
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from fastinstall.apply.wheel_only import BuildOutcome, build_channel, build_wheel_into, read_merge_report
 from fastinstall.cli.commands.plan import code_of, fleet_request
-from fastinstall.cli.common import make_request, progress_for, session_of, target_of
+from fastinstall.cli.common import make_request, progress_for, session_of, target_of, tell
 from fastinstall.cli.main import Context
+from fastinstall.cli.text.fleets import fleet_text
 from fastinstall.core.errors import ExitCode, UsageError
 from fastinstall.core.values import document, dump
-from fastinstall.fleet.fleet import Fleet
 from fastinstall.fleet.wheels import build_fleet
 from fastinstall.model.artefact import BuildReport, BuiltPackage, Format, ToolWheels
 from fastinstall.model.conda import CondaPackage
@@ -29,7 +29,7 @@ def run(arguments: Namespace, context: Context) -> int:
     request = make_request(arguments, context)
     build = build_channel if arguments.format == "conda" else build_wheel_into
     built = build(session, target_of(arguments), request, output)
-    tool = _bring_tool_wheels(session, output, request, built) if arguments.with_tool else None
+    tool = _bring_tool(session, output, (built.python,), request) if arguments.with_tool else None
     if arguments.explain:
         return _explain(built, tool, context)
     if context.console.json:
@@ -40,11 +40,11 @@ def run(arguments: Namespace, context: Context) -> int:
     return ExitCode.OK
 
 
-def _bring_tool_wheels(session: Session, output: Path, request: Request, built: BuildOutcome) -> ToolWheels:
-    """Fastinstall itself beside what was built, for its Python too."""
+def _bring_tool(session: Session, output: Path, pythons: tuple[str, ...], request: Request) -> ToolWheels:
+    """Fastinstall itself beside what was built, for its Pythons too."""
     from fastinstall.fleet.tool_wheels import bring_tool  # noqa: PLC0415 (only with --with-tool)
 
-    return bring_tool(session, output, pythons=(built.python,), offline=request.offline)
+    return bring_tool(session, output, pythons=pythons, offline=request.offline)
 
 
 def _report(built: BuildOutcome, tool: ToolWheels | None) -> BuildReport:
@@ -101,13 +101,9 @@ def run_for_hosts(arguments: Namespace, context: Context) -> int:
     request = make_request(arguments, context)
     fleet = build_fleet(session, fleet_request(arguments), request, wheelhouse)
     if arguments.with_tool and fleet.artefacts:
-        _bring_tool(session, fleet, request, wheelhouse)
-    if context.console.json:
-        context.console.data(dump(document("fleet", fleet)))
-    else:
-        from fastinstall.cli.text.fleets import fleet_text  # noqa: PLC0415 (only for text)
-
-        context.console.data(fleet_text(fleet, context.console.out))
+        pythons = tuple(dict.fromkeys(artefact.python for artefact in fleet.artefacts))
+        _bring_tool(session, wheelhouse, pythons, request)
+    tell(context, "fleet", fleet, fleet_text)
     unmade = any(artefact.wheel is None for artefact in fleet.artefacts)
     return ExitCode.FAILED_UNCHANGED if unmade else code_of(fleet)
 
@@ -120,10 +116,3 @@ def _refuse_host_contradictions(arguments: Namespace) -> None:
             "--hosts makes wheels, which conda environments take too (setup makes packages of them there)",
             hint="leave --format out; a channel for one Python: fastinstall build --format conda --python EXE -o DIR",
         )
-
-
-def _bring_tool(session: Session, fleet: Fleet, request: Request, wheelhouse: Path) -> None:
-    from fastinstall.fleet.tool_wheels import bring_tool  # noqa: PLC0415 (only with --with-tool)
-
-    pythons = tuple(dict.fromkeys(artefact.python for artefact in fleet.artefacts))
-    bring_tool(session, wheelhouse, pythons=pythons, offline=request.offline)

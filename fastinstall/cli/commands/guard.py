@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastinstall.apply.recovery import report_interruption_after_completion
-from fastinstall.cli import common
-from fastinstall.cli.common import progress_for, recover_or_report, session_of, target_of
+from fastinstall.cli.common import look_at, progress_for, recover_or_report, session_of, target_of, tell
 from fastinstall.cli.consent import agree
 from fastinstall.cli.main import Context
+from fastinstall.cli.text.short_documents import guards_text, locks_text
 from fastinstall.core.errors import ExitCode, UsageError
 from fastinstall.core.messages import quote
-from fastinstall.core.values import document, dump
+from fastinstall.core.values import dump
 from fastinstall.lockcheck.files import check_locks
 from fastinstall.model.finding import Status
 from fastinstall.model.request import Environment
@@ -35,31 +35,27 @@ _QUESTIONS = {"install": "Install the guards into", "remove": "Remove the guards
 
 def run(arguments: Namespace, context: Context) -> int:
     """Dispatch on the action."""
-    _refuse_stray(arguments)
     if arguments.action == "check":
         return run_check(arguments, context)
+    if arguments.files:
+        raise UsageError(
+            f"guard {arguments.action} takes no files: {arguments.files[0]}",
+            hint=f"fastinstall guard {arguments.action} --prefix DIR",
+        )
     if arguments.action == "accept":
         return run_accept(arguments, context)
     return _run(arguments, context)
 
 
-def _refuse_stray(arguments: Namespace) -> None:
-    if arguments.files and arguments.action != "check":
-        raise UsageError(
-            f"guard {arguments.action} takes no files: {arguments.files[0]}",
-            hint=f"fastinstall guard {arguments.action} --prefix DIR",
-        )
-
-
 def _run(arguments: Namespace, context: Context) -> int:
 
-    session = common.session_of(context).listening(common.progress_for(context))
+    session = session_of(context).listening(progress_for(context))
     changes = arguments.action in _QUESTIONS
     if changes:
-        environment = find(session, common.target_of(arguments))
-        common.recover_or_report(session, environment, arguments, context)
+        environment = find(session, target_of(arguments))
+        recover_or_report(session, environment, arguments, context)
     else:
-        environment = common.look_at(session, arguments, context)
+        environment = look_at(session, arguments, context)
     _ask_consent(arguments, context, str(environment.prefix))
     project = Path(arguments.project).expanduser() if arguments.project else None
     if arguments.action == "install":
@@ -77,10 +73,7 @@ def _run(arguments: Namespace, context: Context) -> int:
 
 
 def _tell(guards: "Guards", arguments: Namespace, context: Context) -> None:
-    from fastinstall.cli.text.short_documents import guards_text  # noqa: PLC0415 (likewise)
-
-    told = dump(document("guard", guards)) if context.console.json else guards_text(guards, context.console.out)
-    context.console.data(told)
+    tell(context, "guard", guards, guards_text)
     if arguments.action == "install" and arguments.pin and not context.console.json:
         _advise(guards.pins, context)
 
@@ -153,10 +146,6 @@ def run_check(arguments: Namespace, context: Context) -> int:
     if not arguments.files:
         raise UsageError("guard check needs files", hint="fastinstall guard check requirements.txt uv.lock")
     report = check_locks([Path(name).expanduser() for name in arguments.files])
-    if context.console.json:
-        context.console.data(dump(document("locks", report)))
-    elif report.status is Status.ERROR or not context.console.quiet:
-        from fastinstall.cli.text.short_documents import locks_text  # noqa: PLC0415 (only for text)
-
-        context.console.data(locks_text(report, context.console.out))
+    if context.console.json or report.status is Status.ERROR or not context.console.quiet:
+        tell(context, "locks", report, locks_text)
     return ExitCode.FINDINGS if report.status is Status.ERROR else ExitCode.OK

@@ -7,12 +7,14 @@ import dataclasses
 import os
 import re
 from argparse import Namespace
+from collections.abc import Callable
 from enum import Enum
 from pathlib import PurePath
 from typing import Any, TypeVar
 
-from fastinstall.cli.common import look_at, session_of
+from fastinstall.cli.common import look_at, session_of, tell
 from fastinstall.cli.main import Context
+from fastinstall.cli.text.facts_page import facts_text
 from fastinstall.core.errors import ExitCode
 from fastinstall.core.secrets import redact_text
 from fastinstall.model.request import Request
@@ -29,14 +31,7 @@ def run(arguments: Namespace, context: Context) -> int:
         home = PurePath(context.variables.get("HOME", "/"))
         user = context.variables.get("USER") or context.variables.get("LOGNAME") or home.name
         facts = redact(facts, home=home, user=user, host=os.uname().nodename, known=context.console.known)
-    if context.console.json:
-        from fastinstall.core.values import document, dump  # noqa: PLC0415 (only for JSON)
-
-        context.console.data(dump(document("facts", facts)))
-    else:
-        from fastinstall.cli.text.facts_page import facts_text  # noqa: PLC0415 (only for text)
-
-        context.console.data(facts_text(facts, context.console.out))
+    tell(context, "facts", facts, facts_text)
     return ExitCode.OK
 
 
@@ -56,37 +51,29 @@ def redact(facts: T, *, home: PurePath, user: str, host: str = "", known: tuple[
         host: the machine's name; "localhost" likewise.
         known: secrets by their value, as of `rules.secrets.known_secrets`.
     """
-    return _redact_value(facts, _Secrets(home=str(home), user=user, host=host, known=known))  # type: ignore[no-any-return] # the same type as given
+    fixed = [(re.compile(rf"(?<![\w.-]){re.escape(str(home))}(?![\w.-])"), "~")] if len(str(home)) > 1 else []
+    named = [(name, word) for name, word in ((user, "USER"), (host, "HOST")) if name not in _UNTELLING]
+    words = [(re.compile(rf"(?<!\w){re.escape(name)}(?!\w)"), word) for name, word in named]
 
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class _Secrets:
-    home: str
-    user: str
-    host: str
-    known: tuple[str, ...]
-
-    def remove(self, text: str) -> str:
-        text = redact_text(text, self.known)
-        if len(self.home) > 1:
-            text = re.sub(rf"(?<![\w.-]){re.escape(self.home)}(?![\w.-])", "~", text)
-        text = _HOMES.sub("~", text)
-        for name, word in ((self.user, "USER"), (self.host, "HOST")):
-            if name not in _UNTELLING:
-                text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", word, text)
+    def remove(text: str) -> str:
+        text = redact_text(text, known)
+        for pattern, word in (*fixed, (_HOMES, "~"), *words):
+            text = pattern.sub(word, text)
         return text
 
+    return _redact_value(facts, remove)  # type: ignore[no-any-return] # the same type as given
 
-def _redact_value(value: Any, secrets: _Secrets) -> Any:  # noqa: ANN401 (any value of the model)
+
+def _redact_value(value: Any, remove: Callable[[str], str]) -> Any:  # noqa: ANN401 (any value of the model)
     if isinstance(value, str) and not isinstance(value, Enum):
-        return secrets.remove(value)
+        return remove(value)
     if isinstance(value, PurePath):
-        return type(value)(secrets.remove(str(value)))
+        return type(value)(remove(str(value)))
     if isinstance(value, tuple):
-        return tuple(_redact_value(item, secrets) for item in value)
+        return tuple(_redact_value(item, remove) for item in value)
     if isinstance(value, dict):
-        return {secrets.remove(str(key)): _redact_value(item, secrets) for key, item in value.items()}
+        return {remove(str(key)): _redact_value(item, remove) for key, item in value.items()}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {field.name: _redact_value(getattr(value, field.name), secrets) for field in dataclasses.fields(value)}
+        fields = {field.name: _redact_value(getattr(value, field.name), remove) for field in dataclasses.fields(value)}
         return dataclasses.replace(value, **fields)
     return value

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fastinstall.cli.commands.setup import show_plan
 from fastinstall.cli.common import (
     make_request,
     progress_for,
@@ -20,6 +19,7 @@ from fastinstall.cli.common import (
 )
 from fastinstall.cli.main import Context
 from fastinstall.cli.options import format_flags
+from fastinstall.cli.text.short_documents import plan_text
 from fastinstall.core import files
 from fastinstall.core.errors import ExitCode, FailedError, UsageError
 from fastinstall.core.messages import quote
@@ -50,10 +50,12 @@ def run(arguments: Namespace, context: Context) -> int:
         allow = f" --allow {risks}" if risks else ""
         context.console.talk(f"saved; carry it out with: fastinstall apply --yes{allow} {quote(arguments.output)}")
         return ExitCode.OK
-    if arguments.format == "json" or context.console.json:
-        context.console.data(text)
-        return ExitCode.OK
-    return show_plan(made, context)
+    context.console.data(text if _wants_json(arguments, context) else plan_text(made, context.console.out))
+    return ExitCode.OK
+
+
+def _wants_json(arguments: Namespace, context: Context) -> bool:
+    return bool(arguments.format == "json" or context.console.json)
 
 
 def _plan_dockerfile(arguments: Namespace, context: Context) -> int:
@@ -116,12 +118,10 @@ def _plan_for_hosts(arguments: Namespace, context: Context) -> int:
         _save(Path(arguments.output), text)
         wheels = f"fastinstall build --hosts {quote(arguments.hosts)} -o WHEELHOUSE"
         context.console.talk(f"saved: {fleet.summary}; build them with: {wheels}")
-    elif arguments.format == "json" or context.console.json:
-        context.console.data(text)
     else:
-        from fastinstall.cli.text.fleets import fleet_text  # noqa: PLC0415 (only for text)
+        from fastinstall.cli.text.fleets import fleet_text  # noqa: PLC0415 (only with --hosts)
 
-        context.console.data(fleet_text(fleet, context.console.out))
+        context.console.data(text if _wants_json(arguments, context) else fleet_text(fleet, context.console.out))
     return code_of(fleet)
 
 

@@ -4,13 +4,13 @@ from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
 
-from fastinstall.cli.common import make_request, progress_for, session_of, target_of
+from fastinstall.cli.common import make_request, progress_for, session_of, target_of, tell
 from fastinstall.cli.console import Page
 from fastinstall.cli.main import Context
 from fastinstall.cli.text.short_documents import proof_text
 from fastinstall.core.errors import ExitCode, UsageError
 from fastinstall.core.messages import quote
-from fastinstall.core.values import document, dump, encode
+from fastinstall.core.values import dump, encode
 from fastinstall.model.recipe import Recipe
 from fastinstall.observe.observation import load_recipe_file, load_recipes, recipe_named, recipe_problems
 from fastinstall.observe.session import Session
@@ -74,8 +74,7 @@ def _prove(session: Session, arguments: Namespace, context: Context) -> int:
         )
     listening = session.listening(progress_for(context))
     proof = prove_recipe(listening, arguments.prove, target_of(arguments), make_request(arguments, context))
-    page = context.console.out
-    context.console.data(dump(document("proof", proof)) if context.console.json else proof_text(proof, page))
+    tell(context, "proof", proof, proof_text)
     return ExitCode.OK if proof.holds else ExitCode.FINDINGS
 
 

@@ -3,14 +3,23 @@
 from argparse import Namespace
 
 from fastinstall.apply.recovery import list_unrecoverable, report_interruption_after_completion
-from fastinstall.cli.common import look_at, progress_for, recover_or_report, refuse_together, session_of, target_of
+from fastinstall.cli.common import (
+    look_at,
+    progress_for,
+    recover_or_report,
+    refuse_together,
+    session_of,
+    target_of,
+    tell,
+)
 from fastinstall.cli.consent import agree
 from fastinstall.cli.main import Context
 from fastinstall.cli.options import read_allowed
 from fastinstall.cli.parser import EVERYTHING
+from fastinstall.cli.text.short_documents import history_text
 from fastinstall.core.errors import ExitCode
 from fastinstall.core.messages import quote
-from fastinstall.core.values import document, dump
+from fastinstall.core.values import dump
 from fastinstall.model.history import Phase, Transactions, format_bytes
 from fastinstall.model.request import Environment, Risk
 from fastinstall.observe.active_environment import find
@@ -24,23 +33,21 @@ def run(arguments: Namespace, context: Context) -> int:
         refuse_together(arguments, flag, (other for other in ("--list", "--to", "--forget") if other != flag))
     session = session_of(context)
     if arguments.list:
-        return _list(history(look_at(session, arguments, context)), context)
+        tell(context, "transactions", history(look_at(session, arguments, context)), history_text)
+        return ExitCode.OK
     environment = find(session, target_of(arguments))
     if arguments.forget:
         return _forget(session, environment, arguments, context)
     allowed = read_allowed(arguments, context.sources)
     back = f"--to {arguments.to} " if arguments.to else ""
     command = f"fastinstall rollback {back}--yes --prefix {quote(environment.prefix)}"
-    agree(_format_question(environment, arguments.to), arguments, context.console, command)
+    question = f"Put {environment.prefix} back as it was before {arguments.to or 'the last setup'}?"
+    agree(question, arguments, context.console, command)
     for notice in list_unrecoverable(session, environment):
         context.console.complain(f"warning: {notice}")
     lines = undo(session, environment, to=arguments.to, force=Risk.FORCE_REMOVE in allowed)
     with report_interruption_after_completion(environment.prefix, "rollback"):
         return _tell("fastinstall.rollback/1", lines, context)
-
-
-def _format_question(environment: Environment, to: str | None) -> str:
-    return f"Put {environment.prefix} back as it was before {to or 'the last setup'}?"
 
 
 def _forget(session: Session, environment: Environment, arguments: Namespace, context: Context) -> int:
@@ -73,14 +80,4 @@ def _tell(schema: str, lines: tuple[str, ...], context: Context) -> int:
         context.console.data(dump({"schema": schema, "done": list(lines)}))
     else:
         context.console.data("\n".join(lines))
-    return ExitCode.OK
-
-
-def _list(found: Transactions, context: Context) -> int:
-    if context.console.json:
-        context.console.data(dump(document("transactions", found)))
-    else:
-        from fastinstall.cli.text.short_documents import history_text  # noqa: PLC0415 (only for text)
-
-        context.console.data(history_text(found))
     return ExitCode.OK

@@ -9,12 +9,12 @@ from pathlib import Path
 from fastinstall.apply.carry_out import SetupOutcome, examine_result, recover_first, set_up
 from fastinstall.apply.eta import announce_eta
 from fastinstall.apply.recovery import report_interruption_after_completion
-from fastinstall.cli.common import make_request, progress_for, session_of, target_of, tell_interruptions
-from fastinstall.cli.consent import consent, equivalent_command, refuse_unaccepted
+from fastinstall.cli.common import make_request, progress_for, session_of, target_of, tell, tell_interruptions
+from fastinstall.cli.consent import consent, equivalent_command, refuse_unaccepted, refuse_without_yes
 from fastinstall.cli.main import Context
 from fastinstall.cli.text.reports import render_speed_table, report_text
 from fastinstall.cli.text.short_documents import plan_text
-from fastinstall.core.errors import ExitCode, InterruptedAfterCompletion, RefusedError
+from fastinstall.core.errors import ExitCode, InterruptedAfterCompletion
 from fastinstall.core.messages import quote
 from fastinstall.core.values import document, dump
 from fastinstall.observe.active_environment import NamedTarget
@@ -40,7 +40,8 @@ def run(arguments: Namespace, context: Context) -> int:
         if arguments.dry_run:
             if Path(agreed.environment.prefix).is_dir():
                 tell_interruptions(session, agreed.environment, context)
-            return show_plan(agreed, context)
+            tell(context, "plan", agreed, plan_text)
+            return ExitCode.OK
         _refuse_without_consent(agreed, arguments, context)
     with _report_kept_answers(agreed, arguments, context), announce_eta(session, agreed) as telling:
         outcome = set_up(telling, _name_plan_target(agreed), agreed, partial(_confirm_other_plan, arguments, context))
@@ -48,14 +49,6 @@ def run(arguments: Namespace, context: Context) -> int:
     with report_interruption_after_completion(carried, outcome.plan.verb):
         forget(session, Path(carried))
         return finish(session, outcome, context, wizard=not arguments.yes)
-
-
-def show_plan(agreed: Plan, context: Context) -> int:
-    """Print a plan and do nothing."""
-    context.console.data(
-        dump(document("plan", agreed)) if context.console.json else plan_text(agreed, context.console.out)
-    )
-    return ExitCode.OK
 
 
 def finish(session: Session, outcome: SetupOutcome, context: Context, *, wizard: bool) -> int:
@@ -117,9 +110,7 @@ def _is_for_a_person(arguments: Namespace, context: Context) -> bool:
 def _refuse_without_consent(agreed: Plan, arguments: Namespace, context: Context) -> None:
     if not agreed.steps:
         return
-    if not arguments.yes:
+    if not (arguments.yes and context.console.json):
         context.console.talk(plan_text(agreed, context.console.err))
-        raise RefusedError("nobody can be asked here, and --yes was not given", hint=equivalent_command(agreed))
-    if not context.console.json:
-        context.console.talk(plan_text(agreed, context.console.err))
+    refuse_without_yes(arguments, context.console, equivalent_command(agreed))
     refuse_unaccepted(agreed)

@@ -11,6 +11,7 @@ be pasted.
 import math
 import os
 from argparse import Namespace
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
@@ -33,7 +34,11 @@ def report_text(report: EnvironmentReport, page: Page) -> str:
     width = max((len(finding.check) for finding in report.findings), default=0)
     for finding in report.findings:
         lines += finding_lines(finding, width, page)
-    lines.append(page.paint(f"{report.status}: {_count_findings(report.findings)}", report.status))
+    lines.append(
+        page.paint(
+            f"{report.status}: {_count(each.status for each in report.findings) or 'no findings'}", report.status
+        )
+    )
     return join_lines(lines)
 
 
@@ -98,11 +103,9 @@ def finding_lines(finding: Finding, width: int, page: Page) -> Iterator[str]:
             yield f"{_DETAIL}      {finding.remedy.command}"
 
 
-def _count_findings(findings: Iterable[Finding]) -> str:
-    counts = dict.fromkeys(Status, 0)
-    for finding in findings:
-        counts[finding.status] += 1
-    return ", ".join(f"{number} {status}" for status, number in counts.items() if number) or "no findings"
+def _count(statuses: Iterable[Status]) -> str:
+    counts = Counter(statuses)
+    return ", ".join(f"{counts[status]} {status}" for status in Status if counts[status])
 
 
 def quiet_lines(
@@ -167,12 +170,8 @@ def _report_lines(report: EnvironmentReport, width: int, page: Page) -> Iterator
 
 
 def _count_reports(survey: Survey) -> str:
-    counts = dict.fromkeys(Status, 0)
-    for report in survey.reports:
-        counts[report.status] += 1
-    counts[Status.UNKNOWN] += len(survey.unobservable)
-    told = [f"{number} {status}" for status, number in counts.items() if number]
-    return f"{', '.join(told) or 'no environment with PIL is known'}; {survey.without} without PIL"
+    statuses = (*(report.status for report in survey.reports), *(Status.UNKNOWN for _ in survey.unobservable))
+    return f"{_count(statuses) or 'no environment with PIL is known'}; {survey.without} without PIL"
 
 
 _STDOUT = "-"
@@ -217,50 +216,35 @@ def open_outlet(arguments: Namespace, console: Console, now: Callable[[], dateti
 
 def tell_report(report: EnvironmentReport, outlet: ResultOutput) -> int:
     """Print and write the report on one environment; its exit code is returned."""
-    if outlet.junit != _STDOUT:
-        _print_report(report, outlet)
-    _write_junit(outlet, Survey(status=report.status, reports=(report,)), outlet.least)
+    _tell(report, Survey(status=report.status, reports=(report,)), outlet, outlet.least)
     return _choose_exit_code(report.status, outlet)
 
 
 def tell_survey(survey: Survey, outlet: ResultOutput) -> int:
     """Print and write the reports on all environments; the exit code is returned."""
     undetermined = bool(survey.unobservable) and not survey.reports
-    least = Status.UNKNOWN if undetermined else outlet.least
-    if outlet.junit != _STDOUT:
-        _print_survey(survey, outlet, least)
-    _write_junit(outlet, survey, least)
+    _tell(survey, survey, outlet, Status.UNKNOWN if undetermined else outlet.least)
     return ExitCode.UNDETERMINED if undetermined else _choose_exit_code(survey.status, outlet)
+
+
+def _tell(told: EnvironmentReport | Survey, survey: Survey, outlet: ResultOutput, least: Status) -> None:
+    """Print what was asked for, and write JUnit XML of all that was examined."""
+    console, one = outlet.console, isinstance(told, EnvironmentReport)
+    if outlet.junit == _STDOUT:
+        pass
+    elif console.json:
+        console.data(dump(document("doctor", told) if one else document("doctor-all", told)))
+    elif console.quiet:
+        for line in quiet_lines(survey.reports, survey.unobservable, least):
+            console.data(line)
+    else:
+        console.data(report_text(survey.reports[0], console.out) if one else survey_text(survey, console.out))
+    _write_junit(outlet, survey, least)
 
 
 def write_undetermined(each: Unobservable, outlet: ResultOutput) -> None:
     """Write JUnit XML of a target that could not be looked at; text is for whoever caught the error."""
     _write_junit(outlet, Survey(status=Status.UNKNOWN, reports=(), unobservable=(each,)), Status.UNKNOWN)
-
-
-def _print_report(report: EnvironmentReport, outlet: ResultOutput) -> None:
-    console = outlet.console
-    if console.json:
-        console.data(dump(document("doctor", report)))
-    elif console.quiet:
-        _print_lines(Survey(status=report.status, reports=(report,)), console, outlet.least)
-    else:
-        console.data(report_text(report, console.out))
-
-
-def _print_survey(survey: Survey, outlet: ResultOutput, least: Status) -> None:
-    console = outlet.console
-    if console.json:
-        console.data(dump(document("doctor-all", survey)))
-    elif console.quiet:
-        _print_lines(survey, console, least)
-    else:
-        console.data(survey_text(survey, console.out))
-
-
-def _print_lines(survey: Survey, console: Console, least: Status) -> None:
-    for line in quiet_lines(survey.reports, survey.unobservable, least):
-        console.data(line)
 
 
 def _write_junit(outlet: ResultOutput, survey: Survey, least: Status) -> None:

@@ -58,7 +58,7 @@ _RIGHT = _HEAD.index("HOLDS")
 _GAP = "  "
 
 
-def history_text(found: Transactions) -> str:
+def history_text(found: Transactions, _page: Page | None = None) -> str:
     """One line for each transaction, the newest first, and what they hold together.
 
     Args:

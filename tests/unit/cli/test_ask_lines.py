@@ -5,7 +5,7 @@ import io
 import pytest
 
 from fastinstall.cli.console import Page
-from fastinstall.cli.questions import Lines, MenuQuestion, ask_text_or_go_back, choose_or_go_back, shorten_label
+from fastinstall.cli.questions import Lines, ask_text_or_go_back, choose_or_go_back, shorten_label
 
 ANSWERS = {"a": "first", "b": "second"}
 
@@ -64,9 +64,8 @@ def test_no_secret_and_nothing_that_steers_a_terminal_gets_out(
 
 
 def test_a_menu_and_a_text_can_be_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    menu = MenuQuestion(question="Which?", answers=ANSWERS, meanings={})
-    assert choose_or_go_back(_lines(monkeypatch, "3\n"), menu) is None
-    assert choose_or_go_back(_lines(monkeypatch, "2\n"), menu) == "b"
+    assert choose_or_go_back(_lines(monkeypatch, "3\n"), "Which?", ANSWERS) is None
+    assert choose_or_go_back(_lines(monkeypatch, "2\n"), "Which?", ANSWERS) == "b"
     assert ask_text_or_go_back(_lines(monkeypatch, "back\n"), "Where?", str, print) is None
 
 

@@ -9,8 +9,9 @@ from sessions import a_session
 
 from fastinstall.cli.console import Console
 from fastinstall.cli.options import REQUEST_OPTIONS
+from fastinstall.cli.wizard.choices import TOPICS
 from fastinstall.cli.wizard.environment_question import WizardConversation
-from fastinstall.cli.wizard.menu import TOPICS, customise_request
+from fastinstall.cli.wizard.menu import customise_request
 from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.request import LinkMode, Request, Risk, ToolchainSource
 from fastinstall.observe.active_environment import NamedTarget

@@ -39,7 +39,8 @@ def test_every_exit_code_has_a_meaning() -> None:
 
 def test_every_json_document_that_the_code_prints_is_listed() -> None:
     code = _code()
-    printed = set(re.findall(r'"fastinstall\.([a-z]+)/1"', code)) | set(re.findall(r'\bdocument\("([\w-]+)"', code))
+    printed = set(re.findall(r'"fastinstall\.([a-z]+)/1"', code))
+    printed |= set(re.findall(r'\b(?:document\(|tell\(context, )"([\w-]+)"', code))
     internal = {"interpreter", "provenance"}  # of the probe inside the target; of the metadata of a wheel
     internal |= {"static", "requirements", "proof", "merged", "creation", "speed"}  # of the cache, of journals
     internal |= {"journal"}  # of transactions
