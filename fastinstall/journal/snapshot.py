@@ -77,13 +77,11 @@ def find_unfinished_transaction(past: EnvironmentHistory) -> str | None:
 
 def is_at_work(prefix: Path) -> bool:
     """Whether a living run of ours holds the environment, so that nothing in it counts as interrupted."""
-    from fastinstall.core.lock import LOCK_FILE, holder  # noqa: PLC0415 (only where something seems to be interrupted)
+    from fastinstall.core.lock import LOCK_FILE, find_holder  # noqa: PLC0415 (only where something seems to be interrupted)
 
     for locked in (prefix / LOCK_FILE, prefix):
         with suppress(OSError):
-            status = locked.stat()
-            locks = Path("/proc/locks").read_text(encoding="ascii", errors="replace")
-            if holder(locks, device=status.st_dev, inode=status.st_ino) is not None:
+            if find_holder(locked.stat()) is not None:
                 return True
     return False
 
