@@ -42,7 +42,6 @@ class Recovered:
     Attributes:
         id: of the transaction.
         at: when it had begun.
-        was: what had been interrupted: "setup" or "rollback".
         undone: what could not simply be put back.
         cut: what it had come to.
         verb: what had been called ("guard install"); empty if nobody wrote it down.
@@ -50,7 +49,6 @@ class Recovered:
 
     id: str
     at: str
-    was: str
     undone: UndoResult
     cut: UnfinishedRun = UnfinishedRun.SETUP
     verb: str = ""
@@ -104,8 +102,8 @@ def recover(
     terms = UndoTerms(reason="interrupted", force=force, intruders=intruders, conclude=conclude)
     verb = info.title.verb
     undone = undo(store, info.id, terms)
-    cut, was = (UnfinishedRun.ROLLBACK, "rollback") if info.committed else (UnfinishedRun.SETUP, "setup")
-    return Recovered(id=info.id, at=info.at, was=was, undone=undone, cut=cut, verb=verb)
+    cut = UnfinishedRun.ROLLBACK if info.committed else UnfinishedRun.SETUP
+    return Recovered(id=info.id, at=info.at, undone=undone, cut=cut, verb=verb)
 
 
 def rollback(
@@ -223,8 +221,7 @@ def _clean_up(store: JournalStore) -> Recovered | None:
     if not found:
         return None
     last = found[-1]
-    was = "rollback" if last.cut is UnfinishedRun.END else "setup"
-    return Recovered(id=last.id, at=last.at, was=was, undone=UndoResult(), cut=last.cut, verb=last.verb)
+    return Recovered(id=last.id, at=last.at, undone=UndoResult(), cut=last.cut, verb=last.verb)
 
 
 def _choose_transactions(store: JournalStore, to: str | None) -> Sequence[TransactionInfo]:
