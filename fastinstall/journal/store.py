@@ -285,7 +285,7 @@ def _foresee(store: JournalStore, stamp: Stamp, site_packages: str) -> Transacti
         id=stamp.id,
         at=stamp.at,
         sequence=1 + max((info.sequence for info in store.transactions()), default=0),
-        work=own if _find_mount(ground) == _find_mount(store.prefix / site_packages) else beside,
+        work=own if _is_one_mount(ground, store.prefix / site_packages) else beside,
         created=created,
         directories=fingerprints.remember(store.prefix, (".", *chain, site_packages)),
         tool_version=__version__,
@@ -293,8 +293,12 @@ def _foresee(store: JournalStore, stamp: Stamp, site_packages: str) -> Transacti
     )
 
 
+def _is_one_mount(one: Path, other: Path) -> bool:
+    """Whether a rename can go from one directory to another: same filesystem, same mount of it."""
+    return _find_mount(one) == _find_mount(other)
+
+
 def _find_mount(directory: Path) -> tuple[int, str]:
-    """The filesystem and the mount of it; a rename can go from one directory to another that has the same."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         text = Path(f"/proc/self/fdinfo/{descriptor}").read_text(encoding="ascii")
