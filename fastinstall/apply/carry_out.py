@@ -111,7 +111,11 @@ def carry_out(session: Session, plan: Plan) -> SetupOutcome:
         DamagedError: something failed, and could not be undone.
     """
     if not plan.steps:
-        return SetupOutcome(plan=plan, receipt=_require_receipt(plan))
+        receipt = receipt_of(plan.environment)
+        if receipt is None:
+            hint = "make it again: fastinstall plan"
+            raise RefusedError("the plan has no steps, and nothing is set up here", hint=hint)
+        return SetupOutcome(plan=plan, receipt=receipt)
     prefix = Path(plan.environment.prefix)
     with report_late_interruptions(prefix, plan.verb):
         if is_for_guard_alone(plan):
@@ -236,13 +240,6 @@ def _make_observers(session: Session, plan: Plan, recipe: Recipe) -> "Observers"
     from fastinstall.apply.orchestrator import Observers  # noqa: PLC0415 (likewise)
 
     return Observers(before=before, after=after, judge=judged, finish=finish)
-
-
-def _require_receipt(plan: Plan) -> Receipt:
-    receipt = receipt_of(plan.environment)
-    if receipt is None:
-        raise RefusedError("the plan has no steps, and nothing is set up here", hint="make it again: fastinstall plan")
-    return receipt
 
 
 def renew_guard(session: Session, plan: Plan) -> Receipt:

@@ -7,7 +7,7 @@ typical figures.
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import field, replace
 from pathlib import Path
@@ -138,9 +138,9 @@ def phase_of(event: Started) -> str | None:
 
 def estimate_remaining_time(seen: SetupForecast, moment: Moment) -> RemainingTime:
     """What is left, in a phase and after it."""
-    names = list(seen.phases)
-    later = _list_later_phases(names, moment.phase)
-    rest = sum(seen.phases[name] for name in later)
+    order = list(USUAL)
+    place = order.index(moment.phase) if moment.phase in order else -1
+    rest = sum(seconds for name, seconds in seen.phases.items() if order.index(name) > place)
     expected = seen.phases.get(moment.phase, 0.0)
     if moment.share >= _LEAST_SHARE:
         left = moment.elapsed / moment.share - moment.elapsed
@@ -149,12 +149,6 @@ def estimate_remaining_time(seen: SetupForecast, moment: Moment) -> RemainingTim
     else:
         left = max(expected - moment.elapsed, 0.0)
     return RemainingTime(seconds=max(left + rest, _LEAST), measured=seen.measured)
-
-
-def _list_later_phases(names: Sequence[str], phase: str) -> Sequence[str]:
-    order = list(USUAL)
-    place = order.index(phase) if phase in order else -1
-    return [name for name in names if order.index(name) > place]
 
 
 def _list_needed_phases(plan: Plan, in_cache: bool) -> frozenset[str]:  # noqa: FBT001 (a fact, and no option)

@@ -128,14 +128,8 @@ class ForeignChangeWatch:
     def _wait_for_installers(self, emit: Emit) -> None:
         rivals, deadline = observe_concurrent_installers(self._prefix), time.monotonic() + _PATIENCE
         if rivals:
-            emit(
-                Noted(
-                    message=(
-                        f"{describe_concurrent_installers(rivals)}: waiting for it to end, before this setup is undone"
-                    ),
-                    warning=True,
-                )
-            )
+            message = f"{describe_concurrent_installers(rivals)}: waiting for it to end, before this setup is undone"
+            emit(Noted(message=message, warning=True))
         while rivals and time.monotonic() < deadline:
             time.sleep(_PAUSE)
             rivals = observe_concurrent_installers(self._prefix)

@@ -356,6 +356,7 @@ def make_receipt(plan: Plan, staged: StagedStack, before: Facts, stamp: Stamp) -
     """
     step = get_required_step(plan.steps, Build)
     artefact = step.source or step.prebuilt
+    making = find_step(plan.steps, MakeCondaPackages)
     owners = [f"{owner.distribution.name} {owner.distribution.version}" for owner in before.stack.owners]
     return Receipt(
         id=stamp.id,
@@ -380,7 +381,7 @@ def make_receipt(plan: Plan, staged: StagedStack, before: Facts, stamp: Stamp) -
         features=staged.runtime.features,
         speed=staged.speed,
         previous=", ".join(owners),
-        engine=_find_engine(plan),
+        engine=making.engine if making is not None else CondaInstaller.PIP,
         conda=staged.tree.linked.stack if staged.tree.linked is not None else None,
     )
 
@@ -389,8 +390,3 @@ def find_loaded_jpeg(facts: Facts) -> LoadedLibrary | None:
     """The libjpeg that the core in place resolves to."""
     libraries = facts.stack.core.libraries if facts.stack.core is not None else ()
     return next((library for library in libraries if library.is_called_libjpeg), None)
-
-
-def _find_engine(plan: Plan) -> CondaInstaller:
-    making = find_step(plan.steps, MakeCondaPackages)
-    return making.engine if making is not None else CondaInstaller.PIP

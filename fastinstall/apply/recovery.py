@@ -229,16 +229,16 @@ def _recover_each(session: Session, store: JournalStore, tell: _Tell, *, force: 
     """Each thing is told when it has happened, since the next one may fail; whether a transaction was undone."""
     cut, unpinning = tuple(pin_interruptions(session, store.prefix)), Unpinning(session, store.prefix)
     recovered = recover(store, force=force, conclude=unpinning)
-    particulars = (
-        ()
-        if recovered is None
-        else (describe_finished_interruption(_convert_to_interruption(recovered)), *_describe_undone_moves(recovered))
-    )
-    for sentence in particulars:  # directories of ours that nobody looks into are no change
-        tell(
-            sentence,
-            changed=recovered is not None and recovered.cut not in (UnfinishedRun.BEGINNING, UnfinishedRun.END),
-        )
+    if recovered is not None:
+        changed = recovered.cut not in (
+            UnfinishedRun.BEGINNING,
+            UnfinishedRun.END,
+        )  # nobody looks into directories of ours
+        tell(describe_finished_interruption(_convert_to_interruption(recovered)), changed=changed)
+        for path in recovered.undone.kept:
+            tell(f"kept aside: {path}", changed=changed)
+        for lost in recovered.undone.lost:
+            tell(f"could not come back, somebody had removed it: {lost}", changed=changed)
     for sentence in unpinning.sentences:
         tell(sentence)
     for each in cut:
@@ -258,11 +258,6 @@ def _recover_each(session: Session, store: JournalStore, tell: _Tell, *, force: 
 
 def _convert_to_interruption(recovered: Recovered) -> Interruption:
     return Interruption(cut=recovered.cut, verb=recovered.verb, at=recovered.at, file=Path(), id=recovered.id)
-
-
-def _describe_undone_moves(recovered: Recovered) -> Iterator[str]:
-    yield from (f"kept aside: {path}" for path in recovered.undone.kept)
-    yield from (f"could not come back, somebody had removed it: {path}" for path in recovered.undone.lost)
 
 
 @contextlib.contextmanager

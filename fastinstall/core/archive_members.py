@@ -106,29 +106,23 @@ def explain_archive_objection(members: Iterable[ArchiveMember], archive_bytes: i
     names, total, count = _Names(), 0, 0
     for member in members:
         count, total = count + 1, total + member.size
-        reason = (
-            _object_to_name(member.name) or _object_to_kind(member) or names.clash(member) or _object_to_size(member)
-        )
+        reason = _object_to_name(member.name) or _object_to_kind(member) or names.clash(member)
+        if not reason and member.size > MOST_BYTES_OF_ONE:
+            most = f"{MOST_BYTES_OF_ONE} are more than any source or wheel needs in one file"
+            reason = f"declares {member.size} bytes; {most}"
         if reason:
             return Objection(member=member.name, reason=reason)
         if count > MOST_MEMBERS:
             return Objection(reason=f"has more than {MOST_MEMBERS} members")
-        if total > _compute_size_limit(archive_bytes):
-            return Objection(member=member.name, reason=_explain_bomb(total, archive_bytes))
+        if total > min(MOST_BYTES, max(ALWAYS_BYTES, MOST_RATIO * archive_bytes)):
+            found = f"brings what comes out to {total} bytes and more, out of {archive_bytes}"
+            return Objection(member=member.name, reason=f"{found}: this is how a zip bomb looks")
     return None
 
 
 def simplify_member_name(name: str) -> str:
     """A member's name without what says nothing: "./" before it and "/" behind it."""
     return name.removeprefix("./").rstrip("/")
-
-
-def _compute_size_limit(archive_bytes: int) -> int:
-    return min(MOST_BYTES, max(ALWAYS_BYTES, MOST_RATIO * archive_bytes))
-
-
-def _explain_bomb(total: int, archive_bytes: int) -> str:
-    return f"brings what comes out to {total} bytes and more, out of {archive_bytes}: this is how a zip bomb looks"
 
 
 def _object_to_name(name: str) -> str:
@@ -155,12 +149,6 @@ def _object_to_kind(member: ArchiveMember) -> str:
     return f"is {member.kind}{f' to {member.target!r}' if member.target else ''}, where files are expected"
 
 
-def _object_to_size(member: ArchiveMember) -> str:
-    if member.size > MOST_BYTES_OF_ONE:
-        return f"declares {member.size} bytes; {MOST_BYTES_OF_ONE} are more than any source or wheel needs in one file"
-    return ""
-
-
 class _Names:
     """All names so far, with their parents, as a file system without case or with other Unicode forms has them."""
 
@@ -178,9 +166,6 @@ class _Names:
         below = next((parent for parent in parents if parent in self._files), "")
         if below:
             return f"lies below {below!r}, which is a file"
-        return self._note_path(name, parents, is_file=is_file)
-
-    def _note_path(self, name: str, parents: list[str], *, is_file: bool) -> str:
         for path in (*reversed(parents), name):
             other = self._spelled.setdefault(_fold_path(path), path)
             if other != path:

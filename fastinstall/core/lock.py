@@ -78,6 +78,15 @@ def holder(locks: str, *, device: int, inode: int) -> int | None:
     return int(chosen[0][4]) if len(chosen) == 1 else None
 
 
+def find_holder(status: os.stat_result) -> int | None:
+    """Find the process that holds a flock(2) on this file or directory, or return None where nobody tells."""
+    try:
+        locks = Path("/proc/locks").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return None
+    return holder(locks, device=status.st_dev, inode=status.st_ino)
+
+
 def _parse_device(column: str) -> int:
     major, minor, _ = column.split(":")
     return os.makedev(int(major, 16), int(minor, 16))
@@ -150,8 +159,7 @@ def _wait(descriptor: int, on_wait: Callable[[int | None], None]) -> None:
             return
         if error.errno not in _HELD:
             raise
-        status = os.fstat(descriptor)
-        on_wait(holder(_read_kernel_locks(), device=status.st_dev, inode=status.st_ino))
+        on_wait(find_holder(os.fstat(descriptor)))
         fcntl.flock(descriptor, fcntl.LOCK_EX)
 
 
@@ -162,14 +170,7 @@ def _substitute(prefix: Path) -> int:
 
 
 def _make_lock_refusal(prefix: Path, status: os.stat_result) -> RefusedError:
-    process = holder(_read_kernel_locks(), device=status.st_dev, inode=status.st_ino)
+    process = find_holder(status)
     who = f"process {process}" if process else "another process"
     hint = f"wait for it to end; see what it is: ps -fp {process}" if process else "wait for it to end"
     return RefusedError(f"{prefix}: {who} works on this environment", hint=hint)
-
-
-def _read_kernel_locks() -> str:
-    try:
-        return Path("/proc/locks").read_text(encoding="ascii", errors="replace")
-    except OSError:
-        return ""

@@ -13,7 +13,7 @@ import signal
 import subprocess
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Generic, TypeVar
 
@@ -156,12 +156,10 @@ class Conversation:
         Raises:
             CommandError: it ended instead, or did not answer in time.
         """
-        try:
-            if self._child.stdin is not None:
+        if self._child.stdin is not None:
+            with suppress(OSError):  # it went away: listen() says how
                 self._child.stdin.write(line + "\n")
                 self._child.stdin.flush()
-        except OSError:
-            pass  # it went away: listen() says how
         return self.listen(timeout)
 
     def listen(self, timeout: float | None = None) -> str:
@@ -279,28 +277,21 @@ def _collect(
 
 def _tell(stream: IO[str], text: str) -> None:
     """Have a command read a text whole, before it says anything."""
-    try:
+    with suppress(OSError):  # it went away: its exit code says how
         stream.write(text)
         stream.flush()
-    except OSError:
-        pass  # it went away: its exit code says how
     _close(stream)
 
 
 def _close(stream: object) -> None:
-    try:
+    with suppress(OSError):  # the child went away first: nothing of ours is lost
         stream.close()  # type: ignore[attr-defined]  # any text stream
-    except OSError:
-        return  # the child went away first: nothing of ours is lost
 
 
 def _kill_group(child: "subprocess.Popen[str]") -> None:
-    if child.poll() is not None:
-        return
-    try:
-        os.killpg(child.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return
+    if child.poll() is None:
+        with suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
 
 
 def _describe_exit(completed: Completed) -> str:

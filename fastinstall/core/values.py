@@ -401,12 +401,8 @@ def _restore(self: Any, content: tuple[object, ...]) -> None:  # noqa: ANN401
         _assign(self, name, item)
 
 
-def _refuse_assignment(_self: Any, name: str, _item: object) -> None:  # noqa: ANN401
-    raise FrozenInstanceError(f"cannot assign to field {name!r}")
-
-
-def _refuse_deletion(_self: Any, name: str) -> None:  # noqa: ANN401
-    raise FrozenInstanceError(f"cannot delete field {name!r}")
+def _refuse_change(_self: Any, name: str, *_item: object) -> None:  # noqa: ANN401
+    raise FrozenInstanceError(f"cannot change field {name!r}")
 
 
 _METHODS = {
@@ -416,6 +412,6 @@ _METHODS = {
     "__hash__": _hash,
     "__getstate__": _state,
     "__setstate__": _restore,
-    "__setattr__": _refuse_assignment,
-    "__delattr__": _refuse_deletion,
+    "__setattr__": _refuse_change,
+    "__delattr__": _refuse_change,
 }

@@ -51,7 +51,7 @@ def locate_act(log: Log, act: Act, prefix: Path, work: Path) -> Placed:
     """
     match act:
         case ExternalChangeBegun():
-            return external_undo.locate_external_change(log, act, prefix, work)
+            return LocatedExternalChange(engaging=act, engaged=log.outcome(act), prefix=prefix, work=work)
         case Adding():
             return act
         case _:
@@ -126,31 +126,23 @@ def find_lost_by_acts(acts: Sequence[Placed]) -> Iterator[str]:
     """What can come back from nowhere, unless it came by these very acts and has gone with them."""
     brought: set[str] = set()
     for act in acts:
-        yield from (path for path in _list_lost(act) if path not in brought)
-        for path in _list_brought_paths(act):
+        match act:
+            case LocatedExternalChange():
+                lost = external_undo.find_unrestorable(act)
+                came = (*(act.engaged.manifest if act.engaged is not None else ()), *act.engaging.appearing)
+            case Batch():
+                lost = (item.move.live for item in act.items if moves.is_lost(item))
+                came = tuple(path for item in act.items for path in item.brought.digests)
+            case _:
+                continue
+        yield from (path for path in lost if path not in brought)
+        for path in came:
             brought.update((path, *parents_of(path)))
 
 
 def parents_of(path: str) -> set[str]:
     """The directories on the way to a path."""
     return {parent.as_posix() for parent in PurePath(path).parents}
-
-
-def _list_lost(act: Placed) -> Iterator[str]:
-    match act:
-        case LocatedExternalChange():
-            yield from external_undo.find_unrestorable(act)
-        case Batch():
-            yield from (item.move.live for item in act.items if moves.is_lost(item))
-
-
-def _list_brought_paths(act: Placed) -> Iterator[str]:
-    match act:
-        case LocatedExternalChange():
-            yield from act.engaged.manifest if act.engaged is not None else ()
-            yield from act.engaging.appearing
-        case Batch():
-            yield from (path for item in act.items for path in item.brought.digests)
 
 
 def describe(store: JournalStore, identifier: str, path: str, text: str, place: int = -1) -> Adding:

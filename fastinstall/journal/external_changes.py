@@ -114,8 +114,7 @@ def _list_bytecode_directories(paths: Iterable[str]) -> Iterator[str]:
 
 def _check(paths: Iterable[str]) -> None:
     for path in paths:
-        pure = PurePath(path)
-        if not pure.parts or pure.is_absolute() or ".." in pure.parts:
+        if not _is_inside(PurePath(path)):
             raise FailedError(f"{path}: not a path inside one environment")
 
 

@@ -29,7 +29,6 @@ from fastinstall.journal.fingerprints import (
     remake,
     remove_empty,
 )
-from fastinstall.journal.log import Log
 from fastinstall.journal.moves import Mover
 
 
@@ -59,15 +58,14 @@ class LocatedExternalChange:
         """Whether it is undone already; where there is nothing to bring back, a copy may lack the area, too."""
         return not self.area.is_dir() and (bool(self.engaging.copies) or self.undone.is_dir())
 
+    def stands(self, path: str) -> bool:
+        """Whether something stands at a path now."""
+        return os.path.lexists(self.prefix / path)
+
     @property
     def undone(self) -> Path:
         """Where the area goes then."""
         return self.work / "stage" / f"{self.area.name}.undone"
-
-
-def locate_external_change(log: Log, engaging: ExternalChangeBegun, prefix: Path, work: Path) -> LocatedExternalChange:
-    """A stretch as a journal tells it."""
-    return LocatedExternalChange(engaging=engaging, engaged=log.outcome(engaging), prefix=prefix, work=work)
 
 
 def foreign(item: LocatedExternalChange, known: KnownFiles) -> Iterator[str]:
@@ -77,7 +75,7 @@ def foreign(item: LocatedExternalChange, known: KnownFiles) -> Iterator[str]:
     """
     if item.is_over:
         return
-    for path in dict.fromkeys((*(copied.path for _, copied in _list_touched(item)), *_list_arrivals(item))):
+    for path in dict.fromkeys((*list_returning(item), *_list_arrivals(item))):
         live = item.prefix / path
         if os.path.lexists(live) and not is_bytecode(path) and not _is_known(item, path, known):
             yield path
@@ -87,22 +85,26 @@ def find_unrestorable(item: LocatedExternalChange) -> Iterator[str]:
     """What cannot come back: somebody has removed it, and our copy too."""
     if not item.is_over:
         yield from (
-            copied.path
-            for copy, copied in _list_touched(item)
-            if not os.path.lexists(copy) and not os.path.lexists(item.prefix / copied.path)
+            path
+            for path, copy in list_returning(item).items()
+            if not os.path.lexists(copy) and not os.path.lexists(item.prefix / path)
         )
 
 
-def returning(item: LocatedExternalChange, stands: Callable[[str], bool]) -> dict[str, Path]:
+def list_returning(item: LocatedExternalChange, stands: Callable[[str], bool] | None = None) -> dict[str, Path]:
     """What has to come back, with its copy.
+
+    What the program left as it was is somebody else's to change since, unless it is gone: then its package, whose
+    record comes back, would lack it. Bytecode comes back always, since Python may have written it again.
 
     Args:
         item: the stretch.
-        stands: whether something stands at a path by then.
+        stands: whether something stands at a path by then; None for what stands there now.
     """
     untouched = frozenset(item.engaged.untouched if item.engaged is not None else ())
     copies = ((copied.path, item.area / "copies" / str(n)) for n, copied in enumerate(item.engaging.copies))
-    return {path: copy for path, copy in copies if path not in untouched or (path not in ALWAYS and not stands(path))}
+    there = stands or item.stands
+    return {path: copy for path, copy in copies if path not in untouched or (path not in ALWAYS and not there(path))}
 
 
 def list_brought_files(item: LocatedExternalChange) -> tuple[str, ...]:
@@ -125,7 +127,9 @@ def undo(item: LocatedExternalChange, mover: Mover) -> None:
     places = _list_free_places(item)
     for path in _list_arrivals(item):
         _take_away(item.prefix / path, next(places), mover)
-    for copy, copied in _list_touched(item):
+    before = {copied.path: copied for copied in item.engaging.copies}
+    for path, copy in list_returning(item).items():
+        copied = before[path]
         if os.path.lexists(copy) and not _is_back(item, copy, copied):
             _keep_later_revisions(item, copy, copied)
             _bring_back(copy, item.prefix / copied.path, next(places), mover)
@@ -135,19 +139,6 @@ def undo(item: LocatedExternalChange, mover: Mover) -> None:
             files.sync_directory(item.prefix / path)
     mover.move(item.area, item.undone)
     files.sync_directory(item.area.parent)
-
-
-def _list_touched(item: LocatedExternalChange) -> Iterator[tuple[Path, Copied]]:
-    """What has to come back, each with its copy.
-
-    What the program left as it was is somebody else's to change since, unless it is gone: then its package, whose
-    record comes back, would lack it. Bytecode comes back always, since Python may have written it again.
-    """
-    untouched = frozenset(item.engaged.untouched if item.engaged is not None else ())
-    for number, copied in enumerate(item.engaging.copies):
-        path = copied.path
-        if path not in untouched or (path not in ALWAYS and not os.path.lexists(item.prefix / path)):
-            yield item.area / "copies" / str(number), copied
 
 
 def _is_known(item: LocatedExternalChange, path: str, known: KnownFiles) -> bool:
@@ -164,7 +155,7 @@ def _list_arrivals(item: LocatedExternalChange) -> tuple[str, ...]:
     else:
         grounds = (path for ground in engaging.grounds for path in files_below(item.prefix, ground))
         brought = (*engaging.appearing, *grounds)
-    sources = (*brought, *(copied.path for _, copied in _list_touched(item)))
+    sources = (*brought, *list_returning(item))
     compiled = (path for source in sources for path in bytecode(item.prefix, source))
     came = dict.fromkeys((*brought, *compiled))
     return tuple(path for path in came if path not in before and is_file(item.prefix / path))
@@ -174,8 +165,7 @@ def _list_needed_directories(item: LocatedExternalChange) -> frozenset[str]:
     """The directories that have to be there: all of them where nobody knows which the program took away."""
     if item.engaged is None:
         return frozenset(directory.path for directory in item.engaging.directories)
-    returning = ancestors(copied.path for _, copied in _list_touched(item))
-    return frozenset((*item.engaged.removed, *returning))
+    return frozenset((*item.engaged.removed, *ancestors(list_returning(item))))
 
 
 def _take_away(live: Path, gone: Path, mover: Mover) -> None:
@@ -194,9 +184,8 @@ def _is_back(item: LocatedExternalChange, copy: Path, copied: Copied) -> bool:
         return digest(copy) != copied.digest
     if item.engaged is None or not os.path.lexists(item.prefix / HISTORY):
         return False
-    return (
-        list_later_revisions(item.prefix / HISTORY, _list_later_histories(item.engaged)) is None
-    )  # else it is conda's, of this copy
+    # else it is conda's, of this copy
+    return list_later_revisions(item.prefix / HISTORY, _list_later_histories(item.engaged)) is None
 
 
 def _keep_later_revisions(item: LocatedExternalChange, copy: Path, copied: Copied) -> None:

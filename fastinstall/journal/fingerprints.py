@@ -107,7 +107,7 @@ def files_of(tree: Path, live: str) -> Iterator[tuple[str, Path]]:
         return
     with os.scandir(tree) as entries:
         for entry in sorted(entries, key=lambda entry: entry.name):
-            if not _is_bytecode(tree, entry.name):
+            if not is_bytecode(f"{tree.name}/{entry.name}"):
                 yield from files_of(tree / entry.name, f"{live}/{entry.name}")
 
 
@@ -152,10 +152,6 @@ def _digest_with_prefix_restored(path: Path, key: str, known: KnownFiles) -> str
         return ""
     content = foreign.read_bytes(path).replace(prefix.rstrip(b"/"), bytes.fromhex(known.home))
     return f"sha256:{hashlib.sha256(content).hexdigest()}"
-
-
-def _is_bytecode(directory: Path, name: str) -> bool:
-    return name.endswith(".pyc") and directory.name == _CACHE
 
 
 HISTORY = "conda-meta/history"

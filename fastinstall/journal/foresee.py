@@ -8,7 +8,6 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePath
 
-from fastinstall.core.errors import DocumentError
 from fastinstall.core.foreign import read_bytes
 from fastinstall.core.values import immutable
 from fastinstall.journal import acts, external_changes, external_undo, moves
@@ -59,10 +58,8 @@ def foresee(store: JournalStore, identifiers: Sequence[str], intruding: Sequence
 def _foresee_step(store: JournalStore, scene: "_Scene", identifier: str, metadata: dict[str, None]) -> Step:
     journal = store.journal(identifier)
     log = journal.read()
-    if log.begun is None:
-        raise DocumentError(f"{journal.file}:1", "event", "expected 'begun'")
+    work = store.prefix / log.require_begun(journal.file).work
     refuse_ways_out(store.prefix, log)
-    work = store.prefix / log.begun.work
     acts = tuple(locate_act(log, act, store.prefix, work) for act in log.acts)
     own = _list_own_paths(acts)
     whole = any(
@@ -85,7 +82,12 @@ def _list_obstacles(store: JournalStore, scene: "_Scene", acts: Sequence[Placed]
     for act in acts:
         match act:
             case LocatedExternalChange():
-                yield from (path for path in _list_concerned_paths(scene, act) if scene.is_foreign(path, known))
+                back, brought = _list_changes(scene, act)
+                yield from (
+                    path
+                    for path in dict.fromkeys((*back, *brought))
+                    if not is_bytecode(path) and scene.is_foreign(path, known)
+                )
             case Batch():
                 for item in act.items:
                     if not moves.is_before(item) and scene.is_foreign(item.move.live, known):
@@ -103,22 +105,22 @@ def _list_own_paths(acts: Sequence[Placed]) -> set[str]:
     return {item.move.live for act in acts if isinstance(act, Batch) for item in act.items}
 
 
-def _list_concerned_paths(scene: "_Scene", act: LocatedExternalChange) -> Iterator[str]:
-    if not act.is_over:
-        paths = (*external_undo.returning(act, scene.stands), *external_undo.list_brought_files(act))
-        yield from (path for path in dict.fromkeys(paths) if not is_bytecode(path))
+def _list_changes(scene: "_Scene", act: LocatedExternalChange) -> tuple[dict[str, Path], tuple[str, ...]]:
+    """What comes back by undoing a stretch, with its copy, and what goes; nothing where that has happened."""
+    if act.is_over:
+        return {}, ()
+    return external_undo.list_returning(act, scene.stands), external_undo.list_brought_files(act)
 
 
 def _take_back(scene: "_Scene", act: Placed) -> Iterator[str]:
     """Follow the undoing of an act; the descriptions of packages that come back by it."""
     match act:
         case LocatedExternalChange():
-            if not act.is_over:
-                back = external_undo.returning(act, scene.stands)
-                for path in external_undo.list_brought_files(act):
-                    scene.remove(path)
-                for path, copy in back.items():
-                    scene.put(path, copy)
+            back, brought = _list_changes(scene, act)
+            for path in brought:
+                scene.remove(path)
+            for path, copy in back.items():
+                scene.put(path, copy)
         case Batch():
             for item in reversed(act.items):
                 before = moves.find_previous_entry(item)
@@ -143,8 +145,7 @@ class _Scene:
 
     def __init__(self, prefix: Path) -> None:
         self._prefix = prefix
-        self._top: dict[str, _Node] = {}
-        self._top.update(_list_entries(prefix))
+        self._top: dict[str, _Node] = _list_entries(prefix)
 
     def stands(self, path: str) -> bool:
         """Whether something stands at a path."""
@@ -157,10 +158,6 @@ class _Scene:
     def is_foreign(self, path: str, known: KnownFiles) -> bool:
         """Whether something stands there that is not known."""
         return not all(is_known(lies, key, known) for key, lies in self._list_files(path))
-
-    def put(self, path: str, tree: Path) -> None:
-        """What lies somewhere comes to stand at a path, and nothing else does."""
-        self._set(path, tree)
 
     def remove(self, path: str) -> None:
         """Nothing stands at a path any more."""
@@ -177,7 +174,7 @@ class _Scene:
         if rest is None:
             self.remove(adding.path)
         else:
-            self._set(adding.path, rest)
+            self.put(adding.path, rest)
 
     def records(self) -> dict[str, Path]:
         """The descriptions of conda's packages, by the names of their files."""
@@ -197,7 +194,8 @@ class _Scene:
                 node = node.get(name) if isinstance(node, dict) else None
         return node
 
-    def _set(self, path: str, node: "_Node") -> None:
+    def put(self, path: str, node: "_Node") -> None:
+        """What lies somewhere, or a text, comes to stand at a path, and nothing else does."""
         parent, _, name = path.rpartition("/")
         self._open_directory(parent)[name] = node
 

@@ -71,6 +71,16 @@ class Log:
         first = self.entries[0] if self.entries else None
         return first if isinstance(first, TransactionBegun) else None
 
+    def require_begun(self, file: PurePath) -> TransactionBegun:
+        """The first line.
+
+        Raises:
+            DocumentError: there is none; names the file, which only the message needs.
+        """
+        if self.begun is None:
+            raise DocumentError(f"{file}:1", "event", "expected 'begun'")
+        return self.begun
+
     @property
     def state(self) -> TransactionState:
         """Whether it is open, committed, or being undone."""
@@ -195,7 +205,7 @@ def refuse_escapes(log: Log, file: PurePath) -> None:
         for key, path in list_entry_paths(entry):
             if _is_outside(path):
                 raise _make_malformed_error(file, number, key, f"{path!r} leads out of the environment")
-        for key, path in _list_workplace_paths(entry):
+        for key, path in list_entry_paths(entry, _WORKPLACE_PATHS):
             if _is_outside(path) or path.partition("/")[0] not in ("stage", "aside") or not path.partition("/")[2]:
                 raise _make_malformed_error(file, number, key, f"{path!r} is no place of a transaction")
 
@@ -225,46 +235,35 @@ def refuse_outside(prefix: Path, directories: Iterable[str]) -> None:
             )
 
 
-def list_entry_paths(entry: Entry) -> Iterator[Named]:
-    """Every path of an entry that is relative to the prefix, with its key."""
-    directories = getattr(entry, "directories", ())
-    if isinstance(entry, TransactionBegun | Moving | ExternalChangeBegun | Adding):
-        yield from ((f"directories[{index}].path", each.path) for index, each in enumerate(directories))
-    if isinstance(entry, TransactionBegun | Moving | ExternalChangeBegun):
-        yield from _name_listed_paths("created", entry.created)
-    match entry:
-        case TransactionBegun():
-            yield "work", entry.work
-        case Moving():
-            yield from ((f"moves[{index}].live", move.live) for index, move in enumerate(entry.moves))
-            yield from _name_listed_paths("manifest", tuple(entry.manifest))
-        case ExternalChangeBegun():
-            yield from ((f"copies[{index}].path", copied.path) for index, copied in enumerate(entry.copies))
-            yield from _name_listed_paths("appearing", entry.appearing)
-            yield from _name_listed_paths("grounds", entry.grounds)
-            yield from _name_listed_paths("records", entry.records)
-        case ExternalChangeEnded():
-            yield from _name_listed_paths("manifest", tuple(entry.manifest))
-            yield from _name_listed_paths("untouched", entry.untouched)
-            yield from _name_listed_paths("removed", entry.removed)
-        case Spreading():
-            yield from (("source", entry.source), ("target", entry.target))
-            yield from ((f"directories[{index}].path", each.path) for index, each in enumerate(directories))
-        case Adding():
-            yield from (("path", entry.path), ("draft", entry.draft))
-        case Conceding():
-            yield from _name_listed_paths("paths", entry.paths)
-            yield from _name_listed_paths("dropped", entry.dropped)
+_PATHS: dict[type, tuple[str, ...]] = {
+    TransactionBegun: ("directories.path", "created", "work"),
+    Moving: ("directories.path", "created", "moves.live", "manifest"),
+    ExternalChangeBegun: ("directories.path", "created", "copies.path", "appearing", "grounds", "records"),
+    ExternalChangeEnded: ("manifest", "untouched", "removed"),
+    Spreading: ("source", "target", "directories.path"),
+    Adding: ("directories.path", "path", "draft"),
+    Conceding: ("paths", "dropped"),
+}
+"""Fields that hold paths relative to the prefix; of lists of values, with the field that does."""
+
+_WORKPLACE_PATHS: dict[type, tuple[str, ...]] = {
+    Moving: ("moves.kept",),
+    ExternalChangeBegun: ("area",),
+    Conceding: ("areas",),
+}
+"""Likewise, relative to the transaction's workplace."""
 
 
-def _list_workplace_paths(entry: Entry) -> Iterator[Named]:
-    """Every path of an entry that is relative to the transaction's workplace."""
-    if isinstance(entry, Moving):
-        yield from ((f"moves[{index}].kept", move.kept) for index, move in enumerate(entry.moves))
-    if isinstance(entry, ExternalChangeBegun):
-        yield "area", entry.area
-    if isinstance(entry, Conceding):
-        yield from _name_listed_paths("areas", entry.areas)
+def list_entry_paths(entry: Entry, places: Mapping[type, tuple[str, ...]] = _PATHS) -> Iterator[Named]:
+    """Every path of an entry that is relative to the prefix, with its key; others by another table of its fields."""
+    for place in places.get(type(entry), ()):
+        key, _, inner = place.partition(".")
+        value = getattr(entry, key)
+        if isinstance(value, str):
+            yield key, value
+            continue
+        for index, each in enumerate(value):
+            yield (f"{key}[{index}].{inner}", getattr(each, inner)) if inner else (f"{key}[{index}]", each)
 
 
 def _refuse_other_place(begun: TransactionBegun, file: PurePath) -> None:
@@ -274,10 +273,6 @@ def _refuse_other_place(begun: TransactionBegun, file: PurePath) -> None:
     own, beside = f"{TRANSACTIONS}/{identifier}", f".fastinstall-{identifier}"
     if begun.work != own and PurePath(begun.work).name != beside:
         raise _make_malformed_error(file, 1, "work", f"{begun.work!r} is no workplace of {identifier}")
-
-
-def _name_listed_paths(key: str, paths: tuple[str, ...]) -> Iterator[Named]:
-    return ((f"{key}[{index}]", path) for index, path in enumerate(paths))
 
 
 def _is_outside(path: str) -> bool:
@@ -295,7 +290,6 @@ def _list_touched_directories(prefix: Path, log: Log) -> Iterator[str]:
         return
     yield from (ROOT, KEPT, f"{TRANSACTIONS}/{begun.id}", f"{begun.work}/stage", f"{begun.work}/aside")
     for entry in log.entries:
-        keys = {key.partition("[")[0]: None for key, _ in list_entry_paths(entry)}
         for key, path in list_entry_paths(entry):
             if isinstance(entry, Moving) and key.startswith("manifest"):
                 continue  # moved as a whole and read at most; where it goes, a link to elsewhere may have stood before
@@ -303,17 +297,14 @@ def _list_touched_directories(prefix: Path, log: Log) -> Iterator[str]:
             yield path if whole or path == HISTORY or isinstance(entry, Adding) else _get_parent(path)
             if path.endswith(".py"):
                 yield f"{_get_parent(path)}/{_CACHE}"
-        for _, path in _list_workplace_paths(entry):
+        for _, path in list_entry_paths(entry, _WORKPLACE_PATHS):
             yield _get_parent(f"{begun.work}/{path}")
         if isinstance(entry, Spreading):
             yield from (f"{top}/{each.path}" for top in (entry.source, entry.target) for each in entry.directories)
-        if "grounds" in keys and isinstance(entry, ExternalChangeBegun):
-            yield from (path for ground in entry.grounds for path in _list_directories_below(prefix, ground))
-
-
-def _list_directories_below(prefix: Path, ground: str) -> Iterator[str]:
-    yield from (_get_parent(found.relative_to(prefix).as_posix()) for found in prefix.glob(ground))
-    yield from directories_below(prefix, ground)
+        if isinstance(entry, ExternalChangeBegun):
+            for ground in entry.grounds:
+                yield from (_get_parent(found.relative_to(prefix).as_posix()) for found in prefix.glob(ground))
+                yield from directories_below(prefix, ground)
 
 
 def _get_parent(path: str) -> str:

@@ -81,10 +81,18 @@ class Mover:
     def _spread(self, source: Path, target: Path) -> None:
         if os.path.lexists(target):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target))
+        found = ((Path(path), Path(path).stat()) for path, _, _ in os.walk(source))
         spreading = Spreading(
             source=self._store.relative(source),
             target=self._store.relative(target),
-            directories=_observe_directories(source),
+            directories=tuple(
+                SpreadDirectory(
+                    path=path.relative_to(source).as_posix(),
+                    mode=stat.S_IMODE(status.st_mode),
+                    mtime_ns=status.st_mtime_ns,
+                )
+                for path, status in found
+            ),
         )
         self._journal.append(spreading)
         self._carry_out(spreading)
@@ -93,41 +101,24 @@ class Mover:
         source, target = self._store.prefix / spreading.source, self._store.prefix / spreading.target
         for directory in spreading.directories:
             files.make_directories(target / directory.path)
-        for directory in spreading.directories:
-            _empty_directory(source / directory.path, target / directory.path)
+        there = [each.path for each in spreading.directories if (source / each.path).is_dir()]
+        for path in there:
+            for entry in sorted((source / path).iterdir()):
+                if not _is_spreadable(entry):
+                    files.rename(entry, target / path / entry.name)
         for directory in reversed(spreading.directories):
-            _finish(source / directory.path, target / directory.path, directory)
+            place = target / directory.path
+            place.chmod(directory.mode)
+            os.utime(place, ns=(directory.mtime_ns, directory.mtime_ns))
+            files.sync_directory(place)  # what has come, before the place that it came from goes
+            if directory.path in there:
+                (source / directory.path).rmdir()
         files.sync_directory(source.parent)
         self._journal.append(Spread())
 
 
 def _is_spreadable(source: Path) -> bool:
     return source.is_dir() and not source.is_symlink()
-
-
-def _observe_directories(tree: Path) -> tuple[SpreadDirectory, ...]:
-    return tuple(_observe_tree(Path(path), Path(path).relative_to(tree).as_posix()) for path, _, _ in os.walk(tree))
-
-
-def _observe_tree(directory: Path, path: str) -> SpreadDirectory:
-    status = directory.stat()
-    return SpreadDirectory(path=path, mode=stat.S_IMODE(status.st_mode), mtime_ns=status.st_mtime_ns)
-
-
-def _empty_directory(source: Path, target: Path) -> None:
-    if not source.is_dir():
-        return
-    for path in sorted(source.iterdir()):
-        if not _is_spreadable(path):
-            files.rename(path, target / path.name)
-
-
-def _finish(source: Path, target: Path, directory: SpreadDirectory) -> None:
-    target.chmod(directory.mode)
-    os.utime(target, ns=(directory.mtime_ns, directory.mtime_ns))
-    files.sync_directory(target)  # what has come, before the place that it came from goes
-    if source.is_dir():
-        source.rmdir()
 
 
 @immutable
@@ -173,9 +164,9 @@ def batch(log: Log, moving: Moving, prefix: Path, work: Path) -> tuple[LocatedMo
     One that did not commit may be undone in part although its journal does not say so: the disk was full.
     """
     items = locate_moves(moving, prefix, work, certain=log.happened(moving))
-    return (
-        items if log.committed else tuple(replace(item, certain=item.certain and not _is_back(item)) for item in items)
-    )
+    if log.committed:
+        return items
+    return tuple(replace(item, certain=item.certain and not _is_back(item)) for item in items)
 
 
 def do(item: LocatedMove, mover: Mover) -> None:
@@ -202,29 +193,20 @@ def undo(item: LocatedMove, mover: Mover) -> None:
     Raises:
         OSError: as the kernel says; nothing has been overwritten.
     """
-    match item.move.kind:
-        case MoveKind.OUT:
-            if _is_present(item.kept):
-                mover.move(item.kept, item.live)
-        case MoveKind.IN:
-            if not _is_present(item.kept) and _is_present(item.live):
-                mover.move(item.live, item.kept)
-        case MoveKind.EXCHANGE:
-            _undo_exchange(item, mover)
+    if item.move.kind is MoveKind.EXCHANGE:
+        _undo_exchange(item, mover)
+        return
+    for source, target in list_undo_renames(item):
+        mover.move(source, target)
 
 
 def list_undo_renames(item: LocatedMove) -> Iterator[tuple[Path, Path]]:
     """The rename that undoing would do now, from where to where; nothing where the move did not happen."""
-    back, gone = (item.kept, item.live), (item.live, item.kept)
-    match item.move.kind:
-        case MoveKind.OUT if _is_present(item.kept):
-            yield back
-        case MoveKind.IN if not _is_present(item.kept) and _is_present(item.live):
-            yield gone
-        case MoveKind.EXCHANGE if _is_present(item.swap):
-            yield item.swap, item.live
-        case MoveKind.EXCHANGE if _is_previous_kept(item):
-            yield back
+    previous = find_previous_entry(item)
+    if previous is not None:
+        yield previous, item.live
+    elif item.move.kind is MoveKind.IN and not _is_present(item.kept) and _is_present(item.live):
+        yield item.live, item.kept
 
 
 def is_blocking(item: LocatedMove, there: KnownFiles) -> bool:
@@ -243,13 +225,7 @@ def is_blocking(item: LocatedMove, there: KnownFiles) -> bool:
 
 def is_before(item: LocatedMove) -> bool:
     """Whether `live` is as it was before the move: not done, or undone already."""
-    match item.move.kind:
-        case MoveKind.OUT:
-            return not _is_present(item.kept)
-        case MoveKind.IN:
-            return _is_present(item.kept)
-        case MoveKind.EXCHANGE:
-            return not _is_present(item.swap) and not _is_previous_kept(item)
+    return _is_present(item.kept) if item.move.kind is MoveKind.IN else find_previous_entry(item) is None
 
 
 def is_lost(item: LocatedMove) -> bool:

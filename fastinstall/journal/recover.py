@@ -5,7 +5,6 @@ newest to the oldest, so each setup needs only itself and those after it. A forg
 its undoing (`remove_transaction_directories`), so that a kill leaves it whole or leaves what the next command removes.
 """
 
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path, PurePath
 
@@ -28,7 +27,7 @@ from fastinstall.journal.layout import KEPT, TRANSACTIONS, read_receipt
 from fastinstall.journal.log import Log, TransactionState, refuse_outside, refuse_ways_out
 from fastinstall.journal.snapshot import find_loose_interruptions
 from fastinstall.journal.store import JournalStore, TransactionInfo
-from fastinstall.journal.undo import UndoResult, UndoTerms, ignore_log, refusal, undo
+from fastinstall.journal.undo import UndoResult, UndoTerms, find_free_place, ignore_log, refusal, undo
 from fastinstall.model.history import UnfinishedRun, Unreadable
 from fastinstall.model.receipt import Receipt
 
@@ -43,7 +42,6 @@ class Recovered:
     Attributes:
         id: of the transaction.
         at: when it had begun.
-        was: what had been interrupted: "setup" or "rollback".
         undone: what could not simply be put back.
         cut: what it had come to.
         verb: what had been called ("guard install"); empty if nobody wrote it down.
@@ -51,7 +49,6 @@ class Recovered:
 
     id: str
     at: str
-    was: str
     undone: UndoResult
     cut: UnfinishedRun = UnfinishedRun.SETUP
     verb: str = ""
@@ -105,8 +102,8 @@ def recover(
     terms = UndoTerms(reason="interrupted", force=force, intruders=intruders, conclude=conclude)
     verb = info.title.verb
     undone = undo(store, info.id, terms)
-    cut, was = (UnfinishedRun.ROLLBACK, "rollback") if info.committed else (UnfinishedRun.SETUP, "setup")
-    return Recovered(id=info.id, at=info.at, was=was, undone=undone, cut=cut, verb=verb)
+    cut = UnfinishedRun.ROLLBACK if info.committed else UnfinishedRun.SETUP
+    return Recovered(id=info.id, at=info.at, undone=undone, cut=cut, verb=verb)
 
 
 def rollback(
@@ -224,22 +221,16 @@ def _clean_up(store: JournalStore) -> Recovered | None:
     if not found:
         return None
     last = found[-1]
-    was = "rollback" if last.cut is UnfinishedRun.END else "setup"
-    return Recovered(id=last.id, at=last.at, was=was, undone=UndoResult(), cut=last.cut, verb=last.verb)
+    return Recovered(id=last.id, at=last.at, undone=UndoResult(), cut=last.cut, verb=last.verb)
 
 
 def _choose_transactions(store: JournalStore, to: str | None) -> Sequence[TransactionInfo]:
     newest_first = list_undoable_transactions(store)
     chosen = newest_first[:1] if to is None else newest_first[: position(newest_first, to) + 1]
-    _refuse_unreadable(store, chosen[-1] if chosen else None)
-    return chosen
-
-
-def _refuse_unreadable(store: JournalStore, oldest: TransactionInfo | None) -> None:
-    """What came later lies on top of what is to be undone."""
-    for each in store.unreadable():
-        if oldest is None or not store.is_before(each.transaction, oldest):
+    for each in store.unreadable():  # what came later lies on top of what is to be undone
+        if not chosen or not store.is_before(each.transaction, chosen[-1]):
             store.read(each.transaction)  # raises, since it cannot be read
+    return chosen
 
 
 _ALL = "transaction"
@@ -293,7 +284,11 @@ def forget(store: JournalStore, identifier: str | None) -> tuple[str, ...]:
         try:
             footing.remove_transaction_directories(store, begun)
         except OSError as error:
-            raise _make_removal_error(store, error) from error
+            raise EnvironmentDamagedError(
+                f"{reason(error, store.prefix)}: what was given up could not be removed whole; "
+                "the environment itself is whole",
+                hint=f"remove the cause, then: fastinstall doctor --fix --prefix {quote(store.prefix)}",
+            ) from error
     return tuple(info.id for info in older)
 
 
@@ -318,9 +313,7 @@ def move_damaged_transaction_away(store: JournalStore, damaged: Unreadable) -> P
     refuse_outside(store.prefix, (TRANSACTIONS, f"{TRANSACTIONS}/{damaged.transaction}", KEPT))
     home = store.prefix / KEPT / damaged.transaction
     refuse_outside(store.prefix, (store.relative(home),))
-    target = next(
-        path for path in (home / _ALL, *(home / f"{_ALL}.{n}" for n in range(2, 99))) if not _is_present(path)
-    )
+    target = find_free_place(home / _ALL)
     try:
         home.mkdir(parents=True, exist_ok=True)
         files.rename(store.directory(damaged.transaction), target)
@@ -329,14 +322,3 @@ def move_damaged_transaction_away(store: JournalStore, damaged: Unreadable) -> P
     except OSError as error:
         raise FailedError(f"{reason(error, home)}: not put away", hint=f"ls -ld {quote(store.root)}") from error
     return target
-
-
-def _is_present(path: Path) -> bool:
-    return os.path.lexists(path)
-
-
-def _make_removal_error(store: JournalStore, error: OSError) -> EnvironmentDamagedError:
-    return EnvironmentDamagedError(
-        f"{reason(error, store.prefix)}: what was given up could not be removed whole; the environment itself is whole",
-        hint=f"remove the cause, then: fastinstall doctor --fix --prefix {quote(store.prefix)}",
-    )

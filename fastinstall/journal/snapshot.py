@@ -77,13 +77,11 @@ def find_unfinished_transaction(past: EnvironmentHistory) -> str | None:
 
 def is_at_work(prefix: Path) -> bool:
     """Whether a living run of ours holds the environment, so that nothing in it counts as interrupted."""
-    from fastinstall.core.lock import LOCK_FILE, holder  # noqa: PLC0415 (only where something seems to be interrupted)
+    from fastinstall.core.lock import LOCK_FILE, find_holder  # noqa: PLC0415 (only where something seems to be interrupted)
 
     for locked in (prefix / LOCK_FILE, prefix):
         with suppress(OSError):
-            status = locked.stat()
-            locks = Path("/proc/locks").read_text(encoding="ascii", errors="replace")
-            if holder(locks, device=status.st_dev, inode=status.st_ino) is not None:
+            if find_holder(locked.stat()) is not None:
                 return True
     return False
 
@@ -290,17 +288,13 @@ def creation_interruption(prefix: Path) -> Interruption | None:
 
 def find_unknown_entries(prefix: Path) -> tuple[str, ...]:
     """What is there, and comes from no such making: somebody works in the environment by now."""
-    return tuple(sorted({*_list_other_entries(prefix), *_list_other_packages(prefix)}))
-
-
-def _list_other_entries(prefix: Path) -> Iterator[str]:
-    yield from (entry.name for entry in prefix.iterdir() if entry.name not in _ENTRIES)
-
-
-def _list_other_packages(prefix: Path) -> Iterator[str]:
-    for metadata in prefix.glob("lib/python*/site-packages/*.dist-info"):
-        if metadata.name.partition("-")[0].lower() not in _PACKAGES:
-            yield metadata.relative_to(prefix).as_posix()
+    entries = (entry for entry in prefix.iterdir() if entry.name not in _ENTRIES)
+    packages = (
+        metadata
+        for metadata in prefix.glob("lib/python*/site-packages/*.dist-info")
+        if metadata.name.partition("-")[0].lower() not in _PACKAGES
+    )
+    return tuple(sorted(path.relative_to(prefix).as_posix() for path in (*entries, *packages)))
 
 
 def _read(prefix: Path) -> dict[str, object]:

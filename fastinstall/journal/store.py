@@ -14,6 +14,7 @@ import re
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from operator import attrgetter
 from pathlib import Path, PurePath
 
 from fastinstall import __version__
@@ -28,6 +29,7 @@ from fastinstall.journal.layout import (
     EVENTS,
     EVENTS_BEFORE,
     JOURNAL,
+    LOOSE,
     RECEIPT,
     ROOT,
     SHARE,
@@ -106,12 +108,13 @@ class JournalStore:
             DocumentError: a journal cannot be read; names the file, the line and the key.
         """
         found = [self.read(directory.name) for directory in self._list_directories() if (directory / JOURNAL).is_file()]
-        return _sort_newest_first(found)
+        return tuple(sorted(found, key=attrgetter("sequence"), reverse=True))
 
     def readable(self) -> tuple[TransactionInfo, ...]:
         """The transactions whose journals can be read, newest first."""
         found = (self._read_or_report(directory) for directory in self._list_directories())
-        return _sort_newest_first(each for each in found if isinstance(each, TransactionInfo))
+        infos = (each for each in found if isinstance(each, TransactionInfo))
+        return tuple(sorted(infos, key=attrgetter("sequence"), reverse=True))
 
     def unreadable(self) -> tuple[Unreadable, ...]:
         """Directories of transactions whose journal cannot be read, or is gone; an empty one holds nothing."""
@@ -131,7 +134,7 @@ class JournalStore:
         sequence = sequence_in(self.directory(identifier) / JOURNAL)
         if sequence is not None:
             return sequence < other.sequence
-        return moment_in(identifier) < moment_in(other.id)
+        return identifier.partition("-")[0] < other.id.partition("-")[0]  # two of one second have the same
 
     def held_by(self, identifier: str) -> int:
         """The disk space of the directory of a transaction, in bytes, whatever lies in it."""
@@ -176,9 +179,7 @@ class JournalStore:
             return unreadable(error, directory / JOURNAL, directory.name)
 
     def _make_info(self, log: Log, file: Path) -> TransactionInfo:
-        begun = log.begun
-        if not isinstance(begun, TransactionBegun):
-            raise DocumentError(f"{file}:1", "event", "expected 'begun'")
+        begun = log.require_begun(file)
         return TransactionInfo(
             id=begun.id,
             at=begun.at,
@@ -189,10 +190,6 @@ class JournalStore:
             directory=file.parent,
             work=self.prefix / begun.work,
         )
-
-
-def _sort_newest_first(found: Iterable[TransactionInfo]) -> tuple[TransactionInfo, ...]:
-    return tuple(sorted(found, key=lambda info: info.sequence, reverse=True))
 
 
 def _list_paths(act: Act) -> Iterable[str]:
@@ -222,17 +219,9 @@ def stamp(moment: datetime, token: str) -> Stamp:
     return Stamp(id=f"{utc:%Y%m%dT%H%M%SZ}-{token}", at=utc.isoformat().replace("+00:00", "Z"))
 
 
-def moment_in(identifier: str) -> str:
-    """The part of an identifier that sorts by time; two transactions of one second have the same."""
-    return identifier.partition("-")[0]
-
-
 def make_stamp() -> Stamp:
     """The stamp of now: the one place where the journal asks for the time and for randomness."""
     return stamp(datetime.now(UTC), secrets.token_hex(3))
-
-
-_LOOSE = re.compile(r"\.fastinstall-[0-9]{8}T[0-9]{6}Z-[0-9a-f]+\.jsonl")
 
 
 def create_transaction_directories(
@@ -412,4 +401,4 @@ def _list_loose_files(store: JournalStore) -> Iterator[Path]:
     for path in (".", SHARE, ROOT):
         directory = store.prefix / path
         if directory.is_dir():
-            yield from (path for path in directory.iterdir() if _LOOSE.fullmatch(path.name))
+            yield from (path for path in directory.iterdir() if re.fullmatch(LOOSE, path.name))

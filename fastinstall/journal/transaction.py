@@ -24,14 +24,14 @@ from fastinstall.core.messages import quote
 from fastinstall.core.secrets import redact_text
 from fastinstall.journal import acts, external_changes, fingerprints, moves
 from fastinstall.journal import store as footing
-from fastinstall.journal.acts import Batch, Placed, locate_act
+from fastinstall.journal.acts import Batch, locate_act
 from fastinstall.journal.entries import Committed, Committing, ExternalChange, Moved, Moving, TransactionBegun
 from fastinstall.journal.fingerprints import KnownFiles, fingerprint
 from fastinstall.journal.layout import receipt_data
 from fastinstall.journal.log import find_intruding_records, refuse_outside
 from fastinstall.journal.moves import Mover
 from fastinstall.journal.store import JournalStore, Stamp
-from fastinstall.journal.undo import ForeignError, UndoResult, UndoTerms, is_absent, is_metadata, undo
+from fastinstall.journal.undo import ForeignError, UndoResult, UndoTerms, is_metadata, undo
 from fastinstall.model.receipt import Move, MoveKind, Receipt
 from fastinstall.model.stored_documents import keep_unknown_keys, migrate_fields
 
@@ -103,7 +103,9 @@ class Transaction:
         """
         moving = announce(planned, prefix=self._store.prefix, work=self.work, begun=self._begun)
         self._journal.append(moving)
-        for place in (*(self._store.prefix / path for path in moving.created), *self._list_kept_directories(planned)):
+        # These have to be there, and to outlive a power failure, before something of before goes there.
+        kept = ((self.work / move.kept).parent for move in planned)
+        for place in (*(self._store.prefix / path for path in moving.created), *kept):
             files.make_directories(place)
         items = moves.locate_moves(moving, self._store.prefix, self.work)
         window_ns = self._move(items)
@@ -157,17 +159,9 @@ class Transaction:
         Raises:
             OSError: as the kernel says; the caller undoes.
         """
-        own = self._store.directory(self.id)
-        current = self._store.receipt_file
-        files.write_text(own / "next-receipt.json", redact_text(values.dump(self._make_receipt_document(receipt))))
-        self._journal.append(Committing(replaces=current.exists()))
-        if current.exists():
-            files.rename(current, own / "previous-receipt.json")
-        files.rename(own / "next-receipt.json", current)
-        files.sync_directory(own)
-        files.sync_directory(current.parent)
-        self._journal.append(Committed(at=receipt.created_at))
-        self._over = True
+        document = redact_text(values.dump(self._make_receipt_document(receipt)))
+        files.write_text(self._store.directory(self.id) / "next-receipt.json", document)
+        self._replace_receipt(receipt.created_at)
 
     def retire(self, at: str) -> None:
         """Take the receipt away, which is kept here for a rollback: from here on nothing is set up.
@@ -178,14 +172,7 @@ class Transaction:
         Raises:
             OSError: as the kernel says; the caller undoes.
         """
-        own, current = self._store.directory(self.id), self._store.receipt_file
-        self._journal.append(Committing(replaces=current.exists()))
-        if current.exists():
-            files.rename(current, own / "previous-receipt.json")
-        files.sync_directory(own)
-        files.sync_directory(current.parent)
-        self._journal.append(Committed(at=at))
-        self._over = True
+        self._replace_receipt(at)
 
     def undo(self, reason: str) -> None:
         """Bring everything back to what it was, and discard the stage.
@@ -230,9 +217,19 @@ class Transaction:
                 self.undo(reason)
             raise
 
-    def _list_kept_directories(self, planned: Sequence[Move]) -> Iterator[Path]:
-        """Directories that have to be there, and to outlive a power failure, before something of before goes there."""
-        return ((self.work / move.kept).parent for move in planned)
+    def _replace_receipt(self, at: str) -> None:
+        """The current one is kept here; the next one takes its place, if there is one."""
+        own, current = self._store.directory(self.id), self._store.receipt_file
+        upcoming = own / "next-receipt.json"
+        self._journal.append(Committing(replaces=current.exists()))
+        if current.exists():
+            files.rename(current, own / "previous-receipt.json")
+        if upcoming.exists():
+            files.rename(upcoming, current)
+        files.sync_directory(own)
+        files.sync_directory(current.parent)
+        self._journal.append(Committed(at=at))
+        self._over = True
 
     def _make_receipt_document(self, receipt: Receipt) -> dict[str, object]:
         """The receipt as JSON; of the setup that holds already, with what a later fastinstall has noted of it."""
@@ -241,12 +238,9 @@ class Transaction:
             before = receipt_data(self._store.prefix)
         except DocumentError:
             return document
-        same = before is not None and before.get("id") == receipt.id
-        return (
-            dict(keep_unknown_keys(migrate_fields("receipt", before), document))
-            if before is not None and same
-            else document
-        )
+        if before is None or before.get("id") != receipt.id:
+            return document
+        return dict(keep_unknown_keys(migrate_fields("receipt", before), document))
 
     def _undo(self, reason: str) -> FastinstallError | None:
         """What has to be told, where another program was at work."""
@@ -306,7 +300,7 @@ def _check(planned: Sequence[Move], prefix: Path, work: Path) -> None:
         _check_form(move)
         live, kept = prefix / move.live, work / move.kept
         present = {path: there.get(path, os.path.lexists(path)) for path in (live, kept)}
-        for path, expected in zip((live, kept), _choose_required_places(move.kind), strict=True):
+        for path, expected in zip((live, kept), _REQUIRED[move.kind], strict=True):
             if present[path] and not expected:
                 raise _make_obstacle_error(path, prefix)
             if expected and not present[path]:
@@ -316,15 +310,8 @@ def _check(planned: Sequence[Move], prefix: Path, work: Path) -> None:
         there[live], there[kept] = move.kind is not MoveKind.OUT, move.kind is not MoveKind.IN
 
 
-def _choose_required_places(kind: MoveKind) -> tuple[bool, bool]:
-    """Whether something must stand at `live` and at `kept` before a move."""
-    match kind:
-        case MoveKind.OUT:
-            return True, False
-        case MoveKind.IN:
-            return False, True
-        case MoveKind.EXCHANGE:
-            return True, True
+_REQUIRED = {MoveKind.OUT: (True, False), MoveKind.IN: (False, True), MoveKind.EXCHANGE: (True, True)}
+"""Whether something must stand at `live` and at `kept` before a move."""
 
 
 def _check_form(move: Move) -> None:
@@ -349,7 +336,7 @@ def is_taken_over(store: JournalStore, identifier: str) -> bool:
     if log.begun is None or log.undoing is not None:
         return False
     acts = tuple(locate_act(log, act, store.prefix, store.prefix / log.begun.work) for act in log.acts)
-    certain = _list_certain_moves(acts)
+    certain = [item for act in acts if isinstance(act, Batch) for item in act.items if item.certain]
     replaced = any(_is_replaced(item, log.known) for item in certain)
     return replaced or any(_list_metadata_beside(certain)) or bool(find_intruding_records(store.prefix, log))
 
@@ -383,14 +370,10 @@ def undo_taken_over_transaction(store: JournalStore, identifier: str, reason: st
     )
 
 
-def _list_certain_moves(acts: Sequence[Placed]) -> list[moves.LocatedMove]:
-    return [item for act in acts if isinstance(act, Batch) for item in act.items if item.certain]
-
-
 def _is_replaced(item: moves.LocatedMove, known: KnownFiles) -> bool:
     if not is_metadata(item.move.live):
         return False
-    return moves.is_blocking(item, known) or (item.move.kind is not MoveKind.OUT and is_absent(item.live))
+    return moves.is_blocking(item, known) or (item.move.kind is not MoveKind.OUT and not os.path.lexists(item.live))
 
 
 def _list_metadata_beside(certain: Sequence[moves.LocatedMove]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path, PurePath
 
 from fastinstall.core import files, signals
-from fastinstall.core.errors import DocumentError, EnvironmentDamagedError, FailedError, RefusedError
+from fastinstall.core.errors import EnvironmentDamagedError, FailedError, RefusedError
 from fastinstall.core.messages import quote
 from fastinstall.core.package_managers import CONDA, RATTLER, RunningProgram, change_of
 from fastinstall.core.process import PROCESSES, commands
@@ -110,7 +110,7 @@ def undo(store: JournalStore, identifier: str, terms: UndoTerms) -> UndoResult:
 
 def _undo(store: JournalStore, journal: Journal, terms: UndoTerms) -> UndoResult:
     log = journal.read()
-    begun = _require_begun(log, journal)
+    begun = log.require_begun(journal.file)
     refuse_ways_out(store.prefix, log)
     if any(log.outcome(stretch) is None for stretch in log.stretches):
         refuse_during_external_change(store.prefix)
@@ -128,10 +128,11 @@ def _undo(store: JournalStore, journal: Journal, terms: UndoTerms) -> UndoResult
         journal.append(left)
     _announce(journal, log, terms.reason)
     terms.conclude(log)
-    kept = tuple(_put_away(store, begun, path, mover) for path in foreign)
+    kept = tuple(_put_away(store.prefix / path, _choose_place(store, begun, path), mover) for path in foreign)
     lost = tuple(find_lost_by_acts(acts))
     if left is not None:
-        kept = keep(acts, left, lambda path: _choose_place(store, begun, path), mover)
+        sources = _list_previous_sources(acts, left)
+        kept = tuple(_put_away(source, _choose_place(store, begun, path), mover) for path, source in sources)
     _return_receipt(store, begun.id, log)
     for act in reversed(acts):
         take_back(act, store, mover, left)
@@ -152,12 +153,6 @@ def _refuse_impossible(acts: Sequence[Placed], left: Conceding | None, log: Log,
 def _make_not_begun_error(error: OSError, journal: Journal) -> FailedError:
     message = f"{files.reason(error, journal.file)}: undoing could not begin, and nothing has changed"
     return FailedError(message, hint=files.advice(error, journal.file))
-
-
-def _require_begun(log: Log, journal: Journal) -> TransactionBegun:
-    if log.begun is None:
-        raise DocumentError(f"{journal.file}:1", "event", "expected 'begun'")
-    return log.begun
 
 
 def _list_foreign(store: JournalStore, acts: Sequence[Placed], log: Log, terms: UndoTerms) -> tuple[str, ...]:
@@ -185,10 +180,9 @@ def _announce(journal: Journal, log: Log, reason: str) -> None:
         raise _make_not_begun_error(error, journal) from error
 
 
-def _put_away(store: JournalStore, begun: TransactionBegun, path: str, mover: Mover) -> Path:
-    target = _choose_place(store, begun, path)
+def _put_away(source: Path, target: Path, mover: Mover) -> Path:
     files.make_directories(target.parent)
-    mover.move(store.prefix / path, target)
+    mover.move(source, target)
     files.sync_directory(target.parent)
     return target
 
@@ -198,11 +192,11 @@ def _choose_place(store: JournalStore, begun: TransactionBegun, path: str) -> Pa
     own = (store.directory(begun.id), store.root / "kept" / begun.id)
     beside = (store.prefix / begun.work, (store.prefix / begun.work).with_name(f".fastinstall-kept-{begun.id}"))
     kept = own[1] if own[0] == beside[0] else beside[1]
-    return _find_free_place(kept / path)
+    return find_free_place(kept / path)
 
 
-def _find_free_place(path: Path) -> Path:
-    """A forced undoing that was cut off may have kept something under this name already."""
+def find_free_place(path: Path) -> Path:
+    """A path, or one beside it with a number: something may have been kept under this name already."""
     number = 1
     candidate = path
     while os.path.lexists(candidate):
@@ -271,34 +265,11 @@ def find_conceded_entries(acts: Sequence[Placed], known: KnownFiles) -> Concedin
             if paths and item.move.live not in paths and is_metadata(item.move.live)
         ),
         areas=tuple(
-            act.engaging.area for act in acts if isinstance(act, LocatedExternalChange) and _is_taken_over(act, known)
+            act.engaging.area
+            for act in acts
+            if isinstance(act, LocatedExternalChange) and any(external_undo.foreign(act, known))
         ),
     )
-
-
-def keep(acts: Sequence[Placed], left: Conceding, target: Callable[[str], Path], mover: Mover) -> tuple[Path, ...]:
-    """Move what was there before, of what is left, to where people find it; nothing to do where that has happened.
-
-    Args:
-        acts: of the transaction.
-        left: to the other program.
-        target: a free place for what stood at a path relative to the prefix.
-        mover: of the transaction.
-
-    Returns:
-        Where it lies now.
-
-    Raises:
-        OSError: as the kernel says; nothing has been overwritten.
-    """
-    kept: list[Path] = []
-    for path, source in _list_previous_sources(acts, left):
-        place = target(path)
-        files.make_directories(place.parent)
-        mover.move(source, place)
-        files.sync_directory(place.parent)
-        kept.append(place)
-    return tuple(kept)
 
 
 def is_metadata(path: str) -> bool:
@@ -306,26 +277,18 @@ def is_metadata(path: str) -> bool:
     return PurePath(path).suffix in _METADATA or external_changes.is_record(path)
 
 
-def is_absent(path: Path) -> bool:
-    """Whether nothing is there, not even a link to nowhere."""
-    return not os.path.lexists(path)
-
-
 def _list_left_paths(batch: Batch, known: KnownFiles) -> Iterator[str]:
     """Libraries and modules may be the same in their build and in ours, to the byte: content does not tell whose."""
     strange = {item.move.live for item in batch.items if moves.is_blocking(item, known)}
-    absent = {item.move.live for item in batch.items if is_absent(item.live)}
+    absent = {item.move.live for item in batch.items if not os.path.lexists(item.live)}
     brought = {item.move.live for item in batch.items if item.move.kind is not MoveKind.OUT}
     shared = {path for path in brought if PurePath(path).name == _PACKAGE or PurePath(path).suffix == _LIBRARIES}
     if strange or absent & brought:
         yield from (item.move.live for item in batch.items if item.move.live in strange | absent | shared)
 
 
-def _is_taken_over(act: LocatedExternalChange, known: KnownFiles) -> bool:
-    return any(True for _ in external_undo.foreign(act, known))
-
-
 def _list_previous_sources(acts: Sequence[Placed], left: Conceding) -> Iterator[tuple[str, Path]]:
+    """What was there before, of what is left to the other program, and where it lies; moved already is not there."""
     for act in acts:
         if isinstance(act, Batch):
             for item in act.items:

@@ -26,6 +26,7 @@ from fastinstall.journal.log import Log
 from fastinstall.journal.recover import forget, recover, rollback
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import begin
+from fastinstall.model.history import UnfinishedRun
 from fastinstall.model.receipt import Move, MoveKind
 
 
@@ -170,7 +171,7 @@ def test_a_recovery_meets_what_a_user_installed_over_the_wreck(store: JournalSto
         recover(store)
     recovered = recover(store, force=True)
     assert recovered is not None
-    assert (recovered.id, recovered.was) == (FIRST.id, "setup")
+    assert (recovered.id, recovered.cut) == (FIRST.id, UnfinishedRun.SETUP)
     assert [path.name for path in recovered.undone.kept] == ["PIL"]
     assert live(store.prefix) == before
 
