@@ -59,15 +59,8 @@ def decide_build(situation: Situation) -> BuildDecision:
         RefusedError: no version or level fits, or something is missing that this wish does not allow to install.
         UsageError: an unknown level, version or library.
     """
-    facts, recipe, request, receipt = situation.facts, situation.recipe, situation.wish, situation.receipt
-    if situation.restoring and receipt is not None:  # version and levels of the receipt, whatever there is by now
-        request = replace(
-            request, version=receipt.source_version, level=level_choice.AUTO, levels=receipt.levels, avoid=()
-        )
-        situation = replace(situation, wish=request)
-    level_choice.refuse_unsuited(recipe, facts.cpu, request)
-    releases = select_buildable(situation.releases, recipe, facts.cpu, request)
-    choice = choose_version(releases, recipe, facts.interpreter, facts.stack.dependants, request)
+    situation, releases, choice = _choose_release(situation)
+    facts, recipe, request = situation.facts, situation.recipe, situation.wish
     levels, chassis = _choose_levels(situation, choice), choice.chassis is not None
     statics, native, clang = StaticChoice(artefacts={}, reasons=()), NativeChoice(enabled=()), None
     if choice.prebuilt is None:
@@ -82,6 +75,24 @@ def decide_build(situation: Situation) -> BuildDecision:
         else:
             native = choose_libraries(recipe, situation.facts, request, chassis=alone, statics=statics.artefacts)
     return BuildDecision(situation=situation, choice=choice, levels=levels, statics=statics, native=native, clang=clang)
+
+
+def needs_compiling(situation: Situation) -> bool:
+    """Whether something is built, and no wheel taken that is ready; the toolchain is not looked at."""
+    return _choose_release(situation)[2].prebuilt is None
+
+
+def _choose_release(situation: Situation) -> tuple[Situation, Releases, VersionChoice]:
+    """The situation with the wish for what is put back, what there is for machine and wish, and what is taken of it."""
+    facts, recipe, request, receipt = situation.facts, situation.recipe, situation.wish, situation.receipt
+    if situation.restoring and receipt is not None:  # version and levels of the receipt, whatever there is by now
+        request = replace(
+            request, version=receipt.source_version, level=level_choice.AUTO, levels=receipt.levels, avoid=()
+        )
+    level_choice.refuse_unsuited(recipe, facts.cpu, request)
+    releases = select_buildable(situation.releases, recipe, facts.cpu, request)
+    choice = choose_version(releases, recipe, facts.interpreter, facts.stack.dependants, request)
+    return replace(situation, wish=request), releases, choice
 
 
 def _use_clang(situation: Situation, wheel: Artefact) -> Situation:

@@ -33,6 +33,7 @@ from fastinstall.observe.interpreter import observe_interpreter, use_pil
 from fastinstall.observe.session import Session
 from fastinstall.pins.recognition import project_of
 from fastinstall.plan.conda_steps import choose_conda_engine, make_conda_request
+from fastinstall.plan.decision import needs_compiling
 from fastinstall.plan.level_choice import refuse_unknown
 from fastinstall.plan.native_libraries import may_have_made
 from fastinstall.plan.plan import Plan, Situation, compute_facts_digest
@@ -84,8 +85,11 @@ def plan_setup(session: Session, target: NamedTarget, request: Request, *, saved
             session, environment, observation.ObservationRequest(recipe=recipe, runtime=True, toolchain=True)
         )
     else:
-        toolchain = RunningProbe(partial(observation.observe_means, recipe, session.variables))
-        facts = replace(facts, runtime=use_pil(session, environment).result(), toolchain=toolchain.result())
+        # Not where a wheelhouse may have a wheel that is ready to be taken.
+        observe = partial(observation.observe_means, recipe, session.variables)
+        toolchain = RunningProbe(observe) if request.wheelhouse is None else None
+        facts = replace(facts, runtime=use_pil(session, environment).result())
+        facts = replace(facts, toolchain=toolchain.result() if toolchain is not None else None)
     releases = select_named_releases(saved, index.releases(recipe, facts.interpreter))
     situation = Situation(facts=facts, recipe=recipe, wish=request, releases=releases, receipt=receipt)
     return _decide_plan(session, _add_project(session, situation), from_cache=from_cache)
@@ -93,7 +97,12 @@ def plan_setup(session: Session, target: NamedTarget, request: Request, *, saved
 
 def _decide_plan(session: Session, situation: Situation, *, from_cache: bool = True) -> Plan:
     """The plan, verified by the checks of other distributions too, where these say that they verify a setup."""
-    known = _add_cached_wheel(session, situation) if from_cache else situation
+    known = situation
+    if known.facts.toolchain is None and needs_compiling(known):
+        toolchain = observation.observe_means(known.recipe, session.variables)
+        known = replace(known, facts=replace(known.facts, toolchain=toolchain))
+    if from_cache and known.facts.toolchain is not None:
+        known = _add_cached_wheel(session, known)
     known = _add_links(session, _preview_conda_change(session, known))
     return make_plan(replace(known, foreign_checks=foreign_verifying_checks()))
 
@@ -111,7 +120,10 @@ def observe_facts(session: Session, target: NamedTarget, recipe: Recipe) -> Fact
 def plan_restoration(session: Session, environment: Environment, receipt: Receipt, releases: Releases) -> Plan:
     """Decide how to put back what a receipt says, at its very version."""
     recipe = observation.read_recorded_recipe(session, environment, receipt)
-    facts = observation.facts_of(session, environment, observation.ObservationRequest(recipe=recipe, toolchain=True))
+    compiling = not releases.prebuilt or environment.kind is EnvironmentKind.CONDA  # whose engine is a tool too
+    facts = observation.facts_of(
+        session, environment, observation.ObservationRequest(recipe=recipe, toolchain=compiling)
+    )
     situation = Situation(
         facts=facts, recipe=recipe, wish=receipt.wish, releases=releases, receipt=receipt, restoring=True
     )
@@ -269,17 +281,19 @@ def _plan_new(
 ) -> Plan:
     recipe, (create, interpreter) = observation.recipe_named(session, request.recipe), made
     index = _start_index(session, recipe, request, Path(create.python))
-    facts = _facts_before_creation(session, recipe, made)
+    facts = _facts_before_creation(session, recipe, made, toolchain=request.wheelhouse is None)
     releases = select_named_releases(saved, index.releases(recipe, interpreter))
     situation = Situation(facts=facts, recipe=recipe, wish=request, releases=releases, create=create)
     return _decide_plan(session, situation, from_cache=from_cache)
 
 
-def _facts_before_creation(session: Session, recipe: Recipe, made: tuple[CreateEnvironment, Interpreter]) -> Facts:
+def _facts_before_creation(
+    session: Session, recipe: Recipe, made: tuple[CreateEnvironment, Interpreter], *, toolchain: bool = True
+) -> Facts:
     """Facts of the environment as it will be once it is made: nothing is installed there."""
     create, interpreter = made
     base = Environment(prefix=interpreter.base_prefix, kind=EnvironmentKind.SYSTEM, python=create.python)
-    observed = observation.facts_of(session, base, observation.ObservationRequest(recipe=recipe, toolchain=True))
+    observed = observation.facts_of(session, base, observation.ObservationRequest(recipe=recipe, toolchain=toolchain))
     return replace(
         observed,
         environment=Environment(
