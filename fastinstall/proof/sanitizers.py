@@ -145,7 +145,7 @@ def prove_sanitized(build_tree: BuildTree, reference: ProofStack, effort: ProofD
 
 def _choose_sanitizing_compiler(build_tree: BuildTree) -> CoreSteps | None:
     """The build's GCC, else the system's: faults of the source are found by whatever compiles it."""
-    steps = build_tree.steps if build_tree.gcc else replace(build_tree.steps, compiler=("gcc",))
+    steps = build_tree.steps if build_tree.steps.gcc else replace(build_tree.steps, compiler=("gcc",), gcc=True)
     there = find_program(steps.compiler[0], steps.variables) is not None
     return steps if there and _find_library_path(steps, _RUNTIMES[0]) else None
 
@@ -319,13 +319,13 @@ def warnings_of(
         return {}
     directory = build_tree.space / "warnings" / source.name
     directory.mkdir(parents=True, exist_ok=True)
-    flags = (*_FLAGS, *(_GCC_FLAGS if build_tree.gcc else _CLANG_FLAGS))
+    flags = (*_FLAGS, *(_GCC_FLAGS if build_tree.steps.gcc else _CLANG_FLAGS))
     bench = Bench(
         replace(build_tree.steps, compile=tuple(steps)), SanitizedVariant(source=source, flags=flags), directory
     )
     output: tuple[str, ...] = ("-o", "/dev/null")
     if quick:  # zig cc expects an output
-        output = ("-fsyntax-only",) if build_tree.gcc else ("-O0", *output)
+        output = ("-fsyntax-only",) if build_tree.steps.gcc else ("-O0", *output)
 
     def compile_one(step: RecordedCompilation, process_group: ProcessGroup) -> Completed:
         return bench.compile(step, output, process_group)

@@ -76,6 +76,7 @@ class CoreSteps:
         link: words for the compiler, objects among them, without `-o`.
         prefix: the text of the header that is put before every file; empty if none is.
         jobs: parallel compile jobs.
+        gcc: whether the compiler is GCC itself.
     """
 
     compiler: tuple[str, ...]
@@ -84,6 +85,7 @@ class CoreSteps:
     link: tuple[str, ...]
     prefix: str
     jobs: int
+    gcc: bool
 
 
 def record_steps(work: BuildInputs, chassis: BaseWheel, target: LevelTarget) -> CoreSteps:
@@ -116,6 +118,7 @@ def record_steps(work: BuildInputs, chassis: BaseWheel, target: LevelTarget) -> 
         link=(*(word for word in link if word not in linking), *(step.output for step in archived)),
         prefix=header.read_text("utf-8") if header is not None and header.is_file() else "",
         jobs=work.ground.request.step.jobs,
+        gcc=work.ground.headers.gcc,
     )
 
 
@@ -247,7 +250,7 @@ class Bench:
         self._prefix: tuple[str, ...] = ()
         directory.mkdir(parents=True, exist_ok=True)
         with_header = next((step for step in steps.compile if _INCLUDE in step.words), None)
-        if with_header is not None:
+        if with_header is not None and steps.gcc:  # clang refuses to compile where the flags of a file differ
             header = directory / "prefix.h"
             files.write_text(header, steps.prefix)
             self._prefix = (_INCLUDE, str(header))
@@ -327,7 +330,6 @@ class BuildTree:
         stock: top directory of upstream's own source; None if a fork is built as it is, and it is not at hand.
         fork: of the fork's source, as it was published; None if nothing was merged.
         chassis: the unpacked official wheel.
-        gcc: whether the compiler is GCC itself.
         space: a temporary directory.
     """
 
@@ -337,7 +339,6 @@ class BuildTree:
     stock: Path | None
     fork: Path | None
     chassis: BaseWheel
-    gcc: bool
     space: Path
 
     def stack(self, name: str, variant: SanitizedVariant) -> ProofStack:
@@ -387,6 +388,5 @@ def open_build_tree(request: BuildRequest, level: str, space: Path) -> BuildTree
         stock=extract_source(request.source, space / "stock", only=_CODE) if is_upstream else None,
         fork=extract_source(request.kernels, space / "fork", only=_CODE) if request.kernels is not None else None,
         chassis=work.chassis,
-        gcc=headers.gcc,
         space=space,
     )

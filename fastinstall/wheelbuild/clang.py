@@ -29,23 +29,24 @@ _CC = """\
 # Made by fastinstall: zig cc, spoken to as other C compilers are.
 here=${0%/*}
 export ZIG_GLOBAL_CACHE_DIR="$here/cache" ZIG_LOCAL_CACHE_DIR="${TMPDIR:-$here/cache}"
-linked="-nostdlib -lc -lm"
+linked="-nostdlib -lc -lm" frame=-fomit-frame-pointer
 for word in "$@"; do
     shift
     case $word in
     -march=x86-64-*) word=-march=x86_64_${word#-march=x86-64-} ;;
     -c | -E | -M | -S) linked= ;;
+    -O0) frame= ;;
     --version) exec "$here/ziglang/zig" cc --version ;;
     -print-prog-name=ar) echo "$here/ar"; exit ;;
     -print-file-name=* | -print-prog-name=*) echo "${word#*=}"; exit ;;
     esac
     set -- "$@" "$word"
 done
-exec "$here/ziglang/zig" cc -target x86_64-linux-gnu.2.27 -fomit-frame-pointer -g0 \\
+exec "$here/ziglang/zig" cc -target x86_64-linux-gnu.2.27 $frame -g0 -fno-sanitize=undefined \\
     -idirafter /usr/include/x86_64-linux-gnu -idirafter /usr/include "$@" $linked
 """
-"""Zig takes another spelling of the levels, would add frame pointers and debug information, and keeps a copy of each
-object. 2.27 is the glibc of the official wheels, 2.28 their tag's."""
+"""Zig takes another spelling of the levels, would add frame pointers, debug information and without -O checks of
+undefined behaviour, and keeps a copy of each object. 2.27 is the glibc of the official wheels, 2.28 their tag's."""
 
 _AR = """\
 #!/bin/sh

@@ -100,7 +100,7 @@ PICTURE = "from PIL import Image; Image.effect_noise((1920, 1080), 60).convert('
 DECODED = """
 import resource
 from PIL import Image
-def load(): Image.open("photo.jpg").resize((256, 144))
+def load(): Image.open("photo.jpg").convert("RGB").resize((256, 144))
 for _ in range(5): load()
 before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 for _ in range(20): load()

@@ -20,7 +20,7 @@ from fastinstall.apply.carry_out import make_execution_context
 from fastinstall.apply.proven_wheel import fetch_inputs
 from fastinstall.elf.cpu_levels import level_of
 from fastinstall.elf.description import Cpu
-from fastinstall.model.request import Request
+from fastinstall.model.request import Request, ToolchainSource
 from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.observation import recipe_named
 from fastinstall.observe.session import open_session
@@ -160,7 +160,7 @@ def _without_level(words: tuple[str, ...]) -> tuple[str, ...]:
 
 def _request(cache: Path, scratch: Path) -> BuildRequest:
     session = open_session({**os.environ, "HOME": str(scratch / "home"), "FASTINSTALL_CACHE_DIR": str(cache)})
-    wish = Request(recipe="pillow-simd", version=VERSION, level=LEVEL)
+    wish = Request(recipe="pillow-simd", version=VERSION, level=LEVEL, toolchain=ToolchainSource.SYSTEM)
     plan, interpreter = plan_build(session, NamedTarget(python=Path(sys.executable)), wish)
     context = make_execution_context(session, plan, recipe_named(session, wish.recipe))
     step = next(step for step in plan.steps if isinstance(step, Build))

@@ -15,7 +15,7 @@ from pathlib import Path
 from fastinstall.apply.carry_out import make_execution_context
 from fastinstall.apply.proven_wheel import fetch_inputs
 from fastinstall.cmerge.trees import Trees, merge_trees
-from fastinstall.model.request import Request
+from fastinstall.model.request import Request, ToolchainSource
 from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.observation import recipe_named
 from fastinstall.observe.session import open_session
@@ -136,7 +136,8 @@ def merged_build(cache: Path, scratch: Path) -> Iterator[MergedBuild]:
 
 def _request(cache: Path, scratch: Path) -> BuildRequest:
     session = open_session({**os.environ, "HOME": str(scratch / "home"), "FASTINSTALL_CACHE_DIR": str(cache)})
-    wish = Request(recipe="pillow-merged", version=VERSION, levels=("x86-64-v2", LEVEL))
+    levels = ("x86-64-v2", LEVEL)  # by GCC, whose sanitizers the variants are built with
+    wish = Request(recipe="pillow-merged", version=VERSION, levels=levels, toolchain=ToolchainSource.SYSTEM)
     plan, interpreter = plan_build(session, NamedTarget(python=Path(sys.executable)), wish)
     context = make_execution_context(session, plan, recipe_named(session, wish.recipe))
     step = next(step for step in plan.steps if isinstance(step, Build))

@@ -25,7 +25,8 @@ def preview_of(script: str, directory: Path) -> CondaChange:
 
 
 def test_a_conda_that_talks_around_its_answer_is_understood(tmp_path: Path) -> None:
-    answer = '{"actions": {"LINK": ["conda-forge/noarch::puretool-1.0-pyh_0"]}, "success": true}'
+    entry = '{"name": "puretool", "version": "1.0", "build_string": "pyh_0", "build_number": 0, "platform": "noarch"}'
+    answer = f'{{"actions": {{"LINK": [{entry}]}}, "success": true}}'
     script = f"""\
         echo 'WARNING conda.x: {{odd}}'
         printf '{{"fetch": "puretool", "progress": 0.5}}\\0'
