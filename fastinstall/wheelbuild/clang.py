@@ -28,7 +28,8 @@ _CC = """\
 #!/bin/sh
 # Made by fastinstall: zig cc, spoken to as other C compilers are.
 here=${0%/*}
-export ZIG_GLOBAL_CACHE_DIR="$here/cache" ZIG_LOCAL_CACHE_DIR="${TMPDIR:-$here/cache}"
+export ZIG_GLOBAL_CACHE_DIR="$here/cache" ZIG_LOCAL_CACHE_DIR="$here/cache"
+case ${TMPDIR-} in */fastinstall-*) ZIG_LOCAL_CACHE_DIR=$TMPDIR ;; esac
 linked="-nostdlib -lc -lm" frame=-fomit-frame-pointer
 for word in "$@"; do
     shift
@@ -46,7 +47,8 @@ exec "$here/ziglang/zig" cc -target x86_64-linux-gnu.2.27 $frame -g0 -fno-saniti
     -idirafter /usr/include/x86_64-linux-gnu -idirafter /usr/include "$@" $linked
 """
 """Zig takes another spelling of the levels, would add frame pointers, debug information and without -O checks of
-undefined behaviour, and keeps a copy of each object. 2.27 is the glibc of the official wheels, 2.28 their tag's."""
+undefined behaviour, and keeps a copy of each object: in the temporary directory of a build, which goes with it. 2.27
+is the glibc of the official wheels, 2.28 their tag's."""
 
 _AR = """\
 #!/bin/sh

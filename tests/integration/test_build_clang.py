@@ -115,3 +115,17 @@ def test_a_static_library_is_archived_by_its_own_archiver_and_stays_hidden(
     assert "tiny_two" in list_global_symbols(library.archive)
     module.write_text("int tiny_two(void);\nint three(void) { return tiny_two() + 1; }\n")
     assert exported(clang.link(module, library.archive)) == {"three"}
+
+
+def test_it_leaves_nothing_in_a_temporary_directory_that_is_not_a_build_s(
+    clang: Clang, module: Path, tmp_path: Path
+) -> None:
+    ours, others = tmp_path / "fastinstall-build-1", tmp_path / "tmp"
+    for directory in (ours, others):
+        directory.mkdir()
+        variables = {**EMPTY, "TMPDIR": str(directory)}
+        made = module.with_suffix(".o")
+        subprocess.run([clang.program, "-c", module, "-o", made], env=variables, check=True)
+        made.unlink()
+    assert list(ours.iterdir())
+    assert not list(others.iterdir())
