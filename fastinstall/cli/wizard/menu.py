@@ -98,7 +98,7 @@ class LoadingFigures:
 
 LOADING = (
     LoadingFigures(kind="JPEG of 500 pixels", format="JPEG", below=1.0, build=1.9, copies=3.6),
-    LoadingFigures(kind="JPEG of 1080p", format="JPEG", below=6.0, build=2.0),
+    LoadingFigures(kind="JPEG of 1080p", format="JPEG", below=6.0, build=1.9),
     LoadingFigures(kind="JPEG of 12 megapixels", format="JPEG", build=1.3, draft=5.9, copies=220.0),
     LoadingFigures(kind="PNG of 800 pixels", format="PNG", build=1.3, copies=5.4),
 )
