@@ -19,6 +19,7 @@ from typing import TypeVar, cast
 from urllib.parse import urljoin
 
 import httpx2
+from unearth import PackageFinder
 from unearth.auth import MultiDomainBasicAuth
 from unearth.collector import IndexHTMLParser, IndexPage, is_secure_origin, parse_html_page, parse_json_response
 from unearth.fetchers import Fetcher
@@ -290,9 +291,6 @@ def _describe_error(error: Exception) -> str:
     return redact_text(str(error)) or type(error).__name__
 
 
-_DEFAULT_INDEX = "https://pypi.org/simple/"
-
-
 def ask(
     settings: PipSettings, names: Sequence[str], wanted: Callable[[str], bool], *, timeout: float
 ) -> tuple[Artefact, ...]:
@@ -310,7 +308,8 @@ def ask(
         FailedError: a place cannot be reached. One that does not have the distribution is no failure.
         RefusedError: a place is neither encrypted nor trusted.
     """
-    indexes = () if settings.no_index else (settings.index_url or _DEFAULT_INDEX, *settings.extra_index_urls)
+    default = PackageFinder().sources[0]["url"]
+    indexes = () if settings.no_index else (settings.index_url or default, *settings.extra_index_urls)
     places = [(_locate_page(index, name), position > 0) for position, index in enumerate(indexes) for name in names]
     places += [(place, True) for place in settings.find_links]
     calls = [

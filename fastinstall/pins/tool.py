@@ -1,5 +1,6 @@
 """What a tool has to say of itself so that its projects can be pinned. Pure."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from enum import IntEnum
 from pathlib import PurePath
@@ -63,7 +64,7 @@ class Manifest:
     beside: Mapping[str, str]
 
 
-class PinTool(Generic[Pinned]):
+class PinTool(ABC, Generic[Pinned]):
     """A tool that makes environments of a project's manifest and lock.
 
     Attributes:
@@ -95,6 +96,7 @@ class PinTool(Generic[Pinned]):
             return ProjectSign.LOCK
         return ProjectSign.TABLE if self.name in tables else ProjectSign.NONE
 
+    @abstractmethod
     def list_additions(self, text: str, pinned: Pinned) -> tuple[Addition, ...]:
         """What the manifest has to say more.
 
@@ -102,8 +104,8 @@ class PinTool(Generic[Pinned]):
             text: of the manifest.
             pinned: what it is pinned to.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def list_foreign(self, manifest: Manifest, pinned: Pinned) -> Iterator[str]:
         """The settings of somebody else's that decide on the distribution already, each with its place.
 
@@ -111,7 +113,6 @@ class PinTool(Generic[Pinned]):
             RefusedError: something else is in the way.
             ValueError: something is not TOML.
         """
-        raise NotImplementedError
 
     def refuse_foreign(self, manifest: Manifest, pinned: Pinned) -> None:
         """Raise if somebody else's setting decides on the distribution already.

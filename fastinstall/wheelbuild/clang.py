@@ -39,7 +39,12 @@ for word in "$@"; do
     -O0) frame= ;;
     --version) exec "$here/ziglang/zig" cc --version ;;
     -print-prog-name=ar) echo "$here/ar"; exit ;;
-    -print-file-name=* | -print-prog-name=*) echo "${word#*=}"; exit ;;
+    -print-prog-name=*) echo "${word#*=}"; exit ;;
+    -print-file-name=*)
+        for directory in /usr/lib/x86_64-linux-gnu /lib/x86_64-linux-gnu /usr/lib64 /lib64 /usr/lib /lib; do
+            [ ! -e "$directory/${word#*=}" ] || { echo "$directory/${word#*=}"; exit; }
+        done
+        echo "${word#*=}"; exit ;;
     esac
     set -- "$@" "$word"
 done

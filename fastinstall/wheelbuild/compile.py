@@ -3,16 +3,8 @@
 Each level is compiled by the source's build backend, read line by line, in its own copy of the source: build backends
 leave objects in it, and would take those of another level for their own. The environment variables of a build are what
 is kept of the user's and what we set.
-
-Python's headers and the compiler's intrinsics are parsed once for a level instead of once for each C file. With AVX2
-on, every file of the imaging core includes <immintrin.h>, and that alone is half of the compiler's time (GCC 12,
-x86-64-v3: 38 s of CPU time without this, 21 s with it, and the object files are the same to the byte); <Python.h> is
-another 0.07 s of each file. clang 22 takes 0.30 s of a file for both, 0.03 s with this. GCC reads the plain header
-wherever the precompiled one does not fit the flags of a file, so this can only make a build quicker; clang refuses to
-compile then, so it gets none where setup.py adds flags of its own for the CPU, as Pillow-SIMD's does.
 """
 
-import re
 import shlex
 import shutil
 import threading
@@ -22,7 +14,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from fastinstall.core import files, foreign
+from fastinstall.core import files
 from fastinstall.core.concurrency import run_together
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Emit, Finished, Progressed, Started
@@ -31,17 +23,17 @@ from fastinstall.core.secrets import redact_text, remove_secret_variables
 from fastinstall.core.values import immutable
 from fastinstall.index.pip import pip_environment
 from fastinstall.model.artefact import LevelTarget
-from fastinstall.observe.toolchain import RECORD_SWITCHES, audit_compile_lines, parse_compiled_file, parse_setup_summary
+from fastinstall.observe.toolchain import audit_compile_lines, parse_compiled_file, parse_setup_summary
 from fastinstall.wheelbuild.build_backend import BackendCall, BackendFailedError, call_backend
 from fastinstall.wheelbuild.build_failures import explain
 from fastinstall.wheelbuild.build_inputs import (
     FIXED_VARIABLES,
     BuildRequest,
-    find_memory_source,
     path_flags,
     remove_pip_settings,
 )
 from fastinstall.wheelbuild.linking import Headers, Linking, LinkLocation, include_flags
+from fastinstall.wheelbuild.own_code import assemble_marks, compile_memory, precompile_prefix_header
 from fastinstall.wheelbuild.static_libraries import find_archiver
 from fastinstall.wheelbuild.wheel_files import unpack_wheel
 
@@ -268,8 +260,8 @@ def _compile(
     request, space = ground.request, ground.space / target.level
     context = _make_compile_context(ground, target, tally, process_group)
     objects = (
-        *_assemble_marks(request, target, space, process_group),
-        *_compile_memory(request, target, space, process_group),
+        *assemble_marks(request, target, space, process_group),
+        *compile_memory(request, target, space, process_group),
     )
     link = replace(ground.link, flags=(*ground.link.flags, *place.flags, *objects))
     prefix = precompile_prefix_header(request, target, ground.headers, context.source, process_group)
@@ -301,133 +293,6 @@ def _make_compile_context(
 
 def _log_of(ground: BuildContext, target: LevelTarget) -> Path:
     return ground.log.with_suffix(f".{target.level}.log")
-
-
-_NAME = "fastinstall_prefix.h"
-_CPU_FLAG = re.compile(r"""["']-m[a-z]""")
-_CLEAN = (3, 10)
-_PYTHON = """\
-#if __has_include(<Python.h>)
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-#endif
-"""
-"""As files that use "#" in the formats of arguments do themselves: without the macro, those formats are an error at run
-time since Python 3.10, so it changes nothing for the others. Source: "Parsing arguments" in Python's C API manual."""
-
-_OLDER_PYTHON = """\
-#if __has_include(<pyconfig.h>)
-#include <pyconfig.h>
-#endif
-"""
-"""What Python.h includes first, for its feature macros change what the C library declares."""
-
-_INTRINSICS = """\
-#if defined(__AVX2__)
-#include <immintrin.h>
-#elif defined(__SSE4_2__)
-#include <nmmintrin.h>
-#endif
-"""
-
-
-def precompile_prefix_header(
-    request: BuildRequest,
-    target: LevelTarget,
-    headers: Headers,
-    source: Path,
-    process_group: ProcessGroup | None = None,
-) -> tuple[str, ...]:
-    """Precompile the prefix header, where the compiler is GCC or clang.
-
-    Args:
-        request: the build.
-        target: the level, with its flags.
-        headers: as found.
-        source: the unpacked source, where the build runs.
-        process_group: ends it with the compilation of other levels.
-
-    Returns:
-        The flags that use the header, without a path so that none gets into the binary; empty with another compiler.
-    """
-    if not (headers.gcc or (headers.clang and not _CPU_FLAG.search(foreign.text_or_empty(source / "setup.py")))):
-        return ()
-    precompiled = "gch" if headers.gcc else "pch"
-    header = source / _NAME
-    files.write_text(header, _make_prefix_header(request.interpreter.version))
-    include = include_flags((*headers.directories, Path(request.interpreter.include)))
-    flags = ("-pthread", *target.cflags, "-fPIC", *include)
-    argv = (*request.compiler.command, *flags, "-x", "c-header", str(header), "-o", f"{header}.{precompiled}")
-    run(argv, environment=request.variables, check=False, process_group=process_group)
-    return "-include", _NAME
-
-
-def _make_prefix_header(python: str) -> str:
-    version = tuple(int(part) for part in python.split(".")[:2])
-    first = _PYTHON if version >= _CLEAN else _OLDER_PYTHON
-    return f"/* Put before every file by fastinstall. */\n{first}{_INTRINSICS}"
-
-
-_LEVEL_MARK = """\
-    .section .note.fastinstall.level, "a", @note
-    .balign 8
-    .long 4, 16, 5
-    .asciz "GNU"
-    .long 0xc0008002, 4, {bit}, 0
-"""
-"""GNU_PROPERTY_X86_ISA_1_NEEDED, in a section that LLVM's linker keeps: it knows no `-z x86-64-v3`, and drops what it
-does not know of .note.gnu.property. The loader reads it from any note (x86-64 psABI, "Program Property")."""
-_SWITCHES_MARK = """\
-    .section .GCC.command.line, "MS", @progbits, 1
-    .asciz "{switches}"
-"""
-_MARKS_END = '    .section .note.GNU-stack, "", @progbits\n'
-
-
-def mark_text(level: str, switches: str) -> str:
-    """The marks of a level ("x86-64-v3") and of a compiler's switches, in assembly language; neither where empty."""
-    return "".join(
-        (
-            _LEVEL_MARK.format(bit=1 << int(level[-1]) - 1) if level else "",
-            _SWITCHES_MARK.format(switches=switches) if switches else "",
-            _MARKS_END,
-        )
-    )
-
-
-def _assemble_marks(
-    request: BuildRequest, target: LevelTarget, space: Path, process_group: ProcessGroup
-) -> tuple[str, ...]:
-    """An object with the marks of level and switches that compiler and linker do not make themselves, if any."""
-    wanted = next((level.ldflags for level in request.recipe.levels if level.name == target.level), ())
-    level = target.level if wanted and not target.ldflags else ""
-    recorded = RECORD_SWITCHES in target.cflags
-    if recorded and not level:
-        return ()
-    source, marks = space / "marks.s", space / "marks.o"
-    switches = "" if recorded else f"{request.compiler.version} {' '.join(target.cflags)}"
-    files.write_text(source, mark_text(level, switches))
-    argv = (*request.compiler.command, "-c", str(source), "-o", str(marks))
-    run(argv, environment={**request.variables, "TMPDIR": str(space / "tmp")}, process_group=process_group)
-    return (str(marks),)
-
-
-WRAPPED = ("malloc", "calloc", "free")
-"""The functions of the allocator that memory.c stands in for."""
-
-
-def _compile_memory(
-    request: BuildRequest, target: LevelTarget, space: Path, process_group: ProcessGroup
-) -> tuple[str, ...]:
-    """What the linker is told where the core keeps memory: an object, and whose calls go to it."""
-    source = find_memory_source(request.recipe)
-    if source is None:
-        return ()
-    made = space / "memory.o"
-    flags = (*target.cflags, "-fPIC", "-fvisibility=hidden", *path_flags(source.parent))
-    argv = (*request.compiler.command, *flags, "-c", str(source), "-o", str(made))
-    run(argv, environment={**request.variables, "TMPDIR": str(space / "tmp")}, process_group=process_group)
-    return (str(made), *(f"-Wl,--wrap={name}" for name in WRAPPED))
 
 
 _STRAY = frozenset(

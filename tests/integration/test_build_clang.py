@@ -18,7 +18,7 @@ from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip import pip_settings
 from fastinstall.model.machine import CLANG, Compiler
 from fastinstall.wheelbuild.clang import prepare_clang
-from fastinstall.wheelbuild.compile import mark_text
+from fastinstall.wheelbuild.own_code import mark_text
 from fastinstall.wheelbuild.static_libraries import build_static, list_global_symbols
 
 EMPTY = {"PATH": "/nonexistent"}
@@ -115,6 +115,13 @@ def test_a_static_library_is_archived_by_its_own_archiver_and_stays_hidden(
     assert "tiny_two" in list_global_symbols(library.archive)
     module.write_text("int tiny_two(void);\nint three(void) { return tiny_two() + 1; }\n")
     assert exported(clang.link(module, library.archive)) == {"three"}
+
+
+def test_it_finds_a_library_of_this_machine_and_echoes_what_is_not_there(clang: Clang) -> None:
+    found = Path(clang.run("-print-file-name=libc.so.6").strip())
+    assert found.is_absolute()
+    assert found.exists()
+    assert clang.run("-print-file-name=libnone.so.7") == "libnone.so.7\n"
 
 
 def test_it_leaves_nothing_in_a_temporary_directory_that_is_not_a_build_s(

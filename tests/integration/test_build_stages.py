@@ -19,8 +19,8 @@ from fastinstall.model.recipe import Expectation, NativeRequirement
 from fastinstall.model.request import LinkMode
 from fastinstall.wheelbuild.assemble import audit_core
 from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildResult
-from fastinstall.wheelbuild.compile import precompile_prefix_header
 from fastinstall.wheelbuild.linking import matching_headers, probe_headers
+from fastinstall.wheelbuild.own_code import precompile_prefix_header
 from fastinstall.wheelbuild.pipeline import build_wheel
 from fastinstall.wheelbuild.prepare import extract_source
 

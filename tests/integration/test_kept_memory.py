@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fastinstall.core.surroundings import recipes_directory
-from fastinstall.wheelbuild.compile import WRAPPED
+from fastinstall.wheelbuild.own_code import WRAPPED
 
 BEGIN = """
 #include <assert.h>
