@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastinstall import __version__
-from fastinstall.cmerge.documents import Kernels, Part
+from fastinstall.cmerge.documents import Kernels
 from fastinstall.core import files, foreign
 from fastinstall.core.errors import DocumentError, UnprovenError
 from fastinstall.core.events import Finished, Noted, Started
@@ -237,18 +237,17 @@ def _read_proof(path: Path) -> Proof | None:
 def find_guilty_parts(
     kernels: Kernels, *, files: Collection[str] = (), operations: Collection[str] = ()
 ) -> tuple[str, ...]:
-    """Names of the parts that a failure points at, in the recipe's order.
+    """Names of the parts and own kernels that a failure points at, in the recipe's order.
 
     Args:
         kernels: the recipe's.
         files: of the source, that do not compile.
         operations: that compute something else than they should.
     """
-    return tuple(part.name for part in kernels.parts if _is_guilty(part, files, operations))
-
-
-def _is_guilty(part: Part, files: Collection[str], operations: Collection[str]) -> bool:
-    items = tuple(item.partition(":")[0] for item in part.items)
-    if any(file in (*part.files, *items) for file in files):
-        return True
-    return any(operation.startswith(begin) for operation in operations for begin in part.operations)
+    places = {part.name: (*part.files, *(item.partition(":")[0] for item in part.items)) for part in kernels.parts}
+    places |= {kernel.name: (kernel.file,) for kernel in kernels.own}
+    return tuple(
+        part.name
+        for part in kernels.separable
+        if not set(files).isdisjoint(places[part.name]) or any(each.startswith(part.operations) for each in operations)
+    )

@@ -138,6 +138,26 @@ class Part:
 
 
 @immutable
+class OwnKernel:
+    """A kernel of this project's own: C that is compiled in one file of the source.
+
+    Attributes:
+        name: of its file in recipes/kernels/, without ".c".
+        file: relative to the source's top directory.
+        functions: those that it replaces, without leading underscores. The source's own become NAME__source, for what
+            the kernel leaves to them.
+        operations: the operations of the proof whose result it decides, by the start of their names.
+        reason: what was measured.
+    """
+
+    name: str
+    file: str
+    functions: tuple[str, ...]
+    operations: tuple[str, ...]
+    reason: str
+
+
+@immutable
 class Kernels:
     """A fork whose changes are merged onto the source before it is built.
 
@@ -149,6 +169,7 @@ class Kernels:
         keep: definitions that stay upstream's.
         guards: functions that choose between both at run time.
         parts: what is left out together where a proof fails.
+        own: kernels of this project's own, compiled in after the merge.
     """
 
     pypi: str
@@ -158,6 +179,12 @@ class Kernels:
     keep: tuple[KeptItems, ...] = ()
     guards: tuple[GuardedFunction, ...] = ()
     parts: tuple[Part, ...] = ()
+    own: tuple[OwnKernel, ...] = ()
+
+    @property
+    def separable(self) -> "tuple[Part | OwnKernel, ...]":
+        """What can be left out by its name."""
+        return (*self.parts, *self.own)
 
 
 @immutable

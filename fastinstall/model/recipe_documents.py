@@ -142,6 +142,10 @@ def _list_kernel_problems(kernels: Kernels, replaces: tuple[str, ...]) -> Iterat
     guarded = [f"{guard.file}: {guard.function}" for guard in kernels.guards]
     yield from _list_duplicates(guarded, "kernels.guards[{}].function")
     yield from _list_duplicates([part.name for part in kernels.parts], "kernels.parts[{}].name")
+    yield from _list_duplicates([kernel.name for kernel in kernels.own], "kernels.own[{}].name")
+    for index, kernel in enumerate(kernels.own):
+        if kernel.name in [part.name for part in kernels.parts]:
+            yield f"kernels.own[{index}].name", f"{kernel.name!r} is a part's name already"
     claimed: dict[str, str] = {}
     for index, part in enumerate(kernels.parts):
         if not part.files and not part.items:
@@ -215,16 +219,16 @@ _ITEM = rf"(?!/|{_UPWARDS})[^\s:]+: [A-Za-z_]\w*"
 _SOURCE = "the source's top directory"
 
 _RULES_OF: dict[str, _Rule] = {
-    "replaces[] advisories_from[] kernels.pypi kernels.follows kernels.parts[].name libraries.*.static.pypi": _spelled(
+    "replaces[] advisories_from[] kernels.pypi kernels.follows kernels.parts[].name kernels.own[].name"
+    " libraries.*.static.pypi": _spelled(
         r"[a-z0-9]+(-[a-z0-9]+)*", "a normalised name (lower case, single dashes: PEP 503)"
     ),
     "source.label": _spelled(r"[a-z0-9]+(\.[a-z0-9]+)*", "a local version label (a-z, 0-9, dots: PEP 440)"),
     "source.versions source.pythons advisories[].affects kernels.versions libraries.*.static.versions": _judge_range,
     "kernels.proven[]": _judge_version,
     "package": _spelled(_C_NAME, "the name of a package"),
-    "expect.symbols[] kernels.keep[].items[] kernels.guards[].function tuning[].functions[]": _spelled(
-        _C_NAME, "a name in C"
-    ),
+    "expect.symbols[] kernels.keep[].items[] kernels.guards[].function kernels.own[].functions[]"
+    " tuning[].functions[]": _spelled(_C_NAME, "a name in C"),
     "expect.features[]": _spelled(_FEATURE, "a name of PIL.features"),
     "levels[].requires[]": _spelled(_FEATURE, "a feature as the kernel names it"),
     "levels[].name": _spelled(r"[a-z0-9]+([._-][a-z0-9]+)*", "the name of a level (a-z, 0-9, single dots and dashes)"),
@@ -245,7 +249,9 @@ _RULES_OF: dict[str, _Rule] = {
     "libraries.*.static.configure[]": _spelled(
         r"--[a-z][a-z0-9-]*(?:=[A-Za-z0-9_.+-]+)?", "one option for configure, without a path"
     ),
-    "kernels.keep[].file kernels.guards[].file kernels.parts[].files[] tuning[].file": _below(_SOURCE),
+    "kernels.keep[].file kernels.guards[].file kernels.parts[].files[] kernels.own[].file tuning[].file": _below(
+        _SOURCE
+    ),
     "kernels.guards[].condition": condition_problem,
     "kernels.parts[].items[]": _spelled(_ITEM, f"spelled 'FILE: NAME', with FILE relative to {_SOURCE}"),
     "tuning[].options[]": _spelled(r"[A-Za-z0-9][A-Za-z0-9_=+-]*", "an option of GCC's optimize pragma"),
@@ -257,5 +263,7 @@ _RULES = {key: rule for keys, rule in _RULES_OF.items() for key in keys.split()}
 _NEVER_EMPTY = {
     "kernels.keep[].items": "nothing would be kept",
     "kernels.parts[].operations": "no failed proof could name it",
+    "kernels.own[].operations": "no failed proof could name it",
+    "kernels.own[].functions": "nothing would be replaced",
     "libraries.*.static.headers": "the library could not be used",
 }

@@ -23,10 +23,10 @@ MODES = (
     *("I;16", "I;16B", "I;16L", "I;16N"),
 )
 SIZES = (
-    *((1, 1), (2, 3), (3, 3), (4, 4), (5, 5), (7, 9), (8, 5), (17, 13), (33, 31), (64, 6)),
+    *((1, 1), (2, 3), (3, 3), (4, 4), (5, 5), (7, 9), (8, 5), (17, 13), (33, 31), (64, 6), (70, 35)),
     *((127, 3), (1, 40), (40, 1), (3, 131)),
 )
-"""Widths and heights around the kernels' strides of 1, 2, 4, 8 and 16 pixels, and single rows and columns."""
+"""Widths and heights around the kernels' strides of 1 to 64 pixels, and single rows and columns."""
 
 FEW_SIZES = ((1, 1), (1, 9), (19, 1), (5, 4), (24, 7), (35, 13), (3, 131))
 

@@ -80,7 +80,7 @@ class Build(WheelOrder, StepDefaults):
             yield "version", f"{self.version!r} is not a version"
         for name in {*self.libraries, *self.statics} - recipe.libraries.keys():
             yield "libraries", f"{recipe.name} has no library {name!r}"
-        parts = [part.name for part in recipe.kernels.parts] if recipe.kernels else []
+        parts = [part.name for part in recipe.kernels.separable] if recipe.kernels else []
         yield from (("without", f"{recipe.name} has no part {name!r}") for name in self.without if name not in parts)
         yield from self._find_origin_problems(recipe)
         levels = {level.name: level for level in recipe.levels}

@@ -108,6 +108,19 @@ def find_memory_source(recipe: Recipe) -> Path | None:
     return recipes_directory() / "memory.c" if recipe.keep_memory else None
 
 
+def list_kernel_sources(recipe: Recipe) -> tuple[Path, ...]:
+    """The C files of a recipe's own kernels, with what they include."""
+    if recipe.kernels is None or not recipe.kernels.own:
+        return ()
+    directory = kernels_directory()
+    return (directory / "vectors.h", *(directory / f"{kernel.name}.c" for kernel in recipe.kernels.own))
+
+
+def kernels_directory() -> Path:
+    """The directory of the kernels that come with fastinstall."""
+    return recipes_directory() / "kernels"
+
+
 FIXED_VARIABLES = {
     "SOURCE_DATE_EPOCH": "1577836800",  # 2020-01-01: a date that a zip archive can hold
     "PYTHONHASHSEED": "0",  # a build script that walks a set does it in the same order

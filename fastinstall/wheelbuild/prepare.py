@@ -10,15 +10,16 @@
 
 import hashlib
 import importlib.metadata
+import re
 import shutil
 import time
-from collections.abc import Collection, Iterable, Sequence
-from functools import cache
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path, PurePosixPath
 
 from fastinstall import __version__
 from fastinstall import cmerge as merging
-from fastinstall.cmerge.documents import Kernels, MergeReport, Tuning
+from fastinstall.cmerge.documents import Kernels, MergeReport, OwnKernel, Tuning
 from fastinstall.core import files, foreign, values
 from fastinstall.core.archives import unpack_tar
 from fastinstall.core.errors import DocumentError, FailedError
@@ -26,7 +27,7 @@ from fastinstall.core.events import Emit, Finished, Noted, Started
 from fastinstall.core.messages import quote
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable
-from fastinstall.wheelbuild.build_inputs import BuildRequest
+from fastinstall.wheelbuild.build_inputs import BuildRequest, kernels_directory
 from fastinstall.wheelbuild.linking import Headers
 
 
@@ -94,6 +95,45 @@ def _wrap_definition(definition: str, rule: Tuning) -> str:
         before = ["#pragma GCC push_options", _optimize(rule.options), *before]
         after = [*after, "#pragma GCC pop_options"]
     return "\n".join(("", *before, definition, *after, ""))
+
+
+def add_own_kernel(source: str, kernel: OwnKernel) -> str | None:
+    """Put a kernel of this project's own into a source, or return None if the source lacks a function of its.
+
+    The source's own definitions get other names by macros; behind the last of them the kernel is included. A function
+    that upstream renamed by leading underscores is found, and the kernel's is renamed likewise.
+
+    Args:
+        source: the text of a C file.
+        kernel: what to put into it; `KERNEL.h` has to lie beside the file.
+    """
+    from fastinstall.cmerge.syntax import parse_items  # noqa: PLC0415 (the parser, only where it is needed)
+
+    parsed = parse_items(source)
+    names: dict[str, str] = {}
+    pieces: list[str] = []
+    for item in parsed.items:
+        found = _find_defined(item.text, kernel.functions) if item.key.kind == "function" else {}
+        defines = "".join(f"#define {name} {name}__source\n" for name in found.values())
+        undefines = "".join(f"\n#undef {name}" for name in found.values())
+        pieces += (item.lead, f"\n{defines}{item.text}{undefines}\n" if found else item.text)
+        names |= found
+        if found and len(names) == len(kernel.functions):
+            pieces.append(_include_kernel(kernel, names))
+    return "".join((*pieces, parsed.tail)) if len(names) == len(kernel.functions) else None
+
+
+def _find_defined(text: str, functions: Iterable[str]) -> dict[str, str]:
+    """Those of the functions that a definition defines, with their names there. Its text may begin with macros."""
+    head = text.partition("{")[0]
+    found = {name: re.search(rf"\b_*{name}(?=\s*\()", head) for name in functions}
+    return {name: match.group() for name, match in found.items() if match}
+
+
+def _include_kernel(kernel: OwnKernel, names: Mapping[str, str]) -> str:
+    renamed = [(name, there) for name, there in names.items() if name != there]
+    lines = [f"#define {name}{end} {there}{end}\n" for name, there in renamed for end in ("", "__source")]
+    return "".join((*lines, f'#include "{kernel.name}.h"\n'))
 
 
 def _optimize(options: Sequence[str]) -> str:
@@ -245,6 +285,8 @@ def prepare_source(request: BuildRequest, headers: Headers, tree: Path, space: P
     if request.recipe.kernels is not None and request.kernels is not None and request.base is not None:
         report = _merge_kernels(request, request.recipe.kernels, tree, space)
     if headers.gcc or headers.clang:
+        if request.recipe.kernels is not None:
+            _add_own_kernels(request, request.recipe.kernels, tree)
         rules = (rule for rule in request.recipe.tuning if headers.gcc or not rule.options)
         _tune(request, rules, tree)
     return report
@@ -293,17 +335,31 @@ def _merge(request: BuildRequest, order: MergeOrder, tree: Path, space: Path) ->
     return report
 
 
+def _add_own_kernels(request: BuildRequest, kernels: Kernels, tree: Path) -> None:
+    for kernel in kernels.own:
+        path = tree / kernel.file
+        if kernel.name in request.step.without:
+            continue
+        if not _rewrite(path, partial(add_own_kernel, kernel=kernel)):
+            message = f"{kernel.file} lacks a function that the kernel {kernel.name} replaces: the kernel is not used"
+            request.emit(Noted(message=message, warning=True))
+            continue
+        for source, name in ((f"{kernel.name}.c", f"{kernel.name}.h"), ("vectors.h", "vectors.h")):
+            shutil.copyfile(kernels_directory() / source, path.with_name(name))
+
+
 def _tune(request: BuildRequest, rules: Iterable[Tuning], tree: Path) -> None:
     for rule in rules:
-        path = tree / rule.file
-        if not path.is_file():
-            request.emit(Noted(message=f"{rule.file} is not in this source: the rule that tunes it is not used"))
-            continue
-        text = apply_tuning_rule(path.read_text(encoding="utf-8", errors="surrogateescape"), rule)
-        if text is None:
+        if not _rewrite(tree / rule.file, partial(apply_tuning_rule, rule=rule)):
             request.emit(Noted(message=f"{rule.file} lacks a function that a rule tunes: the rule is not used"))
-            continue
+
+
+def _rewrite(path: Path, change: Callable[[str], str | None]) -> bool:
+    """Change the text of a C file; False where it is not there, or cannot be changed so."""
+    text = change(path.read_text(encoding="utf-8", errors="surrogateescape")) if path.is_file() else None
+    if text is not None:
         files.write_bytes(path, text.encode("utf-8", "surrogateescape"))
+    return text is not None
 
 
 def _describe_order(order: MergeOrder) -> str:

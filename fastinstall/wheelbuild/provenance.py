@@ -19,7 +19,7 @@ from fastinstall.model.facts import Interpreter
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import LinkMode
 from fastinstall.wheelbuild import wheel_cache
-from fastinstall.wheelbuild.build_inputs import BuildRequest, find_memory_source
+from fastinstall.wheelbuild.build_inputs import BuildRequest, find_memory_source, list_kernel_sources
 from fastinstall.wheelbuild.linking import Headers
 from fastinstall.wheelbuild.static_libraries import StaticLibrary, key_inputs
 
@@ -184,6 +184,7 @@ def list_known_inputs(
         "recipe": recipe.name,
         **hashes,
         "rules": values.digest((recipe.kernels, recipe.tuning)),
+        "own": " ".join(map(files.sha256, list_kernel_sources(recipe))),
         "memory": files.sha256(memory) if (memory := find_memory_source(recipe)) is not None else "",
         "without": " ".join(step.without),
         "distribution": f"{step.distribution} {step.version}",

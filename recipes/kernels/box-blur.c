@@ -1,0 +1,133 @@
+/* Box blur (Gaussian blur and unsharp mask consist of it): sixteen bytes of different rows, or columns, at a
+   time, all passes while they lie in the cache. The same sums as Pillow's, of the same integers. */
+
+#include "vectors.h"
+
+static inline Counts
+count_bytes(Bytes bytes) {
+    return __builtin_convertvector(bytes, Counts);
+}
+
+/* One pass along a column of vectors. What lies outside counts as the first or the last one. */
+static inline void
+blur_pass(Bytes *to, const Bytes *from, int length, int radius, UINT32 weight, UINT32 edge_weight) {
+    int last = length - 1;
+    Counts sum = count_bytes(from[0]) * (UINT32)(radius + 1);
+    for (int i = 0; i < radius && i <= last; i++) {
+        sum += count_bytes(from[i]);
+    }
+    if (radius > length) {
+        sum += count_bytes(from[last]) * (UINT32)(radius - length);
+    }
+    for (int i = 0; i <= last; i++) {
+        Counts before = count_bytes(from[i > radius ? i - radius - 1 : 0]);
+        Counts added = count_bytes(from[radius < last - i ? i + radius : last]);
+        Counts after = count_bytes(from[radius + 1 < last - i ? i + radius + 1 : last]);
+        sum += added - before;
+        Counts weighed = sum * weight + (before + after) * edge_weight + (1 << 23);
+        to[i] = __builtin_convertvector(weighed >> 24, Bytes);
+    }
+}
+
+/* All passes; from one buffer to the other by turns. Returns where the last one went. */
+static Bytes *
+blur_lanes(Bytes *lanes, Bytes *spare, int length, float radius, int passes) {
+    int whole = (int)radius;
+    UINT32 weight = (UINT32)(1 << 24) / (radius * 2 + 1);
+    UINT32 edge_weight = ((1 << 24) - (whole * 2 + 1) * weight) / 2;
+    for (int i = 0; i < passes; i++) {
+        Bytes *to = spare;
+        blur_pass(to, lanes, length, whole, weight, edge_weight);
+        spare = lanes;
+        lanes = to;
+    }
+    return lanes;
+}
+
+/* Four rows of pixels of four bytes as columns of sixteen. */
+static void
+blur_pixel_rows(Imaging out, Imaging in, Bytes *lanes, float radius, int passes) {
+    for (int y = 0; y < in->ysize; y += 4) {
+        int rows = in->ysize - y < 4 ? in->ysize - y : 4;
+        for (int x = 0; x < in->xsize; x++) {
+            for (int i = 0; i < 4; i++) {
+                memcpy((char *)&lanes[x] + 4 * i, in->image32[y + (i < rows ? i : 0)] + x, 4);
+            }
+        }
+        const Bytes *blurred = blur_lanes(lanes, lanes + in->xsize, in->xsize, radius, passes);
+        for (int x = 0; x < in->xsize; x++) {
+            for (int i = 0; i < rows; i++) {
+                memcpy(out->image32[y + i] + x, (const char *)&blurred[x] + 4 * i, 4);
+            }
+        }
+    }
+}
+
+static void
+blur_rows(Imaging out, Imaging in, Bytes *lanes, float radius, int passes) {
+    for (int y = 0; y < in->ysize; y += LANES) {
+        int rows = in->ysize - y < LANES ? in->ysize - y : LANES;
+        rows_to_columns(lanes, in->image8 + y, rows, in->xsize);
+        const Bytes *blurred = blur_lanes(lanes, lanes + in->xsize, in->xsize, radius, passes);
+        columns_to_rows(out->image8 + y, rows, blurred, in->xsize);
+    }
+}
+
+static void
+blur_columns(Imaging out, Imaging in, Bytes *lanes, float radius, int passes) {
+    for (int x = 0; x < in->linesize; x += LANES) {
+        for (int y = 0; y < in->ysize; y++) {
+            lanes[y] = load_bytes((UINT8 *)in->image[y] + x, in->linesize - x);
+        }
+        const Bytes *blurred = blur_lanes(lanes, lanes + in->ysize, in->ysize, radius, passes);
+        for (int y = 0; y < in->ysize; y++) {
+            store_bytes((UINT8 *)out->image[y] + x, blurred[y], in->linesize - x);
+        }
+    }
+}
+
+/* What Pillow's own refuses is left to it. */
+static int
+is_ours(Imaging out, Imaging in, float xradius, float yradius, int passes) {
+    const ModeID modes[] = {
+        IMAGING_MODE_L,
+        IMAGING_MODE_LA,
+        IMAGING_MODE_La,
+        IMAGING_MODE_RGB,
+        IMAGING_MODE_RGBA,
+        IMAGING_MODE_RGBa,
+        IMAGING_MODE_RGBX,
+        IMAGING_MODE_CMYK
+    };
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+        if (in->mode == modes[i]) {
+            return out->mode == in->mode && out->xsize == in->xsize && out->ysize == in->ysize && in->xsize > 0 &&
+                   in->ysize > 0 && passes >= 1 && xradius >= 0 && yradius >= 0 && xradius < 1e6f && yradius < 1e6f;
+        }
+    }
+    return 0;
+}
+
+Imaging
+ImagingBoxBlur(Imaging imOut, Imaging imIn, float xradius, float yradius, int n) {
+    ImagingSectionCookie cookie;
+    Bytes *lanes = NULL;
+    if (is_ours(imOut, imIn, xradius, yradius, n)) {
+        size_t longer = imIn->xsize > imIn->ysize ? imIn->xsize : imIn->ysize;
+        lanes = malloc(2 * longer * sizeof(Bytes));
+    }
+    if (!lanes || (xradius == 0 && yradius == 0)) {
+        free(lanes);
+        return ImagingBoxBlur__source(imOut, imIn, xradius, yradius, n);
+    }
+    ImagingSectionEnter(&cookie);
+    if (xradius != 0) {
+        (imIn->image8 ? blur_rows : blur_pixel_rows)(imOut, imIn, lanes, xradius, n);
+    }
+    if (yradius != 0) {
+        blur_columns(imOut, xradius != 0 ? imOut : imIn, lanes, yradius, n);
+    }
+    ImagingSectionLeave(&cookie);
+    free(lanes);
+    return imOut;
+}
