@@ -146,6 +146,7 @@ class OwnKernel:
         file: relative to the source's top directory.
         functions: those that it replaces, without leading underscores. The source's own become NAME__source, for what
             the kernel leaves to them.
+        clang_only: whether builds by other compilers go without it.
         operations: the operations of the proof whose result it decides, by the start of their names.
         reason: what was measured.
     """
@@ -154,6 +155,7 @@ class OwnKernel:
     file: str
     functions: tuple[str, ...]
     operations: tuple[str, ...]
+    clang_only: bool = False
     reason: str
 
 

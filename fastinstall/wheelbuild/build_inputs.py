@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from fastinstall.core import files, foreign, values
-from fastinstall.core.errors import DocumentError, FailedError
+from fastinstall.core.errors import DocumentError, FailedError, UsageError
 from fastinstall.core.events import Emit, Noted, ignore
-from fastinstall.core.messages import quote
+from fastinstall.core.messages import listing, quote
 from fastinstall.core.parsing import json_data, toml_data
 from fastinstall.core.process import CommandError, ProcessGroup, run
 from fastinstall.core.surroundings import recipes_directory
@@ -109,10 +109,21 @@ def find_memory_source(recipe: Recipe) -> Path | None:
 
 
 def list_kernel_sources(recipe: Recipe) -> tuple[Path, ...]:
-    """The C files of a recipe's own kernels, with what they include."""
+    """The C files of a recipe's own kernels, with what they include.
+
+    Raises:
+        UsageError: the recipe names a kernel that fastinstall does not have.
+    """
     if recipe.kernels is None or not recipe.kernels.own:
         return ()
     directory = kernels_directory()
+    found = {file.stem for file in directory.glob("*.c")}
+    for index, kernel in enumerate(recipe.kernels.own):
+        if kernel.name not in found:
+            raise UsageError(
+                f"recipe {recipe.name}: kernels.own[{index}].name: fastinstall has no kernel {kernel.name!r}",
+                hint=f"those that it has: {listing(sorted(found))}",
+            )
     return (directory / "vectors.h", *(directory / f"{kernel.name}.c" for kernel in recipe.kernels.own))
 
 

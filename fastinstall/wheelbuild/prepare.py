@@ -285,8 +285,9 @@ def prepare_source(request: BuildRequest, headers: Headers, tree: Path, space: P
     if request.recipe.kernels is not None and request.kernels is not None and request.base is not None:
         report = _merge_kernels(request, request.recipe.kernels, tree, space)
     if headers.gcc or headers.clang:
-        if request.recipe.kernels is not None:
-            _add_own_kernels(request, request.recipe.kernels, tree)
+        own = request.recipe.kernels.own if request.recipe.kernels is not None else ()
+        wanted = (kernel for kernel in own if kernel.name not in request.step.without)
+        _add_own_kernels(request, (kernel for kernel in wanted if headers.clang or not kernel.clang_only), tree)
         rules = (rule for rule in request.recipe.tuning if headers.gcc or not rule.options)
         _tune(request, rules, tree)
     return report
@@ -335,11 +336,9 @@ def _merge(request: BuildRequest, order: MergeOrder, tree: Path, space: Path) ->
     return report
 
 
-def _add_own_kernels(request: BuildRequest, kernels: Kernels, tree: Path) -> None:
-    for kernel in kernels.own:
+def _add_own_kernels(request: BuildRequest, own: Iterable[OwnKernel], tree: Path) -> None:
+    for kernel in own:
         path = tree / kernel.file
-        if kernel.name in request.step.without:
-            continue
         if not _rewrite(path, partial(add_own_kernel, kernel=kernel)):
             message = f"{kernel.file} lacks a function that the kernel {kernel.name} replaces: the kernel is not used"
             request.emit(Noted(message=message, warning=True))

@@ -18,7 +18,7 @@ import pytest
 from fastinstall.apply.carry_out import make_execution_context
 from fastinstall.apply.proven_wheel import fetch_inputs
 from fastinstall.core.errors import FailedError
-from fastinstall.core.events import Event, Progressed
+from fastinstall.core.events import Event, Noted, Progressed
 from fastinstall.core.surroundings import recipes_directory
 from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.symbols import find_defined_names, measure_unoptimised_share
@@ -119,6 +119,10 @@ def test_the_core_has_the_kernels_and_is_optimised_and_marked(built: Built, tree
     assert share is not None
     assert share < 0.1
     assert read_dynamic(core).isa_needed == LEVEL
+
+
+def test_every_kernel_and_every_rule_of_tuning_finds_its_functions(built: Built) -> None:
+    assert not [event for event in built.events if isinstance(event, Noted) and "is not used" in event.message]
 
 
 def test_everything_but_core_and_version_is_the_official_wheel_s(built: Built, tree: Path, tmp_path: Path) -> None:

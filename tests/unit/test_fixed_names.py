@@ -105,7 +105,7 @@ SCHEMA_DIGESTS = {
     "plan": "b19ea0d27d73505aeefc05d5b7f1cf59048ea81ffbc9d38980ca1489c47eb1c2",
     "proof": "65fa78d9412da14cfb8790f2706b3ff95e695038b9eff8e5819e9a30fbb80397",
     "receipt": "a47951722a9df39e3e8660299cbd172739bfcf22ca4e312d998df8afc13e7ca8",
-    "recipe": "e5dca85c471f9db2010112bb9a9c9579f1da7d31211acf121622482cf1bfe0ac",
+    "recipe": "1d1cebbe6e389fdf44e872d1230a1eae07f973922bb83af0ac4bb30c0f0871a3",
     "speed": "afc0e1db1d15893773235a0dbc35d50c345a9cdd49f5ceb20a8bc37c16f47171",
     "transactions": "deb8b126a0e8b2a6c98a5fd99417f07ffea9aa3fed0eb3e97e1dee8e9b9ab81a",
 }

@@ -125,6 +125,13 @@ files = ["src/ColorLUT.c"]
 items = ["src/_imaging.c: _prepare_lut_table"]
 operations = ["lut"]
 
+[[kernels.own]]
+name = "turn"
+file = "src/Turn.c"
+functions = ["ImagingTranspose"]
+operations = ["transpose"]
+reason = "faster"
+
 [[tuning]]
 file = "src/Geometry.c"
 options = ["O2", "no-tree-vectorize"]
@@ -175,6 +182,12 @@ def test_a_recipe_that_merges_is_read_whole() -> None:
         ('files = ["src/Resample.c"]', "files = []", "kernels.parts[0]", "neither files nor items"),
         ('["resize"]', "[]", "kernels.parts[0].operations", "empty"),
         (": _prepare", "/_prepare", "kernels.parts[1].items[0]", "not spelled 'FILE: NAME'"),
+        ('name = "turn"', 'name = "../turn"', "kernels.own[0].name", "not a normalised name"),
+        ('name = "turn"', 'name = "resample"', "kernels.own[0].name", "a part's name already"),
+        ('"src/Turn.c"', '"/src/Turn.c"', "kernels.own[0].file", "not relative"),
+        ('["ImagingTranspose"]', "[]", "kernels.own[0].functions", "empty"),
+        ('["ImagingTranspose"]', '["Imaging.*"]', "kernels.own[0].functions[0]", "not a name in C"),
+        ('["transpose"]', "[]", "kernels.own[0].operations", "empty"),
         ('"src/Geometry.c"', '""', "tuning[0].file", "not relative"),
         ('"O2"', "'O2\")'", "tuning[0].options[0]", "not an option of GCC's optimize pragma"),
         ('directory = "zlib-ng"', 'directory = ".."', "libraries.zlib.static.directory", "not relative"),
