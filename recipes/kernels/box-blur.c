@@ -101,8 +101,8 @@ is_ours(Imaging out, Imaging in, float xradius, float yradius, int passes) {
     };
     for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
         if (in->mode == modes[i]) {
-            return out->mode == in->mode && out->xsize == in->xsize && out->ysize == in->ysize && in->xsize > 0 &&
-                   in->ysize > 0 && passes >= 1 && xradius >= 0 && yradius >= 0 && xradius < 1e6f && yradius < 1e6f;
+            return out->mode == in->mode && out->xsize == in->xsize && out->ysize == in->ysize && in->xsize >= FEWEST &&
+                   in->ysize >= FEWEST && passes >= 1 && xradius >= 0 && yradius >= 0 && xradius < 1e6f && yradius < 1e6f;
         }
     }
     return 0;

@@ -56,7 +56,7 @@ resize_rows(Imaging out, Imaging in, int offset, int ksize, int *bounds, double 
 
 static void
 ImagingResampleHorizontal_8bpc(Imaging imOut, Imaging imIn, int offset, int ksize, int *bounds, double *prekk) {
-    if (!imIn->image8 || !resize_rows(imOut, imIn, offset, ksize, bounds, prekk)) {
+    if (!imIn->image8 || imOut->ysize < FEWEST || !resize_rows(imOut, imIn, offset, ksize, bounds, prekk)) {
         ImagingResampleHorizontal_8bpc__source(imOut, imIn, offset, ksize, bounds, prekk);
     }
 }
@@ -84,7 +84,7 @@ resize_columns(Imaging out, Imaging in, int ksize, int *bounds, double *coeffici
 
 static void
 ImagingResampleVertical_8bpc(Imaging imOut, Imaging imIn, int offset, int ksize, int *bounds, double *prekk) {
-    if (imIn->image8) {
+    if (imIn->image8 && imOut->xsize >= FEWEST) {
         resize_columns(imOut, imIn, ksize, bounds, prekk);
     } else {
         ImagingResampleVertical_8bpc__source(imOut, imIn, offset, ksize, bounds, prekk);

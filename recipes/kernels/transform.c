@@ -1,7 +1,12 @@
 /* Bilinear and bicubic transforms of several channels: the four bytes of a pixel at once, in the doubles that Pillow uses. */
 
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
+
+/* Up to Pillow 12 transforms return the image that they made, since then 0. */
+typedef __typeof__(affine_fixed__source(0, 0, 0, 0, 0, 0, 0, 0, 0)) Result;
+#define DONE(image) __builtin_choose_expr(__builtin_types_compatible_p(Result, Imaging), (image), 0)
 
 typedef UINT8 Pixel __attribute__((vector_size(4)));
 typedef INT32 Levels __attribute__((vector_size(16)));
@@ -115,7 +120,7 @@ find_point(double *xin, double *yin, int x, int y, ImagingTransformMap transform
     return transform == affine_transform ? affine_transform(xin, yin, x, y, data) : transform(xin, yin, x, y, data);
 }
 
-int
+Result
 ImagingGenericTransform(
     Imaging imOut,
     Imaging imIn,
@@ -154,5 +159,65 @@ ImagingGenericTransform(
     }
     MUTEX_UNLOCK(&imIn->mutex);
     ImagingSectionLeave(&cookie);
-    return 0;
+    return DONE(imOut);
+}
+
+/* Limits a run to the pixels whose coordinate, start + pixel * step, lies from 0 to limit - 1. */
+static inline void
+clip_run(int *first, int *end, int64_t start, int64_t step, int64_t limit) {
+    if (step < 0) {
+        start = limit - 1 - start;
+        step = -step;
+    }
+    int64_t enters = step ? (step - 1 - start) / step : 0, leaves = step ? (limit - 1 - start) / step + 1 : *end;
+    if (start >= limit || (start < 0 && !step)) {
+        leaves = 0;
+    }
+    *first = start < 0 && enters > *first ? (int)(enters < *end ? enters : *end) : *first;
+    *end = leaves < *end ? (int)(leaves > *first ? leaves : *first) : *end;
+}
+
+static inline __attribute__((always_inline)) void
+copy_run(char *out, char **rows, int first, int end, int xx, int yy, int xstep, int ystep, int size) {
+    for (int x = first; x < end; x++) {
+        memcpy(out + (size_t)x * size, rows[(yy + x * ystep) >> 16] + (size_t)((xx + x * xstep) >> 16) * size, size);
+    }
+}
+
+static inline int
+to_fixed(double value) {
+    value = value * 65536.0 + 0.5;
+    return value < 0.0 ? (int)floor(value) : (int)value;
+}
+
+/* The nearest pixel, in numbers of 16 bits before and after the point: which ones lie inside is settled once for a row. */
+static Result
+affine_fixed(Imaging imOut, Imaging imIn, int x0, int y0, int x1, int y1, double a[6], int filterid, int fill) {
+    ImagingSectionCookie cookie;
+    int size = imIn->pixelsize, xstep = to_fixed(a[0]), ystep = to_fixed(a[3]);
+    int xx = to_fixed(a[2] + a[0] * 0.5 + a[1] * 0.5), yy = to_fixed(a[5] + a[3] * 0.5 + a[4] * 0.5);
+    (void)filterid;
+    ImagingCopyPalette(imOut, imIn);
+    ImagingSectionEnter(&cookie);
+    MUTEX_LOCK(&imIn->mutex);
+    for (int y = y0; y < y1; y++) {
+        char *out = imOut->image[y] + (size_t)x0 * size;
+        int first = 0, end = x1 > x0 ? x1 - x0 : 0;
+        clip_run(&first, &end, xx, xstep, (int64_t)imIn->xsize << 16);
+        clip_run(&first, &end, yy, ystep, (int64_t)imIn->ysize << 16);
+        if (fill && x1 > x0) {
+            memset(out, 0, (size_t)first * size);
+            memset(out + (size_t)end * size, 0, (size_t)(x1 - x0 - end) * size);
+        }
+        if (size == 1) {
+            copy_run(out, imIn->image, first, end, xx, yy, xstep, ystep, 1);
+        } else {
+            copy_run(out, imIn->image, first, end, xx, yy, xstep, ystep, 4);
+        }
+        xx += to_fixed(a[1]);
+        yy += to_fixed(a[4]);
+    }
+    MUTEX_UNLOCK(&imIn->mutex);
+    ImagingSectionLeave(&cookie);
+    return DONE(imOut);
 }

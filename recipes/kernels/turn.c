@@ -95,7 +95,7 @@ turn_image(Imaging out, Imaging in, int mirror_x, int mirror_y) {
     ImagingSectionCookie cookie;
     Turn turn = {out, in, mirror_x, mirror_y};
     if (!out || !in || in->mode != out->mode || in->xsize != out->ysize || in->ysize != out->xsize ||
-        in->pixelsize != (in->image8 ? 1 : 4)) {
+        in->xsize < FEWEST || in->ysize < FEWEST || in->pixelsize != (in->image8 ? 1 : 4)) {
         return 0;
     }
     ImagingCopyPalette(out, in);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define LANES 16
+#define FEWEST (LANES / 2) /* rows or columns; with fewer, one at a time is quicker */
 
 typedef UINT8 Bytes __attribute__((vector_size(LANES)));
 typedef INT32 Ints __attribute__((vector_size(LANES * sizeof(INT32))));
