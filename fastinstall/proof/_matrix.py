@@ -142,11 +142,14 @@ def colour_table(image: Any, sizes: str, channels: str, mode: str) -> Any:
 
 @lru_cache(maxsize=64)
 def table_of(sizes: str, channels: str, mode: str) -> Any:
-    """Values beyond both ends, which the filter has to clip, some of them beyond what 16 bits can hold."""
-    steps = tuple(int(value) for value in floats(sizes)) * (1 if ":" in sizes else 3)
+    """Values beyond both ends, which the filter has to clip, some of them beyond what 16 bits can hold; "wide": far so."""
+    steps = (5, 4, 7) if sizes == "wide" else tuple(int(value) for value in floats(sizes)) * (1 if ":" in sizes else 3)
     count = steps[0] * steps[1] * steps[2] * int(channels)
     raw = hashlib.shake_128(b"table").digest(count)
-    table = [3.0 if value > 245 else value / 150.0 - 0.3 for value in raw]
+    if sizes == "wide":
+        table = [value / 36.4 - 3.0 for value in raw]
+    else:
+        table = [3.0 if value > 245 else value / 150.0 - 0.3 for value in raw]
     return ImageFilter.Color3DLUT(steps, table, channels=int(channels), target_mode=mode or None)
 
 

@@ -196,7 +196,9 @@ affine_fixed(Imaging imOut, Imaging imIn, int x0, int y0, int x1, int y1, double
     ImagingSectionCookie cookie;
     int size = imIn->pixelsize, xstep = to_fixed(a[0]), ystep = to_fixed(a[3]);
     int xx = to_fixed(a[2] + a[0] * 0.5 + a[1] * 0.5), yy = to_fixed(a[5] + a[3] * 0.5 + a[4] * 0.5);
-    (void)filterid;
+    if (size != 1 && size != 4) {
+        return affine_fixed__source(imOut, imIn, x0, y0, x1, y1, a, filterid, fill);
+    }
     ImagingCopyPalette(imOut, imIn);
     ImagingSectionEnter(&cookie);
     MUTEX_LOCK(&imIn->mutex);

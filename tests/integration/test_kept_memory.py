@@ -73,6 +73,26 @@ int main(void) {
     puts("ok");
 }
 """
+LENT = """
+static long lent(void) {
+    long pages, total = 0;
+    char line[256];
+    FILE *mapped = fopen("/proc/self/smaps", "r");
+    while (fgets(line, sizeof line, mapped)) total += sscanf(line, "LazyFree: %ld kB", &pages) == 1 ? pages : 0;
+    fclose(mapped);
+    return total >> 10;
+}
+int main(void) {
+    free(made(24 * MB));
+    assert(lent() == 0);
+    free(made(64 * MB));
+    assert(lent() >= 63);
+    char *again = made(64 * MB);
+    assert(lent() == 0);
+    for (size_t at = 0; at < 64 * MB; at++) assert(again[at] == 7);
+    puts("ok");
+}
+"""
 TOGETHER = """
 static void *work(void *number) {
     unsigned seed = (unsigned)(uintptr_t)number;
@@ -128,6 +148,10 @@ def test_no_more_waits_than_the_variable_says(tmp_path: Path, told: str, most: s
 
 def test_what_waits_too_long_is_given_back(tmp_path: Path) -> None:
     assert run(tmp_path, IDLE) == "ok\n"
+
+
+def test_the_kernel_may_take_what_waits_beyond_32_megabytes(tmp_path: Path) -> None:
+    assert run(tmp_path, LENT) == "ok\n"
 
 
 @pytest.mark.parametrize("sanitizer", ["address", "undefined", "thread"])
