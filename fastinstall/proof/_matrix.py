@@ -142,8 +142,9 @@ def colour_table(image: Any, sizes: str, channels: str, mode: str) -> Any:
 
 @lru_cache(maxsize=64)
 def table_of(sizes: str, channels: str, mode: str) -> Any:
-    """Values beyond both ends, which the filter has to clip, some of them beyond what 16 bits can hold; "wide": far so."""
-    steps = (5, 4, 7) if sizes == "wide" else tuple(int(value) for value in floats(sizes)) * (1 if ":" in sizes else 3)
+    """Values beyond both ends, which the filter has to clip, some beyond what 16 bits hold; "wide": far beyond."""
+    counts = floats("5:4:7" if sizes == "wide" else sizes)
+    steps = tuple(int(value) for value in counts) * (3 if len(counts) == 1 else 1)
     count = steps[0] * steps[1] * steps[2] * int(channels)
     raw = hashlib.shake_128(b"table").digest(count)
     if sizes == "wide":
