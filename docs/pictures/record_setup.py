@@ -2,10 +2,10 @@
 
     python docs/pictures/record_setup.py [COMMAND...]
 
-Without COMMAND it is `setup --yes --new-env ./fast-env` of this checkout, in an empty directory. The run is a real one:
-run it twice, so that the second one finds its downloads and the built wheel in the cache. Remove `speed/` from the cache
-in between, or the table is that of the first run. Other work on the machine shows in the figures. pyte plays
-the terminal, rich draws it. Needs the development tools (`sh bootstrap.sh test` brings them).
+Without COMMAND it is `setup --yes --new-env ./fast-env` of this checkout, in an empty directory. The run is real. Run
+it twice, so that the second run finds its downloads and the built wheel in the cache; remove `speed/` from the cache in
+between, or the table is that of the first run. Other work on the machine shows in the figures. pyte plays the terminal,
+rich draws it. Needs the development tools (`sh bootstrap.sh test` brings them).
 """  # noqa: INP001 (a script, no package)
 
 import fcntl
