@@ -27,7 +27,7 @@ from rich.style import Style
 from rich.text import Text
 
 HERE = Path(__file__).parent
-COLUMNS, LINES = 88, 300
+COLUMNS, LINES = 96, 300
 COMMAND = ("setup", "--yes", "--new-env", "./fast-env")
 _HOME = "/home/you"
 _COLOURS = {"brown": "yellow", "default": None}
