@@ -4,7 +4,7 @@ Keys of a file: `describes`; `base` (healthy, levelled, stock, empty, minimal; c
 conda-of-ours: set up by conda packages, conda-swapped: and replaced by conda's own); `facts`, `receipt`, `recipe`:
 changes in the form of `builders.changed` (`receipt: null`: there is none; left out: the one of the base, if any);
 `hosts`: CPUs of other machines by name, as changes to the one of the base; `today`; `expected`: findings that must be
-there; `example_of`: the check whose page in docs/reference/checks/ shows this case.
+there; `example_of`: the check whose section in docs/reference/checks.md shows this case.
 """
 
 import json

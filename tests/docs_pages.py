@@ -2,7 +2,7 @@
 
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -67,6 +67,41 @@ def page_files() -> list[Path]:
 def page_name(file: Path) -> str:
     """`docs/how-to/undo.md` of its file."""
     return file.relative_to(ROOT).as_posix()
+
+
+def slug(heading: str) -> str:
+    """The anchor of a heading, as code forges and the site make it."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def section_of(text: str, section: str, others: Collection[str]) -> str:
+    """What stands from the heading `## section` to that of the next of `others`, on the lines where it stands.
+
+    Args:
+        text: of the page.
+        section: the heading's anchor; empty for the page's beginning.
+        others: the anchors at which other sections begin.
+    """
+    current, kept = "", []
+    for line in _with_headings(text):
+        anchor = slug(line.removeprefix("## ")) if isinstance(line, _Heading) else ""
+        current = anchor if anchor in others else current
+        kept.append(line if current == section else "")
+    return "\n".join(kept)
+
+
+class _Heading(str):
+    """A line that is a heading of the second level."""
+
+    __slots__ = ()
+
+
+def _with_headings(text: str) -> Iterator[str]:
+    fence = ""
+    for line in text.split("\n"):
+        if opening := _FENCE.match(line):
+            fence = "" if fence else opening["indent"] + "```"
+        yield _Heading(line) if not fence and line.startswith("## ") else line
 
 
 def blocks_of(text: str) -> list[Block]:

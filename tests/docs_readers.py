@@ -118,8 +118,8 @@ class Reader:
         return re.sub(pattern, lambda found: self.replaced.get(found[0], f"{self.desk.sandbox.root}/"), text)
 
 
-def read(page: Path, scenario: Scenario, sandbox: Sandbox) -> None:
-    """Do what a page says, and hold each command to its scenario.
+def read(text: str, scenario: Scenario, sandbox: Sandbox) -> None:
+    """Do what the text of a page says, and hold each command to its scenario.
 
     The environments that it presupposes have to lie in the sandbox's `desk` already.
 
@@ -144,7 +144,7 @@ def read(page: Path, scenario: Scenario, sandbox: Sandbox) -> None:
         desk = Desk(sandbox=sandbox, work=work, until_read=until_read)
         reader = Reader(desk=desk, scenario=scenario, shell=shell, replaced=replaced)
         reader.prepare()
-        reader.follow(page.read_text(encoding="utf-8"))
+        reader.follow(text)
 
 
 def _variables(sandbox: Sandbox, scenario: Scenario, work: Path) -> dict[str, str]:

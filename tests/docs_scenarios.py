@@ -1,7 +1,9 @@
 """What a page of the documentation presupposes, and what its commands may do: data in tests/cases/docs/.
 
 A page's file is named after its path: docs/how-to/undo.md has docs-how-to-undo.toml, README.md has README.toml. A page
-without one presupposes nothing, and each of its commands ends with 0. Keys:
+without one presupposes nothing, and each of its commands ends with 0. A section that is followed in a sandbox of its
+own has a file with its anchor, which holds from there to the next such section: docs-how-to-guard-project.poetry.toml
+for `## Poetry`. Keys:
 
     [before]
     environments = { env = "fast" }   directory to kind: fast, stock, empty
@@ -37,7 +39,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from docs_pages import ROOT, Command
+from docs_pages import ROOT, Command, page_files, page_name, section_of
 
 CASES = ROOT / "tests" / "cases" / "docs"
 _EXCUSES = CASES / "excuses.toml"
@@ -108,14 +110,51 @@ class Excuse:
         return re.search(self.commands, command) is not None
 
 
-def scenario_file(page: str) -> Path:
-    """Where the scenario of `docs/how-to/undo.md` lies."""
-    return CASES / f"{page.removesuffix('.md').replace('/', '-')}.toml"
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """A page, or as much of it as is followed in one sandbox.
+
+    Attributes:
+        page: its file.
+        section: the anchor of its first heading; empty for the beginning of the page.
+        others: the anchors of all parts of the page but the first.
+    """
+
+    page: Path
+    section: str = ""
+    others: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """`docs/how-to/undo.md`, `docs/how-to/undo.md#section`."""
+        return page_name(self.page) + (f"#{self.section}" if self.section else "")
+
+    @property
+    def text(self) -> str:
+        """What stands in it; each line has the number that it has in the page."""
+        text = self.page.read_text(encoding="utf-8")
+        return section_of(text, self.section, self.others) if self.others else text
 
 
-def scenario_of(page: str) -> Scenario:
-    """The scenario of a page; one that presupposes nothing where it has no file."""
-    file = scenario_file(page)
+def page_parts() -> list[Part]:
+    """The parts of README.md and of every page below docs/."""
+    found: list[Part] = []
+    for page in page_files():
+        stem = scenario_file(page_name(page)).stem
+        others = tuple(sorted(file.stem.removeprefix(f"{stem}.") for file in CASES.glob(f"{stem}.*.toml")))
+        found += [Part(page=page, section=section, others=others) for section in ("", *others)]
+    return found
+
+
+def scenario_file(part: str) -> Path:
+    """Where the scenario of `docs/how-to/undo.md` lies, or of `docs/how-to/undo.md#section`."""
+    page, _, section = part.partition("#")
+    return CASES / f"{page.removesuffix('.md').replace('/', '-')}{section and '.'}{section}.toml"
+
+
+def scenario_of(part: str) -> Scenario:
+    """The scenario of a page or of a section; one that presupposes nothing where it has no file."""
+    file = scenario_file(part)
     if not file.is_file():
         return Scenario()
     content = tomllib.loads(file.read_text(encoding="utf-8"))

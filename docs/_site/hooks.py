@@ -1,4 +1,4 @@
-"""What the site needs beyond the pages: the files of the repository's root, and lists of pages in the navigation."""  # noqa: INP001 (a hook of mkdocs, no package)
+"""What the site needs beyond the pages: the files of the repository's root, and links to what is not in the site."""  # noqa: INP001 (a hook of mkdocs, no package)
 
 import posixpath
 import re
@@ -12,13 +12,7 @@ OF_THE_ROOT = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 _LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)(?P<path>[^)#\s]+)(?P<anchor>#[^)\s]*)?(?=\))")
 
 
-def on_config(config: Any) -> Any:  # noqa: ANN401 (mkdocs' own type has no annotations)
-    """Put the pages that an entry of the navigation means by "*" in its place."""
-    config.nav = _expanded(config.nav, Path(config.docs_dir))
-    return config
-
-
-def on_files(files: Files, *, config: Any) -> Files:  # noqa: ANN401 (likewise)
+def on_files(files: Files, *, config: Any) -> Files:  # noqa: ANN401 (mkdocs' own type has no annotations)
     """Add the pages that lie beside docs/."""
     for name in OF_THE_ROOT:
         files.append(File.generated(config, name, content=(ROOT / name).read_text(encoding="utf-8")))
@@ -46,19 +40,3 @@ def _place(target: str, there: str, written: str) -> str:
     if target.startswith("docs/") and Path(ROOT, target).is_file():
         return posixpath.relpath(target.removeprefix("docs/"), there or ".")
     return f"repository:{target}" if Path(ROOT, target).exists() else written
-
-
-def _expanded(entries: list[Any], pages: Path) -> list[Any]:
-    found: list[Any] = []
-    for entry in entries:
-        if isinstance(entry, dict):
-            found += [{title: _one_or_more(below, pages) for title, below in entry.items()}]
-        elif "*" in entry:
-            found += sorted(path.relative_to(pages).as_posix() for path in pages.glob(entry))
-        else:
-            found.append(entry)
-    return found
-
-
-def _one_or_more(below: Any, pages: Path) -> Any:  # noqa: ANN401 (of YAML)
-    return _expanded(below, pages) if isinstance(below, list) else below

@@ -124,7 +124,7 @@ This page is generated from the dataclasses of the model; do not edit it.
 
 With `--json`, stdout bears one document and stderr everything else. Its key `schema` says which one it is, and in which
 form: `fastinstall.plan/1`. A later fastinstall may add keys; where it changes or drops one, the number goes up
-([decision](../adr/0029-schema-versions.md)). Tables show the outermost keys; the JSON Schema has all of them."""
+([decision 0029](../adr/code.md)). Tables show the outermost keys; the JSON Schema has all of them."""
 _NAMES: Mapping[object, str] = {
     str: "text",
     int: "number",
@@ -192,7 +192,7 @@ _CHECKS_HEAD = """\
 # Checks
 
 What `fastinstall doctor` looks at, in the order of its report. `fastinstall doctor NAME ...` runs some of them,
-`fastinstall doctor --list` names them. This page and those of the checks are generated; do not edit them.
+`fastinstall doctor --list` names them. This page is generated; do not edit it.
 
 A finding has one of these statuses: `ok`, `hint` (nothing is wrong, but there is something to know or to gain),
 `warning` (it works, but worse than it should, or it may fail later), `error` (it does not work, or it is not what it
@@ -205,14 +205,19 @@ _READS = "Executes nothing of PIL's."
 _PARTS = re.compile(r"^(Why it matters|How to fix it):\n", re.MULTILINE)
 
 
-def render_reference() -> str:
-    """Give the text of docs/reference/checks.md, the index."""
-    rows = (f"- [{name}](checks/{name}.md): {load_check(name).SUMMARY}" for name in check_names())
-    return "\n".join((_CHECKS_HEAD, *rows)) + "\n"
+def render_checks(examples: Mapping[str, str]) -> str:
+    """Give the text of docs/reference/checks.md.
+
+    Args:
+        examples: a finding of each check, by its name.
+    """
+    rows = (f"- [{name}](#{name}): {load_check(name).SUMMARY}" for name in check_names())
+    sections = (_check_section(name, examples.get(name, "")) for name in check_names())
+    return "\n".join((_CHECKS_HEAD, *rows, "", *sections))
 
 
-def check_page(name: str, example: str) -> str:
-    """Give the text of docs/reference/checks/NAME.md.
+def _check_section(name: str, example: str) -> str:
+    """Give the section of a check.
 
     Args:
         name: of the check.
@@ -220,14 +225,14 @@ def check_page(name: str, example: str) -> str:
     """
     check = load_check(name)
     found, parts = _split_docstring(check)
-    sections = {
-        "What it checks": f"{check.SUMMARY}\n{_EXECUTES if check.NEEDS_RUNTIME else _READS}\n\n{found}",
-        "Why it matters": parts.get("Why it matters", ""),
-        "Example": f"```text\n{example.rstrip()}\n```",
-        "How to fix it": parts.get("How to fix it", ""),
-    }
-    bodies = (f"## {heading}\n\n{body.strip()}\n" for heading, body in sections.items())
-    return "\n".join((f"# {name}\n", *bodies, "[All checks](../checks.md)\n"))
+    paragraphs = (
+        f"{check.SUMMARY}\n{_EXECUTES if check.NEEDS_RUNTIME else _READS}",
+        found,
+        f"**Why it matters.** {parts.get('Why it matters', '').strip()}",
+        f"```text\n{example.rstrip()}\n```",
+        f"**How to fix it.** {parts.get('How to fix it', '').strip()}",
+    )
+    return "\n\n".join((f"## {name}", *paragraphs)) + "\n"
 
 
 def _split_docstring(check: Check) -> tuple[str, dict[str, str]]:

@@ -5,13 +5,13 @@ from pathlib import Path
 
 from published_schemas import schema_files
 from render_command_line import DOCUMENTS, render_cli, render_exit_codes, render_man, render_settings
-from render_documents import check_page, render_documents, render_recipes, render_reference
+from render_documents import render_checks, render_documents, render_recipes
 
 from fastinstall.cli.console import Page
 from fastinstall.cli.text.reports import finding_text
 from fastinstall.core.files import write_text
 from fastinstall.doctor.check_context import CheckContext
-from fastinstall.doctor.registry import check_names, run_checks
+from fastinstall.doctor.registry import run_checks
 
 _TESTS = Path(__file__).parents[2] / "tests"
 _WIDTH = 118
@@ -20,13 +20,10 @@ _WIDTH = 118
 def pages() -> dict[str, str]:
     """Path below docs/reference to content."""
     schemas = {f"schemas/{name}": content for name, content in schema_files().items()}
-    examples = _examples()
-    checks = {f"checks/{name}.md": check_page(name, examples.get(name, "")) for name in check_names()}
     return {
         "cli.md": render_cli(),
         "fastinstall.1": render_man(),
-        "checks.md": render_reference(),
-        **checks,
+        "checks.md": render_checks(_examples()),
         "recipes.md": render_recipes(),
         "exit-codes.md": render_exit_codes(),
         "settings.md": render_settings(),

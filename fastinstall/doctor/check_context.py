@@ -65,7 +65,7 @@ class CheckContext:
         return self.own_receipt.levels if self.own_receipt is not None else ()
 
 
-_PAGES = "docs/reference/checks"
+_PAGE = "docs/reference/checks.md"
 
 _SHOWN = 6
 
@@ -116,7 +116,7 @@ class FindingFactory:
 
     def say(self, status: Status, message: str, **details: Unpack[Details]) -> Finding:
         """Word a verdict that was reached elsewhere."""
-        return Finding(check=self.check, status=status, message=message, link=f"{_PAGES}/{self.check}.md", **details)
+        return Finding(check=self.check, status=status, message=message, link=f"{_PAGE}#{self.check}", **details)
 
 
 def listing(lines: Iterable[str]) -> tuple[str, ...]:

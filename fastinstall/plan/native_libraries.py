@@ -41,7 +41,7 @@ class NativeChoice:
 def choose_clang(facts: Facts, request: Request, releases: Releases, *, chassis: bool) -> Artefact | None:
     """The wheel whose clang compiles; None where another compiler does.
 
-    It is measured to make faster code than the system's (docs/adr/0054), so that it is the default where it can be had
+    It is measured to make faster code than the system's (ADR 0054), so that it is the default where it can be had
     and fits: for the core of an official wheel, as all else is linked to libraries of this machine.
 
     Args:

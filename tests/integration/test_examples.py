@@ -18,7 +18,7 @@ from fastinstall.fleet.tool_wheels import make_tool_wheel
 
 ROOT = Path(__file__).parents[2]
 WORKFLOWS = sorted((ROOT / "examples" / "github-actions").glob("*.yml"))
-PAGE = ROOT / "docs" / "how-to" / "github-actions.md"
+PAGE = ROOT / "docs" / "how-to" / "guard-ci.md"
 SHELLCHECK = Path(sys.executable).with_name("shellcheck")
 TEST = """
 import unittest

@@ -15,7 +15,7 @@ How to fix it:
 `fastinstall rollback --list` shows what can be undone, what it holds, and what cannot be read. `fastinstall rollback
 --forget` gives up all but the last setup's, and says what it frees. With the name of a transaction that cannot be read,
 it moves that one to `share/fastinstall/kept/` and deletes nothing. A damaged receipt can be renamed and the setup made
-again; undoing it needs its journal alone. See [undo a setup](../../how-to/undo.md).
+again; undoing it needs its journal alone. See [undo a setup](../how-to/undo.md).
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
 """The tools whose projects can be pinned: one module each, named after the tool, with its one class as `TOOL`.
 
 To add one, write its module here as `fastinstall.pins.tool.PinTool` says; it is found by being there. Its page for
-people is `docs/how-to/guard-poetry-project.md`, its tests are `tests/integration/test_project_NAME.py`.
+people is `docs/how-to/guard-project.md`, its tests are `tests/integration/test_project_NAME.py`.
 """
 
 from functools import cache

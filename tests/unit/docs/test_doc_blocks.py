@@ -4,41 +4,40 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
-from pathlib import Path
 
 from docs_brought import BRINGERS
-from docs_pages import LANGUAGES, Block, Command, blocks_of, commands_of, page_files, page_name, without_code
-from docs_scenarios import CASES, excuses, scenario_file, scenario_of
+from docs_pages import LANGUAGES, Block, Command, blocks_of, commands_of, section_of, slug, without_code
+from docs_scenarios import CASES, Part, excuses, page_parts, scenario_file, scenario_of
 
 from fastinstall.cli.parser import build_parser
 from fastinstall.core.errors import UsageError
 
-PAGES = page_files()
+PARTS = page_parts()
 _ENDS = re.compile(r"\s(?:\||&&|\|\||[;<>]|2>|#)(?:\s|$|&)")
 
 
-def _text(page: Path) -> str:
-    return page.read_text(encoding="utf-8")
+def _commands(part: Part) -> list[Command]:
+    return [each for each in commands_of(blocks_of(part.text)) if isinstance(each, Command)]
 
 
-def _commands(page: Path) -> list[Command]:
-    return [each for each in commands_of(blocks_of(_text(page))) if isinstance(each, Command)]
+def _headings(part: Part) -> list[str]:
+    return re.findall(r"^## (.+)$", without_code(part.text), re.MULTILINE)
 
 
-def _everywhere(faults: Callable[[Path], Iterable[str]]) -> list[str]:
-    return [f"{page_name(page)}: {fault}" for page in PAGES for fault in faults(page)]
+def _everywhere(faults: Callable[[Part], Iterable[str]]) -> list[str]:
+    return [f"{part.name}: {fault}" for part in PARTS for fault in faults(part)]
 
 
 def test_every_block_says_what_it_is() -> None:
-    def unknown(page: Path) -> Iterator[str]:
-        return (f"line {each.line}" for each in blocks_of(_text(page)) if each.language not in LANGUAGES)
+    def unknown(part: Part) -> Iterator[str]:
+        return (f"line {each.line}" for each in blocks_of(part.text) if each.language not in LANGUAGES)
 
     assert _everywhere(unknown) == []
 
 
 def test_no_block_is_made_by_indentation() -> None:
-    def indented(page: Path) -> Iterator[str]:
-        text = re.sub(r"^[-*] .*\n(?:(?: +\S.*)?\n)*", "", without_code(_text(page)), flags=re.MULTILINE)
+    def indented(part: Part) -> Iterator[str]:
+        text = re.sub(r"^[-*] .*\n(?:(?: +\S.*)?\n)*", "", without_code(part.text), flags=re.MULTILINE)
         lines = text.split("\n")
         return (line for before, line in pairwise(lines) if not before and line.startswith("    "))
 
@@ -46,21 +45,21 @@ def test_no_block_is_made_by_indentation() -> None:
 
 
 def test_commands_bear_no_prompt() -> None:
-    assert _everywhere(lambda page: (each.text for each in _commands(page) if re.match(r"[$#>] ", each.text))) == []
+    assert _everywhere(lambda part: (each.text for each in _commands(part) if re.match(r"[$#>] ", each.text))) == []
 
 
 def test_scenarios_speak_of_commands_that_are_there() -> None:
-    def unused(page: Path) -> Iterator[str]:
-        scenario, commands = scenario_of(page_name(page)), _commands(page)
+    def unused(part: Part) -> Iterator[str]:
+        scenario, commands = scenario_of(part.name), _commands(part)
         return (each.is_ for each in scenario.commands if all(scenario.of(command) is not each for command in commands))
 
     assert _everywhere(unused) == []
 
 
 def test_an_excuse_is_one_for_such_a_command() -> None:
-    def wrong(page: Path) -> Iterator[str]:
-        scenario = scenario_of(page_name(page))
-        for command in _commands(page):
+    def wrong(part: Part) -> Iterator[str]:
+        scenario = scenario_of(part.name)
+        for command in _commands(part):
             excuse = scenario.of(command).excuse
             if excuse and not excuses()[excuse].holds_for(command.text):
                 yield f"{excuse}: {command.text}"
@@ -69,8 +68,8 @@ def test_an_excuse_is_one_for_such_a_command() -> None:
 
 
 def test_what_differs_from_a_plain_run_has_a_reason() -> None:
-    def unexplained(page: Path) -> Iterator[str]:
-        odd = (each for each in scenario_of(page_name(page)).commands if each.exit or each.instead or each.answer)
+    def unexplained(part: Part) -> Iterator[str]:
+        odd = (each for each in scenario_of(part.name).commands if each.exit or each.instead or each.answer)
         return (each.is_ for each in odd if not each.because)
 
     assert _everywhere(unexplained) == []
@@ -79,8 +78,8 @@ def test_what_differs_from_a_plain_run_has_a_reason() -> None:
 def test_fastinstall_knows_every_command() -> None:
     parser = build_parser()
 
-    def unknown(page: Path) -> Iterator[str]:
-        for command in _commands(page):
+    def unknown(part: Part) -> Iterator[str]:
+        for command in _commands(part):
             for words in _calls(command):
                 try:
                     parser.parse_args(words)
@@ -92,20 +91,29 @@ def test_fastinstall_knows_every_command() -> None:
     assert _everywhere(unknown) == []
 
 
-def test_every_scenario_belongs_to_a_page() -> None:
-    files = {scenario_file(page_name(page)) for page in PAGES}
+def test_every_scenario_belongs_to_a_page_or_a_section_of_one() -> None:
+    files = {scenario_file(part.name) for part in PARTS}
     assert set(CASES.glob("*.toml")) - {CASES / "excuses.toml"} <= files
+    headings = {f"{part.name.partition('#')[0]}#{slug(heading)}" for part in PARTS for heading in _headings(part)}
+    assert {part.name for part in PARTS if part.section} <= headings
+
+
+def test_a_section_is_followed_from_its_heading_to_the_next_one_of_its_own() -> None:
+    text = "# a\n\n## b c\n```sh\n## d\n```\n\n## e\n## d\n"
+    assert section_of(text, "", ("b-c", "d")) == "# a\n\n\n\n\n\n\n\n\n"
+    assert section_of(text, "b-c", ("b-c", "d")) == "\n\n## b c\n```sh\n## d\n```\n\n## e\n\n"
+    assert section_of(text, "d", ("b-c", "d")) == "\n\n\n\n\n\n\n\n## d\n"
 
 
 def test_what_a_command_wants_can_be_brought() -> None:
-    def unknown(page: Path) -> Iterator[str]:
-        return (name for each in scenario_of(page_name(page)).commands for name in each.brings if name not in BRINGERS)
+    def unknown(part: Part) -> Iterator[str]:
+        return (name for each in scenario_of(part.name).commands for name in each.brings if name not in BRINGERS)
 
     assert _everywhere(unknown) == []
 
 
 def test_every_excuse_is_used() -> None:
-    used = {each.excuse for page in PAGES for each in scenario_of(page_name(page)).commands}
+    used = {each.excuse for part in PARTS for each in scenario_of(part.name).commands}
     assert set(excuses()) <= used
 
 

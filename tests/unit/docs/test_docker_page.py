@@ -7,7 +7,7 @@ from fastinstall.export.plan_elsewhere import PlanExport
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.request import Request
 
-PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "guard-docker-image.md"
+PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "images.md"
 FILES = {
     "pillow-13.0.0.tar.gz": "cdcd1ba258178f7356d74170c9a81ba4eab6a5d55748bc402a5a2a6fe6be3510",
     "pillow_simd-12.1.1.post0.tar.gz": "8e9694ec94c59d12f16753cbf48a3080266bdd704b0c51a630318c7a325625b1",

@@ -11,7 +11,7 @@ import pytest
 from builders import empty_facts, environment, healthy_facts, minimal_facts, receipt, recipe, stock_facts
 from check_conda import conda_facts, ours_in_conda_facts, ours_in_conda_receipt
 from pasted import assert_can_be_pasted
-from render_documents import check_page, render_reference
+from render_documents import render_checks
 
 from fastinstall.doctor import registry
 from fastinstall.doctor.check_context import CheckContext
@@ -20,7 +20,7 @@ from fastinstall.model.facts import Facts
 from fastinstall.model.finding import Finding, Status
 from fastinstall.model.receipt import Receipt
 
-PAGES = Path(__file__).parents[3] / "docs/reference/checks"
+PAGE = Path(__file__).parents[3] / "docs/reference/checks.md"
 PROGRAMS = ("fastinstall", "uv", "conda", "/srv/images/env/bin/python")
 UNNAMED = {"live-process": Status.SKIPPED, "conda-records": Status.SKIPPED}
 """What has nothing to say where no running process was named, and conda manages nothing."""
@@ -62,12 +62,11 @@ def test_a_check_introduces_itself(name: str) -> None:
 
 @pytest.mark.parametrize("name", check_names())
 def test_a_check_says_what_it_finds_why_that_matters_and_how_to_fix_it(name: str) -> None:
-    page = check_page(name, "an example")
-    assert page.startswith(f"# {name}\n")
-    for heading in ("What it checks", "Why it matters", "Example", "How to fix it"):
-        _before, found, after = page.partition(f"\n## {heading}\n\n")
-        assert found, f"no {heading!r} in the docstring of {name}"
-        assert after.partition("\n## ")[0].strip()
+    page = render_checks({name: "an example"}).partition(f"\n## {name}\n\n")[2].partition("\n## ")[0]
+    assert load_check(name).SUMMARY in page
+    assert "```text\nan example\n```" in page
+    for part in ("Why it matters", "How to fix it"):
+        assert re.search(rf"^\*\*{part}\.\*\* \S", page, re.MULTILINE), f"no {part!r} in the docstring of {name}"
     statuses = re.findall(r"^- (\w+): ", page, re.MULTILINE)
     assert set(statuses) <= {"error", "warning", "hint", "unknown"}
     assert statuses
@@ -87,8 +86,8 @@ def test_setup_is_verified_by_what_is_wrong_with_the_stack_itself() -> None:
 
 
 @pytest.mark.parametrize("name", check_names())
-def test_a_check_has_its_page(name: str) -> None:
-    assert (PAGES / f"{name}.md").is_file(), "run docs/reference/write_reference.py"
+def test_a_check_has_its_section(name: str) -> None:
+    assert f"\n## {name}\n" in PAGE.read_text(encoding="utf-8"), "run docs/reference/write_reference.py"
 
 
 @pytest.mark.parametrize("name", check_names())
@@ -108,7 +107,7 @@ def assert_valid(finding: Finding, name: str) -> None:
     assert not finding.message.endswith(".")
     assert "\n" not in finding.message
     assert all(finding.evidence)
-    assert finding.link == f"docs/reference/checks/{name}.md"
+    assert finding.link == f"docs/reference/checks.md#{name}"
     if finding.remedy is not None:
         assert finding.remedy.text
         assert finding.remedy.command is None or shlex.split(finding.remedy.command)[0] in PROGRAMS
@@ -138,6 +137,6 @@ def test_what_is_well_can_be_verified_too() -> None:
     assert {finding.check for finding in findings if not finding.verify} == set(UNNAMED)
 
 
-def test_the_index_links_to_the_page_of_each_check() -> None:
-    links = re.findall(r"\]\((checks/[\w-]+\.md)\)", render_reference())
-    assert links == [f"checks/{name}.md" for name in check_names()]
+def test_the_page_begins_with_a_link_to_each_check() -> None:
+    links = re.findall(r"^- \[[\w-]+\]\(#([\w-]+)\)", render_checks({}), re.MULTILINE)
+    assert links == list(check_names())

@@ -1,0 +1,28 @@
+"""The pictures of the documentation show what the pages say, and nothing of the machine that made them."""
+
+import re
+from pathlib import Path
+
+import pytest
+from draw_speed import chart
+
+ROOT = Path(__file__).parents[3]
+PICTURES = ROOT / "docs" / "pictures"
+
+
+def test_the_chart_shows_the_table_of_the_readme() -> None:
+    drawn = chart((ROOT / "README.md").read_text(encoding="utf-8"))
+    assert (PICTURES / "speed.svg").read_text(encoding="utf-8") == drawn, "run: python docs/pictures/draw_speed.py"
+
+
+def test_a_figure_is_drawn_as_long_as_it_is() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8").replace("| 2.2 / 1.3 |", "| 2.5 / 1.3 |")
+    assert '<rect class="faster" x="250" y="218" width="50"' in chart(readme)
+
+
+@pytest.mark.parametrize("picture", sorted(PICTURES.glob("*.svg")), ids=lambda path: path.name)
+def test_a_picture_fetches_nothing_and_names_no_machine(picture: Path) -> None:
+    text = picture.read_text(encoding="utf-8")
+    fetched = re.findall(r"\b(?:url|href|src)\s*[=(]\s*[\"']?([^\"')]+)", text)
+    assert [address for address in fetched if not address.startswith("#")] == []
+    assert re.findall(r"/(?:root|tmp|work)\b[^<]*", text) == []
