@@ -36,7 +36,17 @@ class _Parser(argparse.ArgumentParser):
         return screen(self)
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(message, hint=f"{self.prog} --help")
+        raise UsageError(message.removeprefix("argument "), hint=f"{self.prog} --help")
+
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        if action.choices is None or value in action.choices:
+            return
+        known, is_verb = [str(choice) for choice in action.choices], action.dest == "verb"
+        meant = _find_similar(str(value), known)
+        name = "unknown verb" if is_verb else "/".join(action.option_strings) or f"unknown {action.dest}"
+        program = f"{self.prog} {meant}" if is_verb and meant else self.prog
+        choice = f"did you mean {meant}?" if meant else f"choose one of {', '.join(known)}"
+        raise UsageError(f"{name} {value!r}: {choice}", hint=f"{program} --help")
 
     def parse_known_args(  # type: ignore[override]  # the one of its overloads that argparse itself calls
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
@@ -78,7 +88,28 @@ def parse(
     parser = build_parser(words[0] if words and words[0] in VERBS else None)
     for verb in verbs_of(parser):
         _set_defaults(sources, verb)
-    return parser.parse_args(words), sources
+    found, rest = parser.parse_known_args(words)
+    if rest:
+        verbs = (verb for verb in verbs_of(parser) if verb.prog.endswith(f" {found.verb}"))
+        _refuse_unknown_words(rest, next(verbs, parser))
+    return found, sources
+
+
+def _refuse_unknown_words(rest: Sequence[str], parser: argparse.ArgumentParser) -> NoReturn:
+    """Name what nobody knows, with the verb and the flag that was probably meant."""
+    known = [flag for action in parser._actions for flag in action.option_strings]  # noqa: SLF001 (as below)
+    word = next((each.partition("=")[0] for each in rest if each.startswith("-")), None)
+    meant = _find_similar(word, known) if word else None
+    problem = f"{parser.prog} has no flag {word}" if word else f"{parser.prog} takes no argument {rest[0]!r}"
+    if word in known:
+        problem, meant = f"{word} stands before the verb", f"{parser.prog} {word}"
+    raise UsageError(f"{problem}{f': did you mean {meant}?' if meant else ''}", hint=f"{parser.prog} --help")
+
+
+def _find_similar(word: str, known: Iterable[str]) -> str | None:
+    from difflib import get_close_matches  # noqa: PLC0415 (only where somebody mistyped)
+
+    return next(iter(get_close_matches(word, known, n=1, cutoff=0.7)), None)
 
 
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
