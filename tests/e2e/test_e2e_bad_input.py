@@ -236,7 +236,7 @@ REFUSED = (
         name="nothing active",
         arguments=("setup", "--yes"),
         exit_code=5,
-        says=("no environment is active and none was named", "--prefix DIR"),
+        says=("no environment is active", "make one: fastinstall setup --yes --new-env ./fast-env"),
     ),
     Case(
         name="two active",

@@ -201,7 +201,7 @@ def test_in_continuous_integration_nothing_is_asked_and_the_command_is_given(san
     # The imports are told, so that it shows that the library that asks is not even loaded.
     with _setup(sandbox, empty, changes={"CI": "true", "PYTHONPROFILEIMPORTTIME": "1"}) as shown:
         assert shown.end() == 5
-        assert "nobody can be asked here, and --yes was not given" in shown.words
+        assert "Not a terminal: pass --yes to continue" in shown.words
         assert f"hint: fastinstall setup --yes --prefix {empty.prefix}" in shown.words
         assert b"fastinstall.cli.main" in shown.raw
         assert b"questionary" not in shown.raw
