@@ -32,7 +32,6 @@ def test_it_leads_by_py_rattler_to_a_package_of_condas_and_to_the_flags_that_ask
         person.reads("make conda packages of it, linked by conda: pillow-13.0.0-simd_v2v3_")
         _choose_engine(person, "rattler", guards="Have conda keep it, and warn when another tool replaces it?")
         person.reads("make conda packages of it, linked by py-rattler: pillow-13.0.0-simd_v2v3_")
-        person.reads(f"{channel.pillow}-py")
         person.chooses(MENU, "Proceed")
         assert shown.end() == 0, shown.text
         assert f"fastinstall setup --yes --prefix {prefix} --engine rattler".encode() in shown.raw
