@@ -372,7 +372,7 @@ VERBS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "apply": ("carry out a saved plan, if nothing has changed since", _apply),
     "doctor": ("check an environment, or repair it", _add_doctor_flags),
     "rollback": ("undo a setup: restores exactly what was there, offline", _add_rollback_flags),
-    "guard": ("notice, or prevent, that other tools replace it", _guard),
+    "guard": ("warn when another tool replaces it, or prevent that", _guard),
     "build": ("build the wheel, and install nothing", _build),
     "bench": ("find what would speed up loading your images", _add_bench_flags),
     "inspect": ("show what fastinstall sees, for a bug report", _inspect),

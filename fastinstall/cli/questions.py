@@ -126,9 +126,11 @@ class Menus:
 
     def _make_terminal(self) -> dict[str, Any]:
         from prompt_toolkit.output import ColorDepth, create_output  # noqa: PLC0415
+        from prompt_toolkit.styles import Style  # noqa: PLC0415
 
         depth = None if self._console.err.colour else ColorDepth.MONOCHROME
-        return {"output": create_output(stdout=sys.stderr), "color_depth": depth}
+        cyan = Style([(name, "fg:ansicyan") for name in ("qmark", "pointer", "highlighted", "answer")])
+        return {"output": create_output(stdout=sys.stderr), "color_depth": depth, "style": cyan}
 
 
 class Lines:
