@@ -15,12 +15,12 @@ _BUILD = "--recipe --levels --wheelhouse --offline"
 SCREENS: Mapping[str, frozenset[str]] = {
     verb: frozenset(flags.split())
     for verb, flags in {
-        "setup": f"--prefix --new-env {_BUILD} --allow --yes --dry-run --json",
-        "plan": f"--output --format --hosts --prefix --new-env {_BUILD} --allow --json",
+        "setup": f"{_BUILD} --prefix --new-env --allow --yes --dry-run --json",
+        "plan": f"--output --format --hosts {_BUILD} --prefix --new-env --allow --json",
         "doctor": "--list --all --pid --host-flags --quick --fix --fail-on --collect --prefix --json",
         "rollback": "--list --to --forget --allow --prefix --python --yes --json --quiet --verbose --no-color",
         "guard": "--pin --project --prefix --python --yes --json --quiet --verbose --no-color",
-        "build": f"--output --format --explain --hosts --with-tool --prefix {_BUILD} --json",
+        "build": f"--output --format --explain --hosts --with-tool {_BUILD} --prefix --json",
         "bench": "--quick --only --prefix --target-rate --loader --with --html --json",
         "recipes": "--prove --prefix --python --json --quiet --verbose --no-color",
     }.items()

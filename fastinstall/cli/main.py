@@ -215,7 +215,7 @@ def _complete_error(error: FastinstallError, context: Context) -> FastinstallErr
         told = f"what no flag and no variable says comes from {settings.file}"
         return UsageError(error.message, hint=error.hint, details=(*error.details, told))
     if isinstance(error, NoEnvironmentError):
-        return RefusedError(error.message, hint=_name_environment(error.nearby, context.words))
+        error = RefusedError(error.message, hint=_name_environment(error.nearby, context.words))
     return _mention_changes(error, context)
 
 
@@ -223,7 +223,7 @@ def _name_environment(nearby: Sequence[str], words: Sequence[str]) -> str:
     """The same command line, with an environment."""
     command = " ".join(("fastinstall", *map(quote, words)))
     if nearby:
-        return f"name it: {command} --prefix {nearby[0]}"
+        return f"name it: {command} --prefix {quote(nearby[0])}"
     if words[0] in _CREATING:
         return f"make one: {command} --new-env ./fast-env"
     return f"name one: {command} --prefix DIR"

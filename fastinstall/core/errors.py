@@ -117,7 +117,7 @@ class NoEnvironmentError(RefusedError):
 
     def __init__(self, nearby: tuple[str, ...]) -> None:
         found = f"; found here: {', '.join(nearby)}" if nearby else ""
-        super().__init__(f"no environment is active{found}", hint=f"pass --prefix {next(iter(nearby), 'DIR')}")
+        super().__init__(f"no environment is active{found}", hint="name the environment with --prefix DIR")
         self.nearby = nearby
 
 

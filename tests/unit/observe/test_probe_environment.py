@@ -80,7 +80,7 @@ def test_nothing_named_and_nothing_active_is_refused_with_the_flag(
     with pytest.raises(NoEnvironmentError) as caught:
         locate(None, None, {"VIRTUAL_ENV": ""}, prefix)
     assert str(caught.value) == "no environment is active"
-    assert caught.value.hint == "pass --prefix DIR"
+    assert "--prefix DIR" in str(caught.value.hint)
     assert caught.value.exit_code == ExitCode.REFUSED
 
 
@@ -96,7 +96,7 @@ def test_environments_of_the_working_directory_are_named_by_their_usual_names(
     with pytest.raises(NoEnvironmentError) as caught:
         locate(None, None, {}, TOOL)
     assert str(caught.value) == "no environment is active; found here: ./fast-env, ./.venv"
-    assert caught.value.hint == "pass --prefix ./fast-env"
+    assert caught.value.nearby == ("./fast-env", "./.venv")
 
 
 @pytest.mark.parametrize("how", ["named", "by interpreter", "active"])
