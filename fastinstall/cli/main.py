@@ -212,7 +212,7 @@ def _complete_error(error: FastinstallError, context: Context) -> FastinstallErr
     """An error with what the code that raised it does not know: command line, settings file, what was changed."""
     settings = context.sources.settings
     if isinstance(error, UsageError) and not isinstance(error, DocumentError) and settings.values:
-        told = f"what no flag and no variable says comes from {settings.file}"
+        told = f"other settings come from {settings.file}"
         return UsageError(error.message, hint=error.hint, details=(*error.details, told))
     if isinstance(error, NoEnvironmentError):
         error = RefusedError(error.message, hint=_name_environment(error.nearby, context.words))
@@ -289,7 +289,7 @@ def _report_unwritten_result(error: UnwrittenError, arguments: Namespace, consol
     """A result comes last: what was asked for has happened, and only a script would never know."""
     console.complain(f"error: {error}")
     if arguments.verb in _CHANGING or getattr(arguments, "fix", False):
-        console.complain("  what was asked for is done; hint: see what is there now: fastinstall doctor")
+        console.complain("  The change itself is complete. hint: see what is there now: fastinstall doctor")
         return ExitCode.FAILED_CHANGED
     return ExitCode.FAILED_UNCHANGED
 
@@ -300,6 +300,6 @@ def _report_bug(error: BaseException, console: Console, log: RunLog) -> int:
     trace = "".join(traceback.format_exception(error))
     log.write(trace)
     console.complain(trace if console.verbose else f"error: {type(error).__name__}: {error}")
-    console.complain(f"  this is a bug of fastinstall; the log is {log.path}")
+    console.complain(f"  This is a bug in fastinstall. The log is {log.path}")
     console.complain("  hint: report it with the output of: fastinstall inspect --redact")
     return ExitCode.BUG

@@ -140,10 +140,10 @@ def channels(value: object) -> tuple[str, ...]:
     found = names(value)
     for channel in found:
         if channel.startswith("-") or any(character.isspace() for character in channel):
-            raise ValueError(f"{channel!r} is no channel")
+            raise ValueError(f"expected a channel, found {channel!r}")
         if has_credentials(channel):
             raise ValueError(
-                f"{redact_text(channel)} bears a password or token: leave it to conda's own settings "
+                f"{redact_text(channel)} contains a password or token: put it into conda's own settings "
                 "(.condarc, ~/.netrc, anaconda login), and name the channel without it"
             )
     return found

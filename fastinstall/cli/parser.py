@@ -362,7 +362,7 @@ def _parse_days(text: str) -> float | None:
     except ValueError:
         days = -1.0
     if not 0 <= days < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of days, nor the word any")
+        raise argparse.ArgumentTypeError(f"expected a number of days, or any; found {text!r}")
     return days
 
 

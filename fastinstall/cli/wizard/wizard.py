@@ -72,7 +72,7 @@ def ask_for_plan(session: Session, target: NamedTarget, request: Request, consol
             agreed = wizard.agree_on_plan()
         except KeyboardInterrupt:
             if answers.read_kept_answers(session, wizard.prefix) is not None:
-                console.talk("\nYour answers are kept. Run the same command to continue.")
+                console.complain("\nYour answers are kept. Run the same command to continue.")
             raise
         if agreed is not None:
             return agreed
@@ -188,7 +188,7 @@ class _Wizard:
         return self.talk.console.err
 
     def _tell(self, text: str) -> None:
-        self.talk.console.talk(text)
+        self.talk.console.complain(text)  # with --quiet, too: nobody agrees to what was not shown
 
     def _keep(self, request: Request, *, at_work: bool = False) -> None:
         """Keep what was answered so far; where that is nothing, forget what was kept."""
