@@ -62,10 +62,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         ("plan --format dockerfile", "do the same in an image"),
         ("plan --hosts FACTS", "which wheels serve all these machines?"),
     ),
-    "apply": _make_examples(
-        ("apply plan.json", "show the plan and ask"),
-        ("apply --yes plan.json", "no questions"),
-    ),
+    "apply": _make_examples(("apply plan.json", "show the plan and ask"), ("apply --yes plan.json", "no questions")),
     "doctor": _make_examples(
         ("doctor", "run every check"),
         ("doctor swapped simd-active", "run two checks"),

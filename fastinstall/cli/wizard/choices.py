@@ -294,10 +294,7 @@ TOPICS: tuple[Topic, ...] = (
         "offline",
         "Offline",
         "Work without a network?",
-        {
-            False: "download what is missing from the package index",
-            True: "use the cache and the wheelhouse only",
-        },
+        {False: "download what is missing from the package index", True: "use the cache and the wheelhouse only"},
     ),
     _type("wheelhouse", "Wheelhouse", "Directory of wheels", "none", "Its wheels come first: fastinstall build -o DIR"),
     _choose(
@@ -325,10 +322,7 @@ TOPICS: tuple[Topic, ...] = (
         "upgrade",
         "Upgrade",
         "Look for a later version?",
-        {
-            False: "do nothing if all is well",
-            True: "build a later version even if all is well",
-        },
+        {False: "do nothing if all is well", True: "build a later version even if all is well"},
     ),
     Topic(fields=("allow",), title="Accepted risks", ask=_ask_risk, empty=_NONE),
 )
