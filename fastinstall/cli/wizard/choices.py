@@ -5,6 +5,7 @@ A test compares the rows of `TOPICS` with the flags of `options`: every option t
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from functools import partial
 from typing import Any
 
 from fastinstall.cli import options
@@ -143,15 +144,12 @@ def _write(value: object, comma: str = ",") -> str:
 
 def _choose(name: str, title: str, question: str, meanings: Mapping[Any, str]) -> Topic:
     """A topic with a few values, each with its meaning."""
-
-    def ask(talk: WizardConversation, request: Request) -> Request | None:
-        return _ask_choice(talk, request, name, question, meanings)
-
+    ask = partial(_ask_choice, name=name, question=question, meanings=meanings)
     return Topic(fields=(name,), title=title, ask=ask)
 
 
 def _ask_choice(
-    talk: WizardConversation, request: Request, name: str, question: str, meanings: Mapping[Any, str]
+    talk: WizardConversation, request: Request, *, name: str, question: str, meanings: Mapping[Any, str]
 ) -> Request | None:
     values = {_write(value): value for value in meanings}
     texts = {_write(value): text for value, text in meanings.items()}
@@ -162,15 +160,12 @@ def _ask_choice(
 def _type(name: str, title: str, question: str, empty: str, note: str = "") -> Topic:
     """A topic whose value is typed, as behind its flag."""
     read = next(option.read for option in REQUEST_OPTIONS if option.field == name)
-
-    def ask(talk: WizardConversation, request: Request) -> Request | None:
-        return _ask_typed(talk, request, (name, question, note), read)
-
+    ask = partial(_ask_typed, words=(name, question, note), read=read)
     return Topic(fields=(name,), title=title, ask=ask, empty=empty)
 
 
 def _ask_typed(
-    talk: WizardConversation, request: Request, words: tuple[str, str, str], read: options.Reader
+    talk: WizardConversation, request: Request, *, words: tuple[str, str, str], read: options.Reader
 ) -> Request | None:
     name, question, note = words
     if note:
@@ -206,7 +201,8 @@ def _ask_required(talk: WizardConversation, request: Request) -> Request | None:
         return found
 
     note = f"Setup fails if one of them is missing, instead of building without it: {', '.join(known)}"
-    return _ask_typed(talk, request, ("require", "Required libraries, separated by commas", note), read)
+    words = ("require", "Required libraries, separated by commas", note)
+    return _ask_typed(talk, request, words=words, read=read)
 
 
 def _ask_guard(talk: WizardConversation, request: Request) -> Request | None:
@@ -217,7 +213,7 @@ def _ask_guard(talk: WizardConversation, request: Request) -> Request | None:
         True: "a start-up hook warns once per program; 0.3 ms per start",
         False: "nothing warns: run fastinstall doctor from time to time",
     }
-    return _ask_choice(talk, request, "guard", question, meanings)
+    return _ask_choice(talk, request, name="guard", question=question, meanings=meanings)
 
 
 def _ask_conda_engine(talk: WizardConversation, request: Request) -> Request | None:
