@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from terminal import DOWN, ENTER, UP, Terminal
 
-MENU = "What now?"
+MENU = "Proceed?"
 TOPICS = "What to change?"
-WHERE = "Where should the fast stack go?"
+WHERE = "Which one gets the fast Pillow?"
 
 _ERASED = "\x15"
 
@@ -40,7 +40,7 @@ class Person:
             self.shown.press(numbers[-1], ENTER)
             return
         self.reads(question)
-        self.shown.press(*self._keys(label), ENTER)
+        self.shown.press(*self.keys(label), ENTER)
 
     def types(self, question: str, text: str) -> None:
         """Answer a question by text, in place of what is proposed."""
@@ -51,7 +51,7 @@ class Person:
         self.reads(question)
         self.shown.press(*keys)
 
-    def _keys(self, label: str) -> list[str]:
+    def keys(self, label: str) -> list[str]:
         """The arrow keys that lead from where the menu points to the label."""
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:

@@ -82,7 +82,7 @@ VARIABLES: dict[str, str] = {
     "PIP_*": "which package index is asked, as in pip's configuration files",
 }
 
-_SHARED = ("target", "wishes", "output")
+_SHARED = ("target", "build", "output")
 """Groups of flags that several verbs have, told once."""
 
 _HEAD = """\

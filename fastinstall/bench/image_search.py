@@ -1,4 +1,4 @@
-"""Which images there are, and how large: a bounded search, a sample that repeats, and sizes from headers alone.
+"""Which images there are: a bounded search, and a sample that repeats.
 
 Nothing is decoded here.
 """
@@ -6,12 +6,10 @@ Nothing is decoded here.
 import hashlib
 import os
 import re
-import struct
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path, PurePath
-from typing import BinaryIO
 
 from fastinstall.core import foreign
 from fastinstall.core.values import immutable
@@ -179,57 +177,6 @@ def _has_magic(path: str) -> bool:
     except OSError:
         return False
     return start.startswith(_MAGIC) or (start[:4] == b"RIFF" and start[8:12] == b"WEBP")
-
-
-_PNG = b"\x89PNG\r\n\x1a\n"
-_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
-_ALONE = frozenset((0x01, *range(0xD0, 0xD9)))
-_SEGMENTS = 200
-
-
-def read_dimensions(path: Path) -> SurveyedImage | None:
-    """Format and size by the header of a JPEG or PNG; None for anything else, and what cannot be read."""
-    try:
-        if not path.is_file():
-            return None
-        with path.open("rb") as stream:
-            start = stream.read(24)
-            if start[:8] == _PNG and start[12:16] == b"IHDR":
-                return _make_dimensions(path, "PNG", *struct.unpack(">II", start[16:24]))
-            if start[:2] == b"\xff\xd8":
-                stream.seek(2)
-                return _read_jpeg_dimensions(path, stream)
-    except (OSError, struct.error):
-        return None
-    return None
-
-
-def _read_jpeg_dimensions(path: Path, stream: BinaryIO) -> SurveyedImage | None:
-    for _ in range(_SEGMENTS):
-        marker = _read_marker(stream)
-        if marker is None:
-            return None
-        if marker in _ALONE:
-            continue
-        (length,) = struct.unpack(">H", stream.read(2))
-        if marker in _FRAMES:
-            _, height, width = struct.unpack(">BHH", stream.read(5))
-            return _make_dimensions(path, "JPEG", width, height)
-        stream.seek(length - 2, 1)
-    return None
-
-
-def _read_marker(stream: BinaryIO) -> int | None:
-    if stream.read(1) != b"\xff":
-        return None
-    code = stream.read(1)
-    while code == b"\xff":  # fill bytes
-        code = stream.read(1)
-    return code[0] if code else None
-
-
-def _make_dimensions(path: Path, name: str, width: int, height: int) -> SurveyedImage | None:
-    return SurveyedImage(path=path, format=name, width=width, height=height) if width and height else None
 
 
 _NETWORK = frozenset(

@@ -79,7 +79,8 @@ def refuse_without_yes(arguments: Namespace, console: Console, command: str) -> 
         RefusedError: exit 5, with the command to paste.
     """
     if not arguments.yes and (not console.interactive or console.json):
-        raise RefusedError("nobody can be asked here, and --yes was not given", hint=command)
+        reason = "--json asks no questions" if console.interactive else "Not a terminal"
+        raise RefusedError(f"{reason}: pass --yes to continue", hint=command)
 
 
 def ask_for_risks(plan: "Plan", asker: Asker) -> "Plan | None":

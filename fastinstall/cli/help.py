@@ -1,8 +1,7 @@
 """The text of `--help`: a screen of 80 columns and 24 lines, the last one left for the prompt.
 
-What does not fit stands in `--help-all`, which argparse lays out, and in the man page. For verbs with more flags than
-fit a screen, a table says which are shown and in which words (None keeps the parser's); any other verb shows all its
-flags.
+What does not fit stands in `--help-all`, which argparse lays out, and in the man page: flags that a table leaves out
+of the screens of the largest verbs, and what the help of a flag says behind a semicolon.
 
 The examples of each verb are also shown in the man page and in the reference.
 """
@@ -12,93 +11,21 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from fastinstall.core.values import immutable
 
-_PREFIX: dict[str, str | None] = {"--prefix": None}
-_REQUEST_OPTIONS: dict[str, str | None] = {
-    "--recipe": None,
-    "--levels": "several CPU levels in one wheel: x86-64-v2,x86-64-v3",
-    "--wheelhouse": None,
-    "--offline": None,
-    "--allow": "accept named risks: vulnerable, downgrade, ...",
+_BUILD = "--recipe --levels --wheelhouse --offline"
+SCREENS: Mapping[str, frozenset[str]] = {
+    verb: frozenset(flags.split())
+    for verb, flags in {
+        "setup": f"{_BUILD} --prefix --new-env --allow --yes --dry-run --json",
+        "plan": f"--output --format --hosts {_BUILD} --prefix --new-env --allow --json",
+        "doctor": "--list --all --pid --host-flags --quick --fix --fail-on --collect --prefix --json",
+        "rollback": "--list --to --forget --allow --prefix --python --yes --json --quiet --verbose --no-color",
+        "guard": "--pin --project --prefix --python --yes --json --quiet --verbose --no-color",
+        "build": f"--output --format --explain --hosts --with-tool {_BUILD} --prefix --json",
+        "bench": "--quick --only --prefix --target-rate --loader --with --html --json",
+        "recipes": "--prove --prefix --python --json --quiet --verbose --no-color",
+    }.items()
 }
-_JSON: dict[str, str | None] = {"--json": None}
-_OUTPUT: dict[str, str | None] = {**_JSON, "--quiet": None, "--verbose": None, "--no-color": None}
-_TARGET: dict[str, str | None] = {**_PREFIX, "--python": None}
-
-SCREENS: Mapping[str, Mapping[str, str | None]] = {
-    "setup": {
-        **_PREFIX,
-        "--new-env": "make a virtual environment there",
-        **_REQUEST_OPTIONS,
-        "--yes": None,
-        "--dry-run": None,
-        **_JSON,
-    },
-    "plan": {
-        "--output": None,
-        "--format": "how to print it",
-        "--hosts": "for many machines: a directory of `inspect --json`",
-        **_PREFIX,
-        "--new-env": "make a virtual environment there",
-        **_REQUEST_OPTIONS,
-        **_JSON,
-    },
-    "doctor": {
-        "--list": None,
-        "--all": "every environment that is known",
-        "--pid": "what a running process has loaded",
-        "--host-flags": "would it run on that machine, too?",
-        "--quick": "from files alone, within a moment",
-        "--fix": None,
-        "--fail-on": None,
-        "--collect": "sum up reports: a directory of `doctor --json`",
-        **_PREFIX,
-        **_JSON,
-    },
-    "rollback": {
-        "--list": None,
-        "--to": "undo all back to before this one",
-        "--forget": "give up the way back to older ones, for disk space",
-        "--allow": None,
-        **_TARGET,
-        "--yes": None,
-        **_OUTPUT,
-    },
-    "guard": {
-        "files": "check: would these lock files bring stock Pillow back?",
-        "--pin": "install: hold pip, uv or conda to this build, too",
-        "--project": "install --pin, remove: the project that is pinned",
-        **_TARGET,
-        "--yes": None,
-        **_OUTPUT,
-    },
-    "build": {
-        "--output": None,
-        "--format": "conda: make DIR a channel of conda packages",
-        "--explain": None,
-        "--hosts": "for many machines: a directory of `inspect --json`",
-        "--with-tool": "fastinstall itself too, for hosts without an index",
-        **_PREFIX,
-        **{flag: says for flag, says in _REQUEST_OPTIONS.items() if flag != "--allow"},
-        **_JSON,
-    },
-    "bench": {
-        "paths": "images, or directories; without any, made-up photos",
-        "--quick": None,
-        "--only": None,
-        **_PREFIX,
-        "--target-rate": None,
-        "--loader": "your own way of loading, to compare with",
-        "--with": "fetch packages of candidates first, into our cache",
-        "--html": None,
-        **_JSON,
-    },
-    "recipes": {
-        "--prove": "check: build what it makes, and prove it; minutes",
-        **_TARGET,
-        **_OUTPUT,
-    },
-}
-"""By verb, flags (the longest spelling) and other arguments (the name in the parser), in the words of a screen."""
+"""By verb, the flags (the longest spelling) of its screen."""
 
 
 @immutable
@@ -120,61 +47,58 @@ def _make_examples(*pairs: tuple[str, str]) -> tuple[Example, ...]:
 
 EXAMPLES: dict[str, tuple[Example, ...]] = {
     "": _make_examples(
-        ("setup", "a wizard: plan, build, prove, swap"),
-        ("setup --yes --new-env ./fast", "in a script, in a new environment"),
-        ("doctor", "is it fast, whole and still ours?"),
-        ("rollback", "the state before, to the byte"),
+        ("setup", "show what was found and what will change, and ask"),
+        ("setup --yes", "the same without questions"),
+        ("doctor", "is it intact, fast, and still installed?"),
+        ("rollback", "undo: restores exactly what was there"),
     ),
     "setup": _make_examples(
         ("setup", "the wizard"),
-        ("setup --yes --new-env ./fast", "in a new environment"),
-        ("setup --yes --wheelhouse DIR --offline", "from what build made"),
+        ("setup --yes --new-env ./fast-env", "make a new environment"),
+        ("setup --yes --wheelhouse DIR --offline", "install what build made"),
     ),
     "plan": _make_examples(
-        ("plan -o plan.json", "save it, for: apply plan.json"),
-        ("plan --format dockerfile", "the same as an image's file"),
-        ("plan --hosts FACTS", "which wheels serve all these machines"),
+        ("plan -o plan.json", "save it for: apply plan.json"),
+        ("plan --format dockerfile", "do the same in an image"),
+        ("plan --hosts FACTS", "which wheels serve all these machines?"),
     ),
-    "apply": _make_examples(
-        ("apply plan.json", "show the plan, and ask"),
-        ("apply --yes plan.json", "without a question"),
-    ),
+    "apply": _make_examples(("apply plan.json", "show the plan and ask"), ("apply --yes plan.json", "no questions")),
     "doctor": _make_examples(
-        ("doctor", "every check"),
-        ("doctor swapped simd-active", "two checks"),
-        ("doctor --quick --quiet --all", "one line for each environment"),
+        ("doctor", "run every check"),
+        ("doctor swapped simd-active", "run two checks"),
+        ("doctor --quick --quiet --all", "a line per broken environment"),
         ("doctor --fix", "repair what it finds, after asking"),
     ),
     "rollback": _make_examples(
-        ("rollback --list", "what can be undone"),
+        ("rollback --list", "list what can be undone"),
         ("rollback", "undo the last setup"),
-        ("rollback --to ID --yes", "undo everything since that one"),
+        ("rollback --to ID --yes", "undo every setup from ID on"),
     ),
     "guard": _make_examples(
-        ("guard status", "what it costs, and what it has told"),
-        ("guard install --pin", "hold pip, uv or conda to this build too"),
-        ("guard check uv.lock", "would this bring stock Pillow back?"),
-        ("guard accept", "keep what has replaced the stack"),
+        ("guard status", "show its cost and its warnings"),
+        ("guard install --pin", "keep other tools from replacing it"),
+        ("guard check uv.lock", "would this file bring stock Pillow back?"),
+        ("guard accept", "keep what replaced the fast build"),
     ),
     "build": _make_examples(
-        ("build -o wheels", "then: setup --wheelhouse wheels"),
-        ("build -o channel --format conda", "conda packages"),
-        ("build -o wheels --hosts FACTS", "what these machines need"),
+        ("build -o wheels", "for: setup --wheelhouse wheels"),
+        ("build -o channel --format conda", "make conda packages"),
+        ("build -o wheels --hosts FACTS", "build what these machines need"),
     ),
     "bench": _make_examples(
-        ("bench --quick", "an answer within 20 seconds"),
-        ("bench ~/images", "measured on your images"),
-        ("bench --print-code NAME", "that way of loading, as code"),
+        ("bench --quick", "answer within 20 seconds"),
+        ("bench ~/images", "measure your own images"),
+        ("bench --print-code NAME", "print the code of one way to load"),
     ),
     "inspect": _make_examples(
-        ("inspect", "what fastinstall sees"),
-        ("inspect --redact", "the same, for a bug report"),
+        ("inspect", "show what fastinstall sees"),
+        ("inspect --redact", "the same, safe for a bug report"),
         ("inspect --json > facts.json", "for: plan --hosts"),
     ),
     "recipes": _make_examples(
-        ("recipes list", "what can be built"),
-        ("recipes show pillow-merged", "one of them, with its advisories"),
-        ("recipes check mine.toml", "is this a recipe?"),
+        ("recipes list", "list what can be built"),
+        ("recipes show pillow-merged", "show one, with its advisories"),
+        ("recipes check mine.toml", "check a recipe of your own"),
     ),
     "completion": _make_examples(
         ("completion bash > fastinstall.bash", "then: source fastinstall.bash"),
@@ -262,21 +186,19 @@ def _render_verbs(parser: argparse.ArgumentParser) -> Iterator[str]:
 
 
 def _render_flags(parser: argparse.ArgumentParser, verb: str) -> Iterator[str]:
-    words = SCREENS.get(verb)
     for title, actions in groups_of(parser):
-        rows = list(_make_rows(actions, words))
+        rows = list(_make_rows(actions, SCREENS.get(verb)))
         if rows and not title.startswith(("positional", "options")):
             yield f"{title.partition(' (')[0]}:"
         yield from rows
 
 
-def _make_rows(actions: Sequence[argparse.Action], words: Mapping[str, str | None] | None) -> Iterator[str]:
+def _make_rows(actions: Sequence[argparse.Action], shown: frozenset[str] | None) -> Iterator[str]:
+    """A line for each flag on the screen, with what its help says before a semicolon."""
     for action in actions:
-        name = action.option_strings[-1] if action.option_strings else action.dest
-        says = (words or {}).get(name) or action.help
-        if says and (words is None or not action.option_strings or name in words):
+        if action.help and (shown is None or not action.option_strings or action.option_strings[-1] in shown):
             argument = f"  {format_argument(action)}"
-            yield f"{argument:<{max(_COLUMN, len(argument) + 2)}}{says}"
+            yield f"{argument:<{max(_COLUMN, len(argument) + 2)}}{action.help.partition(';')[0]}"
 
 
 def _render_examples(examples: Sequence[Example]) -> Iterator[str]:
@@ -288,6 +210,6 @@ def _render_examples(examples: Sequence[Example]) -> Iterator[str]:
 
 def _render_pointers(parser: argparse.ArgumentParser, verb: str) -> Iterator[str]:
     if not verb:
-        yield from ("", "flags and examples of a verb: fastinstall VERB --help; which version: --version")
+        yield from ("", "flags and examples of a verb: fastinstall VERB --help")
     elif verb in SCREENS:
         yield f"every flag: {parser.prog} --help-all"

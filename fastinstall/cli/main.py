@@ -37,8 +37,11 @@ from fastinstall.core.errors import (
     ExitCode,
     FastinstallError,
     InterruptedAfterCompletion,
+    NoEnvironmentError,
+    RefusedError,
     UsageError,
 )
+from fastinstall.core.messages import quote
 from fastinstall.core.secrets import find_secret_values, redact_text
 from fastinstall.core.signals import handle_interruptions
 from fastinstall.core.surroundings import make_private, restrict_surroundings, user_directories
@@ -101,6 +104,7 @@ def open_log(variables: Mapping[str, str], words: Sequence[str]) -> RunLog:
     return log
 
 
+_CREATING = frozenset({"setup", "plan"})
 _CHANGING = frozenset({"setup", "apply", "rollback", "guard"})
 
 
@@ -119,6 +123,7 @@ class Context:
         log: of this run.
         closing: left before any error is printed; a bar on the terminal ends with it.
         changes: of the target, that hold however the run ends, and whether the user was told.
+        words: the command line, without the program.
     """
 
     variables: Mapping[str, str]
@@ -127,6 +132,7 @@ class Context:
     log: RunLog
     closing: ExitStack
     changes: dict[str, bool] = field(default_factory=dict)
+    words: Sequence[str] = ("VERB",)
 
 
 @restrict_surroundings()
@@ -163,7 +169,7 @@ def _run(arguments: Namespace, words: Sequence[str], sources: Sources) -> int:
     variables = sources.variables
     console = _make_console(arguments, variables)
     log = open_log(variables, words)
-    context = Context(variables=variables, sources=sources, console=console, log=log, closing=ExitStack())
+    context = Context(words=words, variables=variables, sources=sources, console=console, log=log, closing=ExitStack())
     outcome = _run_command(arguments, context)
     with contextlib.suppress(KeyboardInterrupt), signals.defer_signals():  # what has happened is told as it is
         code = _report_outcome(outcome, arguments, context)
@@ -203,12 +209,24 @@ def _report_outcome(outcome: int | BaseException, arguments: Namespace, context:
 
 
 def _complete_error(error: FastinstallError, context: Context) -> FastinstallError:
-    """An error with what the code that raised it does not know: a settings file, and what was changed before."""
+    """An error with what the code that raised it does not know: command line, settings file, what was changed."""
     settings = context.sources.settings
     if isinstance(error, UsageError) and not isinstance(error, DocumentError) and settings.values:
-        told = f"what no flag and no variable says comes from {settings.file}"
+        told = f"other settings come from {settings.file}"
         return UsageError(error.message, hint=error.hint, details=(*error.details, told))
+    if isinstance(error, NoEnvironmentError):
+        error = RefusedError(error.message, hint=_name_environment(error.nearby, context.words))
     return _mention_changes(error, context)
+
+
+def _name_environment(nearby: Sequence[str], words: Sequence[str]) -> str:
+    """The same command line, with an environment."""
+    command = " ".join(("fastinstall", *map(quote, words)))
+    if nearby:
+        return f"name it: {command} --prefix {quote(nearby[0])}"
+    if words[0] in _CREATING:
+        return f"make one: {command} --new-env ./fast-env"
+    return f"name one: {command} --prefix DIR"
 
 
 def _mention_changes(error: FastinstallError, context: Context) -> FastinstallError:
@@ -271,7 +289,7 @@ def _report_unwritten_result(error: UnwrittenError, arguments: Namespace, consol
     """A result comes last: what was asked for has happened, and only a script would never know."""
     console.complain(f"error: {error}")
     if arguments.verb in _CHANGING or getattr(arguments, "fix", False):
-        console.complain("  what was asked for is done; hint: see what is there now: fastinstall doctor")
+        console.complain("  The change itself is complete. hint: see what is there now: fastinstall doctor")
         return ExitCode.FAILED_CHANGED
     return ExitCode.FAILED_UNCHANGED
 
@@ -282,6 +300,6 @@ def _report_bug(error: BaseException, console: Console, log: RunLog) -> int:
     trace = "".join(traceback.format_exception(error))
     log.write(trace)
     console.complain(trace if console.verbose else f"error: {type(error).__name__}: {error}")
-    console.complain(f"  this is a bug of fastinstall; the log is {log.path}")
+    console.complain(f"  This is a bug in fastinstall. The log is {log.path}")
     console.complain("  hint: report it with the output of: fastinstall inspect --redact")
     return ExitCode.BUG

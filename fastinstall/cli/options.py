@@ -140,10 +140,10 @@ def channels(value: object) -> tuple[str, ...]:
     found = names(value)
     for channel in found:
         if channel.startswith("-") or any(character.isspace() for character in channel):
-            raise ValueError(f"{channel!r} is no channel")
+            raise ValueError(f"expected a channel, found {channel!r}")
         if has_credentials(channel):
             raise ValueError(
-                f"{redact_text(channel)} bears a password or token: leave it to conda's own settings "
+                f"{redact_text(channel)} contains a password or token: put it into conda's own settings "
                 "(.condarc, ~/.netrc, anaconda login), and name the channel without it"
             )
     return found
@@ -222,25 +222,27 @@ class Option(NamedTuple):
         return variable_of(self.flag)
 
 
-_RISKS = "accept named risks: " + ", ".join(Risk)
-_LEVEL = "one CPU level: x86-64-v2, x86-64-v3, x86-64-v4 or native; auto: --levels as suits this machine"
-_LEVELS = "several CPU levels in one wheel, of which the loader takes the best (glibc 2.33 or later)"
-_TOOLCHAIN = "compiler: auto (default), clang from the index, system, or conda: of conda packages, in a private prefix"
-_ENGINE = "in a conda environment: conda, rattler (py-rattler), or pip for a plain wheel; auto (default)"
-_CHANNELS = "conda channels for what else is needed; default: as conda is configured"
-_PIN = "also pin it in the environment's configuration; holds back security updates of Pillow too"
+_RISKS = f"accept risks by name: vulnerable, downgrade, ...; all of them: {', '.join(Risk)}"
+_LEVEL = "one CPU level: x86-64-v2, x86-64-v3, x86-64-v4 or native; default: auto"
+_LEVELS = "several levels in one wheel: x86-64-v2,x86-64-v3; the loader takes the best, with glibc 2.33 or later"
+_TOOLCHAIN = (
+    "compiler: auto (default), clang, system or conda; clang comes from the package index, conda's goes into a cache"
+)
+_ENGINE = "in conda: auto (default), conda, rattler, or pip; pip installs a plain wheel"
+_CHANNELS = "conda channels for other packages; default: as conda is configured"
+_PIN = "keep other tools from replacing it; this delays security updates of Pillow, too"
 REQUEST_OPTIONS: tuple[Option, ...] = (
-    Option("recipe", "--recipe", "NAME", "what to build (fastinstall recipes list)", text),
+    Option("recipe", "--recipe", "NAME", "what to build: fastinstall recipes list", text),
     Option("version", "--version", "V", "version of the source; default: the newest that fits", text),
     Option("level", "--level", "LEVEL", _LEVEL, text),
     Option("levels", "--levels", "LEVEL,...", _LEVELS, names),
-    Option("require", "--require", "LIB,...", "libraries that the build must have", names),
-    Option("link", "--link", "MODE", "bundle (default), env or system libraries", one_of(LinkMode)),
+    Option("require", "--require", "LIB,...", "fail if the build would lack one of these libraries", names),
+    Option("link", "--link", "MODE", "libraries: bundle (default), env or system", one_of(LinkMode)),
     Option("dist_name", "--dist-name", "NAME", f"{DIST_NAMES[0]} (default) or {DIST_NAMES[1]}", word_of(DIST_NAMES)),
-    Option("jobs", "--jobs", "N", "parallel compile jobs", count),
+    Option("jobs", "--jobs", "N", "parallel compile jobs; default: one per CPU", count),
     Option("offline", "--offline", "", "never use the network", switch),
-    Option("wheelhouse", "--wheelhouse", "DIR", "take sdists and wheels from there", directory),
-    Option("with_system_deps", "--with-system-deps", "", "install missing system packages", switch),
+    Option("wheelhouse", "--wheelhouse", "DIR", "take wheels and sdists from this directory first", directory),
+    Option("with_system_deps", "--with-system-deps", "", "install missing system packages; needs root", switch),
     Option("toolchain", "--toolchain", "SOURCE", _TOOLCHAIN, one_of(ToolchainSource)),
     Option("engine", "--engine", "ENGINE", _ENGINE, one_of(CondaInstaller)),
     Option("channels", "--channel", "CHANNEL,...", _CHANNELS, channels),
@@ -256,7 +258,7 @@ _SWITCHED = {"action": "store_const", "const": "true"}
 
 def add_request_options(parser: argparse.ArgumentParser) -> None:
     """Give a parser every wish as a flag; absent flags stay None."""
-    group = parser.add_argument_group("wishes (also FASTINSTALL_* variables and fastinstall.toml)")
+    group = parser.add_argument_group("build (also FASTINSTALL_* variables and fastinstall.toml)")
     for option in REQUEST_OPTIONS:
         kind: dict[str, Any] = {"metavar": option.metavar} if option.metavar else _SWITCHED
         group.add_argument(option.flag, dest=f"wish_{option.field}", help=option.help, **kind)

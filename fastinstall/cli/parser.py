@@ -36,7 +36,17 @@ class _Parser(argparse.ArgumentParser):
         return screen(self)
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(message, hint=f"{self.prog} --help")
+        raise UsageError(message.removeprefix("argument "), hint=f"{self.prog} --help")
+
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        if action.choices is None or value in action.choices:
+            return
+        known, is_verb = [str(choice) for choice in action.choices], action.dest == "verb"
+        meant = _find_similar(str(value), known)
+        name = "unknown verb" if is_verb else "/".join(action.option_strings) or f"unknown {action.dest}"
+        program = f"{self.prog} {meant}" if is_verb and meant else self.prog
+        choice = f"did you mean {meant}?" if meant else f"choose one of {', '.join(known)}"
+        raise UsageError(f"{name} {value!r}: {choice}", hint=f"{program} --help")
 
     def parse_known_args(  # type: ignore[override]  # the one of its overloads that argparse itself calls
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
@@ -78,7 +88,28 @@ def parse(
     parser = build_parser(words[0] if words and words[0] in VERBS else None)
     for verb in verbs_of(parser):
         _set_defaults(sources, verb)
-    return parser.parse_args(words), sources
+    found, rest = parser.parse_known_args(words)
+    if rest:
+        verbs = (verb for verb in verbs_of(parser) if verb.prog.endswith(f" {found.verb}"))
+        _refuse_unknown_words(rest, next(verbs, parser))
+    return found, sources
+
+
+def _refuse_unknown_words(rest: Sequence[str], parser: argparse.ArgumentParser) -> NoReturn:
+    """Name what nobody knows, with the verb and the flag that was probably meant."""
+    known = [flag for action in parser._actions for flag in action.option_strings]  # noqa: SLF001 (as below)
+    word = next((each.partition("=")[0] for each in rest if each.startswith("-")), None)
+    meant = _find_similar(word, known) if word else None
+    problem = f"{parser.prog} has no flag {word}" if word else f"{parser.prog} takes no argument {rest[0]!r}"
+    if word in known:
+        problem, meant = f"{word} stands before the verb", f"{parser.prog} {word}"
+    raise UsageError(f"{problem}{f': did you mean {meant}?' if meant else ''}", hint=f"{parser.prog} --help")
+
+
+def _find_similar(word: str, known: Iterable[str]) -> str | None:
+    from difflib import get_close_matches  # noqa: PLC0415 (only where somebody mistyped)
+
+    return next(iter(get_close_matches(word, known, n=1, cutoff=0.7)), None)
 
 
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
@@ -89,7 +120,7 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     """
     parser = _Parser(
         prog="fastinstall",
-        description="Build, prove and guard the fast Python image stack: Pillow with SIMD kernels.",
+        description="Install a fast Pillow, built with SIMD code and tested, and keep it that way.",
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"fastinstall {__version__}")
@@ -162,7 +193,7 @@ def add_common(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--quiet", action="store_true", help="only results and errors")
     group.add_argument("--verbose", action="store_true", help="more, and tracebacks")
     group.add_argument("--no-color", action="store_true", help="no colours (also NO_COLOR)")
-    everything = "every flag, in full words"
+    everything = "show every flag"
     parser.add_argument("--help-all", action=_Everything, nargs=0, default=argparse.SUPPRESS, help=everything)
 
 
@@ -193,65 +224,71 @@ def _add_setup_flags(parser: argparse.ArgumentParser) -> None:
 def _plan(parser: argparse.ArgumentParser) -> None:
     _add_target_flags(parser, creates=True)
     add_request_options(parser)
-    parser.add_argument("-o", "--output", metavar="FILE", help="save the plan as JSON, for apply")
-    formats = "how to print it; dockerfile: as an image's file that does the same elsewhere"
+    parser.add_argument("-o", "--output", metavar="FILE", help="save the plan for: fastinstall apply FILE")
+    formats = "how to print the plan; dockerfile: for an image"
     parser.add_argument("--format", choices=("text", "json", "dockerfile"), default=None, help=formats)
-    hosts = "plan for many machines: a directory with the `inspect --json` of each; which few wheels serve all of them"
+    hosts = "for many machines: DIR with their `inspect --json`; the plan names the few wheels that serve them all"
     parser.add_argument("--hosts", metavar="DIR", help=hosts)
-    _add_max_age(parser, "30", "--hosts: leave out hosts whose facts are older; any: none (default: 30)")
+    _add_max_age(parser, "30", "with --hosts: ignore facts older than this; any: ignore none (default: 30)")
 
 
 def _apply(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="made by: fastinstall plan -o FILE")
-    allow = "accept a risk by its name; the plan itself grants none"
+    parser.add_argument("file", metavar="FILE", help="a plan saved by: fastinstall plan -o FILE")
+    allow = "accept risks by name; a saved plan accepts none"
     parser.add_argument("--allow", dest="wish_allow", metavar="RISK,...", help=allow)
     _add_consent_flags(parser)
 
 
 def _add_doctor_flags(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("checks", metavar="CHECK", nargs="*", help="only these checks")
+    parser.add_argument("checks", metavar="CHECK", nargs="*", help="run only these checks")
     _add_target_flags(parser)
-    parser.add_argument("--list", action="store_true", help="name the checks")
-    parser.add_argument("--all", action="store_true", help="every environment that a receipt or a registry knows")
-    process = "a process that runs already: what it has loaded, in the environment that it runs in"
+    parser.add_argument("--list", action="store_true", help="list the checks")
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        help="check every environment that is known; from receipts, conda, pipx and the like",
+    )
+    process = "check what a running process has loaded"
     parser.add_argument("--pid", metavar="N", type=process_number, help=process)
-    hosts = "judge the code for another machine too: its `inspect --json`, or a copy of its /proc/cpuinfo; repeatable"
+    hosts = "would it run on this machine, too?; FILE is its `inspect --json` or /proc/cpuinfo; repeatable"
     parser.add_argument("--host-flags", metavar="FILE", action="append", default=[], help=hosts)
-    quick = "from files alone: PIL is not used, its libraries and code are not followed, unchanged files are not read"
+    quick = "read files only, within a moment; PIL is not run, and files that have not changed are not read"
     parser.add_argument("--quick", action="store_true", help=quick)
-    parser.add_argument("--fix", action="store_true", help="repair by a plan, after showing it")
-    parser.add_argument("--fail-on", choices=("error", "warning", "never"), default="error", help="when to exit with 3")
-    junit = "write the findings as JUnit XML too, for a CI system"
+    parser.add_argument("--fix", action="store_true", help="repair what it finds, after asking")
+    parser.add_argument(
+        "--fail-on", choices=("error", "warning", "never"), default="error", help="when to exit with 3; default: error"
+    )
+    junit = "also write JUnit XML, for CI; -: to stdout"
     parser.add_argument("--junit", metavar="FILE", help=junit)
-    allow = "--fix: accept a risk by its name; downgrade: put ours back though a later Pillow was asked for"
+    allow = "with --fix: accept risks by name; downgrade: replace a later Pillow that was asked for"
     parser.add_argument("--allow", dest="wish_allow", metavar="RISK,...", help=allow)
-    collect = "sum up reports of many machines: a directory with the `doctor --json` of each"
+    collect = "sum up many machines: DIR with their `doctor --json`"
     parser.add_argument("--collect", metavar="DIR", help=collect)
-    expected = "--collect: hosts that should have a report: their facts files, or a fleet.json"
+    expected = "with --collect: hosts that should report; a directory of their facts, or fleet.json"
     parser.add_argument("--hosts", metavar="DIR|FILE", help=expected)
-    _add_max_age(parser, "7", "--collect: reports that are older count as none; any: all count (default: 7)")
+    _add_max_age(parser, "7", "with --collect: ignore older reports; any: ignore none (default: 7)")
     _add_consent_flags(parser)
 
 
 def _add_rollback_flags(parser: argparse.ArgumentParser) -> None:
     _add_target_flags(parser)
     parser.add_argument("--list", action="store_true", help="list what can be undone")
-    to = "undo everything back to before this transaction; the beginning of its name is enough"
+    to = "undo every setup from this one on; the beginning of its ID is enough"
     parser.add_argument("--to", metavar="ID", help=to)
-    forget = "give up the way back to before ID and older ones, for their disk space; without ID: all but the last"
+    forget = "give up undoing older setups, for disk space; ID and those before it; without ID: all but the last"
     parser.add_argument("--forget", metavar="ID", nargs="?", const=EVERYTHING, help=forget)
-    allow_help = "force-remove: move aside what has replaced it"
+    allow_help = "force-remove: move aside what replaced it"
     parser.add_argument("--allow", dest="wish_allow", metavar="RISK,...", help=allow_help)
     _add_consent_flags(parser)
 
 
 def _guard(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=("install", "status", "remove", "check", "accept"))
-    lock = "check: requirement and lock files; one that would bring stock Pillow back is named (exit code 3)"
+    lock = "with check: requirement or lock files; exit code 3 if one would bring stock Pillow back"
     parser.add_argument("files", metavar="FILE", nargs="*", help=lock)
-    pin = "install: also pin the stack, for pip, uv or conda, and in its project; holds back security updates too"
+    pin = "with install: keep pip, uv and conda from replacing it; in its project, too; this delays security updates"
     parser.add_argument("--pin", action="store_true", help=pin)
-    project = "install --pin, remove: the project whose lock is pinned (default: the one that the environment lies in)"
+    project = "with --pin, remove: the project to pin; default: the one around the environment"
     parser.add_argument("--project", metavar="DIR", help=project)
     _add_target_flags(parser)
     _add_consent_flags(parser)
@@ -260,14 +297,14 @@ def _guard(parser: argparse.ArgumentParser) -> None:
 def _build(parser: argparse.ArgumentParser) -> None:
     _add_target_flags(parser)
     add_request_options(parser)
-    parser.add_argument("-o", "--output", metavar="DIR", required=True, help="where the wheel, or the channel, goes")
-    conda = "conda: make DIR a channel with its conda packages; what lies there already stays"
+    parser.add_argument("-o", "--output", metavar="DIR", required=True, help="where the wheel or the channel goes")
+    conda = "conda: make DIR a channel of conda packages; other packages in DIR stay"
     parser.add_argument("--format", choices=("wheel", "conda"), default="wheel", help=conda)
-    parser.add_argument("--explain", action="store_true", help="tell item by item what was merged, and from where")
-    hosts = "build what these machines need: a directory with the `inspect --json` of each (see plan --hosts)"
+    parser.add_argument("--explain", action="store_true", help="show item by item what was merged")
+    hosts = "for many machines: DIR with their `inspect --json`; see plan --hosts"
     parser.add_argument("--hosts", metavar="DIR", help=hosts)
-    _add_max_age(parser, "30", "--hosts: leave out hosts whose facts are older; any: none (default: 30)")
-    tool = "put fastinstall itself and all that it needs into DIR/tool, for machines without an index"
+    _add_max_age(parser, "30", "with --hosts: ignore facts older than this; any: ignore none (default: 30)")
+    tool = "put fastinstall into DIR/tool, for offline machines"
     parser.add_argument("--with-tool", action="store_true", help=tool)
 
 
@@ -281,13 +318,13 @@ def _add_bench_flags(parser: argparse.ArgumentParser) -> None:
 
 def _inspect(parser: argparse.ArgumentParser) -> None:
     _add_target_flags(parser)
-    parser.add_argument("--redact", action="store_true", help="without home directory, user, machine and secrets")
+    parser.add_argument("--redact", action="store_true", help="leave out home directory, user, machine and secrets")
 
 
 def _add_recipes_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=("list", "show", "check"))
     parser.add_argument("names", metavar="NAME|FILE", nargs="*", help="a recipe, or a file to check")
-    prove = "check: build what this recipe makes, and prove it in every way; takes minutes, installs nothing"
+    prove = "with check: build this recipe and prove it; takes minutes, installs nothing"
     parser.add_argument("--prove", metavar="NAME", help=prove)
     _add_target_flags(parser)
     add_request_options(parser)
@@ -298,20 +335,20 @@ def _add_max_age(parser: argparse.ArgumentParser, usual: str, summary: str) -> N
 
 
 def _add_completion_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="for which shell")
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="your shell")
 
 
 def _add_target_flags(parser: argparse.ArgumentParser, *, creates: bool = False) -> None:
     group = parser.add_argument_group("target (default: the active environment)")
-    group.add_argument("--prefix", metavar="DIR", help="the environment")
-    group.add_argument("--python", metavar="EXE", help="the environment of this interpreter")
+    group.add_argument("--prefix", metavar="DIR", help="work on this environment")
+    group.add_argument("--python", metavar="EXE", help="work on the environment of this interpreter")
     if creates:
-        group.add_argument("--new-env", metavar="DIR", help="make a virtual environment there, with --python if given")
+        group.add_argument("--new-env", metavar="DIR", help="make a virtual environment in DIR; by --python if given")
 
 
 def _add_consent_flags(parser: argparse.ArgumentParser, *, dry: bool = False) -> None:
     group = parser.add_argument_group("consent")
-    group.add_argument("-y", "--yes", action="store_true", help="accept the plan (grants no risk)")
+    group.add_argument("-y", "--yes", action="store_true", help="accept the plan, but no risk")
     if dry:
         group.add_argument("--dry-run", action="store_true", help="show the plan and stop")
 
@@ -325,21 +362,21 @@ def _parse_days(text: str) -> float | None:
     except ValueError:
         days = -1.0
     if not 0 <= days < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of days, nor the word any")
+        raise argparse.ArgumentTypeError(f"expected a number of days, or any; found {text!r}")
     return days
 
 
 VERBS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
-    "setup": ("plan, build, prove and swap in the fast stack", _add_setup_flags),
+    "setup": ("build a fast Pillow, test it, and install it", _add_setup_flags),
     "plan": ("show or save what setup would do", _plan),
-    "apply": ("carry out a saved plan, unless the facts have changed", _apply),
-    "doctor": ("check an environment", _add_doctor_flags),
-    "rollback": ("the state before a setup, offline, to the byte", _add_rollback_flags),
-    "guard": ("what notices that the stack was swapped, or keeps it from that", _guard),
-    "build": ("the wheel alone", _build),
-    "bench": ("is the loader the bottleneck, and what would help?", _add_bench_flags),
-    "inspect": ("the facts, for a bug report", _inspect),
-    "recipes": ("what can be built", _add_recipes_flags),
-    "completion": ("a script that completes command lines, for a shell", _add_completion_arguments),
+    "apply": ("carry out a saved plan, if nothing has changed since", _apply),
+    "doctor": ("check an environment, or repair it", _add_doctor_flags),
+    "rollback": ("undo a setup: restores exactly what was there, offline", _add_rollback_flags),
+    "guard": ("warn when another tool replaces it, or prevent that", _guard),
+    "build": ("build the wheel, and install nothing", _build),
+    "bench": ("find what would speed up loading your images", _add_bench_flags),
+    "inspect": ("show what fastinstall sees, for a bug report", _inspect),
+    "recipes": ("list, show or check what can be built", _add_recipes_flags),
+    "completion": ("print a script that completes command lines", _add_completion_arguments),
 }
 """Each verb with what it does, and what gives it its flags."""

@@ -78,21 +78,29 @@ class Menus:
         default: str | None = None,
         meanings: Mapping[str, str] | None = None,
     ) -> str:
-        """Ask for one of several answers; what they mean stands above the menu."""
+        """Ask for one of several answers; where a line has no room for what one means, it stands above the menu."""
         import questionary  # noqa: PLC0415
 
-        if meanings:
-            self._console.talk("\n".join(_explain_answers(answers, meanings, self._console.err)))
-        labels = {value: shorten_label(self._fit(label), self._width - _POINTER) for value, label in answers.items()}
+        labels = {value: self._fit(label) for value, label in answers.items()}
+        rows = _join_columns(labels, {value: self._fit(text) for value, text in (meanings or {}).items()})
+        room = self._width - _POINTER
+        if max(map(len, rows.values())) > room:
+            self._console.complain("\n".join(_explain_answers(answers, meanings or {}, self._console.err)))
+            rows = {value: shorten_label(label, room) for value, label in labels.items()}
         asked = questionary.select(
-            self._wrap_question(question, max(map(len, (_WAYS, *labels.values())))),
-            choices=[questionary.Choice(title=label, value=value) for value, label in labels.items()],
+            self._wrap_question(question, len(_WAYS)),
+            choices=[questionary.Choice(title=row, value=value) for value, row in rows.items()],
             default=default if default in answers else None,
             pointer=">",
             instruction=_WAYS,
+            erase_when_done=True,
             **self._make_terminal(),
         )
-        return str(_ask_unless_interrupted(asked))
+        answer = str(_ask_unless_interrupted(asked))
+        told = shorten_label(labels[answer], room)
+        page = self._console.err
+        self._console.complain(f"{_MARK}{self._wrap_question(question, len(told))} {page.paint(told, 'hint')}")
+        return answer
 
     def ask_text(self, question: str, *, default: str = "") -> str:
         """Ask for a line of text."""
@@ -118,9 +126,11 @@ class Menus:
 
     def _make_terminal(self) -> dict[str, Any]:
         from prompt_toolkit.output import ColorDepth, create_output  # noqa: PLC0415
+        from prompt_toolkit.styles import Style  # noqa: PLC0415
 
         depth = None if self._console.err.colour else ColorDepth.MONOCHROME
-        return {"output": create_output(stdout=sys.stderr), "color_depth": depth}
+        cyan = Style([(name, "fg:ansicyan") for name in ("qmark", "pointer", "highlighted", "answer")])
+        return {"output": create_output(stdout=sys.stderr), "color_depth": depth, "style": cyan}
 
 
 class Lines:
@@ -153,11 +163,12 @@ class Lines:
         """Ask for one of several answers."""
         values = list(answers)
         usual = values.index(default) + 1 if default in values else 1
-        for number, (value, label) in enumerate(answers.items(), start=1):
-            meaning = (meanings or {}).get(value)
-            text = f"{label}: {meaning}" if meaning else label
-            first = f"  {number:>{len(str(len(values)))}}) "
-            self._say("".join(f"{line}\n" for line in self._page.lines(text, first=first, rest=" " * len(first))))
+        margin, rows = len(str(len(values))) + 4, _join_columns(answers, meanings or {})
+        if self._page.width is not None and max(map(len, rows.values())) > self._page.width - margin:
+            rows = {value: ": ".join(filter(None, (answers[value], (meanings or {}).get(value)))) for value in values}
+        for number, row in enumerate(rows.values(), start=1):
+            lines = self._page.lines(row, first=f"{number:>{margin - 2}}) ", rest=" " * margin)
+            self._say("".join(f"{line}\n" for line in lines))
         while True:
             answer = self._ask_line(question, f"(1 to {len(values)}, Enter for {usual})") or str(usual)
             if answer.isdecimal() and 1 <= int(answer) <= len(values):
@@ -195,11 +206,16 @@ def fit(text: str, known: tuple[str, ...] = ()) -> str:
     return strip_control_characters(redact_text(text, known)).encode(encoding, "backslashreplace").decode(encoding)
 
 
+def _join_columns(labels: Mapping[str, str], meanings: Mapping[str, str]) -> dict[str, str]:
+    """Every label with its meaning behind it."""
+    width = max((len(labels[value]) for value in meanings if value in labels), default=0)
+    return {value: f"{label:<{width}}  {meanings.get(value, '')}".rstrip() for value, label in labels.items()}
+
+
 def _explain_answers(answers: Mapping[str, str], meanings: Mapping[str, str], page: Page) -> Iterator[str]:
     """Every answer with its sentence, in columns."""
     width = max((len(answers[value]) for value in meanings if value in answers), default=0)
     wide = page.width is not None and width > page.width // 3
-    yield ""
     for value, label in answers.items():
         if not (meaning := meanings.get(value)):
             continue

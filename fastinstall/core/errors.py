@@ -108,6 +108,19 @@ class RefusedError(FastinstallError):
     tag = "Refused"
 
 
+class NoEnvironmentError(RefusedError):
+    """No environment is active, and none was named.
+
+    Args:
+        nearby: environments in the working directory.
+    """
+
+    def __init__(self, nearby: tuple[str, ...]) -> None:
+        found = f"; found here: {', '.join(nearby)}" if nearby else ""
+        super().__init__(f"no environment is active{found}", hint="name the environment with --prefix DIR")
+        self.nearby = nearby
+
+
 class FailedError(FastinstallError):
     """Something failed, and the environment is as it was before."""
 

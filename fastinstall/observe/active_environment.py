@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path, PurePath
 
 from fastinstall.core import foreign
-from fastinstall.core.errors import RefusedError, UndeterminedError, UsageError
+from fastinstall.core.errors import NoEnvironmentError, RefusedError, UndeterminedError, UsageError
 from fastinstall.core.values import immutable
 from fastinstall.journal.layout import is_journaled
 from fastinstall.model.request import Environment, EnvironmentKind
@@ -18,6 +18,9 @@ from fastinstall.observe.session import Session
 
 _ACTIVE = ("VIRTUAL_ENV", "CONDA_PREFIX")
 _NAMES = ("bin/python", "bin/python3")
+USUAL_NAMES = ("fast-env", ".venv", "venv", "env")
+"""What environments of a project are called, the likeliest one first."""
+
 _NAME_ONE = "name the environment with --prefix DIR"
 
 
@@ -70,6 +73,14 @@ def kind_of_prefix(prefix: Path) -> EnvironmentKind:
     return EnvironmentKind.SYSTEM
 
 
+def is_environment(prefix: Path) -> bool:
+    """Whether a directory is a virtual environment (PEP 405) or one of conda's."""
+    try:
+        return kind_of_prefix(prefix) is not EnvironmentKind.SYSTEM
+    except OSError:
+        return False
+
+
 def is_made_by_uv(prefix: Path) -> bool:
     """Whether uv made a virtual environment, by its own word in pyvenv.cfg ("uv = 0.9.1")."""
     lines = foreign.text_or_empty(prefix / "pyvenv.cfg").splitlines()
@@ -103,7 +114,7 @@ def _observe_interpreter_environment(python: Path) -> Environment:
 def _find_active_prefix(variables: Mapping[str, str]) -> Path:
     active = active_prefixes(variables)
     if not active:
-        raise RefusedError("no environment is active and none was named", hint=_NAME_ONE)
+        raise NoEnvironmentError(tuple(f"./{name}" for name in USUAL_NAMES if is_environment(Path(name))))
     first, *others = (Path(path) for path in active.values())
     if any(not _is_same_path(first, other) for other in others):
         shown = " but ".join(f"{name} is {path}" for name, path in active.items())

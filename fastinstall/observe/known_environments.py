@@ -25,7 +25,7 @@ from fastinstall.core.surroundings import make_private
 from fastinstall.core.values import immutable
 from fastinstall.journal.layout import receipt_data
 from fastinstall.model.request import Environment, EnvironmentKind
-from fastinstall.observe.active_environment import kind_of_prefix
+from fastinstall.observe.active_environment import is_environment, kind_of_prefix
 from fastinstall.observe.session import Session
 
 _ACTIVE = ("VIRTUAL_ENV", "CONDA_PREFIX")
@@ -104,14 +104,6 @@ def nearby_environments(directory: Path, variables: Mapping[str, str]) -> tuple[
             if is_environment(prefix):
                 found.setdefault(os.path.realpath(prefix), prefix)
     return tuple(found.values())
-
-
-def is_environment(prefix: Path) -> bool:
-    """Whether a directory is a virtual environment (PEP 405) or one of conda's."""
-    try:
-        return (prefix / "pyvenv.cfg").is_file() or (prefix / "conda-meta").is_dir()
-    except OSError:
-        return False
 
 
 def _list_nearby_places(directory: Path, home: Path) -> Iterator[Path]:

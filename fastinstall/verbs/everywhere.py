@@ -23,12 +23,11 @@ from fastinstall.journal.layout import RECEIPT
 from fastinstall.model.facts import LiveProcess, running_core
 from fastinstall.model.finding import EnvironmentReport, Status, Survey, Unobservable
 from fastinstall.model.request import Environment, Request
-from fastinstall.observe.active_environment import active_prefixes, locate
+from fastinstall.observe.active_environment import USUAL_NAMES, active_prefixes, is_environment, locate
 from fastinstall.observe.cpu import observe_cpu
 from fastinstall.observe.known_environments import (
     EnvironmentSummary,
     has_pillow,
-    is_environment,
     list_known_environments,
     nearby_environments,
     scan_environment,
@@ -43,7 +42,6 @@ NEARBY = "in this directory"
 """How an environment is known that lies where the person is."""
 
 _SHOWN = 12
-_USUAL = (".venv", "venv")
 _INTERPRETER = re.compile(r"(python|pypy)[\d.]*t?")
 _MARKS = ("pyvenv.cfg", "conda-meta")
 
@@ -149,9 +147,10 @@ def _list_candidates(session: Session, directory: Path) -> Iterator[tuple[Path, 
         yield prefix, ""
 
 
-def _rank(each: AtHand) -> tuple[int, bool, bool]:
+def _rank(each: AtHand) -> tuple[int, int, bool]:
     first = 0 if each.found.startswith("active") else 1 + (each.found != NEARBY)
-    return first, each.seen.prefix.name not in _USUAL, not each.seen.ours
+    names = {name: number for number, name in enumerate(USUAL_NAMES)}
+    return first, names.get(each.seen.prefix.name, len(names)), not each.seen.ours
 
 
 def process_target(process: LiveProcess, variables: Mapping[str, str]) -> Environment:

@@ -236,7 +236,7 @@ REFUSED = (
         name="nothing active",
         arguments=("setup", "--yes"),
         exit_code=5,
-        says=("no environment is active and none was named", "--prefix DIR"),
+        says=("no environment is active", "found here: ./env", "name it: fastinstall setup --yes --prefix ./env"),
     ),
     Case(
         name="two active",
@@ -305,20 +305,23 @@ REFUSED = (
         name="nobody to ask",
         arguments=("setup", "--prefix", "{env}"),
         exit_code=5,
-        says=("--yes was not given", "hint: fastinstall setup --yes --prefix {env}\n"),
+        says=("Not a terminal: pass --yes to continue", "hint: fastinstall setup --yes --prefix {env}\n"),
     ),
     Case(
         name="nobody to ask in CI",
         arguments=("setup", "--prefix", "{env}", "--level", "x86-64-v2"),
         exit_code=5,
-        says=("--yes was not given", "hint: fastinstall setup --yes --prefix {env} --level x86-64-v2\n"),
+        says=(
+            "Not a terminal: pass --yes to continue",
+            "hint: fastinstall setup --yes --prefix {env} --level x86-64-v2\n",
+        ),
         variables={"CI": "true"},
     ),
     Case(
         name="nobody to ask about a rollback",
         arguments=("rollback", "--prefix", "{env}"),
         exit_code=5,
-        says=("--yes was not given", "hint: fastinstall rollback --yes --prefix {env}\n"),
+        says=("Not a terminal: pass --yes to continue", "hint: fastinstall rollback --yes --prefix {env}\n"),
     ),
     Case(
         name="several levels without a wheel around them",

@@ -27,13 +27,11 @@ def test_it_leads_by_py_rattler_to_a_package_of_condas_and_to_the_flags_that_ask
     variables = sandbox.variables(conda.variables)
     with terminal("setup", "--prefix", prefix, variables=variables, directory=sandbox.root) as shown:
         person = Person(shown=shown)
-        person.reads(f"environment {prefix} (conda)")
-        person.reads(f"conda {conda.version}, ")
-        person.reads(f"conda package pillow-{channel.pillow}-")
+        person.reads("Environment ./env (conda)")
+        person.reads(f"Pillow {channel.pillow}, stock build, installed by conda")
         person.reads("make conda packages of it, linked by conda: pillow-13.0.0-simd_v2v3_")
-        _choose_engine(person, "rattler", guards="guards, which have conda keep it and notice a swap")
+        _choose_engine(person, "rattler", guards="Have conda keep it, and warn when another tool replaces it?")
         person.reads("make conda packages of it, linked by py-rattler: pillow-13.0.0-simd_v2v3_")
-        person.reads(f"{channel.pillow}-py")
         person.chooses(MENU, "Proceed")
         assert shown.end() == 0, shown.text
         assert f"fastinstall setup --yes --prefix {prefix} --engine rattler".encode() in shown.raw
@@ -46,9 +44,8 @@ def test_a_wheel_can_be_had_too_and_its_weakness_is_told(sandbox: Sandbox, conda
     variables = sandbox.variables(conda.variables)
     with terminal("setup", "--prefix", prefix, variables=variables, directory=sandbox.root) as shown:
         person = Person(shown=shown)
-        _choose_engine(person, "pip", guards="start-up guard, which notices a swap")
+        _choose_engine(person, "pip", guards="Warn when another tool replaces it?")
         assert "which conda overwrites sooner or later" in shown.words
-        person.reads("as a wheel, which conda does not know of")
         person.reads("warning: --engine pip: conda does not know of what is put in")
         person.reads(MENU)
         shown.press(CTRL_C)
@@ -62,5 +59,5 @@ def _choose_engine(person: Person, engine: str, *, guards: str) -> None:
     person.chooses(TOPICS, "Installed by")
     person.chooses("Who installs it?", engine)
     person.chooses(TOPICS, "Guard")
-    person.chooses(f"Install the {guards}", "Back")
-    person.chooses(TOPICS, "Done")
+    person.chooses(guards, "Back")
+    person.chooses(TOPICS, "Continue")

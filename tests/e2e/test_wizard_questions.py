@@ -14,35 +14,35 @@ from fastinstall.cli.console import Console
 from fastinstall.cli.console import Page
 
 asker = asker_for(Console(lines_only=False, err=Page(width=int(sys.argv[1]))))
-asker.choose("No environment is active. Where should the fast stack go?", {"here": "./.venv", "none": "Cancel"})
+asker.choose("Two environments are active. Which one should it be then?", {"here": "./.venv", "none": "Cancel"})
 asker.confirm("Accept the risk that is named 'vulnerable' above?")
 asker.ask_text("Channels, separated by commas [back: go back]:", default="conda-forge")
 """
 
 WIDE = """\
-? No environment is active. Where should the fast stack go? (arrow keys, Enter)
+? Two environments are active. Which one should it be then? (arrow keys, Enter)
  > ./.venv
    Cancel
 ---
-? No environment is active. Where should the fast stack go? ./.venv
+? Two environments are active. Which one should it be then? ./.venv
 ? Accept the risk that is named 'vulnerable' above? (Y/n)
 ---
-? No environment is active. Where should the fast stack go? ./.venv
+? Two environments are active. Which one should it be then? ./.venv
 ? Accept the risk that is named 'vulnerable' above? Yes
 ? Channels, separated by commas [back: go back]: conda-forge"""
 
 NARROW = """\
-? No environment is active. Where should the fast stack go?
+? Two environments are active. Which one should it be then?
   (arrow keys, Enter)
  > ./.venv
    Cancel
 ---
-? No environment is active. Where should the fast stack go?
+? Two environments are active. Which one should it be then?
   ./.venv
 ? Accept the risk that is named 'vulnerable' above?
   (Y/n)
 ---
-? No environment is active. Where should the fast stack go?
+? Two environments are active. Which one should it be then?
   ./.venv
 ? Accept the risk that is named 'vulnerable' above?
   Yes

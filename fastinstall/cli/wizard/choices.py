@@ -1,27 +1,64 @@
-"""What the wizard can change: each option with its question, and what each answer means in one sentence.
+"""Customize: all that can be changed about a setup, one thing at a time, and what each answer means.
 
-A test compares the rows of `TOPICS` with the flags of `options`: every option that has a flag has a row. Measured
-figures that help to choose are dated data; those of a recipe stand in its file. They were measured on other images and
-another machine than the reader's, and whoever quotes them says so.
+A test compares the rows of `TOPICS` with the flags of `options`: every option that has a flag has a row.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
+from functools import partial
 from typing import Any
 
 from fastinstall.cli import options
+from fastinstall.cli.console import Console
+from fastinstall.cli.options import REQUEST_OPTIONS, format_flags
 from fastinstall.cli.questions import Asker, ask_text_or_go_back, choose_or_go_back
-from fastinstall.cli.wizard.environment_question import WizardConversation
-from fastinstall.core.messages import listing
+from fastinstall.core.errors import FastinstallError
+from fastinstall.core.events import Started
+from fastinstall.core.messages import listing, quote
 from fastinstall.core.values import immutable
 from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.facts import Facts
 from fastinstall.model.recipe import Recipe, count_by_severity
 from fastinstall.model.request import DIST_NAMES, LinkMode, Request, Risk, ToolchainSource
+from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.observation import recipe_named
+from fastinstall.observe.session import Session
 from fastinstall.plan.conda_steps import is_conda, list_available_engines
 from fastinstall.plan.level_choice import AUTO
-from fastinstall.verbs.recipe_comparison import RecipePreview
+from fastinstall.verbs.recipe_comparison import RecipePreview, compare_recipes
+
+
+@immutable
+class WizardConversation:
+    """A conversation about one target.
+
+    Attributes:
+        session: the outside world.
+        target: what is meant.
+        facts: of it, as they were shown.
+        asker: how to ask.
+        console: where to say something.
+        offers: the recipes side by side; looked up when they are first asked for.
+    """
+
+    session: Session
+    target: NamedTarget
+    facts: Facts
+    asker: Asker
+    console: Console
+    offers: list[RecipePreview] = field(default_factory=list)
+
+    def list_previews(self, request: Request) -> list[RecipePreview]:
+        """The recipes side by side."""
+        if not self.offers:
+            self.session.emit(Started(stage="index", message="looking up what each recipe gives here"))
+            self.offers.extend(compare_recipes(self.session, self.target, self.facts, request))
+        return self.offers
+
+    def say(self, text: str) -> None:
+        """Say a paragraph."""
+        self.console.talk("\n".join(self.console.err.lines(text, first="  ", rest="  ")))
+
 
 Ask = Callable[[WizardConversation, Request], Request | None]
 
@@ -35,7 +72,6 @@ class Topic:
         title: for the menu.
         ask: asks for another value; returns None if the user goes back.
         empty: how no value, or a switch that is off, is told.
-        on: how a switch that is on is told.
         conda_only: whether it means something in conda environments alone.
     """
 
@@ -43,7 +79,6 @@ class Topic:
     title: str
     ask: Ask
     empty: str = "no"
-    on: str = "yes"
     conda_only: bool = False
 
     def applies(self, facts: Facts) -> bool:
@@ -53,9 +88,51 @@ class Topic:
     def told(self, request: Request) -> str:
         """Its present value, in a few words."""
         values = [value for field in self.fields if (value := getattr(request, field))]
-        if not values:
-            return self.empty
-        return self.on if values[-1] is True else _write(values[-1], ", ")
+        return _write(values[-1], ", ") if values else self.empty
+
+
+CONTINUE, START_OVER, ENVIRONMENT, DETAILS = "continue", "start over", "environment", "details"
+
+
+def customise_request(
+    talk: WizardConversation, request: Request, changed: Callable[[Request], None], show_details: Callable[[], None]
+) -> Request | str:
+    """Another wish, changed one thing at a time; START_OVER or ENVIRONMENT if the person wants that instead.
+
+    Args:
+        talk: who is talked to.
+        request: what was asked for so far.
+        changed: hears of every change, so that none is lost.
+        show_details: shows the whole plan for `request`.
+    """
+    topics = {topic.fields[0]: topic for topic in TOPICS if topic.applies(talk.facts)}
+    flag, planned = "--prefix" if talk.target.new is None else "--new-env", request
+    prefix = str(talk.facts.environment.prefix)
+    while True:
+        answers = {CONTINUE: "Continue", START_OVER: "Start over", ENVIRONMENT: "Environment"}
+        meanings = {CONTINUE: "make the plan", START_OVER: "forget all changes", ENVIRONMENT: "choose another one"}
+        answers |= {name: topic.title for name, topic in topics.items()}
+        meanings |= {name: topic.told(request) for name, topic in topics.items()}
+        if request == planned:
+            answers[DETAILS], meanings[DETAILS] = "Details", "every step, with its reason"
+        answer = talk.asker.choose("What to change?", answers, meanings=meanings)
+        if answer in (START_OVER, ENVIRONMENT):
+            return answer
+        if answer == CONTINUE:
+            return request
+        if answer == DETAILS:
+            show_details()
+            continue
+        try:
+            other = topics[answer].ask(talk, request)
+        except FastinstallError as error:
+            talk.say(f"{error.message}; nothing changed")
+            continue
+        if other is not None and other != request:
+            request = other
+            changed(request)
+            words = ("fastinstall", "setup", flag, prefix, *format_flags(request))
+            talk.console.talk(f"as flags: {' '.join(map(quote, words))}")
 
 
 def _write(value: object, comma: str = ",") -> str:
@@ -65,36 +142,39 @@ def _write(value: object, comma: str = ",") -> str:
     return comma.join(map(str, value)) if isinstance(value, tuple) else str(value or "")
 
 
-def _pick(field: str, question: str, meanings: Mapping[Any, str]) -> Ask:
-    """What asks for one of a few values, each with its meaning."""
-
-    def ask(talk: WizardConversation, request: Request) -> Request | None:
-        return _ask_pick(talk, request, field, question, meanings)
-
-    return ask
+def _choose(name: str, title: str, question: str, meanings: Mapping[Any, str]) -> Topic:
+    """A topic with a few values, each with its meaning."""
+    ask = partial(_ask_choice, name=name, question=question, meanings=meanings)
+    return Topic(fields=(name,), title=title, ask=ask)
 
 
-def _ask_pick(
-    talk: WizardConversation, request: Request, field: str, question: str, meanings: Mapping[Any, str]
+def _ask_choice(
+    talk: WizardConversation, request: Request, *, name: str, question: str, meanings: Mapping[Any, str]
 ) -> Request | None:
     values = {_write(value): value for value in meanings}
     texts = {_write(value): text for value, text in meanings.items()}
-    answer = choose_or_go_back(talk.asker, question, texts, default=_write(getattr(request, field)))
-    return None if answer is None else replace(request, **{field: values[answer]})
+    answer = choose_or_go_back(talk.asker, question, texts, default=_write(getattr(request, name)))
+    return None if answer is None else replace(request, **{name: values[answer]})
 
 
-def _type(field: str, sentence: str, question: str, read: options.Reader) -> Ask:
-    """What says a sentence, and asks for a value that is typed."""
+def _type(name: str, title: str, question: str, empty: str, note: str = "") -> Topic:
+    """A topic whose value is typed, as behind its flag."""
+    read = next(option.read for option in REQUEST_OPTIONS if option.field == name)
+    ask = partial(_ask_typed, words=(name, question, note), read=read)
+    return Topic(fields=(name,), title=title, ask=ask, empty=empty)
 
-    def ask(talk: WizardConversation, request: Request) -> Request | None:
-        talk.say(sentence)
-        default = _write(getattr(request, field))
-        typed = ask_text_or_go_back(talk.asker, question, read, talk.say, default=default)
-        if typed is None:
-            return None
-        return replace(request, **{field: read(typed) if typed else getattr(Request(), field)})
 
-    return ask
+def _ask_typed(
+    talk: WizardConversation, request: Request, *, words: tuple[str, str, str], read: options.Reader
+) -> Request | None:
+    name, question, note = words
+    if note:
+        talk.say(note)
+    default = _write(getattr(request, name))
+    typed = ask_text_or_go_back(talk.asker, question, read, talk.say, default=default)
+    if typed is None:
+        return None
+    return replace(request, **{name: read(typed) if typed else getattr(Request(), name)})
 
 
 def _ask_recipe(talk: WizardConversation, request: Request) -> Request | None:
@@ -116,24 +196,24 @@ def _ask_required(talk: WizardConversation, request: Request) -> Request | None:
 
     def read(text: object) -> tuple[str, ...]:
         found = options.names(text)
-        unknown = [name for name in found if name not in known]
-        if unknown:
-            raise ValueError(f"{unknown[0]} is none of {', '.join(known)}")
+        if unknown := next((name for name in found if name not in known), None):
+            raise ValueError(f"{unknown} is none of {', '.join(known)}")
         return found
 
-    sentence = f"The setup fails where one of them cannot be had, instead of leaving it out: {', '.join(known)}"
-    return _type("require", sentence, "Libraries that it must have, separated by commas", read)(talk, request)
+    note = f"Setup fails if one of them is missing, instead of building without it: {', '.join(known)}"
+    words = ("require", "Required libraries, separated by commas", note)
+    return _ask_typed(talk, request, words=words, read=read)
 
 
 def _ask_guard(talk: WizardConversation, request: Request) -> Request | None:
-    meanings = {
-        True: "each program tells you once when pip, uv or another tool has replaced it; 0.3 ms per start of Python",
-        False: "a replacement stays unnoticed until you ask: fastinstall doctor swapped",
-    }
-    question = "Install the start-up guard, which notices a swap?"
+    question = "Warn when another tool replaces it?"
     if is_conda(talk.facts) and request.engine is not CondaInstaller.PIP:
-        question = "Install the guards, which have conda keep it and notice a swap?"
-    return _ask_pick(talk, request, "guard", question, meanings)
+        question = "Have conda keep it, and warn when another tool replaces it?"
+    meanings = {
+        True: "a start-up hook warns once per program; 0.3 ms per start",
+        False: "nothing warns: run fastinstall doctor from time to time",
+    }
+    return _ask_choice(talk, request, name="guard", question=question, meanings=meanings)
 
 
 def _ask_conda_engine(talk: WizardConversation, request: Request) -> Request | None:
@@ -143,139 +223,104 @@ def _ask_conda_engine(talk: WizardConversation, request: Request) -> Request | N
 
 _NONE = "none"
 _RISKS = {
-    _NONE: "allow none ahead: the wizard asks for each that a plan takes",
-    Risk.FORCE_REMOVE: "take Pillow's files away from another package manager that claims them",
+    _NONE: "the wizard asks about each",
+    Risk.FORCE_REMOVE: "take over files that another package manager claims",
     Risk.VULNERABLE: "install a version with known critical vulnerabilities",
-    Risk.FEATURE_LOSS: "lose a format or a library that is there today",
-    Risk.DOWNGRADE: "go back to an earlier Pillow than is there",
-    Risk.UNVERIFIED_CPU: "build for a CPU level that this machine cannot try",
+    Risk.FEATURE_LOSS: "lose an image format or a library that is there today",
+    Risk.DOWNGRADE: "install an earlier Pillow than is there",
+    Risk.UNVERIFIED_CPU: "build for a CPU level that this machine cannot test",
     Risk.PROTECTED_PACKAGES: "change packages that conda protects",
 }
 
 
 def _ask_risk(talk: WizardConversation, request: Request) -> Request | None:
-    question = "Which risk may be taken? Each that is chosen is added."
-    answer = choose_or_go_back(talk.asker, question, _RISKS, default=_NONE)
+    answer = choose_or_go_back(talk.asker, "Which risk do you accept in advance?", _RISKS, default=_NONE)
     if answer is None:
         return None
     taken = () if answer == _NONE else tuple(dict.fromkeys((*request.allow, Risk(answer))))
     return replace(request, allow=taken)
 
 
-_ask_version = _type(
-    "version",
-    "The newest version that fits has all security fixes; name one only where something needs it.",
-    "Version of the source, empty for the newest that fits",
-    options.text,
-)
-_ask_link = _pick(
-    "link",
-    "Whose libraries for JPEG, TIFF and the like?",
-    {
-        LinkMode.BUNDLE: "libraries of the official wheel inside the package: all formats, and nobody can change them",
-        LinkMode.ENV: "the libraries of this environment: for conda environments that share one libjpeg",
-        LinkMode.SYSTEM: "the libraries of the operating system, with its security updates; formats that it lacks go",
-    },
-)
-_ask_pin = _pick(
-    "pin",
-    "Pin it, so that other tools keep it?",
-    {
-        False: "other tools may upgrade Pillow, and the guard tells you when they did",
-        True: "pip, uv and conda are held to this build; that holds back security updates of Pillow too",
-    },
-)
-_ask_channels = _type(
-    "channels",
-    "Asked only where another package is needed; the first one is preferred.",
-    "Channels, separated by commas, empty for those that conda is configured for",
-    options.channels,
-)
-_ask_dist_name = _pick(
-    "dist_name",
-    "What should the distribution be called?",
-    {
-        DIST_NAMES[0]: "whatever requires Pillow is content with it, and no installer brings a second one",
-        DIST_NAMES[1]: "19 of 19 install commands replaced a build of that name without a word (2026-11-21)",
-    },
-)
-_ask_offline = _pick(
-    "offline",
-    "Do without a network?",
-    {
-        False: "what is missing is fetched from the package index, by hash",
-        True: "only what the cache or a wheelhouse has; it fails before anything is changed where that is not enough",
-    },
-)
-_ask_wheelhouse = _type(
-    "wheelhouse",
-    "What lies there is taken before the package index: `fastinstall build -o DIR` makes one.",
-    "Directory of wheels, empty for none",
-    options.directory,
-)
-_ask_system_packages = _pick(
-    "with_system_deps",
-    "Install missing packages of the system?",
-    {
-        False: "missing headers are unpacked into the cache, and the system stays as it is",
-        True: "missing packages are installed by apt or dnf, for which root is needed",
-    },
-)
-_ask_toolchain = _pick(
-    "toolchain",
-    "Which compiler?",
-    {
-        ToolchainSource.AUTO: "clang from the package index; the system's compiler where that cannot be had",
-        ToolchainSource.SYSTEM: "the compiler of the system and nothing else",
-        ToolchainSource.CLANG: "clang from the package index, in fastinstall's cache: the fastest code, needs no root",
-        ToolchainSource.CONDA: "a compiler of conda packages, in a private directory of the cache: needs no root",
-    },
-)
-_ask_jobs = _type(
-    "jobs",
-    "Fewer leave more of the machine to others while it compiles, and take longer.",
-    "Parallel jobs, empty for one for each CPU",
-    options.count,
-)
-_ask_upgrade = _pick(
-    "upgrade",
-    "Look for a later version?",
-    {
-        False: "where all is well, nothing is done",
-        True: "a later version is looked for and built, even if all is well",
-    },
-)
-
 TOPICS: tuple[Topic, ...] = (
     Topic(fields=("recipe",), title="Recipe", ask=_ask_recipe),
-    Topic(fields=("version",), title="Version", ask=_ask_version, empty="the newest that fits"),
-    Topic(fields=("level", "levels"), title="CPU level", ask=_ask_level),
-    Topic(fields=("link",), title="Libraries", ask=_ask_link),
-    Topic(fields=("require",), title="Must have", ask=_ask_required, empty="what the recipe has"),
+    _type("version", "Version", "Version, empty for the newest", "newest", "The newest has all security fixes."),
     Topic(fields=("guard",), title="Guard", ask=_ask_guard),
-    Topic(fields=("pin",), title="Pin", ask=_ask_pin),
+    _choose(
+        "pin",
+        "Pin",
+        "Keep other tools from replacing it?",
+        {
+            False: "other tools may upgrade Pillow",
+            True: "pip, uv and conda keep this build; security updates wait, too",
+        },
+    ),
+    Topic(fields=("level", "levels"), title="CPU level", ask=_ask_level),
+    _choose(
+        "link",
+        "Libraries",
+        "Which libraries for JPEG, TIFF and the like?",
+        {
+            LinkMode.BUNDLE: "those of the official wheel: all formats",
+            LinkMode.ENV: "those of this environment, shared with its other packages",
+            LinkMode.SYSTEM: "those of the operating system; it may lack formats",
+        },
+    ),
+    Topic(fields=("require",), title="Required libraries", ask=_ask_required, empty="as in the recipe"),
     Topic(fields=("engine",), title="Installed by", ask=_ask_conda_engine, conda_only=True),
-    Topic(
-        fields=("channels",),
-        title="Conda channels",
-        ask=_ask_channels,
-        empty="as conda is configured",
+    replace(
+        _type(
+            "channels",
+            "Conda channels",
+            "Channels, separated by commas",
+            "as conda is configured",
+            "Only for other packages that are needed. The first channel is preferred.",
+        ),
         conda_only=True,
     ),
-    Topic(fields=("dist_name",), title="Named", ask=_ask_dist_name),
-    Topic(fields=("offline",), title="Offline", ask=_ask_offline),
-    Topic(fields=("wheelhouse",), title="Wheelhouse", ask=_ask_wheelhouse, empty="none: the package index"),
-    Topic(
-        fields=("with_system_deps",),
-        title="System packages",
-        ask=_ask_system_packages,
-        empty="leave the system alone",
-        on="install what is missing",
+    _choose(
+        "dist_name",
+        "Distribution",
+        "What should the distribution be called?",
+        {
+            DIST_NAMES[0]: "whatever requires Pillow accepts it",
+            DIST_NAMES[1]: "the next install command brings stock Pillow back",
+        },
     ),
-    Topic(fields=("toolchain",), title="Compiler", ask=_ask_toolchain),
-    Topic(fields=("jobs",), title="Parallel jobs", ask=_ask_jobs, empty="one for each CPU"),
-    Topic(fields=("upgrade",), title="Look for later", ask=_ask_upgrade),
-    Topic(fields=("allow",), title="Risks allowed", ask=_ask_risk, empty="none: each is asked for"),
+    _choose(
+        "offline",
+        "Offline",
+        "Work without a network?",
+        {False: "download what is missing from the package index", True: "use the cache and the wheelhouse only"},
+    ),
+    _type("wheelhouse", "Wheelhouse", "Directory of wheels", "none", "Its wheels come first: fastinstall build -o DIR"),
+    _choose(
+        "with_system_deps",
+        "System packages",
+        "Install missing system packages?",
+        {
+            False: "unpack missing headers into the cache; the system stays as it is",
+            True: "install them with apt or dnf; needs root",
+        },
+    ),
+    _choose(
+        "toolchain",
+        "Compiler",
+        "Which compiler?",
+        {
+            ToolchainSource.AUTO: "clang from the package index, or the system's compiler",
+            ToolchainSource.SYSTEM: "only the compiler of the system",
+            ToolchainSource.CLANG: "clang from the package index; fastest code, needs no root",
+            ToolchainSource.CONDA: "a compiler of conda packages in the cache; needs no root",
+        },
+    ),
+    _type("jobs", "Parallel jobs", "Parallel compile jobs, empty for one per CPU", "one per CPU"),
+    _choose(
+        "upgrade",
+        "Upgrade",
+        "Look for a later version?",
+        {False: "do nothing if all is well", True: "build a later version even if all is well"},
+    ),
+    Topic(fields=("allow",), title="Accepted risks", ask=_ask_risk, empty=_NONE),
 )
 
 _ENGINES = {CondaInstaller.CONDA: "conda", CondaInstaller.RATTLER: "py-rattler"}
@@ -288,7 +333,7 @@ def ask_engine(asker: Asker, facts: Facts, request: Request) -> CondaInstaller |
     there = list_available_engines(facts)
     meanings: dict[str, str] = {}
     if there:
-        meanings[CondaInstaller.AUTO] = f"{_ENGINES[there[0]]}, as conda packages that conda itself knows of"
+        meanings[CondaInstaller.AUTO] = f"{_ENGINES[there[0]]}, as conda packages that conda knows of"
     for engine in there:
         tool = facts.conda.tool if facts.conda is not None and engine is CondaInstaller.CONDA else None
         meanings[engine] = f"conda packages, by {_ENGINES[engine]} {tool.version if tool else ''}".rstrip()
@@ -299,29 +344,24 @@ def ask_engine(asker: Asker, facts: Facts, request: Request) -> CondaInstaller |
 
 _SEVERAL = "several"
 _LEVELS = {
-    "x86-64-v4": "for CPUs with AVX-512; measured to be 3 to 6 % slower than x86-64-v3 on resizing (2026-11-21)",
-    "x86-64-v3": "for CPUs with AVX2, Intel since 2013 and AMD since 2015; as fast as a build for this very CPU",
-    "x86-64-v2": "for any CPU since about 2011, slower: 1.8 times stock Pillow where x86-64-v3 is 2.1 (2026-11-21)",
-    "native": "for CPUs just like this one, others may refuse it; measured to be no faster than x86-64-v3",
+    "x86-64-v4": "CPUs with AVX-512; resizes slower than x86-64-v3 (2026-11-21)",
+    "x86-64-v3": "CPUs with AVX2: Intel since 2013, AMD since 2015",
+    "x86-64-v2": "any CPU since 2011; slower than x86-64-v3",
+    "native": "CPUs like this one only; no faster than x86-64-v3",
 }
 
 
 def ask_levels(asker: Asker, recipe: Recipe, request: Request) -> tuple[str, tuple[str, ...]] | None:
     """What `Request.level` and `Request.levels` take, from the levels of a recipe; None if the person goes back."""
     usual = [level.name for level in reversed(recipe.levels) if level.automatic]
-    alone = {level.name: _LEVELS.get(level.name, "a level of this recipe") for level in recipe.levels}
     meanings = {
-        AUTO: f"{listing(usual)} in one wheel, of which each machine loads its best; right for nearly all",
-        **alone,
-        _SEVERAL: "in one wheel, named one by one; needs glibc 2.33 or later",
+        AUTO: f"{listing(usual)} in one wheel; right for nearly everyone",
+        **{level.name: _LEVELS.get(level.name, "a level of this recipe") for level in recipe.levels},
+        _SEVERAL: "type their names; needs glibc 2.33 or later",
     }
     default = _SEVERAL if request.levels else request.level
     answer = choose_or_go_back(
-        asker,
-        "Which CPU level (instructions that it may use)?",
-        meanings,
-        labels={name: f"{name} alone" for name in alone},
-        default=default if default in meanings else AUTO,
+        asker, "Which CPUs should it run on?", meanings, default=default if default in meanings else AUTO
     )
     if answer is None or answer != _SEVERAL:
         return None if answer is None else (answer, ())

@@ -1,13 +1,11 @@
-"""The wizard: environment, facts, plan, Proceed / Customize / Cancel. Only for a person at a terminal.
+"""The wizard: what was found, what will change, and Proceed / Customize / Cancel. Only for a person at a terminal.
 
-Answers outlive an interruption: kept as they are given, offered at the next run, forgotten when they have served.
-
-How the wizard ends: what has changed, how to undo it, how it is guarded, what to do next, and the same as flags.
+Answers outlive an interruption: they are kept as they are given, taken up by the next run, and forgotten once they
+have served.
 """
 
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+import math
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,104 +15,42 @@ from fastinstall.cli.consent import ask_for_risks, equivalent_command
 from fastinstall.cli.console import Console, Page, join_lines
 from fastinstall.cli.options import format_flags
 from fastinstall.cli.progress import format_rough_duration
-from fastinstall.cli.questions import Asker, asker_for
+from fastinstall.cli.questions import asker_for
 from fastinstall.cli.text.facts_page import facts_text
-from fastinstall.cli.text.reports import error_text, render_speed_table, report_text
+from fastinstall.cli.text.reports import error_text
 from fastinstall.cli.text.short_documents import plan_text
-from fastinstall.cli.wizard.environment_question import CANCELLED, EnvironmentChooser, WizardConversation, is_left_open
-from fastinstall.cli.wizard.menu import customise_request
+from fastinstall.cli.wizard.choices import ENVIRONMENT, WizardConversation, customise_request
+from fastinstall.cli.wizard.environment_question import CANCELLED, EnvironmentChooser, is_left_open
 from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable
+from fastinstall.model.facts import Facts
 from fastinstall.model.finding import EnvironmentReport, Status
 from fastinstall.model.receipt import Receipt
-from fastinstall.model.request import Request
+from fastinstall.model.request import EnvironmentKind, Request
 from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.observation import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.make import observe_facts, plan_setup
 from fastinstall.plan.plan import Plan
+from fastinstall.steps.build import Build
+from fastinstall.steps.change_conda_packages import ChangeCondaPackages
+from fastinstall.steps.create_environment import CreateEnvironment
+from fastinstall.steps.install_guard import InstallGuard
+from fastinstall.steps.kinds import find_step
+from fastinstall.steps.make_conda_packages import MakeCondaPackages
+from fastinstall.steps.pin import Pin
+from fastinstall.steps.pin_for_pip import PinForPip
+from fastinstall.steps.pin_project import PinProject
+from fastinstall.steps.swap import Swap
+from fastinstall.steps.system_packages import SystemPackages
 from fastinstall.verbs import answers
 from fastinstall.verbs.answers import Answers
 
-_MADE = "what was compiled by then comes from the cache"
-
-
-@immutable
-class RememberedAnswers:
-    """What is kept of a conversation.
-
-    Attributes:
-        talk: the conversation.
-        before: the wish that flags, variables and settings give.
-    """
-
-    talk: WizardConversation
-    before: Request
-
-    @property
-    def place(self) -> Path:
-        """The target that the answers are about."""
-        return Path(self.talk.facts.environment.prefix)
-
-    def keep(self, request: Request, *, at_work: bool = False) -> None:
-        """Keep what was answered so far; where that is nothing, forget what was kept."""
-        if request == self.before and not at_work:
-            self.forget()
-            return
-        now = self.talk.session.now().isoformat(timespec="seconds")
-        kept = Answers(target=self.place, before=self.before, after=request, kept_at=now, at_work=at_work)
-        answers.keep(self.talk.session, kept)
-
-    def forget(self) -> None:
-        """Forget it."""
-        answers.forget(self.talk.session, self.place)
-
-    @contextmanager
-    def report_at_interruption(self) -> Iterator[None]:
-        """Where the block is interrupted, say that the answers are kept, if there are any."""
-        try:
-            yield
-        except KeyboardInterrupt:
-            if answers.read_kept_answers(self.talk.session, self.place) is not None:
-                self.talk.console.talk("\nyour answers are kept: the same command goes on with them")
-            raise
-
-    def resume_request(self) -> Request:
-        """The wish to begin with: what was answered before an interruption, where the person wants to go on with it."""
-        kept = answers.read_kept_answers(self.talk.session, self.place)
-        if kept is None:
-            return self.before
-        request = answers.apply_kept_answers(kept, self.before)
-        self.talk.say(_describe_memory(kept))
-        if request == self.before:
-            return request
-        chosen = self.talk.asker.choose(
-            "Go on with these answers?",
-            {"on": "Go on", "anew": "Begin anew"},
-            meanings={
-                "on": f"take over: {' '.join(format_flags(request)) or 'the usual'}; risks are asked for again",
-                "anew": "forget them",
-            },
-        )
-        if chosen == "on":
-            return request
-        self.forget()
-        return self.before
-
-
-def _describe_memory(kept: Answers) -> str:
-    when = kept.kept_at[:16].replace("T", " ")
-    where = f"while it was at work: {_MADE}" if kept.at_work else "at its questions"
-    return f"An earlier setup of this environment stopped at {when} UTC, {where}."
-
-
-_PROCEED, _CUSTOMIZE, _BACK, _CANCEL = "Proceed", "Customize", "Back", "Cancel"
-_MEANINGS = {
-    _CUSTOMIZE: "change something: version, CPU level, libraries, guard ...",
-    _BACK: "choose another environment",
-    _CANCEL: "change nothing",
-}
+PROCEED, CUSTOMIZE, CANCEL = "Proceed", "Customize", "Cancel"
+_COLUMN = 13
+_INSTRUCTIONS = {"x86-64-v2": " (SSE4.2)", "x86-64-v3": " (AVX2)", "x86-64-v4": " (AVX-512)"}
+_NOISE = 0.95
 
 
 def ask_for_plan(session: Session, target: NamedTarget, request: Request, console: Console) -> Plan:
@@ -125,112 +61,207 @@ def ask_for_plan(session: Session, target: NamedTarget, request: Request, consol
         KeyboardInterrupt: they interrupted a question; nothing was changed, and their answers are kept.
     """
     asker = asker_for(console)
-    is_named = bool(target.prefix or target.python or target.new)
     chooser = EnvironmentChooser(session=session, asker=asker, console=console, directory=Path.cwd())
     meant = chooser.choose() if is_left_open(target, session) else target
     while True:
-        memory = _open_conversation(session, meant, request, (asker, console))
-        with memory.report_at_interruption():
-            agreed = _Conversation(memory=memory, may_go_back=not is_named).agree_on_plan()
+        recover_first(session, meant)
+        facts = observe_facts(session, meant, recipe_named(session, request.recipe))
+        talk = WizardConversation(session=session, target=meant, facts=facts, asker=asker, console=console)
+        wizard = _Wizard(talk=talk, before=request, place=chooser.shorten(Path(facts.environment.prefix)))
+        try:
+            agreed = wizard.agree_on_plan()
+        except KeyboardInterrupt:
+            if answers.read_kept_answers(session, wizard.prefix) is not None:
+                console.complain("\nYour answers are kept. Run the same command to continue.")
+            raise
         if agreed is not None:
             return agreed
         meant = chooser.choose()
 
 
-def _open_conversation(
-    session: Session, target: NamedTarget, request: Request, person: tuple[Asker, Console]
-) -> RememberedAnswers:
-    """Look at the target and show what was found."""
-    asker, console = person
-    recover_first(session, target)
-    facts = observe_facts(session, target, recipe_named(session, request.recipe))
-    console.talk(facts_text(facts, console.err))
-    return RememberedAnswers(
-        talk=WizardConversation(session=session, target=target, facts=facts, asker=asker, console=console),
-        before=request,
-    )
-
-
 @immutable
-class _Conversation:
-    """About the plan for one target.
+class _Wizard:
+    """A conversation about the plan for one target.
 
     Attributes:
-        memory: what is kept of it.
-        may_go_back: whether another environment may be chosen.
+        talk: with whom, about what.
+        before: the wish that flags, variables and settings give.
+        place: the target, as short as it can be written.
     """
 
-    memory: RememberedAnswers
-    may_go_back: bool
-
-    def agree_on_plan(self) -> Plan | None:
-        """Return the plan agreed to, possibly without steps, or None if the user wants another environment."""
-        made, shown = self._make_first_plan(), None
-        while made.steps:
-            if made is not shown:
-                self._talk.console.talk(plan_text(made, self._talk.console.err))
-            shown = made
-            answer = self._ask_next(made)
-            if answer == _CANCEL:
-                self.memory.forget()
-                raise RefusedError(CANCELLED)
-            if answer == _BACK:
-                return None
-            if answer == _CUSTOMIZE:
-                made = self._customise_plan(made)
-            elif (agreed := ask_for_risks(made, self._talk.asker)) is not None:
-                self.memory.keep(made.wish, at_work=True)
-                return agreed
-        self.memory.forget()
-        return made
+    talk: WizardConversation
+    before: Request
+    place: str
 
     @property
-    def _talk(self) -> WizardConversation:
-        return self.memory.talk
+    def prefix(self) -> Path:
+        """The target that the answers are about."""
+        return Path(self.talk.facts.environment.prefix)
+
+    def agree_on_plan(self) -> Plan | None:
+        """Return the plan agreed to, possibly without steps, or None if another environment is wanted."""
+        try:
+            plan, shown = self._make_first_plan(), None
+        finally:
+            self._show_found()
+        while plan.steps:
+            if plan is not shown:
+                self._show_plan(plan)
+            shown, answer = plan, self._ask_next(plan)
+            if answer == CANCEL:
+                self._forget()
+                raise RefusedError(CANCELLED)
+            if answer == CUSTOMIZE:
+                if (other := self._customise(plan)) is None:
+                    return None
+                plan = other
+            elif (agreed := ask_for_risks(plan, self.talk.asker)) is not None:
+                self._keep(plan.wish, at_work=True)
+                return agreed
+        self._forget()
+        return plan
 
     def _make_first_plan(self) -> Plan:
-        """The plan to begin with; where answers that were kept lead nowhere any more, the plan without them."""
-        request = self.memory.resume_request()
-        if request != self.memory.before:
-            try:
-                return self._make_plan(request)
-            except (RefusedError, UsageError) as error:
-                self._talk.console.talk(error_text(error, self._talk.console.err))
-                self.memory.forget()
-        return self._make_plan(self.memory.before)
+        """The plan to begin with: for the answers of an interrupted run, or without them where they lead nowhere."""
+        kept = answers.read_kept_answers(self.talk.session, self.prefix)
+        request = self.before if kept is None else answers.apply_kept_answers(kept, self.before)
+        if kept is not None and request != self.before:
+            when, flags = kept.kept_at[:16].replace("T", " "), " ".join(format_flags(request))
+            self.talk.say(f"Continuing with your answers of {when} UTC: {flags}. Customize, Start over forgets them.")
+            if (made := self._try_plan(request)) is not None:
+                return made
+            self._forget()
+        return self._plan(self.before)
 
-    def _make_plan(self, request: Request) -> Plan:
-        return plan_setup(self._talk.session, self._talk.target, request)
+    def _customise(self, plan: Plan) -> Plan | None:
+        """Another plan, by other wishes; None if another environment is wanted."""
+        request, details = plan.wish, lambda: self._tell(plan_text(plan, replace(self._page(), verbose=True)))
+        while True:
+            wanted = customise_request(self.talk, request, self._keep, details)
+            if wanted == ENVIRONMENT:
+                return None
+            request = self.before if isinstance(wanted, str) else wanted
+            self._keep(request)
+            if request == plan.wish:
+                return plan
+            if (made := self._try_plan(request)) is not None:
+                return made
 
-    def _ask_next(self, made: Plan) -> str:
-        answers = [_PROCEED, _CUSTOMIZE, *([_BACK] if self.may_go_back else []), _CANCEL]
+    def _plan(self, request: Request) -> Plan:
+        return plan_setup(self.talk.session, self.talk.target, request)
+
+    def _try_plan(self, request: Request) -> Plan | None:
+        """The plan for a wish; None, and the reason is told, where there is none."""
+        try:
+            return self._plan(request)
+        except (RefusedError, UsageError) as error:
+            self._tell(error_text(error, self._page()))
+            return None
+
+    def _ask_next(self, plan: Plan) -> str:
+        seconds = estimate_durations(self.talk.session, plan).seconds
         meanings = {
-            _PROCEED: f"carry it out: {_describe_duration(self._talk.session, made)}; it can be undone",
-            **_MEANINGS,
+            PROCEED: f"build, test, install: {format_rough_duration(seconds)}",
+            CUSTOMIZE: "version, CPU level, libraries, ...",
+            CANCEL: "change nothing",
         }
-        shown = {name: name for name in answers}
-        return self._talk.asker.choose("What now?", shown, meanings=meanings)
+        return self.talk.asker.choose("Proceed?", {name: name for name in meanings}, meanings=meanings)
 
-    def _customise_plan(self, made: Plan) -> Plan:
-        """Another plan, by other wishes; the one that was made where they are taken back."""
-        request: Request | None = made.wish
-        while (request := customise_request(self._talk, request or made.wish, self.memory.keep)) is not None:
-            try:
-                return self._make_plan(request)
-            except (RefusedError, UsageError) as error:
-                self._talk.console.talk(error_text(error, self._talk.console.err))
-        self.memory.keep(made.wish)
-        return made
+    def _show_found(self) -> None:
+        page, facts = self._page(), self.talk.facts
+        self._tell(
+            facts_text(facts, page) if page.verbose else join_lines(_lay_out(_list_found(facts, self.place), page))
+        )
+
+    def _show_plan(self, plan: Plan) -> None:
+        page, recipe = self._page(), recipe_named(self.talk.session, plan.wish.recipe)
+        rows = [("Change", change) for change in _list_changes(plan, self.talk.facts)]
+        if recipe.bench.measured and find_step(plan.steps, Build) is not None:
+            rows.append(("Speed", f"{recipe.bench.measured}; setup measures it here, too"))
+        prefix = self.place if quote(self.place) == self.place else quote(self.prefix)
+        undo = _name_value("Undo", f"fastinstall rollback --prefix {prefix}", page)
+        self._tell(join_lines((*_lay_out(rows, page), undo, *_list_cautions(plan, page), "")))
+        if page.verbose:
+            self._tell(plan_text(plan, page))
+
+    def _page(self) -> Page:
+        return self.talk.console.err
+
+    def _tell(self, text: str) -> None:
+        self.talk.console.complain(text)  # with --quiet, too: nobody agrees to what was not shown
+
+    def _keep(self, request: Request, *, at_work: bool = False) -> None:
+        """Keep what was answered so far; where that is nothing, forget what was kept."""
+        if request == self.before and not at_work:
+            self._forget()
+            return
+        now = self.talk.session.now().isoformat(timespec="seconds")
+        kept = Answers(target=self.prefix, before=self.before, after=request, kept_at=now, at_work=at_work)
+        answers.keep(self.talk.session, kept)
+
+    def _forget(self) -> None:
+        answers.forget(self.talk.session, self.prefix)
 
 
-def _describe_duration(session: Session, made: Plan) -> str:
-    seen = estimate_durations(session, made)
-    source = "as measured here before" if seen.measured else "as is usual on two CPUs, less with a full cache"
-    return f"{format_rough_duration(seen.seconds)}, {source}"
+def _lay_out(rows: Iterable[tuple[str, str]], page: Page) -> Iterator[str]:
+    """Names and values in two columns; a name that comes again is left out."""
+    last, margin = "", " " * _COLUMN
+    for name, value in rows:
+        first, *others = page.lines(value, first=margin, rest=margin)
+        yield _name_value("" if name == last else name, first[_COLUMN:], page)
+        yield from others
+        last = name
+
+
+def _name_value(name: str, value: str, page: Page) -> str:
+    return page.paint(f"{name:<{_COLUMN}}", "bold" if name else "") + value
+
+
+def _list_found(facts: Facts, place: str) -> Iterator[tuple[str, str]]:
+    cpu, stack, kind = facts.cpu, facts.stack, facts.environment.kind
+    level = f", {cpu.level}{_INSTRUCTIONS.get(cpu.level, '')}" if cpu.level else ""
+    yield "CPU", f"{cpu.name or cpu.architecture}, {cpu.cores} cores{level}"
+    yield "Python", f"{facts.interpreter.version}{', free-threaded' if facts.interpreter.free_threaded else ''}"
+    yield "Environment", f"{place}{' (conda)' if kind is EnvironmentKind.CONDA else ''}"
+    owners = {owner.distribution.installer for owner in stack.owners} - {"", "fastinstall"}
+    by = f", installed by {' and '.join(sorted(owners))}" if owners else ""
+    build = "fast build" if stack.core is not None and stack.core.simd_symbols else "stock build"
+    yield "Pillow", f"{stack.version}, {build}{by}" if stack.version else "not installed"
+
+
+def _list_changes(plan: Plan, facts: Facts) -> Iterator[str]:
+    """What a plan changes outside of the cache, in few words."""
+    build = find_step(plan.steps, Build)
+    if build is None:
+        yield plan.summary
+        return
+    for step in plan.steps:
+        match step:
+            case CreateEnvironment():
+                yield "make this virtual environment"
+            case Swap():
+                verb = "replace it with" if facts.stack.version else "install"
+                yield f"{verb} {build.distribution} {build.version}"
+            case InstallGuard():
+                yield "add a start-up hook: it warns when another tool replaces it"
+            case ChangeCondaPackages() | MakeCondaPackages() | Pin() | PinForPip() | PinProject() | SystemPackages():
+                yield step.describe()
+                yield from step.list_details() if isinstance(step, ChangeCondaPackages) else ()
+
+
+def _list_cautions(plan: Plan, page: Page) -> Iterator[str]:
+    """Warnings, and risks with what they bring."""
+    for warning in plan.warnings:
+        yield from page.advice(f"warning: {warning}", rest="  ", style="warning")
+    for hazard in plan.hazards:
+        style = "warning" if hazard.allowed else "error"
+        yield from page.lines(f"risk {hazard.risk}: {hazard.summary}", rest="  ", style=style)
+        for item in page.shortened(hazard.items):
+            yield from page.lines(item, first="  ", rest="    ")
 
 
 def render_wizard_ending(plan: Plan, receipt: Receipt, report: EnvironmentReport | None, page: Page) -> str:
-    """The last screen.
+    """The last screen: what holds now, how fast it is, how to undo it, and the same run as flags.
 
     Args:
         plan: that was carried out.
@@ -238,52 +269,53 @@ def render_wizard_ending(plan: Plan, receipt: Receipt, report: EnvironmentReport
         report: doctor's report, or None if it could not be made.
         page: how lines are broken; commands never are.
     """
-    parts = [
-        _describe_checks(report, page),
-        _describe_speed(receipt, page),
-        join_lines(_render_closing(plan, receipt, page)),
-    ]
-    return "\n".join(part for part in parts if part)
-
-
-def _describe_checks(report: EnvironmentReport | None, page: Page) -> str:
-    """How doctor's checks ended; in full only what is not well."""
-    if report is None:
-        return ""
-    told = tuple(each for each in report.findings if each.status not in (Status.OK, Status.SKIPPED))
-    counts = Counter(each.status for each in report.findings)
-    tally = ", ".join(f"{counts[status]} {status}" for status in Status if counts[status])
-    text = join_lines(page.lines(f"checked by doctor: {tally}", rest="  ", style=report.status))
-    return text if not told else report_text(replace(report, findings=told), page) + text
-
-
-def _describe_speed(receipt: Receipt, page: Page) -> str:
-    return render_speed_table(receipt.speed, page) if receipt.speed is not None else ""
-
-
-def _render_closing(plan: Plan, receipt: Receipt, page: Page) -> Iterator[str]:
     prefix = quote(plan.environment.prefix)
-    before, after = receipt.previous or "no Pillow", f"{receipt.distribution} {receipt.version}"
-    change = f"{before} -> {after}" if before != after else f"{after}, made anew"
-    yield from page.lines(f"done: {change}", rest="  ", style="bold")
-    yield from page.lines(f"in {plan.environment.prefix}", first="  ", rest="    ")
-    if receipt.speed is not None:
-        gain = f"{receipt.speed.geomean:.1f} times as fast as {receipt.speed.baseline} in the mean of the table above"
-        yield from page.lines(gain, first="  ", rest="  ")
-    yield "undo:"
-    yield f"  fastinstall rollback --prefix {prefix}"
-    yield from page.lines(f"guarded: {_guard(plan)}", rest="  ")
-    yield "next:"
-    yield f"  fastinstall doctor --prefix {prefix}"
-    yield "      is it whole, fast, and still ours?"
-    yield f"  fastinstall bench --prefix {prefix} DIR"
-    yield "      is loading your images in DIR the bottleneck, and what would help?"
-    yield "the same again, without questions:"
-    yield f"  {equivalent_command(plan)}"
+    done = f"Done: {receipt.distribution} {receipt.version} is in {plan.environment.prefix}."
+    commands = (
+        ("Undo", f"fastinstall rollback --prefix {prefix}"),
+        ("Check", f"fastinstall doctor --prefix {prefix}"),
+        ("Your images", f"fastinstall bench --prefix {prefix} DIR"),
+    )
+    return join_lines(
+        (
+            *page.lines(done, rest="  ", style="ok"),
+            *_list_speed(receipt, page),
+            *_list_checks(report, page),
+            *page.lines(_describe_guard(plan), rest="  "),
+            "",
+            *(_name_value(name, command, page) for name, command in commands),
+            "",
+            "The same without questions:",
+            f"  {equivalent_command(plan)}",
+        )
+    )
 
 
-def _guard(plan: Plan) -> str:
+def _list_speed(receipt: Receipt, page: Page) -> Iterator[str]:
+    table = receipt.speed
+    if table is None:
+        return
+    ratios = {row.operation: row.before_ms / row.after_ms if row.after_ms else math.inf for row in table.rows}
+    mean = f"{table.geomean:.1f} times as fast as {table.baseline}, mean of {len(ratios)} operations"
+    yield from page.lines(f"{mean}{', measured earlier' if table.reused else ', measured here'}.", rest="  ")
+    slower = ", ".join(f"{name} ({ratio:.2f}x)" for name, ratio in ratios.items() if ratio < _NOISE)
+    if slower:
+        yield from page.lines(f"Slower: {slower}.", rest="  ", style="warning")
+
+
+def _list_checks(report: EnvironmentReport | None, page: Page) -> Iterator[str]:
+    """How doctor's checks ended, and in a line what is not well."""
+    if report is None:
+        return
+    for finding in report.findings:
+        if finding.status not in (Status.OK, Status.SKIPPED):
+            yield from page.lines(f"{finding.status}: {finding.message}", rest="  ", style=finding.status)
+    passed = sum(each.status is Status.OK for each in report.findings)
+    yield page.paint(f"{passed} checks passed.", report.status)
+
+
+def _describe_guard(plan: Plan) -> str:
     if not plan.wish.guard:
-        return "no; ask from time to time: fastinstall doctor swapped"
-    pinned = " A pin holds other tools to it." if plan.wish.pin else ""
-    return f"each program tells you once when another tool has replaced it, with the command to get it back.{pinned}"
+        return "Not guarded: run fastinstall doctor from time to time."
+    pinned = " A pin keeps other tools from doing so." if plan.wish.pin else ""
+    return f"Guarded: programs warn you once when another tool replaces it.{pinned}"

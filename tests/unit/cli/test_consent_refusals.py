@@ -1,11 +1,15 @@
-"""What a refusal for a risk that nobody allowed tells to do."""
+"""What a refusal tells to do: about a risk, without a terminal, without an environment."""
 
+from argparse import Namespace
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from builders import environment
 
-from fastinstall.cli.consent import refuse_unaccepted
+from fastinstall.cli.consent import refuse_unaccepted, refuse_without_yes
+from fastinstall.cli.console import Console
+from fastinstall.cli.main import main
 from fastinstall.core.errors import ExitCode, RefusedError
 from fastinstall.model.request import PlanRisk, Request, Risk
 from fastinstall.plan.plan import Plan
@@ -45,3 +49,48 @@ def test_another_risk_has_no_other_way_out() -> None:
 
 def test_what_is_allowed_is_not_refused() -> None:
     refuse_unaccepted(_plan(replace(VULNERABLE, allowed=True)))
+
+
+@pytest.mark.parametrize(
+    ("console", "message"),
+    [
+        (Console(), "Not a terminal: pass --yes to continue"),
+        (Console(interactive=True, json=True), "--json asks no questions: pass --yes to continue"),
+    ],
+)
+def test_without_a_person_the_equivalent_command_is_given(console: Console, message: str) -> None:
+    with pytest.raises(RefusedError) as caught:
+        refuse_without_yes(Namespace(yes=False), console, "fastinstall setup --yes")
+    assert (caught.value.message, caught.value.hint) == (message, "fastinstall setup --yes")
+    refuse_without_yes(Namespace(yes=True), console, "")
+
+
+@pytest.fixture
+def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A directory of its own, and no active environment."""
+    for name in ("VIRTUAL_ENV", "CONDA_PREFIX"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("words", "nearby", "hint"),
+    [
+        (("doctor", "--json"), (".venv", "fast-env"), "name it: fastinstall doctor --json --prefix ./fast-env"),
+        (("doctor",), (), "name one: fastinstall doctor --prefix DIR"),
+        (
+            ("setup", "--require", "jpeg, tiff"),
+            (),
+            "make one: fastinstall setup --require 'jpeg, tiff' --new-env ./fast-env",
+        ),
+    ],
+)
+@pytest.mark.usefixtures("nowhere")
+def test_without_an_environment_the_same_command_is_given_with_one(
+    words: tuple[str, ...], nearby: tuple[str, ...], hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in nearby:
+        Path(name, "conda-meta").mkdir(parents=True)
+    assert main(words) == ExitCode.REFUSED
+    assert hint in " ".join(capsys.readouterr().err.split())

@@ -41,4 +41,4 @@ def test_it_is_ascii_and_every_backslash_begins_an_escape_of_roff() -> None:
 
 def test_code_is_bold_and_no_mark_of_markdown_is_left() -> None:
     assert "`" not in PAGE
-    assert r"\fBfastinstall setup \-\-yes \-\-new\-env ./fast\fR" in PAGE
+    assert r"\fBfastinstall setup \-\-yes \-\-new\-env ./fast\-env\fR" in PAGE

@@ -49,6 +49,41 @@ def test_a_command_line_that_makes_no_sense_is_an_error_with_a_hint(words: tuple
     assert caught.value.hint.endswith("--help")
 
 
+@pytest.mark.parametrize(
+    ("words", "message", "hint"),
+    [
+        ("setpu", "unknown verb 'setpu': did you mean setup?", "fastinstall setup --help"),
+        ("frobnicate", f"unknown verb 'frobnicate': choose one of {', '.join(VERBS)}", "fastinstall --help"),
+        (
+            "setup --lelve v3",
+            "fastinstall setup has no flag --lelve: did you mean --level?",
+            "fastinstall setup --help",
+        ),
+        (
+            "setup --levle=v3",
+            "fastinstall setup has no flag --levle: did you mean --level?",
+            "fastinstall setup --help",
+        ),
+        ("doctor --banana", "fastinstall doctor has no flag --banana", "fastinstall doctor --help"),
+        ("setup pillow", "fastinstall setup takes no argument 'pillow'", "fastinstall setup --help"),
+        ("guard instal", "unknown action 'instal': did you mean install?", "fastinstall guard --help"),
+        ("setup --level", "--level: expected one argument", "fastinstall setup --help"),
+        (
+            "--json doctor",
+            "--json stands before the verb: did you mean fastinstall doctor --json?",
+            "fastinstall doctor --help",
+        ),
+        ("--versoin", "fastinstall has no flag --versoin: did you mean --version?", "fastinstall --help"),
+    ],
+)
+def test_a_typing_error_is_named_with_its_verb_and_with_what_was_probably_meant(
+    words: str, message: str, hint: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        parsed(*words.split())
+    assert (caught.value.message, caught.value.hint) == (message, hint)
+
+
 def test_flags_that_are_no_wishes_have_variables_and_keys_too(tmp_path: Path) -> None:
     file = toml(tmp_path, 'fail_on = "never"\nquiet = true')
     assert parsed("doctor", toml=file).fail_on == "never"

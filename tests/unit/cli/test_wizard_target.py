@@ -31,9 +31,19 @@ def work(tmp_path: Path) -> Path:
 def test_an_environment_of_the_directory_is_offered_by_its_short_name_with_what_is_in_it(work: Path) -> None:
     person = AskedPerson()
     assert _chooser(work.parent, person).choose() == NamedTarget(prefix=work / "env")
-    assert list(person.offered.values()) == ["./env", "Make one", "Name one", "Cancel"]
-    assert person.meanings[str(work / "env")] == "Python 3.12.1; pillow 13.0.0, not by fastinstall"
-    assert person.questions == ["No environment is active. Where should the fast stack go?"]
+    assert list(person.offered.values()) == ["./env", "./fast-env", "Other", "Cancel"]
+    assert person.meanings[str(work / "env")] == "Python 3.12.1, pillow 13.0.0"
+    assert person.questions == ["No environment is active. Which one gets the fast Pillow?"]
+
+
+def test_the_usual_names_come_first_and_what_is_there_is_not_made_anew(work: Path) -> None:
+    for name in ("another", "venv", ".venv", "fast-env"):
+        venv_by_hand(work / name, "3.12.1")
+    person = AskedPerson()
+    assert _chooser(work.parent, person).choose() == NamedTarget(prefix=work / "fast-env")
+    offered = ["./fast-env", "./.venv", "./venv", "./env", "./another", "Other", "Cancel"]
+    assert list(person.offered.values()) == offered
+    assert person.meanings[str(work / "fast-env")] == "Python 3.12.1, no Pillow"
 
 
 def test_where_answers_are_kept_it_says_so(work: Path) -> None:
@@ -45,13 +55,17 @@ def test_where_answers_are_kept_it_says_so(work: Path) -> None:
     assert person.meanings[str(work / "env")].endswith("; you stopped here before")
 
 
-def test_a_new_directory_and_a_named_one_can_be_taken_back_and_are_checked(work: Path) -> None:
-    person = AskedPerson("new", "back", "new", "env", "./fresh")
+def test_an_environment_is_made_at_the_usual_place_or_where_nothing_is(work: Path) -> None:
+    made = _chooser(work.parent, AskedPerson(str(work / "fast-env"))).choose()
+    assert made == NamedTarget(new=work / "fast-env")
+    person = AskedPerson("other", "back", "other", "env", "./fresh")
     assert _chooser(work.parent, person).choose() == NamedTarget(new=work / "fresh")
+
+
+def test_an_environment_can_be_named_by_its_directory(work: Path) -> None:
     (work / "env" / "bin").mkdir()
     (work / "env" / "bin" / "python").symlink_to("/nowhere/python3")
-    person = AskedPerson("name", "nowhere", "", "name", "env")
-    assert _chooser(work.parent, person).choose() == NamedTarget(prefix=work / "env")
+    assert _chooser(work.parent, AskedPerson("other", "", "other", "env")).choose() == NamedTarget(prefix=work / "env")
 
 
 def test_cancel_is_a_refusal(work: Path) -> None:
@@ -75,5 +89,5 @@ def test_the_environment_of_fastinstall_itself_is_never_the_one_that_is_meant(wo
     assert is_left_open(NamedTarget(), chooser.session)
     with pytest.raises(RefusedError):
         replace(chooser, directory=work.parent).choose()
-    assert person.questions == ["The active environment is fastinstall's own. Where should the fast stack go?"]
+    assert person.questions == ["Only fastinstall's own environment is active. Which one gets the fast Pillow?"]
     assert str(tool) not in person.offered

@@ -1,5 +1,6 @@
 """Whatever a flag can ask for, the wizard can be asked for too, and each question can be taken back."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,7 @@ from sessions import a_session
 
 from fastinstall.cli.console import Console
 from fastinstall.cli.options import REQUEST_OPTIONS
-from fastinstall.cli.wizard.choices import TOPICS
-from fastinstall.cli.wizard.environment_question import WizardConversation
-from fastinstall.cli.wizard.menu import customise_request
+from fastinstall.cli.wizard.choices import CONTINUE, TOPICS, WizardConversation, customise_request
 from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.request import LinkMode, Request, Risk, ToolchainSource
 from fastinstall.observe.active_environment import NamedTarget
@@ -111,24 +110,31 @@ def test_what_only_conda_knows_is_asked_in_its_environments_alone() -> None:
     assert {topic.fields[0] for topic in TOPICS if not topic.applies(stock_facts())} == {"engine", "channels"}
 
 
+def _customise(talk: WizardConversation, heard: list[Request]) -> Request | str:
+    return customise_request(talk, Request(), heard.append, lambda: talk.console.talk("[details]"))
+
+
 def test_one_thing_is_changed_at_a_time_and_each_change_is_heard(talk: WizardConversation) -> None:
     heard: list[Request] = []
-    asked = _asking(talk, "pin", "yes", "jobs", "back", "jobs", "3", "done")
-    assert customise_request(asked, Request(), heard.append) == Request(pin=True, jobs=3)
+    asked = _asking(talk, "pin", "yes", "jobs", "back", "jobs", "3", CONTINUE)
+    assert _customise(asked, heard) == Request(pin=True, jobs=3)
     assert heard == [Request(pin=True), Request(pin=True, jobs=3)]
 
 
-def test_all_of_it_can_be_taken_back(talk: WizardConversation) -> None:
-    assert customise_request(_asking(talk, "pin", "yes", "back"), Request(), lambda _: None) is None
+@pytest.mark.parametrize("way", ["start over", "environment"])
+def test_all_of_it_can_be_taken_back_for_the_beginning_or_for_another_environment(
+    talk: WizardConversation, way: str
+) -> None:
+    assert _customise(_asking(talk, "pin", "yes", way), []) == way
 
 
-def test_images_are_looked_at_and_change_no_wish(talk: WizardConversation, capsys: pytest.CaptureFixture[str]) -> None:
-    asked = WizardConversation(
-        session=talk.session,
-        target=talk.target,
-        facts=talk.facts,
-        asker=AskedPerson("images", HERE, "images", "", "done"),
-        console=Console(),
-    )
-    assert customise_request(asked, Request(), lambda _: None) == Request()
-    assert "No images were found there." in capsys.readouterr().err
+def test_the_details_are_those_of_the_plan_that_was_made(
+    talk: WizardConversation, capsys: pytest.CaptureFixture[str]
+) -> None:
+    person = AskedPerson("details", "jobs", "3", CONTINUE)
+    asked = replace(talk, asker=person, console=Console())
+    assert _customise(asked, []) == Request(jobs=3)
+    assert "details" not in person.offered
+    told = capsys.readouterr().err
+    assert told.startswith("[details]")
+    assert f"as flags: fastinstall setup --prefix {talk.facts.environment.prefix} --jobs 3" in told

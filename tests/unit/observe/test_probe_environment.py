@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.core.errors import ExitCode, RefusedError, UndeterminedError, UsageError
+from fastinstall.core.errors import ExitCode, NoEnvironmentError, RefusedError, UndeterminedError, UsageError
 from fastinstall.model.request import EnvironmentKind
 from fastinstall.observe.active_environment import active_prefixes, locate
 
@@ -73,10 +73,30 @@ def test_two_active_environments_that_disagree_are_refused_and_both_shown(prefix
     assert f"--prefix '{prefix}'" in str(caught.value.hint)
 
 
-def test_nothing_named_and_nothing_active_is_refused_with_the_flag(prefix: Path) -> None:
-    with pytest.raises(RefusedError) as caught:
+def test_nothing_named_and_nothing_active_is_refused_with_the_flag(
+    prefix: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(prefix)
+    with pytest.raises(NoEnvironmentError) as caught:
         locate(None, None, {"VIRTUAL_ENV": ""}, prefix)
+    assert str(caught.value) == "no environment is active"
     assert "--prefix DIR" in str(caught.value.hint)
+    assert caught.value.exit_code == ExitCode.REFUSED
+
+
+def test_environments_of_the_working_directory_are_named_by_their_usual_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in (".venv", "fast-env", "other", "venv"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "fast-env" / "pyvenv.cfg").touch()
+    (tmp_path / "other" / "pyvenv.cfg").touch()
+    (tmp_path / ".venv" / "conda-meta").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(NoEnvironmentError) as caught:
+        locate(None, None, {}, TOOL)
+    assert str(caught.value) == "no environment is active; found here: ./fast-env, ./.venv"
+    assert caught.value.nearby == ("./fast-env", "./.venv")
 
 
 @pytest.mark.parametrize("how", ["named", "by interpreter", "active"])
