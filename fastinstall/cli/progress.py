@@ -28,8 +28,8 @@ _FRAMES = 4
 
 _PHASES = {
     "environment": "making the virtual environment",
-    "equip": "fetching what is compiled",
-    "prepare": "fetching what is compiled",
+    "equip": "preparing the sources",
+    "prepare": "preparing the sources",
     "compile": "compiling",
     "bundle": "compiling",
     "prove": "comparing with the official wheel",
@@ -64,8 +64,6 @@ class ProgressLines:
         with self._lock:
             before, self._state = self._state, advance_state(self._state, event, time.monotonic())
             self._show(event, before)
-        if not isinstance(event, Progressed | RemainingTime):
-            self._news.set()
         if self._thread is None and self._state.stage:
             self._thread = threading.Thread(target=self._watch, daemon=True)
             self._thread.start()
@@ -105,14 +103,15 @@ class ProgressLines:
 
     def _watch(self) -> None:
         while not self._over:
-            if self._news.wait(self._patience):
-                self._news.clear()
-                continue
+            heard = self._news.wait(self._patience)
+            self._news.clear()
             with self._lock:
-                if self._state.stage:
+                if not heard and self._state.stage:
                     self._tell(describe_state(self._state, time.monotonic()))
+                    self._news.clear()
 
     def _tell(self, text: str, style: str = "") -> None:
+        self._news.set()
         self._console.talk("\n".join(self._console.err.lines(text, rest="  ", style=style)))
 
 

@@ -72,7 +72,8 @@ def finish(session: Session, outcome: SetupOutcome, context: Context, *, wizard:
         console.data(report_text(report, console.out))
     if receipt.speed is not None and console.verbose:
         console.data(render_speed_table(receipt.speed, console.out))
-    console.data(outcome_text(agreed, receipt, report, console.out))
+    text = outcome_text(agreed, receipt, report, console.out)
+    console.data(text.partition("\n")[0] if console.quiet else text)
     return ExitCode.OK
 
 

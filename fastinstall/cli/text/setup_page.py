@@ -20,6 +20,7 @@ from fastinstall.steps.swap import Swap
 from fastinstall.steps.verify import Verify
 
 _FEW = 3
+_HOOK = "add a start-up hook that warns when another tool replaces it"
 _MATTER = {
     "decode-256-224 500 px": "decode, resize and crop a 500 px photo",
     "decode-256-224 1080p": "decode, resize and crop a 1080p photo",
@@ -39,15 +40,16 @@ def list_changes(plan: Plan, page: Page, expected: Iterable[str] = ()) -> Iterat
     build = find_step(plan.steps, Build)
     head = f"Set up {build.distribution} {build.version} in {plan.environment.prefix}" if build else plan.summary
     yield from page.lines(head, rest="  ", style="bold")
+    guarded = find_step(plan.steps, InstallGuard) is not None
     for step in plan.steps:
-        if not isinstance(step, Verify):
-            yield from page.lines(_outline_step(step), first="  ", rest="    ")
+        if not isinstance(step, InstallGuard | Verify):
+            yield from page.lines(_outline_step(step, guarded=guarded), first="  ", rest="    ")
     told = "; ".join(filter(None, expected))
     if plan.steps and told:
         yield from page.lines(f"Expected: {told}", rest="  ")
 
 
-def _outline_step(step: Step) -> str:
+def _outline_step(step: Step, *, guarded: bool) -> str:
     match step:
         case CreateEnvironment():
             line = f"make the virtual environment with {step.python.name}"
@@ -64,8 +66,7 @@ def _outline_step(step: Step) -> str:
         case Swap():
             leaving = [name.removesuffix(".dist-info").replace("-", " ") for name in (step.records or step.removes)]
             line = f"replace {listing(leaving)} with it" if leaving else "install it"
-        case InstallGuard():
-            line = "add a start-up hook: it warns when another tool replaces it"
+            line += f", and {_HOOK}" if guarded else ""
         case _:
             line = f"{step.describe()} ({step.reason})"
     return line
@@ -98,7 +99,7 @@ def outcome_text(plan: Plan, receipt: Receipt, report: EnvironmentReport | None,
 def _list_speed(table: SpeedTable, page: Page) -> Iterator[str]:
     """The mean, the rows that matter to most, and what is slower."""
     ratios = {row.operation: row.before_ms / row.after_ms if row.after_ms else math.inf for row in table.rows}
-    earlier = f"; {table.occasion}" if table.reused else ""
+    earlier = f", measured on {table.measured_at[:10]}" if table.reused else ""
     mean = f"{table.geomean:.1f} times as fast as {table.baseline}, mean of {len(ratios)} operations{earlier}"
     yield from page.lines(mean, rest="  ", style="bold")
     for name in [name for name in _MATTER if name in ratios] or list(ratios)[:_FEW]:

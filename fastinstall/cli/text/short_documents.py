@@ -54,35 +54,21 @@ def _describe_event(event: GuardEvent) -> str:
 
 
 _HEAD = ("ID", "BEGAN", "STATE", "HOLDS", "WHAT")
-_RIGHT = _HEAD.index("HOLDS")
-_GAP = "  "
+_HOLDS = _HEAD.index("HOLDS")
 
 
-def history_text(found: Transactions, _page: Page | None = None) -> str:
-    """One line for each transaction, the newest first, and what they hold together.
-
-    Args:
-        found: what is on record.
-    """
+def history_text(found: Transactions, page: Page) -> str:
+    """One line for each transaction, the newest first, and what they hold together."""
     if not found.transactions:
         return "nothing to undo: fastinstall has set up nothing here"
-    rows = [_HEAD, *(_make_row(each) for each in found.transactions)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
+    rows = page.table(_HEAD, map(_make_row, found.transactions), right=(_HOLDS,))
     problems = [f"{each.id}: {each.problem}" for each in found.transactions if each.problem]
     total = f"they hold {format_bytes(found.held_bytes)} in all"
-    return "\n".join([*(_render_row(row, widths) for row in rows), *problems, total])
+    return "\n".join([*rows, *problems, total])
 
 
 def _make_row(each: PastTransaction) -> tuple[str, ...]:
     return (each.id, each.at or "unknown", str(each.state), each.held, each.title)
-
-
-def _render_row(row: tuple[str, ...], widths: list[int]) -> str:
-    cells = (
-        text.rjust(width) if column == _RIGHT else text.ljust(width)
-        for column, (text, width) in enumerate(zip(row, widths, strict=True))
-    )
-    return _GAP.join(cells).rstrip()
 
 
 def locks_text(report: LockReport, page: Page) -> str:

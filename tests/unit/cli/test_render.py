@@ -138,8 +138,7 @@ def test_unless_more_is_asked_for_a_plan_is_a_few_lines_without_flags_and_file_n
         "Set up pillow 13.0.0+simd.v2.v3 in /srv/images/env",
         "  add the SIMD code of pillow-simd 12.1.1.post0, compile it for x86-64-v2 and x86-64-v3",
         "  test it: the same pixels as the official wheel's, and how much faster",
-        "  replace pillow 12.0.0 with it",
-        "  add a start-up hook: it warns when another tool replaces it",
+        "  replace pillow 12.0.0 with it, and add a start-up hook that warns when another tool replaces it",
         "Expected: 2.9 times as fast; takes about 60 s",
     ]
 
@@ -300,7 +299,7 @@ def test_facts_of_every_kind_of_environment_can_be_told(facts: Callable[[], Fact
 
 def test_the_copies_of_a_core_are_told_with_what_is_wrong_with_them() -> None:
     changes = {"stack": {"core": {"levels": {"0": {"problem": "it is missing"}}}}, "cpu": {"tunables": "glibc.cpu.x"}}
-    rows = [" ".join(line.split()) for line in facts_text(changed(levelled_facts(), changes), WIDE).splitlines()]
+    rows = [" ".join(line.split()) for line in facts_text(changed(levelled_facts(), changes), FULL).splitlines()]
     assert any(row.startswith("core for x86-64-v2 as baseline: it is missing, /srv/") for row in rows)
     assert any(row.startswith("core for x86-64-v3: loaded here, 3 SIMD symbols, /srv/") for row in rows)
     assert any(row.startswith("running core /srv/") and "x86-64-v3" in row for row in rows)
@@ -309,7 +308,7 @@ def test_the_copies_of_a_core_are_told_with_what_is_wrong_with_them() -> None:
 
 def test_what_binaries_are_and_ask_for_is_told() -> None:
     making = {"compilers": ["GCC: 12.2.0"], "glibc": "2.14", "stripped": True, "package": {"name": "pillow"}}
-    rows = [" ".join(line.split()) for line in facts_text(_with_making(making), WIDE).splitlines()]
+    rows = [" ".join(line.split()) for line in facts_text(_with_making(making), FULL).splitlines()]
     assert {"compiled by GCC: 12.2.0", "packaged as name pillow"} <= set(rows)
     assert "loads with glibc 2.14 or later, stripped of names" in rows
     assert any(row.startswith("jpeg libjpeg-turbo 3.") for row in rows)
