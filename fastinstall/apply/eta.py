@@ -241,7 +241,7 @@ def describe_expected_gain(session: Session, plan: Plan) -> str:
     """How much faster a plan makes Pillow, as measured here or else as its recipe says; empty if nobody knows."""
     known = find_known_speed(session, plan)
     if known is not None:
-        return f"{known.geomean:.1f} times as fast as {known.baseline}, as measured here on {known.measured_at[:10]}"
+        return f"{known.geomean:.1f} times as fast as {known.baseline.removesuffix(' (wheel)')}, as measured here"
     if find_step(plan.steps, Build) is None:
         return ""
     measured = recipe_named(session, plan.wish.recipe).bench.measured

@@ -234,7 +234,7 @@ def advance_state(state: ProgressState, event: Event, now: float) -> ProgressSta
         case Finished() if event.stage == state.stage:
             return replace(state, stage="", message="", done=0, total=0)
         case RemainingTime():
-            since = state.since if event.phase == state.phase else now
+            since = now if state.end is None or event.phase != state.phase else state.since
             return replace(state, end=now + event.seconds, after=event.after, phase=event.phase, since=since)
         case _:
             return state

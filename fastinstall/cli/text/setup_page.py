@@ -40,6 +40,9 @@ def list_changes(plan: Plan, page: Page, expected: Iterable[str] = ()) -> Iterat
     build = find_step(plan.steps, Build)
     head = f"Set up {build.distribution} {build.version} in {plan.environment.prefix}" if build else plan.summary
     yield from page.lines(head, rest="  ", style="bold")
+    for part in build.reason.split("; ") if build else ():
+        if part.startswith("not "):  # a later version, and what hinders it
+            yield from page.lines(part, first="  ", rest="    ")
     guarded = find_step(plan.steps, InstallGuard) is not None
     for step in plan.steps:
         if not isinstance(step, InstallGuard | Verify):
@@ -83,13 +86,15 @@ def _outline_build(step: Build) -> str:
 
 def outcome_text(plan: Plan, receipt: Receipt, report: EnvironmentReport | None, page: Page) -> str:
     """What is in place, how fast it is, how it is guarded, and how to undo it."""
+    is_built = find_step(plan.steps, Build) is not None
     stack = f"{receipt.distribution} {receipt.version} is in place in {plan.environment.prefix}"
+    done = stack if is_built else f"done: {plan.summary}"
     passed = f"; {count_passed(report.findings)}" if report is not None else ""
     grave = [each for each in report.findings if each.status.gravity >= Status.WARNING.gravity] if report else []
-    lines = [*page.lines(stack + passed, rest="  ", style="ok")]
+    lines = [*page.lines(done + passed, rest="  ", style="ok")]
     for finding in grave:
         lines += finding_lines(finding, len(finding.check), page)
-    if receipt.speed is not None:
+    if receipt.speed is not None and is_built:
         lines += _list_speed(receipt.speed, page)
     guard = "a start-up hook warns when another tool replaces it" if plan.wish.guard else "no"
     undo = f"fastinstall rollback --prefix {quote(plan.environment.prefix)}"
