@@ -45,7 +45,7 @@ def _examples() -> dict[str, str]:
 
 def _gravest(name: str, context: CheckContext) -> str:
     findings = run_checks(context, (name,))
-    return finding_text(max(findings, key=lambda finding: finding.status.gravity), Page(width=_WIDTH))
+    return finding_text(max(findings, key=lambda finding: finding.status.gravity), Page(width=_WIDTH, verbose=True))
 
 
 if __name__ == "__main__":

@@ -128,7 +128,7 @@ def carry_out(session: Session, plan: Plan) -> SetupOutcome:
                 plan, make_execution_context(session, plan, recipe), _make_observers(session, plan, recipe)
             )
             remember(session, plan.environment)
-            session.emit(Noted(message=f"PIL was swapped in {done.window_ns / 1e6:.2f} ms"))
+            session.emit(Noted(message=f"PIL was swapped in {done.window_ns / 1e6:.2f} ms", detail=True))
             outcome = SetupOutcome(plan=plan, receipt=done.receipt, after=done.after)
         _warn_about_held_bytes(session, prefix)
         return outcome

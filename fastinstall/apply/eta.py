@@ -19,9 +19,14 @@ from fastinstall.core.events import Event, Progressed, RemainingTime, Started
 from fastinstall.core.files import write_text
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import digest, document, dump, immutable, open_document
+from fastinstall.model.receipt import SpeedTable
+from fastinstall.observe.cpu import observe_cpu
+from fastinstall.observe.observation import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.plan import Plan
 from fastinstall.steps.build import Build
+from fastinstall.steps.change_conda_packages import ChangeCondaPackages
+from fastinstall.steps.create_environment import CreateEnvironment
 from fastinstall.steps.kinds import Preparing, find_step
 from fastinstall.steps.make_conda_packages import MakeCondaPackages
 from fastinstall.steps.prove import Prove
@@ -41,6 +46,7 @@ class Durations:
 
 
 USUAL = {
+    "environment": 6.0,
     "equip": 6.0,
     "prepare": 10.0,
     "compile": 26.0,
@@ -49,18 +55,24 @@ USUAL = {
     "stage": 1.0,
     "try": 1.0,
     "measure": 5.0,
+    "conda": 15.0,
     "finish": 2.0,
 }
 """Seconds of each phase of a setup with two CPU levels, in their order: 2 CPUs of an AMD EPYC virtual machine that did
 nothing else, and a network that brings 100 MB in some seconds (2026-11-21)."""
 
+_LINKING = 12.0
+"""Seconds of staging where an engine of conda's links packages."""
+
 MAKING = ("prepare", "compile", "bundle", "prove")
 """Phases that are left out where the cache has the wheel."""
 
-_LEAST_SHARE = 0.2
-_GRACE = 1.5
+OVERRUN = 0.25
+"""A phase that takes longer than expected is expected to take this much more of what it has taken."""
+
 _LEAST = 0.1
 _STAGES = {
+    "environment": "environment",
     "packages": "equip",
     "headers": "equip",
     "toolchain": "equip",
@@ -71,6 +83,7 @@ _STAGES = {
     "bundle": "bundle",
     "stage": "stage",
     "measure": "measure",
+    "conda": "conda",
     "swap": "finish",
     "verify": "finish",
 }
@@ -117,9 +130,13 @@ def forecast_setup(plan: Plan, durations: Durations, identity: str) -> SetupFore
         durations: of earlier setups.
         identity: digest of the build, as `Durations.built` has it.
     """
-    names = [name for name in USUAL if name in _list_needed_phases(plan, identity in durations.built)]
+    needed, kinds = _list_needed_phases(plan, identity in durations.built), [type(step) for step in plan.steps]
+    names = [name for name in USUAL if name in needed]
+    if "conda" in needed and kinds.index(ChangeCondaPackages) < kinds.index(Build):
+        names = ["conda", *(name for name in names if name != "conda")]
     known = {name: durations.phases.get(f"{describe_build_subject(plan)} {name}") for name in names}
-    phases = {name: USUAL[name] if seconds is None else seconds for name, seconds in known.items()}
+    usual = {**USUAL, "stage": _LINKING} if MakeCondaPackages in kinds else USUAL
+    phases = {name: usual[name] if seconds is None else seconds for name, seconds in known.items()}
     return SetupForecast(phases=phases, measured=None not in known.values())
 
 
@@ -138,17 +155,16 @@ def phase_of(event: Started) -> str | None:
 
 def estimate_remaining_time(seen: SetupForecast, moment: Moment) -> RemainingTime:
     """What is left, in a phase and after it."""
-    order = list(USUAL)
-    place = order.index(moment.phase) if moment.phase in order else -1
-    rest = sum(seconds for name, seconds in seen.phases.items() if order.index(name) > place)
-    expected = seen.phases.get(moment.phase, 0.0)
-    if moment.share >= _LEAST_SHARE:
-        left = moment.elapsed / moment.share - moment.elapsed
-    elif moment.elapsed > max(expected * _GRACE, expected + 2.0):
-        return RemainingTime(seconds=None, measured=seen.measured)
+    order = list(seen.phases if moment.phase in seen.phases else USUAL)
+    passed = order[: order.index(moment.phase) + 1]
+    after = sum(seconds for name, seconds in seen.phases.items() if name not in passed)
+    expected, undone = seen.phases.get(moment.phase, 0.0), 1 - moment.share
+    if moment.share:  # first what was expected counts, at the end the pace so far
+        left = undone * (undone * expected + moment.elapsed)
     else:
-        left = max(expected - moment.elapsed, 0.0)
-    return RemainingTime(seconds=max(left + rest, _LEAST), measured=seen.measured)
+        left = max(expected - moment.elapsed, moment.elapsed * OVERRUN)
+    seconds = max(left + after, _LEAST)
+    return RemainingTime(seconds=seconds, measured=seen.measured, phase=moment.phase, after=after)
 
 
 def _list_needed_phases(plan: Plan, in_cache: bool) -> frozenset[str]:  # noqa: FBT001 (a fact, and no option)
@@ -157,13 +173,17 @@ def _list_needed_phases(plan: Plan, in_cache: bool) -> frozenset[str]:  # noqa: 
         return frozenset({"finish"})
     proving = [step for step in plan.steps if isinstance(step, Prove)]
     found = {"stage", "try", "finish"}
-    if any(step.timed for step in proving) or any(isinstance(step, MakeCondaPackages) for step in plan.steps):
+    if find_step(plan.steps, CreateEnvironment) is not None:
+        found.add("environment")
+    if any(step.timed for step in proving):
         found.add("measure")
+    if find_step(plan.steps, ChangeCondaPackages) is not None:
+        found.add("conda")
     if build.cached and not in_cache:
         found.add("prove")  # by this Python, for which it was not made
     elif build.prebuilt is None and not in_cache:
         found |= set(MAKING)
-        if any(isinstance(step, Preparing) for step in plan.steps):
+        if build.clang is not None or any(isinstance(step, Preparing) for step in plan.steps):
             found.add("equip")
     return frozenset(found)
 
@@ -189,6 +209,8 @@ def announce_eta(session: Session, plan: Plan) -> Iterator[Session]:
     teller = _Teller(session.emit, estimate_durations(session, plan), time.monotonic)
     over = RemainingTime(seconds=0.0, measured=True)
     try:
+        if plan.steps:
+            teller.begin()
         yield session.listening(teller)
     except BaseException:
         session.emit(over)
@@ -201,7 +223,29 @@ def announce_eta(session: Session, plan: Plan) -> Iterator[Session]:
 
 def estimate_durations(session: Session, plan: Plan) -> SetupForecast:
     """What carrying out a plan will take, before it begins."""
-    return forecast_setup(plan, _read_durations(session.directories.cache / FILE), _compute_identity(plan))
+    seen = forecast_setup(plan, _read_durations(session.directories.cache / FILE), _compute_identity(plan))
+    if "measure" in seen.phases and find_known_speed(session, plan) is not None:
+        return replace(seen, phases={name: seconds for name, seconds in seen.phases.items() if name != "measure"})
+    return seen
+
+
+def find_known_speed(session: Session, plan: Plan) -> SpeedTable | None:
+    """What an earlier setup on this machine measured of what a plan installs; None if nothing is on record."""
+    build, proof = find_step(plan.steps, Build), find_step(plan.steps, Prove)
+    if build is None or proof is None:
+        return None
+    return proof.find_known_speed(build, observe_cpu(allowed_cores=0).name, session.directories.cache)
+
+
+def describe_expected_gain(session: Session, plan: Plan) -> str:
+    """How much faster a plan makes Pillow, as measured here or else as its recipe says; empty if nobody knows."""
+    known = find_known_speed(session, plan)
+    if known is not None:
+        return f"{known.geomean:.1f} times as fast as {known.baseline.removesuffix(' (wheel)')}, as measured here"
+    if find_step(plan.steps, Build) is None:
+        return ""
+    measured = recipe_named(session, plan.wish.recipe).bench.measured
+    return f"{measured.partition(' (')[0]}, measured elsewhere" if measured else ""
 
 
 class _Teller:
@@ -221,6 +265,10 @@ class _Teller:
             told = self._answer_event(event)
         if told is not None:
             self._emit(told)
+
+    def begin(self) -> None:
+        """Say what is left before anything has happened."""
+        self._emit(estimate_remaining_time(self._seen, Moment(phase=next(iter(self._seen.phases)), elapsed=0.0)))
 
     def measure_phases(self) -> dict[str, float]:
         """Seconds of each phase: up to the one after it."""

@@ -171,6 +171,8 @@ def execute_plan(plan: Plan, context: ExecutionContext, observers: Observers) ->
     """
     prefix = Path(plan.environment.prefix)
     create = find_step(plan.steps, CreateEnvironment)
+    if create:
+        context.emit(Started(stage="environment", message=f"making the virtual environment {prefix}"))
     with (
         _explain_system_errors(prefix),
         create.hold_place() if create else nullcontext(),

@@ -11,11 +11,14 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
-from io import TextIOWrapper
-from typing import TextIO, cast
+from io import StringIO, TextIOWrapper
+from typing import TYPE_CHECKING, Literal, TextIO, cast
 
 from fastinstall.core.secrets import redact_text
 from fastinstall.core.values import immutable
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 _STREAMS = "fastinstall-streams"
 """The option (-X) that bears the encoding of the streams from one start to the next."""
@@ -118,6 +121,7 @@ def _redirect_to_null(stream: TextIO) -> None:
 
 
 SHOWN = 6
+_ENDLESS = 10_000
 _CODES = {
     "ok": "32",
     "hint": "36",
@@ -176,6 +180,37 @@ class Page:
             return
         yield from self.lines(found["talk"], first=first, rest=rest, style=style)
         yield rest + self.paint(found["command"], style)
+
+    def table(self, head: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> Iterator[str]:
+        """Columns below each other; a figure is never broken, and words are where the terminal is too narrow.
+
+        Args:
+            head: the names of the columns.
+            rows: a text for each of them.
+            right: numbers of the columns with figures.
+        """
+        from rich.table import Table  # noqa: PLC0415 (only for tables)
+        from rich.text import Text  # noqa: PLC0415
+
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+        for number, name in enumerate(head):
+            figures = number in right
+            table.add_column(name, justify="right" if figures else "left", no_wrap=figures, overflow="fold")
+        for row in rows:
+            table.add_row(*map(Text, row))
+        yield from self.render(table)
+
+    def render(self, shown: "RenderableType") -> Iterator[str]:
+        """The lines of whatever rich can lay out."""
+        from rich.console import Console as RichConsole  # noqa: PLC0415 (likewise)
+
+        written = StringIO()
+        colours: Literal["standard"] | None = "standard" if self.colour else None
+        console = RichConsole(
+            file=written, width=self.width or _ENDLESS, color_system=colours, force_terminal=self.colour
+        )
+        console.print(shown, highlight=False)
+        yield from (line.rstrip() for line in written.getvalue().splitlines())
 
     def shortened(self, items: Sequence[str]) -> tuple[str, ...]:
         """The first few items, and how many more there are; all of them where much is to be shown."""

@@ -254,8 +254,8 @@ def _find_output_flags(words: Sequence[str]) -> Namespace:
     """The flags of the output, of a command line that cannot be read."""
     return Namespace(
         json="--json" in words,
-        quiet="--quiet" in words,
-        verbose="--verbose" in words,
+        quiet=not {"-q", "--quiet"}.isdisjoint(words),
+        verbose=not {"-v", "--verbose"}.isdisjoint(words),
         no_color="--no-color" in words,
     )
 

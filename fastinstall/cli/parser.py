@@ -190,8 +190,8 @@ def add_common(parser: argparse.ArgumentParser) -> None:
     """The flags that every verb has."""
     group = parser.add_argument_group("output")
     group.add_argument("--json", action="store_true", help="one JSON document on stdout")
-    group.add_argument("--quiet", action="store_true", help="only results and errors")
-    group.add_argument("--verbose", action="store_true", help="more, and tracebacks")
+    group.add_argument("-q", "--quiet", action="store_true", help="only results and errors")
+    group.add_argument("-v", "--verbose", action="store_true", help="more, and tracebacks")
     group.add_argument("--no-color", action="store_true", help="no colours (also NO_COLOR)")
     everything = "show every flag"
     parser.add_argument("--help-all", action=_Everything, nargs=0, default=argparse.SUPPRESS, help=everything)

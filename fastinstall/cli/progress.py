@@ -10,6 +10,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from fastinstall.apply.eta import OVERRUN, describe_expected_gain, estimate_durations
 from fastinstall.cli.console import Console
 from fastinstall.cli.questions import fit
 from fastinstall.core.events import Event, Finished, Noted, Progressed, RemainingTime, Started
@@ -19,45 +20,30 @@ if TYPE_CHECKING:
     from rich.live import Live
     from rich.text import Text
 
+    from fastinstall.observe.session import Session
+    from fastinstall.plan.plan import Plan
+
 _PATIENCE = 10.0
 _FRAMES = 4
 
+_PHASES = {
+    "environment": "making the virtual environment",
+    "equip": "preparing the sources",
+    "prepare": "preparing the sources",
+    "compile": "compiling",
+    "bundle": "compiling",
+    "prove": "comparing with the official wheel",
+    "stage": "testing it and measuring its speed",
+    "try": "testing it and measuring its speed",
+    "measure": "testing it and measuring its speed",
+    "conda": "changing conda's packages",
+    "finish": "installing and checking it",
+}
+"""The phases of a setup in words, several by the same: a person wants to know where it stands, not all it does."""
+
 
 class ProgressLines:
-    """Every stage as a line when it begins and when it ends."""
-
-    def __init__(self, console: Console) -> None:
-        self._console = console
-
-    def __call__(self, event: Event) -> None:
-        """Show an event."""
-        match event:
-            case Started():
-                self._tell(event.message)
-            case Finished():
-                self._tell(f"{event.message} ({event.seconds:.1f} s)")
-            case Noted() if event.warning:
-                self._tell(f"warning: {event.message}", "warning")
-            case Noted():
-                self._tell(event.message)
-            case Progressed() | RemainingTime():
-                return
-
-    def __enter__(self) -> Self:
-        """Begin to show."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Leave the terminal as it was."""
-
-    def _tell(self, text: str, style: str = "") -> None:
-        self._console.talk("\n".join(self._console.err.lines(text, rest="  ", style=style)))
-
-
-class ProgressSentences(ProgressLines):
-    """Lines, and where nothing is heard for a while, one that says what goes on and how long it will take.
+    """A line when a stage begins, and where nothing is heard for a while, one that says how it stands.
 
     Args:
         console: where to say it.
@@ -65,10 +51,10 @@ class ProgressSentences(ProgressLines):
     """
 
     def __init__(self, console: Console, patience: float = _PATIENCE) -> None:
-        super().__init__(console)
+        self._console = console
         self._patience = patience
         self._state = ProgressState()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._news = threading.Event()
         self._over = False
         self._thread: threading.Thread | None = None
@@ -76,13 +62,15 @@ class ProgressSentences(ProgressLines):
     def __call__(self, event: Event) -> None:
         """Show an event."""
         with self._lock:
-            self._state = advance_state(self._state, event, time.monotonic())
-            super().__call__(event)
-        if not isinstance(event, Progressed | RemainingTime):
-            self._news.set()
-        if self._thread is None and self._state.end is not None:
+            before, self._state = self._state, advance_state(self._state, event, time.monotonic())
+            self._show(event, before)
+        if self._thread is None and self._state.stage:
             self._thread = threading.Thread(target=self._watch, daemon=True)
             self._thread.start()
+
+    def __enter__(self) -> Self:
+        """Begin to show."""
+        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -93,33 +81,55 @@ class ProgressSentences(ProgressLines):
         if self._thread is not None:
             self._thread.join()
 
+    def _show(self, event: Event, before: "ProgressState") -> None:
+        if self._state.work and self._state.work != before.work:
+            told = describe_time_left(self._state, time.monotonic())
+            self._tell(", ".join(filter(None, (self._state.work, told))))
+        elif text := self._describe_event(event):
+            self._tell(text, "warning" if isinstance(event, Noted) and event.warning else "")
+
+    def _describe_event(self, event: Event) -> str:
+        """What is told of an event; while a setup goes on only what its phases do not say, unless more is wanted."""
+        verbose = self._console.verbose
+        match event:
+            case Started() if verbose or not self._state.phase:
+                return event.message
+            case Finished() if verbose:
+                return f"{event.message} ({event.seconds:.1f} s)"
+            case Noted() if verbose or not event.detail:
+                return f"warning: {event.message}" if event.warning else event.message
+            case _:
+                return ""
+
     def _watch(self) -> None:
         while not self._over:
-            if self._news.wait(self._patience):
-                self._news.clear()
-                continue
+            heard = self._news.wait(self._patience)
+            self._news.clear()
             with self._lock:
-                if self._state.stage:
+                if not heard and self._state.stage:
                     self._tell(describe_state(self._state, time.monotonic()))
+                    self._news.clear()
+
+    def _tell(self, text: str, style: str = "") -> None:
+        self._news.set()
+        self._console.talk("\n".join(self._console.err.lines(text, rest="  ", style=style)))
 
 
 class ProgressBar(ProgressLines):
-    """Lines, and below them one that is alive while something goes on whose end can be told."""
+    """Lines for what should stay, and below them one that is alive while something goes on."""
 
     def __init__(self, console: Console) -> None:
         super().__init__(console)
-        self._state = ProgressState()
         self._live: Live | None = None
-        self._lock = threading.RLock()
 
     def __call__(self, event: Event) -> None:
         """Show an event."""
         with self._lock:
             self._state = advance_state(self._state, event, time.monotonic())
-            if not isinstance(event, Progressed | RemainingTime):
+            if text := self._describe_event(event):
                 self._stop()
-                super().__call__(event)
-            self._show()
+                self._tell(text, "warning" if isinstance(event, Noted) and event.warning else "")
+            self._refresh()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -129,10 +139,9 @@ class ProgressBar(ProgressLines):
             self._state = ProgressState()
             self._stop()
 
-    def _show(self) -> None:
+    def _refresh(self) -> None:
         state = self._state
-        told = state.total > state.done or (state.stage and (state.end is not None or state.overdue))
-        if not told:
+        if not (state.phase or state.stage):
             self._stop()
         elif self._live is None:
             self._start()
@@ -168,9 +177,7 @@ class ProgressBar(ProgressLines):
 
 def progress_listener(console: Console) -> ProgressLines:
     """A listener for stderr, to be entered before its first event and left after its last."""
-    if console.err.width is None:
-        return ProgressLines(console)
-    return ProgressSentences(console) if console.lines_only else ProgressBar(console)
+    return ProgressLines(console) if console.err.width is None or console.lines_only else ProgressBar(console)
 
 
 _BAR = 20
@@ -178,8 +185,7 @@ _LEAST_DONE = 2
 _MINUTE = 60
 _ROUGH = 20
 _STEP = 5
-_BEFORE = ("index", "solve")
-"""Stages before a plan, after which somebody may be asked: nothing is told about them while the question stands."""
+_MEGABYTE = 1_000_000
 
 
 @immutable
@@ -193,9 +199,10 @@ class ProgressState:
         done: units of it that are done.
         total: all of them; 0 where nobody counts.
         counted: when its units began to be counted.
+        phase: the part of a setup that goes on; empty outside of one.
+        since: when this phase began.
         end: when all will be done, by the same clock, or None if unknown.
-        overdue: whether it takes longer than it ever did.
-        measured: whether earlier runs here say so.
+        after: seconds of the phases after this one.
     """
 
     stage: str = ""
@@ -204,16 +211,22 @@ class ProgressState:
     done: int = 0
     total: int = 0
     counted: float = 0.0
+    phase: str = ""
+    since: float = 0.0
     end: float | None = None
-    overdue: bool = False
-    measured: bool = False
+    after: float = 0.0
+
+    @property
+    def work(self) -> str:
+        """What a setup does, in words; empty outside of one."""
+        return _PHASES.get(self.phase, self.phase)
 
 
 def advance_state(state: ProgressState, event: Event, now: float) -> ProgressState:
-    """The state after an event."""
-    if _is_end_of_work(event):
-        return ProgressState()
+    """The state after an event; none before a plan, after which somebody may be asked."""
     match event:
+        case RemainingTime(seconds=0) | Started(stage="index" | "solve"):
+            return ProgressState()
         case Started():
             return replace(state, stage=event.stage, message=event.message, begun=now, done=0, total=0)
         case Progressed():
@@ -221,17 +234,16 @@ def advance_state(state: ProgressState, event: Event, now: float) -> ProgressSta
         case Finished() if event.stage == state.stage:
             return replace(state, stage="", message="", done=0, total=0)
         case RemainingTime():
-            end = None if event.seconds is None else now + event.seconds
-            return replace(state, end=end, overdue=event.seconds is None, measured=event.measured)
+            since = now if state.end is None or event.phase != state.phase else state.since
+            return replace(state, end=now + event.seconds, after=event.after, phase=event.phase, since=since)
         case _:
             return state
 
 
 def line_of(state: ProgressState, now: float, *, width: int = 80) -> str:
     """The state in at most `width` columns; a bar of ASCII only where units are counted and there is room."""
-    counts = f"{state.done}/{state.total}" if state.total else ""
-    facts = ", ".join(part for part in (counts, describe_time_left(state, now)) if part)
-    work = state.message or state.stage
+    facts = ", ".join(filter(None, (_describe_counts(state, "/"), describe_time_left(state, now))))
+    work = state.work or state.message or state.stage
     bar = ""
     if state.total and width >= len(facts) + _BAR * 2:
         bar = f" [{'#' * (_BAR * state.done // state.total):.<{_BAR}}]"
@@ -243,21 +255,34 @@ def line_of(state: ProgressState, now: float, *, width: int = 80) -> str:
 
 def describe_state(state: ProgressState, now: float) -> str:
     """The state as a sentence, for those who hear it."""
-    counts = f", {state.done} of {state.total}" if state.total else ""
-    told = describe_time_left(state, now)
-    return f"still {state.message or state.stage}{counts}, {round(now - state.begun)} s so far" + (told and f"; {told}")
+    counts, left = _describe_counts(state, " of "), describe_time_left(state, now)
+    so_far = f"{round(now - (state.since if state.phase else state.begun))} s so far"
+    return f"still {', '.join(filter(None, (state.work or state.message or state.stage, counts, so_far, left)))}"
+
+
+def _describe_counts(state: ProgressState, between: str) -> str:
+    if not state.total:
+        return ""
+    if state.stage == "download":
+        return f"{state.done / _MEGABYTE:.0f}{between}{state.total / _MEGABYTE:.0f} MB"
+    return f"{state.done}{between}{state.total}"
 
 
 def describe_time_left(state: ProgressState, now: float) -> str:
     """Describe how long the rest will take, or return "" if unknown."""
-    if state.end is not None and state.end > now:
-        return f"{format_rough_duration(state.end - now)} left in all"
-    if state.end is not None or state.overdue:
-        return "longer than before" if state.measured else "longer than usual"
+    if state.end is not None:
+        left = max(state.end - now, state.after + (now - state.since) * OVERRUN)
+        return f"{format_rough_duration(left)} left"
     if state.total and state.done >= _LEAST_DONE:
         rate = (now - state.counted) / state.done
         return f"{format_rough_duration(rate * (state.total - state.done))} left of this"
     return ""
+
+
+def describe_expectations(session: "Session", plan: "Plan") -> tuple[str, str]:
+    """How much faster a plan makes Pillow, and how long it takes."""
+    seconds = estimate_durations(session, plan).seconds
+    return describe_expected_gain(session, plan), f"takes {format_rough_duration(seconds)}"
 
 
 def format_rough_duration(seconds: float) -> str:
@@ -266,12 +291,6 @@ def format_rough_duration(seconds: float) -> str:
         return f"about {round(seconds / _MINUTE)} min"
     rough = max(round(seconds / _STEP) * _STEP, _STEP) if seconds > _ROUGH else max(round(seconds), 1)
     return f"about {rough} s"
-
-
-def _is_end_of_work(event: Event) -> bool:
-    return (isinstance(event, RemainingTime) and event.seconds == 0) or (
-        isinstance(event, Started) and event.stage in _BEFORE
-    )
 
 
 def _count_progress(state: ProgressState, event: Progressed, now: float) -> ProgressState:

@@ -59,7 +59,7 @@ def prepare_private_toolchain(
     prefix.parent.mkdir(parents=True, exist_ok=True)
     with lock_environment(prefix.parent):
         if complete.is_file():
-            context.emit(Noted(message=f"the toolchain in {prefix} was made before, and is used again"))
+            context.emit(Noted(message=f"the toolchain in {prefix} was made before, and is used again", detail=True))
         else:
             engine = open_rattler(means)
             context.emit(Started(stage="toolchain", message=f"fetching a toolchain: {', '.join(packages)}"))

@@ -81,7 +81,7 @@ def link_packages(
         "an export of this environment (conda env export, conda list --explicit) names a channel inside of it, which "
         "goes with it; for other machines: fastinstall build --format conda -o DIR"
     )
-    context.emit(Noted(message=exports))
+    context.emit(Noted(message=exports, detail=True))
     site_packages = root / Path(interpreter.site_packages).relative_to(prefix)
     return LinkedPackages(
         stack=stack, root=root, site_packages=site_packages, metadata=metadata_directory(site_packages).name

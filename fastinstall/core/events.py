@@ -48,25 +48,31 @@ class Noted:
         message: for people.
         warning: whether it asks for attention.
         changed: whether it tells of a change to the target that holds however the run ends.
+        detail: whether only those who ask for more need it.
     """
 
     message: str
     warning: bool = False
     changed: bool = False
+    detail: bool = False
 
 
 @tagged("foretold")
 @immutable
 class RemainingTime:
-    """How long all that is left will take, as far as can be told.
+    """How long the rest of a setup is expected to take.
 
     Attributes:
-        seconds: from this moment on; 0 when all is over; None if the stage takes longer than it ever did.
+        seconds: from this moment on; 0 when all is over.
         measured: whether earlier runs on this machine say so, and not the usual figures of another.
+        phase: the part of the setup that goes on ("compile").
+        after: seconds of those that come after this phase.
     """
 
-    seconds: float | None
+    seconds: float
     measured: bool
+    phase: str = ""
+    after: float = 0.0
 
 
 Event = Started | Progressed | Finished | Noted | RemainingTime

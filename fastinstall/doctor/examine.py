@@ -56,6 +56,13 @@ def examine(session: Session, environment: Environment, examination: Examination
         UsageError: there is no check of that name.
         UndeterminedError: the target cannot be observed.
     """
+    return examine_facts(session, environment, examination)[0]
+
+
+def examine_facts(
+    session: Session, environment: Environment, examination: Examination
+) -> tuple[EnvironmentReport, Facts]:
+    """Like `examine`, with what was observed."""
     asked, process, started = examination.checks, examination.process, examination.started
     names = check_names(asked, foreign=not examination.quick)
     receipt = receipt_if_readable(environment)
@@ -76,10 +83,11 @@ def examine(session: Session, environment: Environment, examination: Examination
         cpu=examination.cpu,
         thorough=not examination.quick,
     )
-    context = _make_context(session, facts_of(session, environment, request), receipt, recipe)
+    facts = facts_of(session, environment, request)
+    context = _make_context(session, facts, receipt, recipe)
     findings = run_checks(replace(context, hosts=examination.hosts), names)
     ignored = () if examination.quick or asked else ignored_findings()
-    return report(environment, (*findings, *ignored))
+    return report(environment, (*findings, *ignored)), facts
 
 
 def judge(

@@ -165,7 +165,8 @@ class Build(WheelOrder, StepDefaults):
         started = time.monotonic()
         for ready in find_ready(context.cache, self, context.recipe, interpreter):
             if ready.entry.sha256 == self.cached:
-                context.emit(Noted(message=f"{ready.entry.wheel} was built before, and is taken from the cache"))
+                message = f"{ready.entry.wheel} was built before, and is taken from the cache"
+                context.emit(Noted(message=message, detail=True))
                 return BuildResult(
                     wheel=directory_of(context.cache, ready.key) / ready.entry.wheel,
                     sha256=ready.entry.sha256,

@@ -14,7 +14,7 @@ from fastinstall.core.events import Noted, Started
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import document, dump, immutable, open_document, tagged
 from fastinstall.index.execution import ExecutionContext
-from fastinstall.model.artefact import Artefact
+from fastinstall.model.artefact import Artefact, WheelOrder
 from fastinstall.model.facts import Facts, Runtime
 from fastinstall.model.receipt import SpeedTable
 from fastinstall.model.recipe_documents import Problem
@@ -77,6 +77,14 @@ class Prove(StepDefaults):
         )
         return prove(stage, subject, Path(interpreter.executable), context)
 
+    def find_known_speed(self, build: WheelOrder, cpu: str, cache: Path) -> SpeedTable | None:
+        """What an earlier setup measured of these two builds on such a CPU; None if nothing is on record."""
+        wheel = build.prebuilt.sha256 if build.prebuilt is not None else build.cached
+        if not self.timed or not wheel or self.baseline is None:
+            return None
+        labels = (_label_official(self.baseline), f"{build.distribution} {build.version}")
+        return _read_speed_table(_locate_speed_table(cache, f"{self.baseline.sha256} {wheel}", cpu, labels))
+
     def time(
         self, after: MeasuredPil, built: BuildResult, before: Facts, context: ExecutionContext
     ) -> SpeedTable | None:
@@ -85,7 +93,7 @@ class Prove(StepDefaults):
             return None
         if self.baseline is not None:
             official = MeasuredPil(
-                label=f"pillow {self.baseline.version} (wheel)",
+                label=_label_official(self.baseline),
                 python=after.python,
                 stage=unpack_official_wheel(self.baseline, context),
             )
@@ -113,8 +121,7 @@ def measure_speed(
         None if "before" cannot be measured, which is no reason not to replace it.
     """
     cpu = facts.cpu.name
-    key = hashlib.sha256(f"{identity} {cpu} {before.label} {after.label}".encode()).hexdigest()
-    kept = context.cache / "speed" / f"{key}.json"
+    kept = _locate_speed_table(context.cache, identity, cpu, (before.label, after.label))
     known = _read_speed_table(kept)
     if known is not None:
         return replace(known, reused=True)
@@ -131,6 +138,14 @@ def measure_speed(
     table = replace(table, python=facts.interpreter.version, prefix=str(facts.environment.prefix))
     files.write_text(kept, dump(document("speed", table)))
     return table
+
+
+def _label_official(wheel: Artefact) -> str:
+    return f"pillow {wheel.version} (wheel)"
+
+
+def _locate_speed_table(cache: Path, identity: str, cpu: str, labels: tuple[str, str]) -> Path:
+    return cache / "speed" / f"{hashlib.sha256(' '.join((identity, cpu, *labels)).encode()).hexdigest()}.json"
 
 
 def _read_speed_table(path: Path) -> SpeedTable | None:

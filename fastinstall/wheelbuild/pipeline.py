@@ -179,7 +179,7 @@ def build_wheel(request: BuildRequest) -> BuildResult:
             found = wheel_cache.find(request.cache, key, ignore)  # by the one that was waited for
             entry = found or _make_wheel(request, headers, inputs, log)
     if found is not None:
-        request.emit(Noted(message=f"{found.wheel} was built before, and is taken from the cache"))
+        request.emit(Noted(message=f"{found.wheel} was built before, and is taken from the cache", detail=True))
     return BuildResult(
         wheel=wheel_cache.directory_of(request.cache, key) / entry.wheel,
         sha256=entry.sha256,

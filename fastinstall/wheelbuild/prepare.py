@@ -307,7 +307,7 @@ def _merge_kernels(request: BuildRequest, kernels: Kernels, tree: Path, space: P
         report = _merge(request, order, tree, space)
         keep(place, tree, report)
     else:
-        request.emit(Noted(message=f"{_describe_order(order)}: merged before, and taken from the cache"))
+        request.emit(Noted(message=f"{_describe_order(order)}: merged before, and taken from the cache", detail=True))
     for each in report.not_accelerated:
         request.emit(Noted(message=f"{each.what} is not accelerated: {each.reason}", warning=True))
     return report

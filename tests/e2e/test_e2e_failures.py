@@ -54,7 +54,9 @@ def test_an_interruption_of_a_merge_or_a_proof_ends_what_it_has_started(
     before = tree_hash(venv.prefix)
     spared, ending = BEFORE_STAGING[stage]
     cache = sandbox.cache_without(*spared)
-    with sandbox.started("setup", "--yes", "--prefix", venv.prefix, env={"FASTINSTALL_CACHE_DIR": str(cache)}) as setup:
+    with sandbox.started(
+        "setup", "-v", "--yes", "--prefix", venv.prefix, env={"FASTINSTALL_CACHE_DIR": str(cache)}
+    ) as setup:
         setup.wait_for(stage)
         if stage.startswith("proving"):
             setup.wait_until(lambda: bool(_processes_with(f"--stage {cache}")))
@@ -70,7 +72,7 @@ def test_an_interruption_of_a_merge_or_a_proof_ends_what_it_has_started(
 @pytest.mark.parametrize("stage", STAGES, ids=lambda stage: stage.strip().replace(" ", "-"))
 def test_a_termination_at_any_later_moment_leaves_nothing_behind(sandbox: Sandbox, venv: Venv, stage: str) -> None:
     before = tree_hash(venv.prefix)
-    with sandbox.started("setup", "--yes", "--prefix", venv.prefix) as setup:
+    with sandbox.started("setup", "-v", "--yes", "--prefix", venv.prefix) as setup:
         setup.wait_for(stage)
         result = setup.end(by=signal.SIGTERM)
     assert result.exit_code == 130, result.text
@@ -79,7 +81,7 @@ def test_a_termination_at_any_later_moment_leaves_nothing_behind(sandbox: Sandbo
 
 def test_an_interruption_while_a_new_environment_is_set_up_takes_it_away(sandbox: Sandbox) -> None:
     prefix = sandbox.root / "fast-env"
-    with sandbox.started("setup", "--yes", "--new-env", prefix, "--python", running().executable) as setup:
+    with sandbox.started("setup", "-v", "--yes", "--new-env", prefix, "--python", running().executable) as setup:
         setup.wait_for("running real operations")
         result = setup.end(by=signal.SIGINT)
     assert result.exit_code == 130, result.text

@@ -127,7 +127,7 @@ def test_a_tag_stands_first_in_what_is_written() -> None:
 
 
 def test_a_digest_is_made_of_tags_and_fields_alone() -> None:
-    written = b'{"changed":false,"kind":"noted","message":"m","warning":true}'
+    written = b'{"changed":false,"detail":false,"kind":"noted","message":"m","warning":true}'
     assert digest(Noted(message="m", warning=True)) == hashlib.sha256(written).hexdigest()
 
 

@@ -7,18 +7,27 @@ from typing import TYPE_CHECKING
 
 from fastinstall.cli.common import make_request, progress_for, refuse_together, session_of, target_of
 from fastinstall.cli.main import Context
-from fastinstall.cli.text.reports import ResultOutput, open_outlet, tell_report, tell_survey, write_undetermined
+from fastinstall.cli.text.reports import (
+    ResultOutput,
+    open_outlet,
+    render_speed_table,
+    tell_report,
+    tell_survey,
+    write_undetermined,
+)
 from fastinstall.core.errors import DocumentError, ExitCode, UndeterminedError, UsageError
 from fastinstall.model.finding import EnvironmentReport, Status, Unobservable
 from fastinstall.model.request import Environment
 from fastinstall.observe.active_environment import find
 from fastinstall.observe.interpreter import ask, use_pil
+from fastinstall.observe.observation import receipt_if_readable
 from fastinstall.observe.session import Session
 
 if TYPE_CHECKING:
     from fastinstall.doctor.examine import Examination
     from fastinstall.elf.description import Host
     from fastinstall.fleet.reports import Collected
+    from fastinstall.model.facts import Facts
     from fastinstall.plan.plan import Plan
 
 _NOT_BESIDE_COLLECT = ("--prefix", "--python", "--all", "--pid", "--quick", "--fix", "--host-flags", "--junit")
@@ -97,7 +106,7 @@ def _run_one(arguments: Namespace, session: Session, outlet: ResultOutput, conte
     answer = ask(environment)
     started = None if arguments.quick or arguments.checks else use_pil(session, environment)
     # While the target's Python is at work:
-    from fastinstall.doctor.examine import Examination, examine  # noqa: PLC0415
+    from fastinstall.doctor.examine import Examination, examine_facts  # noqa: PLC0415
 
     examination = Examination(
         checks=tuple(arguments.checks),
@@ -106,24 +115,36 @@ def _run_one(arguments: Namespace, session: Session, outlet: ResultOutput, conte
         hosts=hosts,
         interpreter=answer,
     )
-    report = examine(session, environment, examination)
+    report, facts = examine_facts(session, environment, examination)
     again = replace(examination, started=None, interpreter=None)
     if arguments.fix and _is_repairable(report):
         if _recover_interrupted(session, environment, arguments, context):
-            report = examine(session, environment, again)
+            report, facts = examine_facts(session, environment, again)
         if _is_repairable(report):
             _fix(session, environment, arguments, context)
-            report = _examine_again(session, environment, again)
-    return tell_report(report, outlet)
+            report, facts = _examine_again(session, environment, again)
+    code = tell_report(report, outlet, None if arguments.checks else facts)
+    if context.console.verbose and not arguments.checks:
+        _tell_speed(environment, outlet)
+    return code
 
 
-def _examine_again(session: Session, environment: Environment, examination: "Examination") -> EnvironmentReport:
+def _examine_again(
+    session: Session, environment: Environment, examination: "Examination"
+) -> "tuple[EnvironmentReport, Facts]":
     """What a repair has come to."""
     from fastinstall.apply.recovery import report_interruption_after_completion  # noqa: PLC0415 (likewise)
-    from fastinstall.doctor.examine import examine  # noqa: PLC0415 (only with --fix)
+    from fastinstall.doctor.examine import examine_facts  # noqa: PLC0415 (only with --fix)
 
     with report_interruption_after_completion(environment.prefix, "doctor --fix"):
-        return examine(session, environment, examination)
+        return examine_facts(session, environment, examination)
+
+
+def _tell_speed(environment: Environment, outlet: ResultOutput) -> None:
+    """The speed table that the setup measured."""
+    receipt = receipt_if_readable(environment)
+    if receipt is not None and receipt.speed is not None and outlet.is_text:
+        outlet.console.data(render_speed_table(receipt.speed, outlet.console.out))
 
 
 def _run_process(arguments: Namespace, session: Session, outlet: ResultOutput) -> int:
@@ -197,6 +218,7 @@ def _recover_interrupted(session: Session, environment: Environment, arguments: 
 
 def _fix(session: Session, environment: Environment, arguments: Namespace, context: Context) -> None:
     from fastinstall.cli.consent import consent  # noqa: PLC0415
+    from fastinstall.cli.progress import describe_expectations  # noqa: PLC0415
     from fastinstall.cli.text.short_documents import plan_text  # noqa: PLC0415
     from fastinstall.core.messages import fix_command  # noqa: PLC0415
     from fastinstall.verbs.repair import plan_repair, repair  # noqa: PLC0415 (only with --fix)
@@ -208,7 +230,7 @@ def _fix(session: Session, environment: Environment, arguments: Namespace, conte
 
     def agreed(plan: "Plan") -> "Plan":
         if arguments.yes and not context.console.json:
-            context.console.talk(plan_text(plan, context.console.err))
+            context.console.talk(plan_text(plan, context.console.err, describe_expectations(session, plan)))
         return consent(plan, arguments, context, command)
 
     if planned.steps:

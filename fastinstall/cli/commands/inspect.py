@@ -8,6 +8,7 @@ import os
 import re
 from argparse import Namespace
 from collections.abc import Callable
+from dataclasses import replace
 from enum import Enum
 from pathlib import PurePath
 from typing import Any, TypeVar
@@ -27,11 +28,13 @@ def run(arguments: Namespace, context: Context) -> int:
     recipe = recipe_named(session, Request().recipe)
     request = ObservationRequest(recipe=recipe, runtime=True, binaries=Binaries.DESCRIBED, toolchain=True)
     facts = facts_of(session, look_at(session, arguments, context), request)
-    if arguments.redact:
+    redacted = bool(arguments.redact)
+    if redacted:
         home = PurePath(context.variables.get("HOME", "/"))
         user = context.variables.get("USER") or context.variables.get("LOGNAME") or home.name
         facts = redact(facts, home=home, user=user, host=os.uname().nodename, known=context.console.known)
-    tell(context, "facts", facts, facts_text)
+    # A report of a bug needs everything.
+    tell(context, "facts", facts, lambda told, page: facts_text(told, replace(page, verbose=page.verbose or redacted)))
     return ExitCode.OK
 
 
@@ -75,5 +78,5 @@ def _redact_value(value: Any, remove: Callable[[str], str]) -> Any:  # noqa: ANN
         return {remove(str(key)): _redact_value(item, remove) for key, item in value.items()}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {field.name: _redact_value(getattr(value, field.name), remove) for field in dataclasses.fields(value)}
-        return dataclasses.replace(value, **fields)
+        return replace(value, **fields)
     return value

@@ -19,6 +19,7 @@ from fastinstall.cli.common import (
 )
 from fastinstall.cli.main import Context
 from fastinstall.cli.options import format_flags
+from fastinstall.cli.progress import describe_expectations
 from fastinstall.cli.text.short_documents import plan_text
 from fastinstall.core import files
 from fastinstall.core.errors import ExitCode, FailedError, UsageError
@@ -50,7 +51,9 @@ def run(arguments: Namespace, context: Context) -> int:
         allow = f" --allow {risks}" if risks else ""
         context.console.talk(f"saved; carry it out with: fastinstall apply --yes{allow} {quote(arguments.output)}")
         return ExitCode.OK
-    context.console.data(text if _wants_json(arguments, context) else plan_text(made, context.console.out))
+    if not _wants_json(arguments, context):
+        text = plan_text(made, context.console.out, describe_expectations(session, made))
+    context.console.data(text)
     return ExitCode.OK
 
 

@@ -12,10 +12,11 @@ from fastinstall.apply.recovery import report_interruption_after_completion
 from fastinstall.cli.common import make_request, progress_for, session_of, target_of, tell, tell_interruptions
 from fastinstall.cli.consent import consent, equivalent_command, refuse_unaccepted, refuse_without_yes
 from fastinstall.cli.main import Context
+from fastinstall.cli.progress import describe_expectations
 from fastinstall.cli.text.reports import render_speed_table, report_text
+from fastinstall.cli.text.setup_page import outcome_text
 from fastinstall.cli.text.short_documents import plan_text
 from fastinstall.core.errors import ExitCode, InterruptedAfterCompletion
-from fastinstall.core.messages import quote
 from fastinstall.core.values import document, dump
 from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.session import Session
@@ -40,9 +41,10 @@ def run(arguments: Namespace, context: Context) -> int:
         if arguments.dry_run:
             if Path(agreed.environment.prefix).is_dir():
                 tell_interruptions(session, agreed.environment, context)
-            tell(context, "plan", agreed, plan_text)
+            expected = describe_expectations(session, agreed)
+            tell(context, "plan", agreed, lambda plan, page: plan_text(plan, page, expected))
             return ExitCode.OK
-        _refuse_without_consent(agreed, arguments, context)
+        _refuse_without_consent(agreed, session, arguments, context)
     with _report_kept_answers(agreed, arguments, context), announce_eta(session, agreed) as telling:
         outcome = set_up(telling, _name_plan_target(agreed), agreed, partial(_confirm_other_plan, arguments, context))
     carried = outcome.plan.environment.prefix
@@ -52,7 +54,7 @@ def run(arguments: Namespace, context: Context) -> int:
 
 
 def finish(session: Session, outcome: SetupOutcome, context: Context, *, wizard: bool) -> int:
-    """Print what came of a plan: the receipt as JSON, or doctor's report and the speed table."""
+    """Print what came of a plan: the receipt as JSON, or what is in place; doctor's report and all timings if asked."""
     console, agreed, receipt = context.console, outcome.plan, outcome.receipt
     if console.json:
         console.data(dump(document("receipt", receipt)))
@@ -66,14 +68,12 @@ def finish(session: Session, outcome: SetupOutcome, context: Context, *, wizard:
 
         console.data(render_wizard_ending(agreed, receipt, report, console.out))
         return ExitCode.OK
-    if report is not None:
+    if report is not None and console.verbose:
         console.data(report_text(report, console.out))
-    if receipt.speed is not None:
+    if receipt.speed is not None and console.verbose:
         console.data(render_speed_table(receipt.speed, console.out))
-        prefix = quote(agreed.environment.prefix)
-        console.data(f"every operation, more of the slower ones among them: fastinstall bench --prefix {prefix}")
-    console.data(f"done: {agreed.summary}")
-    console.data(f"undo: fastinstall rollback --prefix {quote(agreed.environment.prefix)}")
+    text = outcome_text(agreed, receipt, report, console.out)
+    console.data(text.partition("\n")[0] if console.quiet else text)
     return ExitCode.OK
 
 
@@ -107,10 +107,10 @@ def _is_for_a_person(arguments: Namespace, context: Context) -> bool:
     return context.console.interactive and not (arguments.yes or arguments.dry_run or context.console.json)
 
 
-def _refuse_without_consent(agreed: Plan, arguments: Namespace, context: Context) -> None:
+def _refuse_without_consent(agreed: Plan, session: Session, arguments: Namespace, context: Context) -> None:
     if not agreed.steps:
         return
     if not (arguments.yes and context.console.json):
-        context.console.talk(plan_text(agreed, context.console.err))
+        context.console.talk(plan_text(agreed, context.console.err, describe_expectations(session, agreed)))
     refuse_without_yes(arguments, context.console, equivalent_command(agreed))
     refuse_unaccepted(agreed)

@@ -1,5 +1,6 @@
 """Facts as text: the environment, the machine, and PIL in place. `--json` has all of them."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from fastinstall.cli.console import SHOWN, Page, join_lines
@@ -8,11 +9,18 @@ from fastinstall.model.conda import CondaClash, CondaTool
 from fastinstall.model.facts import Facts
 from fastinstall.model.machine import FrameworkBuild, Gpu
 
+_DETAIL = re.compile(
+    "libc|pip|channels|headers|gpu driver|built for|core|core for|SIMD symbols|compiled by|loads with|packaged as|"
+    "CPU needed|running core|features|openjpeg|zlib|tiff|lcms2|freetype|webp|avif"
+)
+"""Rows that come with --verbose alone."""
+
 
 def facts_text(facts: Facts, page: Page) -> str:
     """The facts for a person."""
     machine = (*_list_machine_rows(facts), *_list_gpu_rows(facts.gpu))
     rows = [*_list_environment_rows(facts), *_list_conda_rows(facts, page), *machine, *_list_stack_rows(facts)]
+    rows = [row for row in rows if page.verbose or not _DETAIL.fullmatch(row[0])]
     width = max(len(name) for name, _ in rows) + 2
     return join_lines(
         line for name, value in rows for line in page.lines(value, first=f"{name:<{width}}", rest=" " * width)

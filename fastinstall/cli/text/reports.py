@@ -12,34 +12,93 @@ import math
 import os
 from argparse import Namespace
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 from fastinstall.cli.console import Console, Page, join_lines
 from fastinstall.core.errors import ExitCode, FastinstallError, UsageError
-from fastinstall.core.messages import quote
+from fastinstall.core.messages import listing, quote
 from fastinstall.core.secrets import redact_text
 from fastinstall.core.values import document, dump, immutable
+from fastinstall.model.facts import Facts
 from fastinstall.model.finding import EnvironmentReport, Finding, Status, Survey, Unobservable
 from fastinstall.model.receipt import SpeedTable
 
 _DETAIL = " " * 11
-_NOISE = 0.95
+INSTRUCTIONS = {"x86-64-v2": " (SSE4.2)", "x86-64-v3": " (AVX2)", "x86-64-v4": " (AVX-512)"}
+"""What each CPU level is known by."""
+
+NOISE = 0.95
+"""An operation at a lower ratio of times before and after counts as slower."""
 
 
-def report_text(report: EnvironmentReport, page: Page) -> str:
-    """A report of doctor: one line a check, details where something is to be done."""
-    lines = [f"{report.environment.prefix} ({report.environment.kind})"]
-    width = max((len(finding.check) for finding in report.findings), default=0)
-    for finding in report.findings:
-        lines += finding_lines(finding, width, page)
-    lines.append(
-        page.paint(
-            f"{report.status}: {_count(each.status for each in report.findings) or 'no findings'}", report.status
-        )
-    )
-    return join_lines(lines)
+def report_text(report: EnvironmentReport, page: Page, healthy: Iterable[str] | None = None) -> str:
+    """A report of doctor: what is wrong, then a summary; with --verbose, or for named checks, a line for every check.
+
+    Args:
+        report: the findings.
+        page: the layout.
+        healthy: lines that say what is in place, for where nothing is wrong; None if checks were named.
+    """
+    told = [each for each in report.findings if page.verbose or healthy is None or each.status.gravity]
+    width = max((len(finding.check) for finding in told), default=0)
+    lines = [f"{report.environment.prefix} ({report.environment.kind})"] if page.verbose else []
+    for finding in told:
+        lines += finding_lines(finding if page.verbose else _leave_out_repair(finding), width, page)
+    wrong = any(each.status.gravity for each in report.findings)
+    if not wrong:
+        lines += (line for text in healthy or () for line in page.lines(text, rest="  "))
+    return join_lines((*lines, *page.advice(_summarize(report.findings), rest="  ", style="" if wrong else "ok")))
+
+
+def _leave_out_repair(finding: Finding) -> Finding:
+    """Without the command that the summary ends with."""
+    remedy = finding.remedy
+    if remedy is None or "--fix" not in (remedy.command or ""):
+        return finding
+    return replace(finding, remedy=replace(remedy, command=None))
+
+
+def list_stack(facts: Facts) -> tuple[str, str]:
+    """What is in place, and for which CPU level and with which libjpeg it runs."""
+    stack, core, cpu = facts.stack, facts.stack.core, facts.cpu
+    names = [f"{owner.distribution.name} {owner.distribution.version}" for owner in stack.owners]
+    libraries = core.libraries if core is not None else ()
+    jpeg = [f"{each.implementation} {each.version}".strip() for each in libraries if each.is_called_libjpeg]
+    loaded = next((copy.level for copy in core.levels if copy.loaded), "") if core is not None else ""
+    code = f"code for {loaded}" if loaded else "SIMD code" if core is not None and core.simd_symbols else "no SIMD code"
+    level = f"{code}{INSTRUCTIONS.get(loaded, '')} on {cpu.name or cpu.architecture}"
+    place = f"{listing(names) or f'PIL {stack.version}'} in {facts.environment.prefix}"
+    return place, ", ".join((level, *(f"JPEG by {each}" for each in jpeg[:1])))
+
+
+def count_passed(findings: Iterable[Finding]) -> str:
+    """How many of them are ok."""
+    number = sum(finding.status is Status.OK for finding in findings)
+    return f"{number} check{'' if number == 1 else 's'} passed"
+
+
+def _summarize(findings: Sequence[Finding]) -> str:
+    """How many findings of each kind there are, and the command that repairs what can be repaired."""
+    passed = count_passed(findings)
+    wrong = sorted((each for each in findings if each.status.gravity), key=_rank, reverse=True)
+    if not wrong:
+        return passed
+    counts = Counter(each.status for each in wrong)
+    told = ", ".join(f"{number} {status}{_plural(status, number)}" for status, number in counts.items())
+    commands = [each.remedy.command for each in wrong if each.remedy is not None and each.remedy.command]
+    fixed = [command for command in commands if "--fix" in command]
+    if not fixed:
+        return f"{told}; {passed}"
+    number = len(fixed) if len(fixed) < len(wrong) else 0
+    which = f"{number} of them" if number else {1: "it", 2: "both"}.get(len(wrong), "all")
+    return f"{told}; {passed}. Fix {which}: {fixed[0]}"
+
+
+def _plural(status: Status, number: int) -> str:
+    return "s" if number > 1 and status in (Status.HINT, Status.WARNING, Status.ERROR) else ""
 
 
 def finding_text(finding: Finding, page: Page) -> str:
@@ -49,19 +108,20 @@ def finding_text(finding: Finding, page: Page) -> str:
 
 def render_speed_table(table: SpeedTable, page: Page) -> str:
     """A speed table: milliseconds before and after, and how many times faster."""
-    mean = f"geometric mean of these {len(table.rows)}"
-    width = max(len(mean), *(len(row.operation) for row in table.rows))
-    lines = [
-        *page.lines(f"before: {table.baseline}; after: {table.candidate}; {table.cpu}"),
-        *(page.lines(f"of an earlier setup of the same two builds: {table.occasion}") if table.reused else ()),
-        f"{'operation':<{width}}  {'before ms':>10}  {'after ms':>10}  {'faster':>8}",
-    ]
+    source = "of an earlier setup of the same two builds: " if table.reused else ""
+    rows = []
     for row in table.rows:
         ratio = row.before_ms / row.after_ms if row.after_ms else math.inf
-        mark = "  slower" if ratio < _NOISE else ""
-        lines.append(f"{row.operation:<{width}}  {row.before_ms:>10.2f}  {row.after_ms:>10.2f}  {ratio:>7.2f}x{mark}")
-    lines.append(f"{mean:<{width}}  {'':>10}  {'':>10}  {table.geomean:>7.2f}x")
-    return join_lines(lines)
+        mark = "slower" if ratio < NOISE else ""
+        rows.append((row.operation, f"{row.before_ms:.2f}", f"{row.after_ms:.2f}", f"{ratio:.2f}x", mark))
+    rows.append((f"geometric mean of these {len(rows)}", "", "", f"{table.geomean:.2f}x", ""))
+    return join_lines(
+        (
+            *page.lines(f"before: {table.baseline}; after: {table.candidate}", rest="  "),
+            *page.lines(source + table.occasion, rest="  "),
+            *page.table(("operation", "before ms", "after ms", "faster", ""), rows, right=(1, 2, 3)),
+        )
+    )
 
 
 def error_text(error: FastinstallError, page: Page) -> str:
@@ -89,18 +149,24 @@ def finding_lines(finding: Finding, width: int, page: Page) -> Iterator[str]:
     yield from others
     if finding.status.gravity == 0:
         return
-    if finding.expected or finding.observed:
-        told = f"expected {finding.expected or '-'}; observed {finding.observed or '-'}"
-        yield from page.lines(told, first=_DETAIL, rest=_DETAIL + "  ")
-    for line in page.shortened(finding.evidence):
-        yield from page.lines(line, first=_DETAIL, rest=_DETAIL + "  ", style="dim")
-    if finding.verify and finding.status.gravity >= Status.WARNING.gravity:
-        # Never broken, so that it can be pasted.
-        yield _DETAIL + page.paint(f"verify: {finding.verify}", "dim")
+    if page.verbose:
+        yield from _list_grounds(finding, page)
     if finding.remedy is not None:
         yield from page.lines(f"hint: {finding.remedy.text}", first=_DETAIL, rest=_DETAIL + "      ")
         if finding.remedy.command:
             yield f"{_DETAIL}      {finding.remedy.command}"
+
+
+def _list_grounds(finding: Finding, page: Page) -> Iterator[str]:
+    """What a finding rests on."""
+    if finding.expected or finding.observed:
+        told = f"expected {finding.expected or '-'}; observed {finding.observed or '-'}"
+        yield from page.lines(told, first=_DETAIL, rest=_DETAIL + "  ")
+    for line in finding.evidence:
+        yield from page.lines(line, first=_DETAIL, rest=_DETAIL + "  ", style="dim")
+    if finding.verify and finding.status.gravity >= Status.WARNING.gravity:
+        # Never broken, so that it can be pasted.
+        yield _DETAIL + page.paint(f"verify: {finding.verify}", "dim")
 
 
 def _count(statuses: Iterable[Status]) -> str:
@@ -195,6 +261,11 @@ class ResultOutput:
     now: Callable[[], datetime]
 
     @property
+    def is_text(self) -> bool:
+        """Whether people read stdout, and not those who see findings alone."""
+        return not (self.console.json or self.console.quiet or self.junit == _STDOUT)
+
+    @property
     def least(self) -> Status:
         """The least grave status that counts; `never` speaks of the exit code alone."""
         return Status.ERROR if self.fail_on == _NEVER else Status(self.fail_on)
@@ -214,9 +285,9 @@ def open_outlet(arguments: Namespace, console: Console, now: Callable[[], dateti
     return ResultOutput(console=console, fail_on=arguments.fail_on, junit=junit, now=now)
 
 
-def tell_report(report: EnvironmentReport, outlet: ResultOutput) -> int:
+def tell_report(report: EnvironmentReport, outlet: ResultOutput, facts: Facts | None = None) -> int:
     """Print and write the report on one environment; its exit code is returned."""
-    _tell(report, Survey(status=report.status, reports=(report,)), outlet, outlet.least)
+    _tell(report, Survey(status=report.status, reports=(report,)), outlet, outlet.least, facts)
     return _choose_exit_code(report.status, outlet)
 
 
@@ -227,7 +298,9 @@ def tell_survey(survey: Survey, outlet: ResultOutput) -> int:
     return ExitCode.UNDETERMINED if undetermined else _choose_exit_code(survey.status, outlet)
 
 
-def _tell(told: EnvironmentReport | Survey, survey: Survey, outlet: ResultOutput, least: Status) -> None:
+def _tell(
+    told: EnvironmentReport | Survey, survey: Survey, outlet: ResultOutput, least: Status, facts: Facts | None = None
+) -> None:
     """Print what was asked for, and write JUnit XML of all that was examined."""
     console, one = outlet.console, isinstance(told, EnvironmentReport)
     if outlet.junit == _STDOUT:
@@ -238,7 +311,9 @@ def _tell(told: EnvironmentReport | Survey, survey: Survey, outlet: ResultOutput
         for line in quiet_lines(survey.reports, survey.unobservable, least):
             console.data(line)
     else:
-        console.data(report_text(survey.reports[0], console.out) if one else survey_text(survey, console.out))
+        healthy = list_stack(facts) if facts is not None else None
+        page = console.out
+        console.data(report_text(survey.reports[0], page, healthy) if one else survey_text(survey, page))
     _write_junit(outlet, survey, least)
 
 

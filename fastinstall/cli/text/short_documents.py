@@ -5,7 +5,7 @@ The text shows the same values that --json prints. Lock files are reported as co
 A plan, too: every step with its reason, as the same value that --json prints.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from fastinstall.cli.console import Page, join_lines
@@ -54,35 +54,21 @@ def _describe_event(event: GuardEvent) -> str:
 
 
 _HEAD = ("ID", "BEGAN", "STATE", "HOLDS", "WHAT")
-_RIGHT = _HEAD.index("HOLDS")
-_GAP = "  "
+_HOLDS = _HEAD.index("HOLDS")
 
 
-def history_text(found: Transactions, _page: Page | None = None) -> str:
-    """One line for each transaction, the newest first, and what they hold together.
-
-    Args:
-        found: what is on record.
-    """
+def history_text(found: Transactions, page: Page) -> str:
+    """One line for each transaction, the newest first, and what they hold together."""
     if not found.transactions:
         return "nothing to undo: fastinstall has set up nothing here"
-    rows = [_HEAD, *(_make_row(each) for each in found.transactions)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
+    rows = page.table(_HEAD, map(_make_row, found.transactions), right=(_HOLDS,))
     problems = [f"{each.id}: {each.problem}" for each in found.transactions if each.problem]
     total = f"they hold {format_bytes(found.held_bytes)} in all"
-    return "\n".join([*(_render_row(row, widths) for row in rows), *problems, total])
+    return "\n".join([*rows, *problems, total])
 
 
 def _make_row(each: PastTransaction) -> tuple[str, ...]:
     return (each.id, each.at or "unknown", str(each.state), each.held, each.title)
-
-
-def _render_row(row: tuple[str, ...], widths: list[int]) -> str:
-    cells = (
-        text.rjust(width) if column == _RIGHT else text.ljust(width)
-        for column, (text, width) in enumerate(zip(row, widths, strict=True))
-    )
-    return _GAP.join(cells).rstrip()
 
 
 def locks_text(report: LockReport, page: Page) -> str:
@@ -132,8 +118,26 @@ def _describe_verdict(proof: Proof) -> str:
     return f"proven for {levels} in {proof.seconds:.0f} s"
 
 
-def plan_text(plan: "Plan", page: Page) -> str:
-    """A plan: every step and skip with its reason, then what to weigh before consenting."""
+def plan_text(plan: "Plan", page: Page, expected: Iterable[str] = ()) -> str:
+    """A plan in a few lines, and what to weigh before consenting; with --verbose every step and skip with its reason.
+
+    Args:
+        plan: the plan.
+        page: the layout.
+        expected: what it is expected to take and to bring.
+    """
+    from fastinstall.cli.text.setup_page import list_changes  # noqa: PLC0415 (only where there is a plan)
+
+    lines = _list_steps(plan, page) if page.verbose else list(list_changes(plan, page, expected))
+    for warning in plan.warnings:
+        lines += page.advice(f"warning: {warning}", rest="  ", style="warning")
+    for hazard in plan.hazards:
+        lines += _risk_lines(hazard, page)
+    return join_lines(lines)
+
+
+def _list_steps(plan: "Plan", page: Page) -> list[str]:
+    """Every step and skip with its reason."""
     lines = list(page.lines(plan.summary, rest="  ", style="bold"))
     for number, step in enumerate(plan.steps, start=1):
         lines += page.lines(step.describe(), first=f"  {number}. ", rest="     ")
@@ -141,11 +145,7 @@ def plan_text(plan: "Plan", page: Page) -> str:
         lines += page.lines(step.reason, first="     ", rest="     ", style="dim")
     for skip in plan.skipped:
         lines += page.lines(f"not needed: {skip.step} ({skip.reason})", first="  -  ", rest="     ", style="dim")
-    for warning in plan.warnings:
-        lines += page.advice(f"warning: {warning}", rest="  ", style="warning")
-    for hazard in plan.hazards:
-        lines += _risk_lines(hazard, page)
-    return join_lines(lines)
+    return lines
 
 
 def _risk_lines(hazard: PlanRisk, page: Page) -> Iterator[str]:

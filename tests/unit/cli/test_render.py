@@ -16,7 +16,7 @@ from builders import (
 
 from fastinstall.cli.console import Page
 from fastinstall.cli.text.facts_page import facts_text
-from fastinstall.cli.text.reports import error_text, render_speed_table, report_text
+from fastinstall.cli.text.reports import error_text, list_stack, render_speed_table, report_text
 from fastinstall.cli.text.short_documents import plan_text
 from fastinstall.core.errors import RefusedError
 from fastinstall.model.artefact import Artefact, LevelTarget
@@ -27,11 +27,14 @@ from fastinstall.model.request import LinkMode, PlanRisk, Request, Risk
 from fastinstall.plan.plan import Plan, Skipped
 from fastinstall.steps.build import Build
 from fastinstall.steps.install_guard import InstallGuard
+from fastinstall.steps.prove import Prove
+from fastinstall.steps.swap import Swap
 from fastinstall.steps.system_packages import SystemPackages
 from fastinstall.steps.verify import Verify
 
 ADVISORIES = tuple(f"CVE-2026-{number} (high): something is read out of bounds." for number in range(1000, 1020))
 WIDE = Page()
+FULL = Page(verbose=True)
 NARROW = Page(width=80)
 
 
@@ -96,14 +99,14 @@ def _report() -> EnvironmentReport:
 
 
 def test_a_plan_tells_every_step_and_every_skip_with_its_reason() -> None:
-    text = plan_text(_plan(), WIDE)
+    text = plan_text(_plan(), FULL)
     assert "  1. install system packages by apt: libtiff-dev libopenjp2-7-dev\n     missing: headers\n" in text
     assert "  3. verify: pillow-importable, swapped\n     an error undoes the swap\n" in text
     assert "  -  not needed: create-environment (it exists)\n" in text
 
 
 def test_a_build_tells_what_is_merged_linked_in_and_left_out_and_how_each_level_is_compiled() -> None:
-    text = plan_text(replace(_plan(), steps=(_build(),)), WIDE)
+    text = plan_text(replace(_plan(), steps=(_build(),)), FULL)
     assert text.splitlines()[1:] == [
         "  1. build pillow 13.0.0+simd.v2.v3 from pillow-13.0.0.tar.gz for x86-64-v2 and x86-64-v3",
         "     kernels of pillow-simd 12.1.1.post0 (which follows pillow 12.1.1) merged onto pillow 13.0.0",
@@ -112,19 +115,44 @@ def test_a_build_tells_what_is_merged_linked_in_and_left_out_and_how_each_level_
         "     x86-64-v2: CFLAGS='-O3 -march=x86-64-v2'",
         "     x86-64-v3: CFLAGS='-O3 -march=x86-64-v3'",
         "     the newest",
-        *plan_text(replace(_plan(), steps=()), WIDE).splitlines()[1:],
+        *plan_text(replace(_plan(), steps=()), FULL).splitlines()[1:],
     ]
 
 
 def test_a_wheel_that_is_taken_as_it_is_tells_its_name_alone() -> None:
     step = replace(_build(), source=None, kernels=None, base=None, statics={}, prebuilt=_artefact("pillow", "13.0.0"))
-    lines = plan_text(replace(_plan(), steps=(step,)), WIDE).splitlines()
+    lines = plan_text(replace(_plan(), steps=(step,)), FULL).splitlines()
     assert lines[1:3] == ["  1. take pillow-13.0.0.tar.gz as it is", "     the newest"]
 
 
 def test_a_wheel_of_the_cache_is_told_as_such() -> None:
-    text = plan_text(replace(_plan(), steps=(replace(_build(), cached="5d" * 32),)), WIDE)
+    text = plan_text(replace(_plan(), steps=(replace(_build(), cached="5d" * 32),)), FULL)
     assert "  1. take pillow 13.0.0+simd.v2.v3 for x86-64-v2 and x86-64-v3 from the cache\n     kernels of" in text
+
+
+def test_unless_more_is_asked_for_a_plan_is_a_few_lines_without_flags_and_file_names() -> None:
+    prove = Prove(reference=None, reason="r")
+    swap = Swap(removes=("pillow-12.0.0.dist-info",), entries=(), installs="", reason="r")
+    plan = replace(_plan(), steps=(_build(), prove, swap, *_plan().steps[1:]), hazards=(), warnings=())
+    assert plan_text(plan, WIDE, ("2.9 times as fast", "takes about 60 s")).splitlines() == [
+        "Set up pillow 13.0.0+simd.v2.v3 in /srv/images/env",
+        "  add the SIMD code of pillow-simd 12.1.1.post0, compile it for x86-64-v2 and x86-64-v3",
+        "  test it: the same pixels as the official wheel's, and how much faster",
+        "  replace pillow 12.0.0 with it, and add a start-up hook that warns when another tool replaces it",
+        "Expected: 2.9 times as fast; takes about 60 s",
+    ]
+
+
+def test_a_plan_says_why_it_is_not_the_newest_version() -> None:
+    build = replace(_build(), reason="12.3.0 is the newest that fits; not 13.0.0, because it needs Python >=3.11")
+    told = plan_text(replace(_plan(), steps=(build,)), WIDE)
+    assert "\n  not 13.0.0, because it needs Python >=3.11\n" in told
+
+
+def test_what_costs_something_is_told_with_its_reason() -> None:
+    assert "  install system packages by apt: libtiff-dev libopenjp2-7-dev (missing: headers)\n" in plan_text(
+        _plan(), WIDE
+    )
 
 
 def test_a_risk_names_what_allows_it_and_shows_the_first_of_its_items() -> None:
@@ -149,23 +177,50 @@ def _is_one_word(line: str) -> bool:
     return len(line[14:].split()) == 1
 
 
-def test_a_report_gives_one_line_to_what_is_well_and_details_to_what_is_not() -> None:
-    lines = report_text(_report(), WIDE).splitlines()
+def test_a_report_tells_what_is_wrong_and_ends_with_the_command_that_repairs_it() -> None:
+    report, wrong = _report(), _report().findings[1]
+    assert report_text(report, WIDE, ("not shown",)).splitlines() == [
+        f"  error    swapped  {wrong.message}",
+        "           hint: put it back",
+        "1 error; 1 check passed. Fix it: fastinstall doctor --fix --prefix /srv/images/env",
+    ]
+    hint, warning = Finding(check="a", status=Status.HINT, message="m"), replace(wrong, status=Status.WARNING)
+    both, some = (replace(report, findings=found) for found in ((warning, wrong), (warning, hint, wrong)))
+    assert "1 error, 1 warning; 0 checks passed. Fix both: fastinstall doctor --fix" in report_text(both, WIDE, ())
+    assert "1 error, 1 warning, 1 hint; 0 checks passed. Fix 2 of them: fastinst" in report_text(some, WIDE, ())
+
+
+def test_where_checks_are_named_each_has_its_line() -> None:
+    assert "  ok       cpu-level  this CPU offers x86-64-v3" in report_text(_report(), WIDE).splitlines()
+
+
+def test_a_healthy_report_has_three_lines() -> None:
+    report = replace(_report(), status=Status.OK, findings=_report().findings[:1])
+    lines = report_text(report, WIDE, list_stack(levelled_facts())).splitlines()
+    assert len(lines) == 3
+    assert lines[0].endswith(" in /srv/images/env")
+    assert lines[1].startswith("code for x86-64-v3 (AVX2) on ")
+    assert "libjpeg-turbo 3." in lines[1]
+    assert lines[2] == "1 check passed"
+
+
+def test_with_verbose_a_report_gives_one_line_to_what_is_well_and_details_to_what_is_not() -> None:
+    lines = report_text(_report(), FULL).splitlines()
     assert lines[0] == "/srv/images/env (venv)"
     assert lines[1] == "  ok       cpu-level  this CPU offers x86-64-v3"
     assert lines[2].startswith("  error    swapped    pillow 13.0.0 has taken the place")
     assert lines[3] == "           expected one; observed another"
-    assert lines[-4] == "           ... and 14 more: --verbose or --json"
-    assert lines[-3:-1] == [
+    assert "           CVE-2026-1019 (high): something is read out of bounds." in lines
+    assert lines[-3:] == [
         "           hint: put it back",
         "                 fastinstall doctor --fix --prefix /srv/images/env",
+        "1 error; 1 check passed. Fix it: fastinstall doctor --fix --prefix /srv/images/env",
     ]
-    assert lines[-1] == "error: 1 ok, 1 error"
 
 
 def test_a_long_message_hangs_below_its_own_column() -> None:
-    lines = report_text(_report(), NARROW).splitlines()
-    assert lines[3].startswith(" " * lines[2].index("pillow 13.0.0") + "12.1.1+simd.v3")
+    lines = report_text(_report(), NARROW, ()).splitlines()
+    assert lines[1].startswith(" " * lines[0].index("pillow 13.0.0") + "and pip has")
 
 
 def test_a_report_says_the_same_without_colour() -> None:
@@ -208,12 +263,15 @@ def test_a_speed_table_marks_what_is_slower_and_aligns_its_columns() -> None:
             SpeedRow(operation="immeasurable", before_ms=1.0, after_ms=0.0),
         ),
     )
-    head, titles, *rows = render_speed_table(table, WIDE).splitlines()
-    assert head == "before: pillow 13.0.0 (wheel); after: pillow 12.1.1+simd.v3; AMD EPYC"
+    head, occasion, titles, *rows = render_speed_table(table, WIDE).splitlines()
+    assert head == "before: pillow 13.0.0 (wheel); after: pillow 12.1.1+simd.v3"
+    assert occasion == "measured 2026-11-21 10:00 UTC, on AMD EPYC"
     assert rows[0].endswith("  10.00x")
     assert [row.partition("  ")[0] for row in rows if row.endswith("slower")] == ["chops add"]
-    assert len({row.index("x", 20) for row in rows}) == 1
-    assert titles.index("faster") + len("faster") == rows[0].index("x", 20) + 1
+    assert len({row.index("x", 31) for row in rows}) == 1
+    assert titles.index("faster") + len("faster") == rows[0].index("x", 31) + 1
+    narrow = render_speed_table(table, Page(width=40))
+    assert {"20.00", "2.00", "10.00x", "2.50x"} <= set(narrow.split()), "no figure is broken"
     assert rows[-1].startswith("geometric mean")
 
 
@@ -247,7 +305,7 @@ def test_facts_of_every_kind_of_environment_can_be_told(facts: Callable[[], Fact
 
 def test_the_copies_of_a_core_are_told_with_what_is_wrong_with_them() -> None:
     changes = {"stack": {"core": {"levels": {"0": {"problem": "it is missing"}}}}, "cpu": {"tunables": "glibc.cpu.x"}}
-    rows = [" ".join(line.split()) for line in facts_text(changed(levelled_facts(), changes), WIDE).splitlines()]
+    rows = [" ".join(line.split()) for line in facts_text(changed(levelled_facts(), changes), FULL).splitlines()]
     assert any(row.startswith("core for x86-64-v2 as baseline: it is missing, /srv/") for row in rows)
     assert any(row.startswith("core for x86-64-v3: loaded here, 3 SIMD symbols, /srv/") for row in rows)
     assert any(row.startswith("running core /srv/") and "x86-64-v3" in row for row in rows)
@@ -256,7 +314,7 @@ def test_the_copies_of_a_core_are_told_with_what_is_wrong_with_them() -> None:
 
 def test_what_binaries_are_and_ask_for_is_told() -> None:
     making = {"compilers": ["GCC: 12.2.0"], "glibc": "2.14", "stripped": True, "package": {"name": "pillow"}}
-    rows = [" ".join(line.split()) for line in facts_text(_with_making(making), WIDE).splitlines()]
+    rows = [" ".join(line.split()) for line in facts_text(_with_making(making), FULL).splitlines()]
     assert {"compiled by GCC: 12.2.0", "packaged as name pillow"} <= set(rows)
     assert "loads with glibc 2.14 or later, stripped of names" in rows
     assert any(row.startswith("jpeg libjpeg-turbo 3.") for row in rows)

@@ -23,7 +23,8 @@ def test_a_plan_shows_the_lines_and_that_they_hold_back_security_updates() -> No
     plan = Plan(
         environment=environment(), facts_digest="", wish=changed(wish(), {"pin": True}), steps=(step,), summary="pin it"
     )
-    told = plan_text(plan, Page())
+    assert "security updates too" in plan_text(plan, Page())
+    told = plan_text(plan, Page(verbose=True))
     assert "1. pin it for pip in pip.conf and share/fastinstall/pin: pillow==13.0.0+simd.v2.v3" in told
     assert all(f"     {line}\n" in told for line in text.splitlines())
     assert "security updates too" in told

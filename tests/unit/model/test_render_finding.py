@@ -20,10 +20,12 @@ FINDING = Finding(
     verify=COMMAND,
 )
 
+FULL = Page(verbose=True)
+
 
 @pytest.mark.parametrize("status", [Status.WARNING, Status.ERROR, Status.UNKNOWN])
 def test_a_verdict_that_blames_shows_how_to_verify_it_behind_its_evidence(status: Status) -> None:
-    lines = finding_text(replace(FINDING, status=status), Page()).splitlines()
+    lines = finding_text(replace(FINDING, status=status), FULL).splitlines()
     assert lines[1:] == [
         "           needed by the core",
         f"           verify: {COMMAND}",
@@ -34,10 +36,18 @@ def test_a_verdict_that_blames_shows_how_to_verify_it_behind_its_evidence(status
 
 @pytest.mark.parametrize("status", [Status.OK, Status.HINT, Status.SKIPPED])
 def test_what_is_well_enough_is_not_in_need_of_it(status: Status) -> None:
-    assert COMMAND not in finding_text(replace(FINDING, status=status), Page())
+    assert COMMAND not in finding_text(replace(FINDING, status=status), FULL)
+
+
+def test_unless_more_is_asked_for_a_finding_is_its_message_and_what_to_do() -> None:
+    assert finding_text(FINDING, Page()).splitlines() == [
+        "  error    libraries-resolve  libtiff.so.6 is not found",
+        "           hint: put back what was set up here",
+        "                 fastinstall doctor --fix",
+    ]
 
 
 def test_the_command_is_never_broken_and_is_dim() -> None:
-    narrow = finding_text(FINDING, Page(width=60))
+    narrow = finding_text(FINDING, Page(width=60, verbose=True))
     assert f"verify: {COMMAND}\n" in narrow
-    assert f"\x1b[2mverify: {COMMAND}\x1b[0m" in finding_text(FINDING, Page(colour=True))
+    assert f"\x1b[2mverify: {COMMAND}\x1b[0m" in finding_text(FINDING, Page(colour=True, verbose=True))

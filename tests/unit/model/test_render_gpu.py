@@ -25,7 +25,7 @@ GPU = Gpu(
 
 def shown(gpu: Gpu | None) -> list[str]:
     facts = changed(healthy_facts(), {"gpu": encode(gpu)})
-    return [" ".join(line.split()) for line in facts_text(facts, Page(width=200)).splitlines()]
+    return [" ".join(line.split()) for line in facts_text(facts, Page(width=200, verbose=True)).splitlines()]
 
 
 def test_gpus_their_driver_and_what_was_built_for_them_are_shown() -> None:

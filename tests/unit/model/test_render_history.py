@@ -1,3 +1,4 @@
+from fastinstall.cli.console import Page
 from fastinstall.cli.text.short_documents import history_text
 from fastinstall.model.history import PastTransaction, Phase, Transactions
 
@@ -25,7 +26,7 @@ DAMAGED = PastTransaction(
 
 
 def test_columns_are_aligned_and_end_with_a_total() -> None:
-    text = history_text(Transactions(transactions=(DAMAGED, SETUP), held_bytes=22_500_512))
+    text = history_text(Transactions(transactions=(DAMAGED, SETUP), held_bytes=22_500_512), Page())
     assert text.split("\n") == [
         "ID                       BEGAN                 STATE        HOLDS  WHAT",
         "20261122T100000Z-000002  unknown               damaged      512 B  unknown",
@@ -35,6 +36,12 @@ def test_columns_are_aligned_and_end_with_a_total() -> None:
     ]
 
 
+def test_a_narrow_terminal_breaks_words_and_no_figure() -> None:
+    text = history_text(Transactions(transactions=(SETUP,), held_bytes=22_500_000), Page(width=60))
+    assert all(len(line) <= 60 for line in text.split("\n"))
+    assert "22.5 MB" in text.split("\n")[1]
+
+
 def test_where_there_is_nothing_that_is_said() -> None:
     nothing = Transactions(transactions=(), held_bytes=0)
-    assert history_text(nothing) == "nothing to undo: fastinstall has set up nothing here"
+    assert history_text(nothing, Page()) == "nothing to undo: fastinstall has set up nothing here"

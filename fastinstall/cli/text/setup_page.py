@@ -1,0 +1,115 @@
+"""A setup in a few lines: what will be done, and what is in place afterwards. `--verbose` tells the details."""
+
+import math
+from collections.abc import Iterable, Iterator
+
+from fastinstall.cli.console import Page, join_lines
+from fastinstall.cli.text.reports import NOISE, count_passed, finding_lines
+from fastinstall.core.messages import listing, quote
+from fastinstall.model.finding import EnvironmentReport, Status
+from fastinstall.model.receipt import Receipt, SpeedTable
+from fastinstall.plan.plan import Plan
+from fastinstall.steps.build import Build
+from fastinstall.steps.change_conda_packages import ChangeCondaPackages
+from fastinstall.steps.create_environment import CreateEnvironment
+from fastinstall.steps.install_guard import InstallGuard
+from fastinstall.steps.kinds import Step, find_step
+from fastinstall.steps.make_conda_packages import MakeCondaPackages
+from fastinstall.steps.prove import Prove
+from fastinstall.steps.swap import Swap
+from fastinstall.steps.verify import Verify
+
+_FEW = 3
+_HOOK = "add a start-up hook that warns when another tool replaces it"
+_MATTER = {
+    "decode-256-224 500 px": "decode, resize and crop a 500 px photo",
+    "decode-256-224 1080p": "decode, resize and crop a 1080p photo",
+    "resize 1080p-256 RGB bilinear": "resize a 1080p image",
+}
+"""Operations that most programs spend their time on, in plain words."""
+
+
+def list_changes(plan: Plan, page: Page, expected: Iterable[str] = ()) -> Iterator[str]:
+    """What a plan does, a line a step.
+
+    Args:
+        plan: with or without steps.
+        page: the layout.
+        expected: what it is expected to take and to bring.
+    """
+    build = find_step(plan.steps, Build)
+    head = f"Set up {build.distribution} {build.version} in {plan.environment.prefix}" if build else plan.summary
+    yield from page.lines(head, rest="  ", style="bold")
+    for part in build.reason.split("; ") if build else ():
+        if part.startswith("not "):  # a later version, and what hinders it
+            yield from page.lines(part, first="  ", rest="    ")
+    guarded = find_step(plan.steps, InstallGuard) is not None
+    for step in plan.steps:
+        if not isinstance(step, InstallGuard | Verify):
+            yield from page.lines(_outline_step(step, guarded=guarded), first="  ", rest="    ")
+    told = "; ".join(filter(None, expected))
+    if plan.steps and told:
+        yield from page.lines(f"Expected: {told}", rest="  ")
+
+
+def _outline_step(step: Step, *, guarded: bool) -> str:
+    match step:
+        case CreateEnvironment():
+            line = f"make the virtual environment with {step.python.name}"
+        case Build():
+            line = _outline_build(step)
+        case Prove():
+            line = "test it: the same pixels as the official wheel's, and how much faster"
+        case MakeCondaPackages():
+            line = f"make a conda package of it, linked by {step.engine}"
+        case ChangeCondaPackages():
+            changes = list(step.list_details())
+            more = f" and {len(changes) - _FEW} more" if len(changes) > _FEW else ""
+            line = f"{step.describe()}: {'; '.join(changes[:_FEW])}{more}"
+        case Swap():
+            leaving = [name.removesuffix(".dist-info").replace("-", " ") for name in (step.records or step.removes)]
+            line = f"replace {listing(leaving)} with it" if leaving else "install it"
+            line += f", and {_HOOK}" if guarded else ""
+        case _:
+            line = f"{step.describe()} ({step.reason})"
+    return line
+
+
+def _outline_build(step: Build) -> str:
+    if step.prebuilt is not None:
+        return f"take the wheel of {step.distribution} {step.version} as it is"
+    if step.cached:
+        return "take it from the cache: it was built here before"
+    kernels = f"add the SIMD code of {step.kernels.name} {step.kernels.version}, " if step.kernels is not None else ""
+    return f"{kernels}compile it for {listing(step.levels)}"
+
+
+def outcome_text(plan: Plan, receipt: Receipt, report: EnvironmentReport | None, page: Page) -> str:
+    """What is in place, how fast it is, how it is guarded, and how to undo it."""
+    is_built = find_step(plan.steps, Build) is not None
+    stack = f"{receipt.distribution} {receipt.version} is in place in {plan.environment.prefix}"
+    done = stack if is_built else f"done: {plan.summary}"
+    passed = f"; {count_passed(report.findings)}" if report is not None else ""
+    grave = [each for each in report.findings if each.status.gravity >= Status.WARNING.gravity] if report else []
+    lines = [*page.lines(done + passed, rest="  ", style="ok")]
+    for finding in grave:
+        lines += finding_lines(finding, len(finding.check), page)
+    if receipt.speed is not None and is_built:
+        lines += _list_speed(receipt.speed, page)
+    guard = "a start-up hook warns when another tool replaces it" if plan.wish.guard else "no"
+    undo = f"fastinstall rollback --prefix {quote(plan.environment.prefix)}"
+    return join_lines((*lines, *page.lines(f"guarded: {guard}", rest="  "), f"undo: {undo}"))
+
+
+def _list_speed(table: SpeedTable, page: Page) -> Iterator[str]:
+    """The mean, the rows that matter to most, and what is slower."""
+    ratios = {row.operation: row.before_ms / row.after_ms if row.after_ms else math.inf for row in table.rows}
+    earlier = f", measured on {table.measured_at[:10]}" if table.reused else ""
+    mean = f"{table.geomean:.1f} times as fast as {table.baseline}, mean of {len(ratios)} operations{earlier}"
+    yield from page.lines(mean, rest="  ", style="bold")
+    for name in [name for name in _MATTER if name in ratios] or list(ratios)[:_FEW]:
+        yield f"{ratios[name]:>7.1f}x  {_MATTER.get(name, name)}"
+    sure = {row.operation for row in table.rows if row.high is None or row.high < 1}
+    slower = ", ".join(f"{name} ({ratio:.2f}x)" for name, ratio in ratios.items() if name in sure and ratio < NOISE)
+    if slower:
+        yield from page.lines(f"slower: {slower}", rest="  ", style="warning")
