@@ -15,7 +15,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from fastinstall.bench.catalogue import Adapter, StoreKind, all_adapters, all_kinds, kind_named
-from fastinstall.bench.report import CandidateKind, CandidateResult, Gain, ImagePipeline, LoadingRate, Workload
+from fastinstall.bench.report import (
+    Candidate,
+    CandidateKind,
+    CandidateResult,
+    Gain,
+    ImagePipeline,
+    LoadingRate,
+    Workload,
+)
 from fastinstall.core.errors import UsageError
 from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable
@@ -38,6 +46,7 @@ class AdviceContext:
         pillow: what an installer is asked for, so that it is the newest Pillow which dependants take ("pillow<13").
         has_pip: whether the environment has a pip of its own.
         has_gpu: whether training can use a GPU of NVIDIA's.
+        busy: that other programs were running, in words; empty if none were in the way.
     """
 
     baseline: CandidateResult
@@ -48,6 +57,7 @@ class AdviceContext:
     pillow: str = "pillow"
     has_pip: bool = True
     has_gpu: bool = False
+    busy: str = ""
 
 
 @immutable
@@ -73,6 +83,17 @@ def ways_of(result: CandidateResult, context: AdviceContext) -> tuple[AdviceOpti
         *_explain_store(result, context),
         *_explain_variables(result),
     )
+
+
+def rank_simplicity(candidate: Candidate) -> int:
+    """How much has to be changed for a candidate, the simplest first; the guide on bench lists the same order.
+
+    A line of Pillow code; a variable; another build of Pillow; a library that is installed; one that has to be
+    installed; images that are prepared; several things together.
+    """
+    if candidate.kind is CandidateKind.DECODER:
+        return 0 if candidate.adapter.startswith("pillow") else 3 + (candidate.stack == "its own")
+    return {CandidateKind.SETTING: 1, CandidateKind.STACK: 2, CandidateKind.STORAGE: 5}.get(candidate.kind, 6)
 
 
 def disk_need(result: CandidateResult, context: AdviceContext) -> float:

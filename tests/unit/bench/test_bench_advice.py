@@ -3,6 +3,7 @@
 import shlex
 from dataclasses import replace
 from pathlib import PurePosixPath
+from typing import Any
 
 import pytest
 from bench_values import DISK, USUAL, WORKLOAD, advice, baseline, context, rate, result, timing, unlike
@@ -13,8 +14,10 @@ from fastinstall.bench.adoption import ways_of
 from fastinstall.bench.advice import is_worthwhile
 from fastinstall.bench.catalogue import kind_named
 from fastinstall.bench.report import (
+    CONTROL,
     CandidateKind,
     CandidateOutcome,
+    CandidateResult,
     Gain,
     ImagePipeline,
     LoadingEngine,
@@ -60,6 +63,51 @@ def test_a_gain_counts_where_it_is_more_than_noise(ratio: float, low: float, *, 
     assert is_worthwhile(gain) is is_told
     told = advice(baseline(), result("one", ratio, gain=gain))
     assert ("one" in [each.candidate for each in told]) is is_told
+
+
+def control(ratio: float, spread: float = 0.01) -> CandidateResult:
+    gain = Gain(ratio=ratio, low=ratio - spread, high=ratio + spread, rounds=6)
+    return result("pillow-draft", ratio, adapter="pillow-draft", gain=gain, reason=f"{CONTROL}too small")
+
+
+def test_a_control_is_no_advice_and_no_smaller_gain_than_its_noise_is() -> None:
+    told = advice(baseline(), control(1.03, 0.05), result("small", 1.07), result("large", 1.5))
+    assert [each.candidate for each in told] == ["large"]
+
+
+@pytest.mark.parametrize("disturbed", [control(3.07, 0.2), control(0.9), control(1.1, 0.3)])
+def test_on_a_busy_machine_nothing_is_recommended(disturbed: CandidateResult) -> None:
+    told = advice(baseline(), disturbed, result("large", 4.22), busy="load average 2.0 on 2 CPUs")
+    assert told[0].finding.message.startswith("busy machine, ranges unreliable: nothing is recommended")
+    assert told[0].finding.evidence[0].startswith("pillow-draft cannot change anything here, and measured")
+    assert told[0].finding.evidence[1] == "load average 2.0 on 2 CPUs"
+    assert recommended(told) == []
+
+
+def wide(name: str, ratio: float, spread: float, **fields: Any) -> CandidateResult:
+    return result(name, ratio, gain=Gain(ratio=ratio, low=ratio - spread, high=ratio + spread, rounds=4), **fields)
+
+
+def test_of_overlapping_ranges_the_simplest_is_recommended() -> None:
+    together = wide("together", 4.2, 0.4, kind=CandidateKind.TOGETHER)
+    build = wide("fastinstall", 4.0, 0.3, **BUILD)
+    setting = wide("huge-pages", 3.6, 0.1, kind=CandidateKind.SETTING, variables={"A": "b"})
+    assert recommended(advice(baseline(), together, build)) == ["fastinstall"]
+    assert recommended(advice(baseline(), together, build, wide("pillow-draft", 3.9, 0.3, adapter="pillow-draft"))) == [
+        "pillow-draft"
+    ]
+    assert recommended(advice(baseline(), together, build, setting)) == ["fastinstall"]
+
+
+def test_a_much_smaller_gain_is_another_gain_whatever_its_range() -> None:
+    assert recommended(advice(baseline(), wide("fast", 4.0, 0.2), wide("pillow-draft", 2.0, 3.0))) == ["fast"]
+
+
+def test_what_the_build_in_place_has_brought_is_told_first() -> None:
+    official = result("official-wheel", 0.59, kind=CandidateKind.STACK, stack="official wheel", title="pillow 13.0.0")
+    told = advice(baseline(), official, result("large", 1.5))
+    assert told[0].finding.message == "your build is already 1.7x stock (1.67 to 1.72): pillow 13.0.0"
+    assert recommended(told) == ["large"]
 
 
 def test_candidates_that_were_not_measured_are_no_advice() -> None:
