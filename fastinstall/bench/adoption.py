@@ -89,11 +89,14 @@ def rank_simplicity(candidate: Candidate) -> int:
     """How much has to be changed for a candidate, the simplest first; the guide on bench lists the same order.
 
     A line of Pillow code; a variable; another build of Pillow; a library that is installed; one that has to be
-    installed; images that are prepared; several things together.
+    installed; a pipeline of batches in place of a DataLoader; images that are prepared; several things together.
     """
+    adapter = _find_adapter(candidate.adapter)
+    if candidate.kind is CandidateKind.DECODER and adapter is not None and adapter.batched:
+        return 5
     if candidate.kind is CandidateKind.DECODER:
         return 0 if candidate.adapter.startswith("pillow") else 3 + (candidate.stack == "its own")
-    return {CandidateKind.SETTING: 1, CandidateKind.STACK: 2, CandidateKind.STORAGE: 5}.get(candidate.kind, 6)
+    return {CandidateKind.SETTING: 1, CandidateKind.STACK: 2, CandidateKind.STORAGE: 6}.get(candidate.kind, 7)
 
 
 def disk_need(result: CandidateResult, context: AdviceContext) -> float:
@@ -129,11 +132,17 @@ def _explain_decoder(result: CandidateResult, context: AdviceContext) -> Iterato
     name = result.candidate.adapter
     if name == context.baseline.candidate.adapter or result.candidate.kind is CandidateKind.STORAGE:
         return
-    adapter = next((each for each in all_adapters() if each.name == name), None)
+    adapter = _find_adapter(name)
     yield from _explain_requirements(result, adapter, context)
     text = "call `load(path)` of the printed loader.py in your own loader"
+    if adapter is not None and adapter.batched:
+        text = "use `batches(lists)` of the printed loader.py in place of your DataLoader"
     code = adapter.code if adapter else ""
     yield AdviceOption(text=text, command=f"{_format_printing(name, context)} > loader.py", code=code)
+
+
+def _find_adapter(name: str) -> Adapter | None:
+    return next((each for each in all_adapters() if each.name == name), None)
 
 
 def _explain_requirements(

@@ -45,8 +45,7 @@ from fastinstall.core.events import Progressed, Started
 from fastinstall.core.messages import listing
 
 _BEST = 3
-"""How many of the best are measured again where there is time, and how often."""
-_REPEATS = 2
+"""How many of the best are measured again where there is time."""
 _UNBOUNDED = 1e9
 _RATE_START_SECONDS = 0.2
 
@@ -230,13 +229,15 @@ class WorkloadComparison:
 
     def _repeat_best(self, by_name: Mapping[str, CandidateRun], results: list[CandidateResult]) -> None:
         """Measure the best again while there is time: the advice is chosen among them."""
-        if self.context.wish.quick:
-            return
-        for _ in range(_REPEATS):
-            for best in sorted(results, key=_get_gain_ratio, reverse=True)[:_BEST]:
-                if best.gain is None or best.candidate.storage != "files" or not self._has_spare_time():
-                    continue
-                results[results.index(best)] = merge_results(best, self.measure_candidate(by_name[best.candidate.name]))
+        while not self.context.wish.quick and self._has_spare_time():
+            ranked = sorted(results, key=_get_gain_ratio, reverse=True)
+            again = [each for each in ranked if each.gain and each.candidate.storage == "files"][:_BEST]
+            if not again:
+                return
+            for best in again:
+                if self._has_spare_time():
+                    more = self.measure_candidate(by_name[best.candidate.name])
+                    results[results.index(best)] = merge_results(best, more)
 
     def _has_spare_time(self) -> bool:
         return 2 * self._estimate_candidate_seconds() + self._estimate_rating_seconds() < self.end - time.monotonic()
@@ -247,8 +248,8 @@ class WorkloadComparison:
         seconds = self._estimate_rating_seconds() / loaders
         return bool(self.context.wish.workers) or seconds < 1.2 * max(0.0, self.end - time.monotonic())
 
-    def choose_rated(self, ranked: Sequence[CandidateResult]) -> list[str]:
-        """Names of those that are measured with workers too: the best few, and those that were named.
+    def choose_rated(self, ranked: Sequence[CandidateResult], batched: Sequence[str]) -> list[str]:
+        """Names of those that are measured with workers too: the best few, those that were named, and `batched`.
 
         A rate of fewer images than the baseline's could not be laid beside it.
         """
@@ -259,7 +260,7 @@ class WorkloadComparison:
         if request.workers:
             return able
         alike = [each for each in ratable if not (describe_picture_difference(each) or each.is_control)]
-        few = [each.candidate.name for each in alike][: LOADERS_RATED - 1]
+        few = [*[each.candidate.name for each in alike][: LOADERS_RATED - 1], *batched]
         return [name for name in able if name in request.candidates or (name in few and not request.quick)]
 
 
@@ -292,7 +293,7 @@ def compare_candidates(
     baseline = replace(baseline, rates=comparison.measure_rates(run.job, comparison.wishes, baseline))
     warm = [each for each in comparison.wishes if not each.cold and each.start is not WorkerStart.SPAWN]  # as most are
     results.sort(key=_get_gain_ratio, reverse=True)
-    rated = comparison.choose_rated(results)
+    rated = comparison.choose_rated(results, [name for name, each in by_name.items() if each.batched])
     for index, result in enumerate(results):
         if result.candidate.name in rated and (index == 0 or comparison.can_rate()):
             job = job_of(run.job, by_name[result.candidate.name])

@@ -64,8 +64,9 @@ CHECKS = """
     way-back guards advisories cuda data-loading
 """
 ADAPTERS = """
-    dali imagecodecs jpeg4py kornia-rs nvimagecodec opencv-area opencv-linear opencv-reduced pillow pillow-draft
-    pillow-no-copy pillow-reducing-gap pyvips simplejpeg simplejpeg-scaled torchvision-io turbojpeg turbojpeg-scaled
+    dali dali-gpu imagecodecs jpeg4py kornia-rs nvimagecodec opencv-area opencv-linear opencv-reduced pillow pillow-draft
+    pillow-no-copy pillow-reducing-gap pyvips simplejpeg simplejpeg-scaled torchvision-batched torchvision-io
+    turbojpeg turbojpeg-scaled
 """
 STORES = "bmp hdf5 lmdb resized tfrecord webdataset"
 HOOKS = """
@@ -79,9 +80,9 @@ LOCATED = """
 BESIDE = {
     "_operations.py": "_fault.py _mapped.py",
     "_loading.py": """
-        _cache.py _loader.py _storage.py _timing.py _values.py adapters
+        _batches.py _cache.py _loader.py _storage.py _timing.py _values.py adapters
     """,
-    "_pool_main.py": "_cache.py _loading.py _pool_own.py _pool_processes.py _pool_torch.py",
+    "_pool_main.py": "_batches.py _cache.py _loading.py _pool_own.py _pool_processes.py _pool_torch.py",
     "_storage.py": "_stores",
     "_worker.py": "operations",
 }

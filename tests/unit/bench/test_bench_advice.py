@@ -219,6 +219,15 @@ def test_a_decoder_is_printed_and_its_line_of_code_told() -> None:
     assert told.code == adapter_named("pillow-draft").code
 
 
+def test_a_pipeline_of_batches_takes_the_place_of_the_data_loader() -> None:
+    (told,) = advice(baseline(), result("dali", 1.9, adapter="dali"))
+    assert told.finding.remedy is not None
+    assert told.finding.remedy.text == "use `batches(lists)` of the printed loader.py in place of your DataLoader"
+    assert recommended(
+        advice(baseline(), result("dali", 1.92, adapter="dali"), result("fastinstall", 1.9, **BUILD))
+    ) == ["fastinstall"]
+
+
 def test_a_decoder_that_was_fetched_for_the_measurement_is_installed_first() -> None:
     own = result("kornia-rs", 1.9, adapter="kornia-rs", stack="its own")
     (told,) = advice(baseline(), own)
