@@ -154,7 +154,7 @@ def take_advice(place: Path, kind: str, options: argparse.Namespace) -> Row:
     in_shell(" && ".join(each for each in parts if not each.startswith("export ")) or "true", work)
     prepared = next((each for each in work.iterdir() if each.name.startswith(f"{kind}-")), place / kind)
     loader = str(work) if (work / "loader.py").exists() else ""
-    loops = (
+    loops: Loops = (
         ((before / "bin/python", "-c", LOOP, "", place / kind), {}),
         ((advised / "bin/python", "-c", LOOP, loader, prepared), exports),
     )
@@ -177,7 +177,11 @@ def run_bench(words: list[Any], work: Path) -> dict[str, Any]:
     return dict(result)
 
 
-def measure_loops(loops: Any, rounds: int) -> tuple[float, float, float]:  # noqa: ANN401 (argv and variables of two)
+Loops = tuple[tuple[tuple[Any, ...], dict[str, str]], ...]
+"""Of each loop its command, and the variables that are set for it."""
+
+
+def measure_loops(loops: Loops, rounds: int) -> tuple[float, float, float]:
     """How many times as fast the second loop is: least, median and greatest of the rounds in which they take turns."""
     with ExitStack() as closing:
         processes = [

@@ -17,23 +17,25 @@ Batch = Tuple[int, Dict[int, str]]
 
 
 class Batches:
-    """The images of a job through an adapter."""
+    """The images of a job through the code of an adapter: what is measured is what is printed."""
 
     def __init__(self, job: Dict[str, Any], adapter: Any, source: Any, finish: Any) -> None:
-        self.wanted = {**job["wanted"], "array": True}
-        self.adapter = adapter
+        wanted = job["wanted"]
+        self.code: Dict[str, Any] = {"SHORTER": wanted["shorter"], "CROP": wanted["crop"], "FILTER": wanted["filter"]}
+        exec(adapter.LOADER, self.code)  # noqa: S102 (a file of the package)
         self.source = source
         self.finish = finish  # what makes a tensor of a picture, where the baseline makes one
         self.sound: Dict[Tuple[int, ...], Tuple[List[int], Dict[str, str]]] = {}
         self.running: Tuple[List[int], Any] = ([], None)
 
-    def flow(self, lists: Iterator[List[int]], threads: int, size: int) -> Iterator[List[Any]]:
-        files = ([self.source.read(index) for index in indexes] for indexes in lists)
-        for found in self.adapter.batches(self.wanted, files, threads, size):
+    def flow(self, lists: Iterator[List[int]], threads: int = 0, size: int = SIZE) -> Iterator[List[Any]]:
+        """Pictures of batch after batch; without a number of threads on one, and nothing is loaded ahead."""
+        paths = ([self.source.path(index) for index in indexes] for indexes in lists)
+        for found in self.code["batches"](paths, max(1, threads), size, threads > 0):
             yield found if self.finish is None else [self.finish(each) for each in found]
 
     def pictures(self, indexes: List[int]) -> List[Any]:
-        return list(itertools.chain.from_iterable(self.flow(parts(indexes), 0, SIZE)))
+        return list(itertools.chain.from_iterable(self.flow(parts(indexes))))
 
     def loadable(self, indexes: List[int]) -> Tuple[List[int], Dict[str, str]]:
         """Those that can be loaded, and why the others cannot: where a batch fails, each of its images is tried."""
@@ -57,7 +59,7 @@ class Batches:
         """One pipeline goes on from request to request, as in training; it has begun."""
         if self.running[0] != indexes:
             lists = itertools.cycle(list(parts(indexes)))
-            self.running = (indexes, self.flow(lists, 0, SIZE))
+            self.running = (indexes, self.flow(lists))
             for _ in parts(indexes):
                 next(self.running[1])
         flow: Iterator[List[Any]] = self.running[1]

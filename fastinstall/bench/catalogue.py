@@ -192,7 +192,7 @@ class Adapter:
         formats: what it decodes, by Pillow's names; empty for whatever Pillow opens.
         aliased: whether its resize skips pixels.
         scales: how many times the wanted size an image must have for it to decode less; 0 if that does not matter.
-        batched: whether it loads whole batches by threads of its own (`batches`, not `stages`).
+        batched: whether it loads whole batches by threads of its own (by its LOADER).
         priority: the less, the earlier it is measured.
         code: the line of code that uses it.
         loader: a module with a function `load(path)`; SHORTER, CROP and FILTER are assigned in front of it.

@@ -321,20 +321,19 @@ def own_job(directory: Path, text: str, images: tuple[Path, ...], function: str 
     return Job(python=PYTHON, images=images, loader=f"{file}:{function}" if function else str(file))
 
 
-BATCHED = """
-NAME, TITLE, MODULES, BRINGS, CODE, LOADER, BATCHED = "by-batches", "By batches", ("PIL",), ("pillow",), "", "", True
+BATCHED = '''
+NAME, TITLE, MODULES, BRINGS, CODE, BATCHED = "by-batches", "By batches", ("PIL",), ("pillow",), "", True
+LOADER = """
+import numpy
+from PIL import Image
 
 
-def batches(wanted, lists, threads, size):
-    import io
-    import numpy
-    from PIL import Image
-
+def batches(lists, threads, size, ahead):
     for batch in lists:
         assert len(batch) <= size
-        side = (wanted["crop"], wanted["crop"])
-        yield [numpy.asarray(Image.open(io.BytesIO(each)).convert("RGB").resize(side)) for each in batch]
+        yield [numpy.asarray(Image.open(each).convert("RGB").resize((CROP, CROP))) for each in batch]
 """
+'''
 
 
 @pytest.fixture

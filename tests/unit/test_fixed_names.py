@@ -64,9 +64,9 @@ CHECKS = """
     way-back guards advisories cuda data-loading
 """
 ADAPTERS = """
-    dali dali-gpu imagecodecs jpeg4py kornia-rs nvimagecodec opencv-area opencv-linear opencv-reduced pillow pillow-draft
-    pillow-no-copy pillow-reducing-gap pyvips simplejpeg simplejpeg-scaled torchvision-batched torchvision-io
-    turbojpeg turbojpeg-scaled
+    dali dali-gpu imagecodecs jpeg4py kornia-rs nvimagecodec opencv-area opencv-linear opencv-reduced pillow
+    pillow-draft pillow-no-copy pillow-reducing-gap pyvips simplejpeg simplejpeg-scaled torchvision-batched
+    torchvision-io turbojpeg turbojpeg-scaled
 """
 STORES = "bmp hdf5 lmdb resized tfrecord webdataset"
 HOOKS = """

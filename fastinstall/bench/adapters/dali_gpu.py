@@ -1,11 +1,9 @@
-"""NVIDIA DALI as training uses it, on a GPU: `device_id=0` is the first one that CUDA_VISIBLE_DEVICES leaves.
+"""NVIDIA DALI as training uses it, on the first GPU that CUDA_VISIBLE_DEVICES leaves.
 
 The pictures are fetched back, to be compared; training would leave them there.
 """
 
 from __future__ import annotations
-
-from typing import Any, Dict, Iterator, List
 
 from . import _gpu, dali
 
@@ -20,7 +18,3 @@ CODE = dali.CODE.replace("cpu", "mixed")
 LOADER = dali.LOADER.replace("DEVICE = None  # 0 for the first GPU", "DEVICE = 0")
 
 trouble = _gpu.no_gpu
-
-
-def batches(wanted: Dict[str, Any], lists: Iterator[List[bytes]], threads: int, size: int) -> Iterator[List[Any]]:
-    return dali.run(wanted, lists, threads, size, device=0)

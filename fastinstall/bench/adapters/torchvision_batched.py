@@ -6,12 +6,7 @@ other threads run.
 
 from __future__ import annotations
 
-from collections import deque
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from typing import Any, Dict, Iterator, List
-
-from . import _arrays, _gpu, torchvision_io
+from . import torchvision_io
 
 NAME = "torchvision-batched"
 TITLE = "torchvision.io.decode_jpeg of a list"
@@ -23,6 +18,7 @@ FORMATS = ("JPEG",)
 CODE = 'torchvision.io.decode_jpeg([torchvision.io.read_file(path) for path in batch], mode="RGB", device=device)'
 LOADER = """
 import os
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 
 import torch
@@ -34,16 +30,25 @@ DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 torch.set_num_threads(1)  # the threads below are enough
 
 
-def batches(lists, threads=os.cpu_count()):
+def batches(lists, threads=os.cpu_count(), size=32, ahead=True):
     \"\"\"The pictures of list after list of paths, in place of a DataLoader.\"\"\"
     threads = 1 if DEVICE == "cuda" else threads
+    begun = deque()
     with ThreadPoolExecutor(threads) as pool:
         for paths in lists:
-            parts = pool.map(load_batch, [paths[number::threads] for number in range(threads)])
-            found = [None] * len(paths)
-            for number, part in enumerate(parts):
-                found[number::threads] = part
-            yield found
+            parts = [pool.submit(load_batch, paths[number::threads]) for number in range(threads)]
+            begun.append((len(paths), parts))
+            if len(begun) > ahead:
+                yield collected(*begun.popleft())
+        while begun:
+            yield collected(*begun.popleft())
+
+
+def collected(count, parts):
+    found = [None] * count
+    for number, part in enumerate(parts):
+        found[number :: len(parts)] = part.result()
+    return found
 
 
 def load_batch(paths):
@@ -66,51 +71,5 @@ def finished(image):
 def load(path):
     return load_batch([path])[0]
 """
-AHEAD = 2
-"""Batches that are begun before the first one is taken, as DALI and a DataLoader do."""
 
-
-def trouble() -> str:
-    """Why what is installed cannot be used."""
-    return torchvision_io.trouble()
-
-
-def batches(wanted: Dict[str, Any], lists: Iterator[List[bytes]], threads: int, _size: int) -> Iterator[List[Any]]:
-    import torch
-
-    torch.set_num_threads(1)
-    device = "cpu" if _gpu.no_gpu() or not torch.cuda.is_available() else "cuda"
-    function = partial(load, torchvision_io.stages(wanted)[1:], device)
-    ahead = AHEAD if threads else 1
-    begun: Any = deque()
-    count = max(1, threads) if device == "cpu" else 1
-    with ThreadPoolExecutor(count) as pool:
-        for batch in lists:
-            parts = [batch[number::count] for number in range(count)]
-            begun.append((len(batch), [pool.submit(function, part) for part in parts if part]))
-            if len(begun) >= ahead:
-                yield collect(*begun.popleft())
-        while begun:
-            yield collect(*begun.popleft())
-
-
-def load(finish: _arrays.Stages, device: str, files: List[bytes]) -> List[Any]:
-    import torch
-    from torchvision.io import ImageReadMode, decode_jpeg
-
-    data = [torch.frombuffer(bytearray(each), dtype=torch.uint8) for each in files]
-    found = []
-    for decoded in decode_jpeg(data, mode=ImageReadMode.RGB, device=device):
-        image = decoded
-        for _, stage in finish[:-1]:
-            image = stage(image)
-        found.append(finish[-1][1](image.cpu()))
-    return found
-
-
-def collect(count: int, parts: List[Any]) -> List[Any]:
-    """The pictures of a batch in their order: each part has every so-manieth of them."""
-    found: List[Any] = [None] * count
-    for number, part in enumerate(parts):
-        found[number :: len(parts)] = part.result()
-    return found
+trouble = torchvision_io.trouble
