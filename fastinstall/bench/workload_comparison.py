@@ -255,11 +255,11 @@ class WorkloadComparison:
         """
         request = self.context.wish
         whole = [each for each in ranked if each.outcome is CandidateOutcome.MEASURED and not each.left_out]
-        ratable = [each for each in whole if each.candidate.storage == "files"]
+        ratable = [each for each in whole if each.candidate.storage == "files" and not each.is_control]
         able = [each.candidate.name for each in ratable]
         if request.workers:
             return able
-        alike = [each for each in ratable if not (describe_picture_difference(each) or each.is_control)]
+        alike = [each for each in ratable if not describe_picture_difference(each)]
         few = [*[each.candidate.name for each in alike][: LOADERS_RATED - 1], *batched]
         return [name for name in able if name in request.candidates or (name in few and not request.quick)]
 

@@ -19,7 +19,7 @@ name begins with an underscore is no adapter: others share it. An adapter has:
   Stages are "decode", "convert", "resize", "crop", "array"; a library that does several at once names the first. It
   loads nothing and starts no thread yet, since a pool may fork after it;
 - in place of `stages`, where `BATCHED` is true, in `LOADER`: `batches(lists, threads, size, ahead)`: arrays of batch
-  after batch, in order, of lists of at most `size` paths, on so many threads of its own, beginning the next ones if `ahead`;
+  after batch, in order, of lists of at most `size` paths, on so many threads of its own, and looking ahead if `ahead`;
 - `versions()`, if those of `MODULES` are not enough: names and versions of the packages that take part;
 - `trouble()`, if it has one: why it cannot run here though its modules are there ("no NVIDIA GPU"); empty if it can.
 
