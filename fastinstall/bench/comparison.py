@@ -105,33 +105,28 @@ def explain_lost_baseline(error: NotLoadedError) -> FailedError:
     )
 
 
-def compute_gain(turns: RoundTimings) -> Gain:
-    """How many times as fast the other one was: the median of the rounds' ratios, and how far they go apart.
+def compute_ratios(turns: RoundTimings) -> list[float]:
+    """How many times as fast the other one was in each round.
 
-    Each round's ratio is of the shortest passes of each image, the least that others on the machine have disturbed.
+    Each ratio is of the shortest passes of each image, the least that others on the machine have disturbed.
     """
-    ratios = [one.least_ms / other.least_ms for one, other in zip(turns.baseline, turns.other, strict=True)]
+    return [one.least_ms / other.least_ms for one, other in zip(turns.baseline, turns.other, strict=True)]
+
+
+_OUTLIERS = 6
+"""Of so many rounds one at either end is left out of the range: another program had its turn."""
+
+
+def compute_gain(ratios: Sequence[float]) -> Gain:
+    """The median of the rounds' ratios, and how far they go apart."""
+    left_out = len(ratios) // _OUTLIERS
+    kept = sorted(ratios)[left_out : len(ratios) - left_out]
     return Gain(
         ratio=round(statistics.median(ratios), 4),
-        low=round(min(ratios), 4),
-        high=round(max(ratios), 4),
+        low=round(kept[0], 4),
+        high=round(kept[-1], 4),
         rounds=len(ratios),
     )
-
-
-def merge_results(first: CandidateResult, again: CandidateResult) -> CandidateResult:
-    """A candidate that was measured twice: the mean of its gains by their rounds, and the bounds of both."""
-    if first.gain is None or again.gain is None:
-        return first if first.gain is not None else again
-    both = (first.gain, again.gain)
-    rounds = sum(each.rounds for each in both)
-    gain = Gain(
-        ratio=round(sum(each.ratio * each.rounds for each in both) / rounds, 4),
-        low=min(each.low for each in both),
-        high=max(each.high for each in both),
-        rounds=rounds,
-    )
-    return replace(first, gain=gain)
 
 
 def compute_timing(measured: Sequence[LoadingMeasurement], scale: float = 1.0) -> Timing:
@@ -228,6 +223,7 @@ class BaselineComparison:
         self.indexes = tuple(range(len(job.images)))
         self._alone: tuple[LoadingMeasurement, ...] = ()
         self._reference: dict[int, Picture] = {}
+        self._ratios: dict[str, list[float]] = {}
 
     def choose_images(self, most_seconds: float, least: int) -> LoadingMeasurement:
         """Load every image once. Those that cannot be loaded take no further part, nor do more than the time is for.
@@ -276,6 +272,8 @@ class BaselineComparison:
     def measure_candidate(self, candidate_run: CandidateRun, made: MadeStore | None = None) -> CandidateResult:
         """Hold a candidate against the baseline; whatever becomes of it is its outcome.
 
+        Of one that was measured before, the gain is that of all its rounds.
+
         Args:
             candidate_run: whom.
             made: what its images lie in, where it has a store.
@@ -302,13 +300,15 @@ class BaselineComparison:
         except NotLoadedError as error:
             return make_unmeasured(candidate, error.outcome, error.reason)
         assert turns is not None  # noqa: S101 (a schedule has at least one start)
+        ratios = self._ratios.setdefault(candidate.name, [])
+        ratios += compute_ratios(turns)
         return CandidateResult(
             candidate=candidate,
             outcome=CandidateOutcome.MEASURED,
             reason=f"{CONTROL}{candidate_run.control}" if candidate_run.control else "",
             versions=versions,
             timing=compute_timing(turns.other, compute_drift(turns, self._alone)),
-            gain=compute_gain(turns),
+            gain=compute_gain(ratios),
             difference=difference,
             left_out=len(self.indexes) - len(turns.indexes),
         )

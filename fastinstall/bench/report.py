@@ -142,8 +142,8 @@ class Gain:
 
     Attributes:
         ratio: the median of the rounds; above 1 is faster.
-        low: the least of the rounds.
-        high: the greatest.
+        low: the least of the rounds; of six or more, without one in six at either end.
+        high: the greatest, likewise.
         rounds: how many.
     """
 

@@ -18,7 +18,6 @@ from fastinstall.bench.comparison import (
     compute_timing,
     job_of,
     make_unmeasured,
-    merge_results,
     start_comparison,
 )
 from fastinstall.bench.effort import LOADERS_RATED, BenchContext, schedule_for, seconds_for, sort_by_promise
@@ -225,7 +224,8 @@ class WorkloadComparison:
             by_name[joined.name] = joined
             results.append(self.measure_candidate(joined))
         self._repeat_best(by_name, results)
-        return by_name, [merge_results(first, self.measure_candidate(control)), *results]
+        last = self.measure_candidate(control)
+        return by_name, [last if last.gain else first, *results]
 
     def _repeat_best(self, by_name: Mapping[str, CandidateRun], results: list[CandidateResult]) -> None:
         """Measure the best again while there is time: the advice is chosen among them."""
@@ -237,7 +237,7 @@ class WorkloadComparison:
             for best in again:
                 if self._has_spare_time():
                     more = self.measure_candidate(by_name[best.candidate.name])
-                    results[results.index(best)] = merge_results(best, more)
+                    results[results.index(best)] = more if more.gain else best
 
     def _has_spare_time(self) -> bool:
         return 2 * self._estimate_candidate_seconds() + self._estimate_rating_seconds() < self.end - time.monotonic()

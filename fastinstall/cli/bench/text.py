@@ -18,7 +18,7 @@ from fastinstall.model.receipt import SpeedTable
 _FEW = 3
 """Operations at either end, and candidates that were not measured, that are shown where the page is not verbose."""
 _LEGEND = {
-    "gain": "gain: times as fast as the baseline, measured in turn, one process each (slowest and fastest round)",
+    "gain": "gain: times as fast as the baseline, measured in turn, one process each (range of the rounds)",
     "control": "control: cannot change anything here; its range is the noise of the measurement",
     "differs": "differs: mean / greatest difference of a channel from the baseline's picture, in levels of 0 to 255",
     "aliased": "aliased: its resize skips pixels; it is faster because it is not the same picture",
