@@ -45,7 +45,6 @@ class AdviceContext:
         pipeline: what was done to every image.
         pillow: what an installer is asked for, so that it is the newest Pillow which dependants take ("pillow<13").
         has_pip: whether the environment has a pip of its own.
-        has_gpu: whether training can use a GPU of NVIDIA's.
         busy: that other programs were running, in words; empty if none were in the way.
     """
 
@@ -56,7 +55,6 @@ class AdviceContext:
     pipeline: ImagePipeline = ImagePipeline()
     pillow: str = "pillow"
     has_pip: bool = True
-    has_gpu: bool = False
     busy: str = ""
 
 

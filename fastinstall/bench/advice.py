@@ -1,7 +1,7 @@
-"""What to do about the loading of images, in the order of what was measured; then what is worth a look. Pure.
+"""What to do about the loading of images, in the order of what was measured; then what workers need. Pure.
 
-Advice rests on a measurement or says that it does not. What changes the pictures, cannot load all of them, or does not
-fit on the disk is told with its gain, and is never what is recommended.
+What changes the pictures, cannot load all of them, or does not fit on the disk is shown with its gain, and never
+recommended.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,7 +15,6 @@ from fastinstall.bench.report import (
     CandidateOutcome,
     CandidateResult,
     Gain,
-    LoadingEngine,
     LoadingLimit,
     LoadingRate,
     SpeedAdvice,
@@ -30,7 +29,7 @@ _BEYOND_NOISE = 1.02
 def advice_for(
     candidates: Sequence[CandidateResult], verdict: BottleneckVerdict, context: AdviceContext
 ) -> tuple[SpeedAdvice, ...]:
-    """What helps, the largest gain first; then what is worth a look without having been measured.
+    """What helps, the largest gain first; then what starting workers takes.
 
     Where controls show that the machine was too busy, it says so first and recommends nothing.
 
@@ -45,19 +44,19 @@ def advice_for(
     measured, controls = [each for each in found if not each.is_control], [each for each in found if each.is_control]
     known = tuple(_tell_present_gain(measured))
     if verdict.bound is LoadingLimit.FAST_ENOUGH:
-        return (*known, _advise_to_leave_fast_loading(measured, verdict), *list_pointers(context, verdict))
+        return (*known, _advise_to_leave_fast_loading(measured, verdict), *_advise_persistent_workers(context))
     noise = max((each.gain.high for each in controls if each.gain), default=0.0)
     better = [each for each in measured if each.gain and is_worthwhile(each.gain, noise)]
     ranked = sorted((*(_make_advice(each, context) for each in better), *advice_on_workers(context)), key=_get_ratio)
     ranked.reverse()
     if disturbance := find_disturbance(controls):
-        return (_tell_disturbance(disturbance, context), *ranked, *list_pointers(context, verdict))
+        return (_tell_disturbance(disturbance, context), *ranked, *_advise_persistent_workers(context))
     alike = [each for each in measured if not flaws_of(each, context)]
     return (
         *known,
         *_advise_to_leave_pictures(measured, alike, noise),
         *_mark_recommendation(ranked, [each for each in alike if each in better], verdict),
-        *list_pointers(context, verdict),
+        *_advise_persistent_workers(context),
     )
 
 
@@ -314,57 +313,8 @@ def _list_rates(context: AdviceContext) -> Iterator[str]:
         yield f"{context.machine.cores} CPUs are there, {quota:g} are granted"
 
 
-_PER_LOADER = (
-    (
-        "pin_memory=True copies batches to the GPU while it computes; with non_blocking=True on the GPU's side",
-        "pin_memory=True  # DataLoader; then: batch.to(device, non_blocking=True)",
-        'PyTorch documentation, "torch.utils.data", section "Memory Pinning"; it costs memory that cannot be swapped',
-    ),
-    (
-        "prefetch_factor says how many batches each worker keeps ready: more of them bridge images that take long",
-        "prefetch_factor=4  # DataLoader; 2 is what it does by itself",
-        'PyTorch documentation, "torch.utils.data"; each batch more costs its memory in every worker',
-    ),
-)
-_PER_TRAINING = (
-    (
-        "mixed precision computes in 16 bits where that is safe",
-        'torch.autocast(device_type="cuda")',
-        'PyTorch documentation, "Automatic Mixed Precision examples"',
-    ),
-    (
-        "cudnn.benchmark chooses the fastest convolutions, for batches of one size",
-        "torch.backends.cudnn.benchmark = True",
-        'PyTorch documentation, "Performance Tuning Guide"',
-    ),
-    (
-        "channels_last lays images out as tensor cores read them",
-        "model = model.to(memory_format=torch.channels_last)",
-        'PyTorch documentation, "Channels Last Memory Format in PyTorch"',
-    ),
-)
-
-
-def list_pointers(context: AdviceContext, verdict: BottleneckVerdict) -> Iterator[SpeedAdvice]:
-    """Everything that is worth a look here. A training that waits for its images gains nothing by computing faster."""
-    yield from _advise_persistent_workers(context)
-    if not (context.has_gpu and _has_torch(context)):
-        return
-    is_fast = verdict.bound is LoadingLimit.FAST_ENOUGH
-    of_loader = () if is_fast else _PER_LOADER
-    of_training = _PER_TRAINING if is_fast or verdict.target_rate is None else ()
-    for message, code, page in (*of_loader, *of_training):
-        yield _make_pointer(message, code, page)
-
-
-def _has_torch(context: AdviceContext) -> bool:
-    """Whether torch took part in the measurement."""
-    timing = context.baseline.timing
-    makes_tensors = timing is not None and any(each.stage is Stage.TENSOR for each in timing.stages)
-    return makes_tensors or any(rate.engine is LoadingEngine.TORCH for rate in context.baseline.rates)
-
-
 def _advise_persistent_workers(context: AdviceContext) -> Iterator[SpeedAdvice]:
+    """Where starting workers takes a second or more, which it does in every epoch."""
     warm = (rate for rate in context.baseline.rates if rate.workers and not rate.cold)
     most = {rate.start: rate for rate in sorted(warm, key=lambda rate: rate.workers)}
     slow = [rate for rate in most.values() if rate.first_batch_seconds >= _SLOW_START]

@@ -130,7 +130,6 @@ def _measure_workload(
         pipeline=context.wish.pipeline,
         pillow=requirement("pillow", dependants_of(context.facts)),
         has_pip=any(each.name == "pip" for each in context.facts.distributions),
-        has_gpu=context.facts.gpu is not None and context.facts.gpu.usable,
         busy=context.busy,
     )
     return WorkloadResult(

@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 import pytest
-from bench_values import DISK, USUAL, WORKLOAD, advice, baseline, context, rate, result, timing, unlike
+from bench_values import DISK, WORKLOAD, advice, baseline, context, rate, result, timing, unlike
 from builders import environment
 from known_adapters import adapter_named
 
@@ -20,9 +20,7 @@ from fastinstall.bench.report import (
     CandidateResult,
     Gain,
     ImagePipeline,
-    LoadingEngine,
     SpeedAdvice,
-    Stage,
     WorkerStart,
 )
 from fastinstall.model.finding import Status
@@ -30,7 +28,6 @@ from fastinstall.model.request import EnvironmentKind
 
 PYTHON = "/srv/images/env/bin/python"
 BUILD = {"kind": CandidateKind.STACK, "stack": "fastinstall"}
-TRAINS = timing({**USUAL, Stage.TENSOR: 0.1})
 
 
 def command(told: SpeedAdvice) -> str:
@@ -371,30 +368,6 @@ def test_the_way_to_start_workers_counts_whatever_number_pays() -> None:
 def test_workers_that_start_at_once_are_no_matter() -> None:
     told = advice(baseline(rate(0, 500), rate(2, 900)))
     assert [each.code for each in told] == ["num_workers=2"]
-
-
-@pytest.mark.parametrize(
-    ("target", "first", "last"),
-    [
-        (None, "pin_memory", "channels_last"),
-        (400.0, "torch.autocast", "channels_last"),
-        (9000.0, "pin_memory", "prefetch_factor"),
-    ],
-)
-def test_pointers_for_a_gpu_suit_what_the_training_waits_for(target: float | None, first: str, last: str) -> None:
-    base = baseline(measured=TRAINS)
-    told = [each for each in advice(base, target=target, has_gpu=True) if each.code]
-    assert first in told[0].code
-    assert last in told[-1].code
-    assert all(each.gain is None for each in told)
-    assert all("PyTorch documentation" in (each.finding.remedy.text if each.finding.remedy else "") for each in told)
-
-
-def test_there_are_no_pointers_without_a_gpu_or_without_torch() -> None:
-    assert advice(baseline(measured=TRAINS)) == ()
-    assert advice(baseline(), has_gpu=True) == ()
-    real = baseline(rate(0, 500, engine=LoadingEngine.TORCH))
-    assert advice(real, has_gpu=True) != ()
 
 
 def test_where_nothing_was_measured_there_is_no_advice() -> None:
