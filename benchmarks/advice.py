@@ -1,230 +1,214 @@
-"""Whether the advice of `bench` keeps its promise: it is taken by its own printed command, and measured again.
+"""Is the advice of `bench` true? It is taken by its own printed command, and measured by a loop that knows no bench.
 
-    python benchmarks/advice.py [DIR...] [--workload NAME,...] [--rounds N] [--full] [--markdown]
+    python benchmarks/advice.py [KIND...] [--photos PYTHON] [--rounds N] [--full] [--markdown]
 
-For each workload (directories given, else the three that `bench` generates) an environment is made with the newest
-Pillow wheel, `bench` runs on it, and what it recommends is done: the printed command, in a shell, in a directory of its
-own. Then `bench` runs again. Where that can be had, one run measures both ways in turn: `--loader loader.py
---candidates pillow` for a printed loader, `--candidates official-wheel` for the fastinstall build. Elsewhere
-(variables, prepared images, several things at once) runs as it was and as advised follow each other, on two
-environments that were alike, and the median of their ratios counts. The promise is kept where the gain is within 15%
-of it. On a machine that does other things at the same time, figures of few milliseconds mean nothing: let it be idle.
+Five kinds of folders are made from the photos of scikit-image and scikit-learn, by an interpreter that has them
+(`--photos`): thumbnails of 200 pixels, photos of 12 megapixels, progressive JPEGs, PNG screenshots, and a mixture with
+broken files, CMYK, TIFF of 16 bits and an animated GIF. For each, `bench` runs in an environment with stock Pillow;
+what it recommends is done by the printed command, in a shell, in a second environment that was alike. Then two
+processes load the whole folder in turn, one as it was and one as advised: open, convert to RGB, resize, crop, to an
+array; a file that Pillow cannot read is passed over. The median of the rounds' ratios is the gain had. It should lie
+within 15% of the gain promised.
 
-Last, a workload where nothing helps that leaves the pictures as they are: the photos of 500 pixels, with the
-fastinstall build in place. `bench` has to say so, first of all. Needs what a setup of the build needs, or a cache that
-has it (FASTINSTALL_CACHE_DIR).
+Needs what a setup of the build needs, or a cache that has it (FASTINSTALL_CACHE_DIR).
 """
 
 import argparse
 import json
 import os
+import random
 import shlex
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from fastinstall.bench.survey import WORKLOADS, generate_photos
-
-PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check")
 WITHIN = 0.15
-ANY = "pillow-draft"
-"""Some candidate, where the baseline alone is of interest."""
+TRIES = 3
+"""Runs of bench, where a busy machine keeps it from recommending anything."""
+LOOP = """
+import json, sys, time
+from pathlib import Path
+
+loader, directory = sys.argv[1:]
+if loader:
+    sys.path.insert(0, loader)
+    from loader import load
+else:
+    from PIL import Image
+
+    def load(path):
+        image = Image.open(path).convert("RGB")
+        scale = 256 / min(image.size)
+        image = image.resize((round(image.width * scale), round(image.height * scale)), Image.Resampling.BILINEAR)
+        left, top = (image.width - 224) // 2, (image.height - 224) // 2
+        return image.crop((left, top, left + 224, top + 224))
+
+import numpy
+
+files = sorted(path for path in Path(directory).rglob("*") if path.is_file())
+for line in sys.stdin:
+    loaded, start = 0, time.perf_counter()
+    while not loaded or time.perf_counter() - start < float(line):
+        for path in files:
+            try:
+                numpy.asarray(load(path))
+            except Exception:
+                continue
+            loaded += 1
+    print(loaded / (time.perf_counter() - start), flush=True)
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One recommendation.
+    """One kind of folder.
 
     Attributes:
-        workload: what is loaded.
-        advice: what was advised.
-        command: its printed command.
-        promised: how many times as fast.
-        seen: the same, measured again with the advice taken.
+        kind: of the folder.
+        bound: what limits the loading.
+        advice: what was recommended; empty where nothing was.
+        promised: its gain, least, typical and greatest.
+        had: the same, by the loop.
+        command: that was done; why nothing was recommended.
     """
 
-    workload: str
-    advice: str
-    command: str
-    promised: float
-    seen: float
+    kind: str
+    bound: str
+    advice: str = ""
+    promised: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    had: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    command: str = ""
 
     @property
-    def ratio(self) -> float:
-        """What was seen of what was promised."""
-        return self.seen / self.promised
+    def cells(self) -> tuple[str, ...]:
+        """What stands in the table."""
+        if not self.advice:
+            return self.kind, self.bound, "nothing", "", "", "", ""
+        ratio = self.had[1] / self.promised[1]
+        kept = "yes" if abs(ratio - 1) <= WITHIN else "NO"
+        return self.kind, self.bound, self.advice, in_words(self.promised), in_words(self.had), f"{ratio:.2f}", kept
 
-    @property
-    def verdict(self) -> str:
-        """Whether the promise was kept."""
-        return "yes" if abs(self.ratio - 1) <= WITHIN else "NO"
 
-
-@dataclass(frozen=True, kw_only=True)
-class Lab:
-    """Where it happens.
-
-    Attributes:
-        place: a temporary directory.
-        effort: flags of every `bench`.
-        rounds: how often two ways are measured one after the other, where one run cannot measure both.
-    """
-
-    place: Path
-    effort: tuple[str, ...]
-    rounds: int
-
-    @property
-    def pristine(self) -> Path:
-        """An environment with stock Pillow, to be copied."""
-        return self.place / "pristine"
-
-    def environment(self, name: str) -> Path:
-        """Another one, like the pristine one."""
-        return Path(shutil.copytree(self.pristine, self.place / name, symlinks=True))
+def in_words(gain: tuple[float, float, float]) -> str:
+    """A gain with its range."""
+    low, ratio, high = gain
+    return f"{ratio:.2f} ({low:.2f}-{high:.2f})"
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("directories", metavar="DIR", type=Path, nargs="*", help="images; default: generated ones")
-    parser.add_argument("--workload", default=",".join(WORKLOADS), help="which photos are generated")
-    parser.add_argument("--rounds", type=int, default=5, help="of runs that follow each other")
+    parser.add_argument("kinds", metavar="KIND", nargs="*", help=f"of {', '.join(KINDS)} (default: all)")
+    parser.add_argument("--photos", metavar="PYTHON", default=sys.executable, help="an interpreter that has the photos")
+    parser.add_argument("--rounds", type=int, default=7, help="in which the two loops take turns")
     parser.add_argument("--full", action="store_true", help="take as long as `bench` does by itself")
-    parser.add_argument("--markdown", action="store_true", help="tables for the documentation")
+    parser.add_argument("--markdown", action="store_true", help="a table for the documentation")
+    parser.add_argument("--make", metavar="DIR", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    effort = ("--only", "loading", "--workers", "0", *(() if options.full else ("--quick",)))
+    if options.make:
+        make_folder(options.make)
+        return
     with tempfile.TemporaryDirectory(prefix="fastinstall-advice-") as scratch:
-        lab = Lab(place=Path(scratch), effort=effort, rounds=options.rounds)
-        make_pristine(lab)
-        rows = [kept(lab, each) for each in options.directories or photos(lab, options.workload.split(","))]
-        show(rows, markdown=options.markdown)
-        print()
-        print(left_alone(lab))
+        place = Path(scratch)
+        make_pristine(place / "pristine")
+        rows = []
+        for kind in options.kinds or KINDS:
+            (place / kind).mkdir()
+            subprocess.run((options.photos, __file__, "--make", place / kind), check=True)
+            rows.append(take_advice(place, kind, options))
+            print(*rows[-1].cells, rows[-1].command, sep="\n  ", file=sys.stderr)
+    show(rows, markdown=options.markdown)
 
 
-def make_pristine(lab: Lab) -> None:
+def make_pristine(prefix: Path) -> None:
     """The environment that all others are copies of."""
-    subprocess.run((sys.executable, "-m", "venv", "--without-pip", lab.pristine), check=True)
-    words = ("--python", lab.pristine / "bin/python", "install", "--quiet", "--only-binary", ":all:")
-    subprocess.run((*PIP, *words, "pillow", "numpy"), check=True)
+    subprocess.run((sys.executable, "-m", "venv", "--without-pip", prefix), check=True)
+    words = ("--python", prefix / "bin/python", "install", "--quiet", "--only-binary", ":all:", "pillow", "numpy")
+    subprocess.run((sys.executable, "-m", "pip", "--disable-pip-version-check", *words), check=True)
 
 
-def photos(lab: Lab, names: list[str]) -> list[Path]:
-    """Directories with generated photos."""
-    for name in names:
-        (lab.place / "photos" / name).mkdir(parents=True)
-        generate_photos(name, lab.place / "photos" / name, lab.pristine / "bin/python", os.environ)
-    return [lab.place / "photos" / name for name in names]
-
-
-def kept(lab: Lab, images: Path) -> Row:
-    """What is recommended for these images, and what it brings."""
-    before, advised = lab.environment(f"before-{images.name}"), lab.environment(f"advised-{images.name}")
-    result = bench(lab, advised, images)
+def take_advice(place: Path, kind: str, options: argparse.Namespace) -> Row:
+    """What is recommended for a folder, and what it brings."""
+    before, advised = (shutil.copytree(place / "pristine", place / f"{kind}-{each}", symlinks=True) for each in "ba")
+    work = place / f"{kind}-work"
+    work.mkdir()
+    words = ["fastinstall", "bench", place / kind, "--prefix", advised, "--json", "--only", "loading"]
+    result = run_bench([*words, *(() if options.full else ("--quick",))], work)
+    bound = result["verdict"]["bound"]
     advice = next((each for each in result["advice"] if each["recommended"]), None)
     if advice is None:
-        told = "; ".join(each["finding"]["message"] for each in result["advice"])
-        raise SystemExit(f"{images}: nothing is recommended: {told}")
-    candidate = named(result, advice["candidate"])["candidate"]
-    command, promised = advice["finding"]["remedy"]["command"], float(advice["gain"]["ratio"])
-    print(f"{images.name}: {candidate['name']}, {promised:.2f} times as fast: {command}", file=sys.stderr)
-    taken = Taken(lab, command, images, before=before, advised=advised)
+        return Row(kind=kind, bound=bound, command="; ".join(each["finding"]["message"] for each in result["advice"]))
+    command, gain = advice["finding"]["remedy"]["command"], advice["gain"]
+    parts = command.split(" && ")
+    exports = dict(
+        shlex.split(each.removeprefix("export "))[0].split("=", 1) for each in parts if each.startswith("export ")
+    )
+    in_shell(" && ".join(each for each in parts if not each.startswith("export ")) or "true", work)
+    prepared = next((each for each in work.iterdir() if each.name.startswith(f"{kind}-")), place / kind)
+    loader = str(work) if (work / "loader.py").exists() else ""
+    loops: Loops = (
+        ((before / "bin/python", "-c", LOOP, "", place / kind), {}),
+        ((advised / "bin/python", "-c", LOOP, loader, prepared), exports),
+    )
     return Row(
-        workload=images.name, advice=candidate["name"], command=command, promised=promised, seen=taken.seen(candidate)
+        kind=kind,
+        bound=bound,
+        advice=advice["candidate"],
+        promised=(gain["low"], gain["ratio"], gain["high"]),
+        had=measure_loops(loops, options.rounds),
+        command=command,
     )
 
 
-class Taken:
-    """Advice that was taken by its printed command, in a directory of its own."""
-
-    def __init__(self, lab: Lab, command: str, images: Path, *, before: Path, advised: Path) -> None:
-        self.lab = lab
-        self.images = images
-        self.before = before
-        self.advised = advised
-        self.work = lab.place / f"work-{images.name}"
-        self.work.mkdir()
-        parts = command.split(" && ")
-        self.exports = [each for each in parts if each.startswith("export ")]
-        in_shell(" && ".join(each for each in parts if each not in self.exports) or "true", self.work)
-
-    def seen(self, candidate: dict[str, Any]) -> float:
-        """How many times as fast it is."""
-        if candidate["kind"] == "decoder":
-            return self._against("pillow", "--loader", "loader.py")
-        if candidate["kind"] == "stack" and candidate["stack"] == "fastinstall":
-            return self._against("official-wheel")
-        return self._one_after_the_other(candidate)
-
-    def _against(self, opponent: str, *words: str) -> float:
-        """One run in which what was there before is the candidate."""
-        result = self._bench(self.advised, self.images, *words, "--candidates", opponent)
-        found = named(result, opponent)
-        if found["gain"] is None:
-            raise SystemExit(f"{opponent}: {found['outcome']}: {found['reason']}")
-        return 1 / float(found["gain"]["ratio"])
-
-    def _one_after_the_other(self, candidate: dict[str, Any]) -> float:
-        """Runs as it was and as advised, in turn."""
-        words = () if candidate["adapter"] == "pillow" else ("--loader", "loader.py")
-        images = self.images
-        if candidate["storage"] != "files":
-            images = next(each for each in self.work.iterdir() if each.name.endswith(f"-{candidate['storage']}"))
-        ratios = []
-        for _ in range(self.lab.rounds):
-            was = rate(bench(self.lab, self.before, self.images, "--candidates", ANY))
-            ratios.append(rate(self._bench(self.advised, images, *words, "--candidates", ANY)) / was)
-        return statistics.median(ratios)
-
-    def _bench(self, prefix: Path, images: Path, *words: str) -> dict[str, Any]:
-        command = shlex.join(bench_words(self.lab, prefix, images, *words))
-        return only_workload(in_shell(" && ".join((*self.exports, command)), self.work))
-
-
-def bench(lab: Lab, prefix: Path, images: Path, *words: str) -> dict[str, Any]:
-    """What `bench` says of these images."""
-    return only_workload(in_shell(shlex.join(bench_words(lab, prefix, images, *words)), lab.place))
-
-
-def bench_words(lab: Lab, prefix: Path, images: Path, *words: str) -> tuple[str, ...]:
-    """The command of a run."""
-    return ("fastinstall", "bench", str(images), "--prefix", str(prefix), "--json", *lab.effort, *words)
-
-
-def only_workload(answer: str) -> dict[str, Any]:
-    """The one that a report is about."""
-    (result,) = json.loads(answer)["workloads"]
+def run_bench(words: list[Any], work: Path) -> dict[str, Any]:
+    """What `bench` says of a folder; asked again where the machine was too busy."""
+    for _ in range(TRIES):
+        (result,) = json.loads(in_shell(shlex.join(map(str, words)), work))["workloads"]
+        if not any("busy machine" in each["finding"]["message"] for each in result["advice"]):
+            break
     return dict(result)
 
 
-def named(result: dict[str, Any], name: str) -> dict[str, Any]:
-    """A candidate of a workload."""
-    return next(each for each in result["candidates"] if each["candidate"]["name"] == name)
+Loops = tuple[tuple[tuple[Any, ...], dict[str, str]], ...]
+"""Of each loop its command, and the variables that are set for it."""
 
 
-def rate(result: dict[str, Any]) -> float:
-    """Images per second of the baseline, in one process."""
-    return float(result["baseline"]["timing"]["images_per_second"])
+def measure_loops(loops: Loops, rounds: int) -> tuple[float, float, float]:
+    """How many times as fast the second loop is: least, median and greatest of the rounds in which they take turns."""
+    with ExitStack() as closing:
+        processes = [
+            closing.enter_context(
+                subprocess.Popen(
+                    argv, env={**os.environ, **variables}, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+                )
+            )
+            for argv, variables in loops
+        ]
+        ratios = []
+        for number in range(rounds + 1):
+            was, became = (ask(process, "0" if number == 0 else "1") for process in processes)
+            if number:  # the first pass warms up
+                ratios.append(became / was)
+        for process in processes:
+            process.communicate()
+    return min(ratios), statistics.median(ratios), max(ratios)
 
 
-def left_alone(lab: Lab) -> str:
-    """What is said of a workload that nothing helps."""
-    prefix, images = lab.environment("settled"), lab.place / "settled-photos"
-    images.mkdir()
-    in_shell(shlex.join(("fastinstall", "setup", "--prefix", str(prefix))), lab.place)
-    generate_photos("500px", images, prefix / "bin/python", os.environ)
-    result = bench(lab, prefix, images)
-    lines = [f"500px, the fastinstall build in place: {result['verdict']['bound']}, {result['verdict']['sentence']}"]
-    for each in result["advice"]:
-        gain = f"{each['gain']['ratio']:.2f}x: " if each["gain"] else ""
-        lines.append(f"- {each['finding']['status']}: {gain}{each['finding']['message']}")
-    return "\n".join(lines)
+def ask(process: "subprocess.Popen[str]", seconds: str) -> float:
+    """Images a second, by the loop's own clock."""
+    if process.stdin is None or process.stdout is None:
+        raise SystemExit("a loop has no pipes")
+    process.stdin.write(f"{seconds}\n")
+    process.stdin.flush()
+    return float(process.stdout.readline())
 
 
 def in_shell(command: str, work: Path) -> str:
@@ -240,21 +224,96 @@ def in_shell(command: str, work: Path) -> str:
 
 def show(rows: list[Row], *, markdown: bool) -> None:
     """A table, for a terminal or for the documentation."""
-    names = ("workload", "advice", "promised", "seen", "seen / promised", f"within {WITHIN:.0%}")
-    cells = [
-        (row.workload, row.advice, f"{row.promised:.2f}", f"{row.seen:.2f}", f"{row.ratio:.2f}", row.verdict)
-        for row in rows
-    ]
-    if markdown:
-        for line in (names, tuple("---" for _ in names), *cells):
-            print(f"| {' | '.join(line)} |")
-    else:
-        widths = [max(map(len, column)) for column in zip(names, *cells, strict=True)]
-        for line in (names, *cells):
-            print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
-    for row in rows:
-        print(f"{row.workload}: {row.command}", file=sys.stderr)
+    names = ("folder", "bottleneck", "advice", "promised", "had", "had / promised", f"within {WITHIN:.0%}")
+    cells = [names, *([tuple("---" for _ in names)] if markdown else []), *(row.cells for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for line in cells:
+        padded = [cell.ljust(width) for cell, width in zip(line, widths, strict=True)]
+        print(f"| {' | '.join(line)} |" if markdown else "  ".join(padded).rstrip())
 
+
+def make_folder(directory: Path) -> None:
+    """Fill a folder that is named after its kind; this runs where the photos are."""
+    KINDS[directory.name](directory, list_photos())
+
+
+def list_photos() -> list[Any]:
+    """Photos of the two libraries, those that come in their packages, as Pillow images."""
+    from PIL import Image  # noqa: PLC0415 (where the photos are)
+
+    more = import_module("sklearn.datasets").load_sample_images().images
+    return [Image.fromarray(each) for each in (import_module("skimage.data").astronaut(), *more)]
+
+
+def vary(photos: list[Any], count: int, size: tuple[int, int]) -> list[Any]:
+    """Different parts of the photos, enlarged or reduced, with the grain that a sensor leaves."""
+    from PIL import Image  # noqa: PLC0415
+
+    chance, found = random.Random(0), []  # noqa: S311 (the same pictures every time)
+    for number in range(count):
+        photo = photos[number % len(photos)]
+        side = min(photo.size)
+        left, top = chance.randrange(photo.width - side + 1), chance.randrange(side // 5)
+        part = photo.crop((left, top, left + side - side // 5, top + (side - side // 5) * size[1] // size[0]))
+        grain = Image.effect_noise(size, 12).convert("RGB")
+        found.append(Image.blend(part.resize(size, Image.Resampling.LANCZOS), grain, 0.05))
+    return found
+
+
+def make_thumbnails(directory: Path, photos: list[Any]) -> None:
+    for number, photo in enumerate(vary(photos, 60, (200, 200))):
+        photo.save(directory / f"{number:03}.jpg", quality=88)
+
+
+def make_large(directory: Path, photos: list[Any]) -> None:
+    for number, photo in enumerate(vary(photos, 6, (4000, 3000))):
+        photo.save(directory / f"{number:03}.jpg", quality=90)
+
+
+def make_progressive(directory: Path, photos: list[Any]) -> None:
+    for number, photo in enumerate(vary(photos, 16, (1200, 900))):
+        photo.save(directory / f"{number:03}.jpg", quality=85, progressive=True)
+
+
+def make_screenshots(directory: Path, photos: list[Any]) -> None:
+    """Windows with text, and a photo in one of them."""
+    from PIL import Image, ImageDraw  # noqa: PLC0415
+
+    chance = random.Random(0)  # noqa: S311 (the same pictures every time)
+    for number, photo in enumerate(vary(photos, 10, (320, 240))):
+        screen = Image.new("RGB", (1280, 800), (236, 240, 241))
+        draw = ImageDraw.Draw(screen)
+        for row in range(60):
+            draw.text(
+                (20 + chance.randrange(4) * 20, 20 + row * 12), f"{chance.random()} of line {row} " * 4, fill="black"
+            )
+        screen.paste(photo, (chance.randrange(900), chance.randrange(500)))
+        screen.save(directory / f"{number:03}.png")
+
+
+def make_mixture(directory: Path, photos: list[Any]) -> None:
+    """What lies in a folder that nobody has tidied."""
+    from PIL import Image  # noqa: PLC0415
+
+    found = vary(photos, 30, (640, 480))
+    for number, photo in enumerate(found):
+        photo.save(directory / f"{number:03}.{'png' if number % 5 == 0 else 'jpg'}")
+    whole = (directory / "001.jpg").read_bytes()
+    (directory / "truncated.jpg").write_bytes(whole[: len(whole) // 2])
+    (directory / "text.png").write_text("no image")
+    (directory / "empty.jpg").touch()
+    found[0].convert("CMYK").save(directory / "cmyk.jpg")
+    Image.new("I;16", (640, 480)).save(directory / "deep.tiff")
+    found[1].save(directory / "animated.gif", save_all=True, append_images=[found[2]])
+
+
+KINDS: dict[str, Callable[[Path, list[Any]], None]] = {
+    "thumbnails": make_thumbnails,
+    "photos": make_large,
+    "progressive": make_progressive,
+    "screenshots": make_screenshots,
+    "mixture": make_mixture,
+}
 
 if __name__ == "__main__":
     main()

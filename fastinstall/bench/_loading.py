@@ -78,6 +78,7 @@ class Pipeline:
         self.source = source_of(job)
         self.versions: Dict[str, str] = {}
         self._known: Set[str] = set()
+        self.batches: Any = None
         self.stages = self._load_own_stages(values) if job.get("loader") else self._load_adapter_stages(values)
         if self.torch:
             self.stages.append(("tensor", values.to_tensor()))
@@ -102,8 +103,12 @@ class Pipeline:
         trouble = adapter.trouble() if hasattr(adapter, "trouble") else ""
         if trouble:
             raise Unsuited({"unsuited": trouble})
-        found: Stages = adapter.stages({**self.job["wanted"], "array": self.numpy})
         self.versions = adapter.versions() if hasattr(adapter, "versions") else values.versions_of(adapter.MODULES)
+        if getattr(adapter, "BATCHED", False):
+            finish = values.to_tensor() if self.torch else None
+            self.batches, self.torch = sibling("_batches").Batches(self.job, adapter, self.source, finish), False
+            return []
+        found: Stages = adapter.stages({**self.job["wanted"], "array": self.numpy})
         return [("read", self.source.read), *found]
 
     def first(self, index: int) -> Any:
@@ -203,12 +208,17 @@ def there(module: str) -> bool:
 
 
 def measure(pipeline: Pipeline, request: Dict[str, Any]) -> Dict[str, Any]:
+    if pipeline.batches:
+        batched: Dict[str, Any] = sibling("_batches").measure(pipeline, request, sibling("_timing"))
+        return batched
     found: Dict[str, Any] = sibling("_timing").measure(pipeline, request, lambda source: sibling("_cache").drop(source))
     return found
 
 
 def arrays(pipeline: Pipeline, request: Dict[str, Any]) -> Dict[str, Any]:
     described = sibling("_values").described
+    if pipeline.batches:
+        return {"arrays": [described(each) for each in pipeline.batches.pictures(request["indexes"])]}
     return {"arrays": [described(pipeline.load(index)) for index in request["indexes"]]}
 
 

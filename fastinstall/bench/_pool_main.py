@@ -9,8 +9,8 @@ Lines of JSON in, a line of JSON out for each, as of `_loading.py`: the job, the
      "cold": one pass over files that were put out of the page cache, "images": indexes; all of them without}
 
 Answer: `images_per_second` once every worker has given its first batch, `images` that were counted,
-`first_batch_seconds`, `peak_bytes` of all processes, `engine` ("torch": its DataLoader, where tensors are made; else
-"own") and `failed` (index of an image to what was wrong with it); or `error`.
+`first_batch_seconds`, `peak_bytes` of all processes, `engine` ("torch": its DataLoader, where tensors are made;
+"batched": an adapter's own threads; else "own") and `failed` (index of an image to what was wrong with it); or `error`.
 
 This process imports what the pipeline needs and never loads an image itself, as a training script does: what has
 started threads in one that has loaded some (OpenCV, libvips, OpenMP) may wait for ever for them in its children. Each
@@ -38,6 +38,7 @@ sys.modules["_loading"] = loading
 spec.loader.exec_module(loading)
 processes = loading.sibling("_pool_processes")
 ENGINES = {"own": loading.sibling("_pool_own"), "torch": loading.sibling("_pool_torch")}
+ENGINES["batched"] = loading.sibling("_batches")
 
 
 def answer(pipeline: Any, request: Dict[str, Any]) -> Dict[str, Any]:
@@ -76,9 +77,10 @@ def counted(pipeline: Any, request: Dict[str, Any]) -> Dict[str, Any]:
     if cold and not loading.sibling("_cache").drop(pipeline.source):
         raise processes.Trouble("the files cannot be put out of the page cache where they lie")
     images = request.get("images") or list(range(len(pipeline.source)))
-    engine = "torch" if pipeline.torch else "own"
+    engine = "batched" if pipeline.batches else "torch" if pipeline.torch else "own"
     lists = batches_of(images, batch_size(request, len(images)), once=cold)
-    found = count(ENGINES[engine].batches(pipeline, request, lists), max(1, request["workers"]), request["seconds"])
+    givers = 1 if pipeline.batches else max(1, request["workers"])
+    found = count(ENGINES[engine].batches(pipeline, request, lists), givers, request["seconds"])
     return {**found, "engine": engine}
 
 

@@ -24,6 +24,8 @@ MOST_BYTES = 300_000_000
 MOST_MEMORY = 1_000_000_000
 """Of this process: a decoder that wants more is refused by the kernel."""
 SIGNATURES = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"GIF8", b"RIFF", b"II*\0", b"MM\0*", b"\0\0\0\x0cjP  ")
+HEIC_BRANDS = frozenset((b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1"))
+"""Source: ISO/IEC 23008-12, annex B, by which phones mark their photos."""
 ANIMATIONS = frozenset(("GIF", "PNG", "WEBP", "AVIF"))
 VECTORS = frozenset(("EPS", "WMF"))
 """Drawn by another program when they are loaded."""
@@ -109,6 +111,8 @@ def opened(stream: BinaryIO) -> Any:
     except (Image.DecompressionBombWarning, Image.DecompressionBombError):
         raise Unfit("too large") from None
     except Image.UnidentifiedImageError:
+        if start[4:8] == b"ftyp" and start[8:12] in HEIC_BRANDS:
+            raise Unfit("HEIC: Pillow reads it with pillow-heif alone") from None
         raise Unfit("corrupt" if start.startswith(SIGNATURES) else "not an image") from None
     except MemoryError:
         raise

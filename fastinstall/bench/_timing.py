@@ -10,12 +10,14 @@ happens once, imports of plugins and the like, happens before, with an image of 
 from __future__ import annotations
 
 import gc
+import random
 import resource
 from contextlib import suppress
 from time import perf_counter
 from typing import Any, Callable, Dict, Iterable, List
 
 Times = Dict[int, List[List[float]]]
+BLOCKS = 8
 
 
 def measure(pipeline: Any, request: Dict[str, Any], drop: Callable[[Any], bool]) -> Dict[str, Any]:
@@ -33,11 +35,14 @@ def measure(pipeline: Any, request: Dict[str, Any], drop: Callable[[Any], bool])
     times: Times = {}
     failed: Dict[str, str] = {}
     passes, was_cold, start = 0, None, perf_counter()
+    chance = random.Random(0)
     while not passes or (perf_counter() - start) * (passes + 1) / passes <= request["seconds"]:
+        in_the_way = move_heap(chance)
         if request.get("cold"):
             was_cold = drop(pipeline.source) and was_cold is not False
         load_all(pipeline, indexes, times, failed)
         passes += 1
+        del in_the_way
         if not times:
             break
     return {
@@ -47,6 +52,15 @@ def measure(pipeline: Any, request: Dict[str, Any], drop: Callable[[Any], bool])
         "failed": failed,
         "was_cold": was_cold,
     }
+
+
+def move_heap(chance: random.Random) -> List[bytearray]:
+    """Blocks that lie in the way of the next pass, so that its pictures get other addresses than in the last one.
+
+    Where they happen to lie makes one of two equal processes up to 10% faster for as long as it lives (measured
+    2026-11-23, images of 200 pixels). With many layouts the shortest pass of both is one of a good layout.
+    """
+    return [bytearray(chance.randrange(64, 1 << 18, 64)) for _ in range(BLOCKS)]
 
 
 def warm_up(pipeline: Any, indexes: Iterable[int]) -> None:

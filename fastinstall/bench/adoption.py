@@ -15,7 +15,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from fastinstall.bench.catalogue import Adapter, StoreKind, all_adapters, all_kinds, kind_named
-from fastinstall.bench.report import CandidateKind, CandidateResult, Gain, ImagePipeline, LoadingRate, Workload
+from fastinstall.bench.report import (
+    Candidate,
+    CandidateKind,
+    CandidateResult,
+    Gain,
+    ImagePipeline,
+    LoadingRate,
+    Workload,
+)
 from fastinstall.core.errors import UsageError
 from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable
@@ -37,7 +45,7 @@ class AdviceContext:
         pipeline: what was done to every image.
         pillow: what an installer is asked for, so that it is the newest Pillow which dependants take ("pillow<13").
         has_pip: whether the environment has a pip of its own.
-        has_gpu: whether training can use a GPU of NVIDIA's.
+        busy: that other programs were running, in words; empty if none were in the way.
     """
 
     baseline: CandidateResult
@@ -47,7 +55,7 @@ class AdviceContext:
     pipeline: ImagePipeline = ImagePipeline()
     pillow: str = "pillow"
     has_pip: bool = True
-    has_gpu: bool = False
+    busy: str = ""
 
 
 @immutable
@@ -73,6 +81,20 @@ def ways_of(result: CandidateResult, context: AdviceContext) -> tuple[AdviceOpti
         *_explain_store(result, context),
         *_explain_variables(result),
     )
+
+
+def rank_simplicity(candidate: Candidate) -> int:
+    """How much has to be changed for a candidate, the simplest first; the guide on bench lists the same order.
+
+    A line of Pillow code; a variable; another build of Pillow; a library that is installed; one that has to be
+    installed; a pipeline of batches in place of a DataLoader; images that are prepared; several things together.
+    """
+    adapter = _find_adapter(candidate.adapter)
+    if candidate.kind is CandidateKind.DECODER and adapter is not None and adapter.batched:
+        return 5
+    if candidate.kind is CandidateKind.DECODER:
+        return 0 if candidate.adapter.startswith("pillow") else 3 + (candidate.stack == "its own")
+    return {CandidateKind.SETTING: 1, CandidateKind.STACK: 2, CandidateKind.STORAGE: 6}.get(candidate.kind, 7)
 
 
 def disk_need(result: CandidateResult, context: AdviceContext) -> float:
@@ -108,11 +130,17 @@ def _explain_decoder(result: CandidateResult, context: AdviceContext) -> Iterato
     name = result.candidate.adapter
     if name == context.baseline.candidate.adapter or result.candidate.kind is CandidateKind.STORAGE:
         return
-    adapter = next((each for each in all_adapters() if each.name == name), None)
+    adapter = _find_adapter(name)
     yield from _explain_requirements(result, adapter, context)
     text = "call `load(path)` of the printed loader.py in your own loader"
+    if adapter is not None and adapter.batched:
+        text = "use `batches(lists)` of the printed loader.py in place of your DataLoader"
     code = adapter.code if adapter else ""
     yield AdviceOption(text=text, command=f"{_format_printing(name, context)} > loader.py", code=code)
+
+
+def _find_adapter(name: str) -> Adapter | None:
+    return next((each for each in all_adapters() if each.name == name), None)
 
 
 def _explain_requirements(

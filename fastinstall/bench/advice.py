@@ -1,10 +1,10 @@
-"""What to do about the loading of images, in the order of what was measured; then what is worth a look. Pure.
+"""What to do about the loading of images, in the order of what was measured; then what workers need. Pure.
 
-Advice rests on a measurement or says that it does not. What changes the pictures, cannot load all of them, or does not
-fit on the disk is told with its gain, and is never what is recommended.
+What changes the pictures, cannot load all of them, or does not fit on the disk is shown with its gain, and never
+recommended.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from fastinstall.bench import adoption as words
@@ -15,7 +15,6 @@ from fastinstall.bench.report import (
     CandidateOutcome,
     CandidateResult,
     Gain,
-    LoadingEngine,
     LoadingLimit,
     LoadingRate,
     SpeedAdvice,
@@ -30,7 +29,9 @@ _BEYOND_NOISE = 1.02
 def advice_for(
     candidates: Sequence[CandidateResult], verdict: BottleneckVerdict, context: AdviceContext
 ) -> tuple[SpeedAdvice, ...]:
-    """What helps, the largest gain first; then what is worth a look without having been measured.
+    """What helps, the largest gain first; then what starting workers takes.
+
+    Where controls show that the machine was too busy, it says so first and recommends nothing.
 
     Args:
         candidates: everything that was tried.
@@ -39,29 +40,80 @@ def advice_for(
     """
     if context.baseline.timing is None:
         return ()
-    measured = [each for each in candidates if each.outcome is CandidateOutcome.MEASURED and each.gain is not None]
+    found = [each for each in candidates if each.outcome is CandidateOutcome.MEASURED and each.gain is not None]
+    measured, controls = [each for each in found if not each.is_control], [each for each in found if each.is_control]
+    known = tuple(_tell_present_gain(measured))
     if verdict.bound is LoadingLimit.FAST_ENOUGH:
-        return (_advise_to_leave_fast_loading(measured, verdict), *list_pointers(context, verdict))
+        return (*known, _advise_to_leave_fast_loading(measured, verdict), *_advise_persistent_workers(context))
+    noise = max((each.gain.high for each in controls if each.gain), default=0.0)
+    better = [each for each in measured if each.gain and is_worthwhile(each.gain, noise)]
+    ranked = sorted((*(_make_advice(each, context) for each in better), *advice_on_workers(context)), key=_get_ratio)
+    ranked.reverse()
+    if disturbance := find_disturbance(controls):
+        return (_tell_disturbance(disturbance, context), *ranked, *_advise_persistent_workers(context))
     alike = [each for each in measured if not flaws_of(each, context)]
-    gains = [_make_advice(each, each.gain, context) for each in measured if each.gain and is_worthwhile(each.gain)]
-    ranked = sorted((*gains, *advice_on_workers(context)), key=_get_ratio, reverse=True)
     return (
-        *_advise_to_leave_pictures(measured, alike),
-        *_mark_recommendation(ranked, alike, verdict),
-        *list_pointers(context, verdict),
+        *known,
+        *_advise_to_leave_pictures(measured, alike, noise),
+        *_mark_recommendation(ranked, [each for each in alike if each in better], verdict),
+        *_advise_persistent_workers(context),
     )
 
 
-def is_worthwhile(gain: Gain) -> bool:
-    """Whether a gain is more than noise, and more than the trouble."""
-    return gain.ratio >= words.WORTHWHILE and gain.low > _BEYOND_NOISE
+def is_worthwhile(gain: Gain, noise: float = 0.0) -> bool:
+    """Whether a gain is more than noise, and more than the trouble.
+
+    Args:
+        gain: of a candidate.
+        noise: the greatest gain of a control in any round.
+    """
+    return gain.ratio >= words.WORTHWHILE and gain.low > _BEYOND_NOISE and gain.ratio > noise
+
+
+_WIDE = 1.5
+"""The greatest round of a control as a multiple of the least, from which on ranges mean nothing."""
+
+
+def find_disturbance(controls: Iterable[CandidateResult]) -> str:
+    """Say how a control shows that ranges are unreliable: it is off 1.0 by more than its spread, or spread too wide.
+
+    Args:
+        controls: results of what cannot change anything.
+
+    Returns:
+        A sentence; empty if they are all as they should be.
+    """
+    for each in controls:
+        gain = each.gain
+        if gain is None:
+            continue
+        is_off = not gain.low <= 1.0 <= gain.high and abs(gain.ratio - 1) > words.WORTHWHILE - 1
+        if is_off or gain.high > gain.low * _WIDE:
+            return f"{each.candidate.name} cannot change anything here, and measured {words.times(gain)}"
+    return ""
+
+
+def _tell_disturbance(disturbance: str, context: AdviceContext) -> SpeedAdvice:
+    message = "busy machine, ranges unreliable: nothing is recommended; run it again while nothing else runs"
+    evidence = tuple(filter(None, (disturbance, context.busy)))
+    return SpeedAdvice(candidate="", gain=None, finding=words.SAY.hint(message, evidence=evidence))
+
+
+def _tell_present_gain(measured: Sequence[CandidateResult]) -> Iterator[SpeedAdvice]:
+    """Say what the stack in place has brought already, where the official wheel is slower."""
+    for each in measured:
+        gain = each.gain
+        if each.candidate.stack == "official wheel" and gain is not None and gain.high * words.WORTHWHILE <= 1:
+            bounds = f"{1 / gain.high:.2f} to {1 / gain.low:.2f}"
+            message = f"your build is already {1 / gain.ratio:.1f}x stock ({bounds}): {each.candidate.title}"
+            yield SpeedAdvice(candidate=each.candidate.name, gain=None, finding=words.SAY.ok(message))
 
 
 def _get_ratio(advice: SpeedAdvice) -> float:
     return advice.gain.ratio if advice.gain is not None else 0.0
 
 
-def _make_advice(result: CandidateResult, gain: Gain, context: AdviceContext) -> SpeedAdvice:
+def _make_advice(result: CandidateResult, context: AdviceContext) -> SpeedAdvice:
     """The gain stands beside the message, and is not said in it."""
     ways = ways_of(result, context)
     remedy = Remedy(
@@ -69,22 +121,45 @@ def _make_advice(result: CandidateResult, gain: Gain, context: AdviceContext) ->
         command=" && ".join(way.command for way in ways) or None,
     )
     message = "; ".join((result.candidate.title, *flaws_of(result, context)))
+    told = (words.times(result.gain),) if result.gain is not None else ()
     return SpeedAdvice(
         candidate=result.candidate.name,
-        gain=gain,
-        finding=words.SAY.hint(message, evidence=(words.times(gain), *evidence_of(result, context)), remedy=remedy),
+        gain=result.gain,
+        finding=words.SAY.hint(message, evidence=(*told, *evidence_of(result, context)), remedy=remedy),
         code="\n".join(way.code for way in ways if way.code),
     )
 
 
+_NEARLY = 0.8
+"""Of the greatest gain: what brings less is another gain, whatever the ranges."""
+
+
+def choose_simplest(better: Sequence[CandidateResult]) -> CandidateResult | None:
+    """Choose the simplest of those whose ranges reach into that of the greatest gain.
+
+    Args:
+        better: what is worth its trouble and has no flaw.
+    """
+    gains = [(each.gain, each) for each in better if each.gain is not None]
+    if not gains:
+        return None
+    best, _ = max(gains, key=lambda each: each[0].ratio)
+    rivals = [each for gain, each in gains if gain.ratio >= _NEARLY * best.ratio and gain.high >= best.low]
+    return min(rivals, key=lambda each: (words.rank_simplicity(each.candidate), -_get_gain(each)))
+
+
+def _get_gain(result: CandidateResult) -> float:
+    return result.gain.ratio if result.gain is not None else 0.0
+
+
 def _mark_recommendation(
-    ranked: Sequence[SpeedAdvice], alike: Sequence[CandidateResult], verdict: BottleneckVerdict
+    ranked: Sequence[SpeedAdvice], better: Sequence[CandidateResult], verdict: BottleneckVerdict
 ) -> Iterator[SpeedAdvice]:
-    """Mark the first candidate without a flaw; say where it is all that is needed."""
-    flawless = {each.candidate.name: each for each in alike}
-    best = next((each for each in ranked if each.candidate in flawless), None)
+    """Mark the simplest of the best without a flaw; say where it is all that is needed."""
+    best = choose_simplest(better)
     for each in ranked:
-        yield each if each is not best else _recommend(each, flawless[each.candidate], verdict)
+        is_best = best is not None and each.candidate == best.candidate.name
+        yield _recommend(each, best, verdict) if is_best and best else each
 
 
 def _recommend(advice: SpeedAdvice, result: CandidateResult, verdict: BottleneckVerdict) -> SpeedAdvice:
@@ -102,10 +177,10 @@ def _advise_to_leave_fast_loading(measured: Sequence[CandidateResult], verdict: 
 
 
 def _advise_to_leave_pictures(
-    measured: Sequence[CandidateResult], alike: Sequence[CandidateResult]
+    measured: Sequence[CandidateResult], alike: Sequence[CandidateResult], noise: float
 ) -> Iterator[SpeedAdvice]:
     """Where nothing helps that leaves the pictures as they are."""
-    if not measured or any(is_worthwhile(each.gain) for each in alike if each.gain is not None):
+    if not measured or any(is_worthwhile(each.gain, noise) for each in alike if each.gain is not None):
         return
     others = "" if len(alike) == len(measured) else "with every picture as it is, "
     message = f"leave it alone: {others}{_describe_highest_gain(alike)}"
@@ -238,57 +313,8 @@ def _list_rates(context: AdviceContext) -> Iterator[str]:
         yield f"{context.machine.cores} CPUs are there, {quota:g} are granted"
 
 
-_PER_LOADER = (
-    (
-        "pin_memory=True copies batches to the GPU while it computes; with non_blocking=True on the GPU's side",
-        "pin_memory=True  # DataLoader; then: batch.to(device, non_blocking=True)",
-        'PyTorch documentation, "torch.utils.data", section "Memory Pinning"; it costs memory that cannot be swapped',
-    ),
-    (
-        "prefetch_factor says how many batches each worker keeps ready: more of them bridge images that take long",
-        "prefetch_factor=4  # DataLoader; 2 is what it does by itself",
-        'PyTorch documentation, "torch.utils.data"; each batch more costs its memory in every worker',
-    ),
-)
-_PER_TRAINING = (
-    (
-        "mixed precision computes in 16 bits where that is safe",
-        'torch.autocast(device_type="cuda")',
-        'PyTorch documentation, "Automatic Mixed Precision examples"',
-    ),
-    (
-        "cudnn.benchmark chooses the fastest convolutions, for batches of one size",
-        "torch.backends.cudnn.benchmark = True",
-        'PyTorch documentation, "Performance Tuning Guide"',
-    ),
-    (
-        "channels_last lays images out as tensor cores read them",
-        "model = model.to(memory_format=torch.channels_last)",
-        'PyTorch documentation, "Channels Last Memory Format in PyTorch"',
-    ),
-)
-
-
-def list_pointers(context: AdviceContext, verdict: BottleneckVerdict) -> Iterator[SpeedAdvice]:
-    """Everything that is worth a look here. A training that waits for its images gains nothing by computing faster."""
-    yield from _advise_persistent_workers(context)
-    if not (context.has_gpu and _has_torch(context)):
-        return
-    is_fast = verdict.bound is LoadingLimit.FAST_ENOUGH
-    of_loader = () if is_fast else _PER_LOADER
-    of_training = _PER_TRAINING if is_fast or verdict.target_rate is None else ()
-    for message, code, page in (*of_loader, *of_training):
-        yield _make_pointer(message, code, page)
-
-
-def _has_torch(context: AdviceContext) -> bool:
-    """Whether torch took part in the measurement."""
-    timing = context.baseline.timing
-    makes_tensors = timing is not None and any(each.stage is Stage.TENSOR for each in timing.stages)
-    return makes_tensors or any(rate.engine is LoadingEngine.TORCH for rate in context.baseline.rates)
-
-
 def _advise_persistent_workers(context: AdviceContext) -> Iterator[SpeedAdvice]:
+    """Where starting workers takes a second or more, which it does in every epoch."""
     warm = (rate for rate in context.baseline.rates if rate.workers and not rate.cold)
     most = {rate.start: rate for rate in sorted(warm, key=lambda rate: rate.workers)}
     slow = [rate for rate in most.values() if rate.first_batch_seconds >= _SLOW_START]

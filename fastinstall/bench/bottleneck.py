@@ -1,10 +1,11 @@
 """What limits the loading of images, by what was measured of the baseline. Pure.
 
-Every stage belongs to a group. What worker processes lose in handing their batches over is no stage: it is what one
-worker takes longer than the process that loads by itself, and counts as copying.
+Every stage belongs to a group. What one worker takes longer than the process that loads by itself is the cost of
+handing images over, and counts as copying. The table of stages and the verdict rest on the same costs.
 """
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from fastinstall.bench import adoption as words
@@ -19,6 +20,7 @@ from fastinstall.bench.report import (
     WorkerStart,
     Workload,
 )
+from fastinstall.core.values import immutable
 from fastinstall.model.machine import LoaderLimits
 
 _GROUPS = {
@@ -40,10 +42,52 @@ _PART_FOR_FILES = 0.5
 """Of the memory, what a page cache is left with: the rest is the training's own."""
 
 
+@immutable
+class StageCost:
+    """What an image costs in one stage.
+
+    Attributes:
+        name: of the stage, for people.
+        limit: the group that it belongs to.
+        ms: milliseconds an image.
+        share: of the whole, 0 to 1.
+    """
+
+    name: str
+    limit: LoadingLimit
+    ms: float
+    share: float
+
+
+_STANDS_OUT = 0.4
+_AHEAD = 1.25
+"""A group is the bottleneck with this share at least, and so many times the share of the next one."""
+
+
+def list_stage_costs(baseline: CandidateResult, workload: Workload, machine: LoaderLimits) -> tuple[StageCost, ...]:
+    """What every stage costs where the images will come from, and handing them over; nothing of what was not measured.
+
+    Args:
+        baseline: the environment as it is, or the user's own loader.
+        workload: the images, and how many files were found.
+        machine: where it was measured.
+    """
+    timing = baseline.timing
+    if timing is None:
+        return ()
+    costs = [(str(each.stage), _GROUPS[each.stage], each.ms) for each in timing.stages]
+    if timing.cold_read_ms is not None and reads_from_disk(workload, machine):
+        costs[0] = ("read from disk", LoadingLimit.IO, timing.cold_read_ms)
+    if lost := _measure_worker_overhead(baseline, timing):
+        costs.append(("hand over", LoadingLimit.COPY, lost))
+    whole = sum(ms for _, _, ms in costs) or 1.0
+    return tuple(StageCost(name=name, limit=limit, ms=ms, share=ms / whole) for name, limit, ms in costs)
+
+
 def verdict_of(
     baseline: CandidateResult, workload: Workload, machine: LoaderLimits, target_rate: float | None
 ) -> BottleneckVerdict:
-    """Tell what limits the loading: the slowest group of stages; nothing, where the target is reached.
+    """Tell what limits the loading: the group of stages that stands out; nothing, where the target is reached.
 
     Args:
         baseline: the environment as it is, or the user's own loader.
@@ -55,36 +99,31 @@ def verdict_of(
     if timing is None:
         sentence = f"nothing was measured: {baseline.reason or baseline.outcome}"
         return BottleneckVerdict(bound=LoadingLimit.UNTOLD, sentence=sentence, target_rate=target_rate)
-    is_cold = reads_from_disk(workload, machine)
-    lost = _measure_worker_overhead(baseline, timing)
-    groups = _group_stages(timing, lost, is_cold=is_cold)
-    best = _find_reached_rate(baseline, timing, is_cold=is_cold)
-    bound = max(groups, key=groups.__getitem__) if groups else LoadingLimit.UNTOLD
+    best = _find_reached_rate(baseline, timing, is_cold=reads_from_disk(workload, machine))
+    bound, where = _find_bottleneck(list_stage_costs(baseline, workload, machine))
     if target_rate is not None and best.images_per_second >= target_rate:
-        bound = LoadingLimit.FAST_ENOUGH
-    shares = {group: f"{ms / (sum(groups.values()) or 1.0):.0%}" for group, ms in groups.items()}
-    slowest_first = sorted(groups, key=lambda each: -groups[each])
-    evidence = [f"{_WORK[each]}: {groups[each]:.2f} ms an image, {shares[each]}" for each in slowest_first]
-    if groups and lost:
-        evidence.append(f"of the copying, {lost:.2f} ms go into handing an image over from a worker process")
-    evidence += _describe_files(baseline, timing, workload, machine)
+        bound, where = LoadingLimit.FAST_ENOUGH, ""
+    wanted = f", and {words.rate(target_rate)} are wanted" if target_rate is not None else ""
     return BottleneckVerdict(
         bound=bound,
-        sentence=_describe_bottleneck(bound, shares.get(bound, ""), best, target_rate),
-        evidence=tuple(evidence),
+        sentence=f"{where}{words.describe_worker_rate(best)}{wanted}",
+        evidence=tuple(_describe_files(baseline, timing, workload, machine)),
         target_rate=target_rate,
         reached_rate=best.images_per_second,
     )
 
 
-def _describe_bottleneck(bound: LoadingLimit, share: str, best: LoadingRate, target_rate: float | None) -> str:
-    wanted = f", and {words.rate(target_rate)} are wanted" if target_rate is not None else ""
-    reached = f"{words.describe_worker_rate(best)}{wanted}"
-    if bound is LoadingLimit.FAST_ENOUGH:
-        return reached
-    if bound is LoadingLimit.UNTOLD:
-        return f"{reached}; this loader is one piece, so what takes the time in it cannot be told apart"
-    return f"{share} of the time goes into {_WORK[bound]}; {reached}"
+def _find_bottleneck(costs: Sequence[StageCost]) -> tuple[LoadingLimit, str]:
+    """The group that stands out, and the beginning of a sentence about it."""
+    if not any(each.name.startswith("read") for each in costs):
+        return LoadingLimit.UNTOLD, "your loader runs as one piece, so its stages cannot be told apart; "
+    shares = Counter[LoadingLimit]()
+    for each in costs:
+        shares[each.limit] += each.share  # type: ignore[assignment]  # a Counter counts fractions too
+    (first, share), (second, next_share) = shares.most_common(2)
+    if share >= _STANDS_OUT and share >= _AHEAD * next_share:
+        return first, f"{_WORK[first]} takes {share:.0%} of the time; "
+    return LoadingLimit.UNTOLD, f"no stage stands out: {_WORK[first]} {share:.0%}, {_WORK[second]} {next_share:.0%}; "
 
 
 def reads_from_disk(workload: Workload, machine: LoaderLimits) -> bool:
@@ -138,19 +177,6 @@ def _measure_worker_overhead(baseline: CandidateResult, timing: Timing) -> float
     warm = sorted((each.images_per_second, each.workers) for each in baseline.rates if not each.cold)
     best = {workers: rate for rate, workers in warm if rate}
     return max(0.0, 1000 / best[1] - (1000 / best[0] if 0 in best else timing.ms)) if 1 in best else 0.0
-
-
-def _group_stages(timing: Timing, lost: float, *, is_cold: bool) -> dict[LoadingLimit, float]:
-    """Nothing for a loader of one piece, which reads, decodes and resizes in the one stage that it has."""
-    if not any(each.stage is Stage.READ for each in timing.stages):
-        return {}
-    found = dict.fromkeys(_WORK, 0.0)
-    for each in timing.stages:
-        found[_GROUPS[each.stage]] += each.ms
-    if is_cold and timing.cold_read_ms is not None:
-        found[LoadingLimit.IO] = timing.cold_read_ms
-    found[LoadingLimit.COPY] += lost
-    return found
 
 
 def _describe_files(

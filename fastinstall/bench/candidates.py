@@ -4,7 +4,7 @@ Stacks, decoders, settings, stores, and what helps together. Nothing is started 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,13 @@ from fastinstall.bench.catalogue import (
     all_kinds,
     variables_of,
 )
+from fastinstall.bench.image_search import SurveyedImage
 from fastinstall.bench.report import Candidate, CandidateKind, CandidateOutcome
 from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
 from fastinstall.model.machine import LoaderLimits
 
+CONTROL = "control"
 OWN_LOADER = "own loader"
 """Instead of an adapter, where the user's own code loads."""
 OFFICIAL_WHEEL = "official-wheel"
@@ -40,22 +42,26 @@ class CandidateRun:
         site: directories in front of its path.
         store: what its images lie in; None for their files.
         formats: what it decodes, by Pillow's names; empty for all.
-        uses_pillow: whether PIL takes part in it, whichever.
-        scales: whether it gains by decoding at a part of the size.
+        modules: that it imports; PIL among them may be any.
+        scales: how many times the wanted size an image must have for it to decode less; 0 if that does not matter.
+        batched: whether it loads whole batches by threads of its own.
         priority: the less, the earlier it is measured.
         absent: why it cannot be measured, known before it is tried; empty if it can.
         absence: what that makes of it.
+        control: why it cannot change anything with these images; empty if it can.
     """
 
     candidate: Candidate
     site: tuple[Path, ...] = ()
     store: StoreKind | None = None
     formats: tuple[str, ...] = ()
-    uses_pillow: bool = True
-    scales: bool = False
+    modules: tuple[str, ...] = ("PIL",)
+    scales: float = 0
+    batched: bool = False
     priority: int = USUAL_PRIORITY
     absent: str = ""
     absence: CandidateOutcome = CandidateOutcome.MISSING
+    control: str = ""
 
     @property
     def name(self) -> str:
@@ -66,7 +72,8 @@ class CandidateRun:
     def can_be_joined(self) -> bool:
         """Whether another PIL and other settings can be added to it, with nothing but what is installed."""
         alone = self.site and self.candidate.kind is CandidateKind.DECODER
-        return self.uses_pillow and self.store is None and not self.candidate.aliased and not alone
+        changes = "PIL" in self.modules and self.store is None and not self.candidate.aliased and not self.control
+        return changes and not alone
 
 
 @immutable
@@ -113,7 +120,7 @@ class Materials:
 
 def make_candidate_runs(materials: Materials) -> tuple[CandidateRun, ...]:
     """Everything that can be compared on this machine: stacks, decoders, settings, stores."""
-    usual = OWN_LOADER if materials.own_loader else _PLAIN
+    usual = _name_usual(materials.own_loader)
     return (
         *_list_stacks(materials, usual),
         *(_make_decoder_run(each, materials) for each in materials.adapters if each.name != usual),
@@ -124,8 +131,32 @@ def make_candidate_runs(materials: Materials) -> tuple[CandidateRun, ...]:
 
 def baseline_of(title: str, *, is_own_loader: bool) -> Candidate:
     """The environment as it is, or the user's own loader in it."""
-    adapter = OWN_LOADER if is_own_loader else _PLAIN
-    return Candidate(name="baseline", title=title, kind=CandidateKind.BASELINE, adapter=adapter, variables={})
+    return _make_run(CandidateKind.BASELINE, "baseline", title, adapter=_name_usual(is_own_loader)).candidate
+
+
+def make_control_run(*, is_own_loader: bool) -> CandidateRun:
+    """The baseline once more, in another process: it shows what the machine alone changes."""
+    run = _make_run(CandidateKind.BASELINE, CONTROL, "the same again", adapter=_name_usual(is_own_loader))
+    return replace(run, control="it is the baseline again")
+
+
+def mark_controls(found: Sequence[CandidateRun], images: Sequence[SurveyedImage], shorter: int) -> list[CandidateRun]:
+    """Mark what can change nothing: Pillow decoding at a part of the size, where no image is large enough.
+
+    Args:
+        found: the candidates.
+        images: that they load.
+        shorter: length of the shorter side that is wanted, in pixels.
+    """
+
+    def mark(each: CandidateRun) -> CandidateRun:
+        readable = [image for image in images if not each.formats or image.format in each.formats]
+        largest = max((min(image.width, image.height) / shorter for image in readable), default=0.0)
+        if not each.scales or largest >= each.scales or set(each.modules) != {"PIL"}:
+            return each
+        return replace(each, control=f"no image has {each.scales:g} times the size that is wanted")
+
+    return [mark(each) for each in found]
 
 
 def join_candidate_runs(parts: Sequence[CandidateRun]) -> CandidateRun:
@@ -137,15 +168,16 @@ def join_candidate_runs(parts: Sequence[CandidateRun]) -> CandidateRun:
     by_kind = {each.candidate.kind: each for each in parts}
     decoder = by_kind.get(CandidateKind.DECODER, parts[0])
     stack = by_kind.get(CandidateKind.STACK)
-    candidate = Candidate(
-        name=TOGETHER,
-        title=listing(each.name for each in parts) + " together",
-        kind=CandidateKind.TOGETHER,
+    run = _make_run(
+        CandidateKind.TOGETHER,
+        TOGETHER,
+        listing(each.name for each in parts) + " together",
         adapter=decoder.candidate.adapter,
         stack=stack.candidate.stack if stack else "in place",
         variables={name: value for each in parts for name, value in each.candidate.variables.items()},
+        formats=decoder.formats,
     )
-    return CandidateRun(candidate=candidate, site=stack.site if stack else (), formats=decoder.formats)
+    return replace(run, site=stack.site if stack else ())
 
 
 def select_candidate_runs(found: Sequence[CandidateRun], names: Sequence[str]) -> tuple[CandidateRun, ...]:
@@ -159,35 +191,33 @@ def select_candidate_runs(found: Sequence[CandidateRun], names: Sequence[str]) -
     return tuple(each for each in found if not names or each.name in names or (joined and each.can_be_joined))
 
 
+def _name_usual(is_own_loader: bool) -> str:  # noqa: FBT001 (the only argument)
+    return OWN_LOADER if is_own_loader else _PLAIN
+
+
 def _list_stacks(materials: Materials, adapter: str) -> Iterator[CandidateRun]:
-    for name, label, packages, priority in (
+    for name, stack, packages, priority in (
         (FASTINSTALL, "fastinstall", materials.fastinstall, 20),
         (OFFICIAL_WHEEL, "official wheel", materials.official, 30),
     ):
         if packages is not None:
-            candidate = Candidate(
-                name=name, title=packages.title, kind=CandidateKind.STACK, adapter=adapter, stack=label, variables={}
+            yield _make_run(
+                CandidateKind.STACK, name, packages.title, packages, adapter=adapter, stack=stack, priority=priority
             )
-            yield _make_run(candidate, packages, priority=priority)
 
 
 def _make_decoder_run(adapter: Adapter, materials: Materials) -> CandidateRun:
-    packages = materials.libraries.get(adapter.name, UnpackedPackages())
-    candidate = Candidate(
-        name=adapter.name,
-        title=adapter.title,
-        kind=CandidateKind.DECODER,
-        adapter=adapter.name,
-        stack="its own" if packages.directory else "in place",
-        variables={},
-        aliased=adapter.aliased,
-    )
     return _make_run(
-        candidate,
-        packages,
+        CandidateKind.DECODER,
+        adapter.name,
+        adapter.title,
+        materials.libraries.get(adapter.name, _IN_PLACE),
+        adapter=adapter.name,
+        aliased=adapter.aliased,
+        modules=adapter.modules,
         formats=adapter.formats,
-        uses_pillow="PIL" in adapter.modules,
         scales=adapter.scales,
+        batched=adapter.batched,
         priority=adapter.priority,
     )
 
@@ -196,27 +226,45 @@ def _list_settings(materials: Materials, adapter: str) -> Iterator[CandidateRun]
     for setting in materials.settings:
         variables = variables_of(setting, materials.machine, materials.variables)
         if variables:
-            candidate = Candidate(
-                name=setting.name, title=setting.title, kind=CandidateKind.SETTING, adapter=adapter, variables=variables
+            yield _make_run(
+                CandidateKind.SETTING,
+                setting.name,
+                setting.title,
+                adapter=adapter,
+                variables=variables,
+                priority=setting.priority,
             )
-            yield CandidateRun(candidate=candidate, priority=setting.priority)
 
 
 def _make_store_run(kind: StoreKind, materials: Materials) -> CandidateRun:
-    packages = materials.libraries.get(kind.name, UnpackedPackages())
-    candidate = Candidate(
-        name=kind.name,
-        title=kind.title,
-        kind=CandidateKind.STORAGE,
-        adapter=OWN_LOADER if materials.own_loader and kind.in_files else _PLAIN,
-        stack="its own" if packages.directory else "in place",
-        variables={},
+    return _make_run(
+        CandidateKind.STORAGE,
+        kind.name,
+        kind.title,
+        materials.libraries.get(kind.name, _IN_PLACE),
+        adapter=_name_usual(materials.own_loader and kind.in_files),
         storage=kind.name,
+        store=kind,
+        priority=kind.priority,
     )
-    return _make_run(candidate, packages, store=kind, priority=kind.priority)
 
 
-def _make_run(candidate: Candidate, packages: UnpackedPackages, **fields: Any) -> CandidateRun:  # noqa: ANN401
-    """Fields are those of a CandidateRun."""
+_IN_PLACE = UnpackedPackages()
+
+
+def _make_run(
+    kind: CandidateKind,
+    name: str,
+    title: str,
+    packages: UnpackedPackages = _IN_PLACE,
+    **fields: Any,  # noqa: ANN401 (of a Candidate or of its run, as they are called)
+) -> CandidateRun:
+    own = {key: fields.pop(key) for key in tuple(fields) if key in Candidate.__dataclass_fields__}
+    usual: dict[str, Any] = {
+        "adapter": _PLAIN,
+        "stack": "its own" if packages.directory else "in place",
+        "variables": {},
+    }
+    candidate = Candidate(name=name, title=title, kind=kind, **{**usual, **own})
     site = (packages.directory,) if packages.directory else ()
     return CandidateRun(candidate=candidate, site=site, absent=packages.absent, **fields)

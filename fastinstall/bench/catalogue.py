@@ -191,7 +191,8 @@ class Adapter:
         by_hand: why these are never brought to our cache; empty if they may be.
         formats: what it decodes, by Pillow's names; empty for whatever Pillow opens.
         aliased: whether its resize skips pixels.
-        scales: whether it gains by decoding at a part of the size.
+        scales: how many times the wanted size an image must have for it to decode less; 0 if that does not matter.
+        batched: whether it loads whole batches by threads of its own (by its LOADER).
         priority: the less, the earlier it is measured.
         code: the line of code that uses it.
         loader: a module with a function `load(path)`; SHORTER, CROP and FILTER are assigned in front of it.
@@ -207,7 +208,8 @@ class Adapter:
     by_hand: str = ""
     formats: tuple[str, ...] = ()
     aliased: bool = False
-    scales: bool = False
+    scales: float = 0
+    batched: bool = False
     priority: int = USUAL_PRIORITY
     code: str
     loader: str

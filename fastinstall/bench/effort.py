@@ -4,7 +4,6 @@ What every part of `bench` works with: the target, the machine, the time that is
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -86,7 +85,7 @@ QUICK = MeasurementBudget(
     least_candidates=3,
     rounds=3,
     starts=1,
-    turn_seconds=0.06,
+    turn_seconds=0.1,
     rate_seconds=0.25,
     operations_seconds=2.5,
     patience=6.0,
@@ -101,7 +100,7 @@ FULL = MeasurementBudget(
     starts=2,
     turn_seconds=0.2,
     rate_seconds=1.5,
-    operations_seconds=0.0,
+    operations_seconds=45.0,
     patience=60.0,
 )
 
@@ -155,20 +154,64 @@ def seconds_for(schedule: Schedule, pass_seconds: float, start_seconds: float) -
     return schedule.starts * (start_seconds + pass_seconds + 2 * schedule.rounds * turn)
 
 
-def sort_by_promise(candidate_runs: Sequence[CandidateRun], *, scalable: bool) -> tuple[CandidateRun, ...]:
+def sort_by_promise(candidate_runs: Sequence[CandidateRun], scale: float) -> tuple[CandidateRun, ...]:
     """The most promising ones first: what is not measured for want of time should be what helps least.
 
     How early a candidate comes was chosen by what helped where it was measured (2026-11-22, three workloads).
 
     Args:
         candidate_runs: all of them.
-        scalable: whether the images are large enough to be decoded at half their size.
+        scale: how many times the wanted size the images have.
     """
 
     def rank(each: CandidateRun) -> tuple[bool, int, int]:
-        return each.scales and not scalable, each.priority, _KINDS.index(each.candidate.kind)
+        return each.scales > scale, each.priority, _KINDS.index(each.candidate.kind)
 
     return tuple(sorted(candidate_runs, key=rank))
+
+
+_CANDIDATE_SECONDS = 3.0
+"""Of a full run, for one candidate: two processes, their imports, and as many rounds (measured 2026-11-23)."""
+_STORE_SECONDS = 5.0
+_PROCESS_SECONDS = 0.6
+LOADERS_RATED = 3
+"""Loaders that a full run measures with workers: the baseline and the best two."""
+_LEAST_LOADING_SECONDS = 30.0
+_BUSY_LOAD = 0.6
+"""Of a CPU, for each that may be used: from there on the others are in the way."""
+BUSY_FACTOR = 1.5
+"""How much longer a full run measures on a busy machine."""
+
+
+def estimate_loading_seconds(effort: MeasurementBudget, candidate_runs: Sequence[CandidateRun], pools: int) -> float:
+    """How long the comparison of one workload takes, which is announced before it begins and kept.
+
+    Args:
+        effort: what is spent, at most.
+        candidate_runs: those that cannot be measured take no time.
+        pools: numbers of workers that are tried.
+    """
+    there = [each for each in candidate_runs if not each.absent]
+    compared = sum(_STORE_SECONDS if each.store else _CANDIDATE_SECONDS for each in there) + 3 * _CANDIDATE_SECONDS
+    rated = min(LOADERS_RATED, 1 + len(there)) * pools * (effort.rate_seconds + _PROCESS_SECONDS)
+    return min(effort.seconds, max(_LEAST_LOADING_SECONDS, compared + rated))
+
+
+def describe_load(load: float, cpus: int) -> str:
+    """Whether other programs are in the way: the load average, in words; empty if they are not.
+
+    Args:
+        load: the load average of the last minute, before anything was measured.
+        cpus: that may be used.
+    """
+    return f"load average {load:.1f} on {cpus} CPUs" if load > _BUSY_LOAD * cpus else ""
+
+
+def format_duration(seconds: float) -> str:
+    """Roughly how long, as it is announced: "40 s", "3 min", "6 min 30 s"."""
+    rounded = 10 * max(1, round(seconds / 10))
+    minutes, rest = divmod(rounded, 60)
+    return " ".join(filter(None, (f"{minutes} min" * bool(minutes), f"{rest} s" * bool(rest))))
 
 
 def share_of(seconds_left: float, name: str, others: Sequence[str]) -> float:
@@ -203,6 +246,7 @@ class BenchContext:
         space: a temporary directory, which goes away with the run.
         remark: takes a line for the reader of the report.
         elapsed: seconds since the run began.
+        busy: that other programs were running before it began, in words; empty if none were in the way.
     """
 
     session: Session
@@ -215,6 +259,7 @@ class BenchContext:
     space: Path
     remark: Callable[[str], None]
     elapsed: Callable[[], float]
+    busy: str = ""
 
     @property
     def python(self) -> Path:
@@ -230,9 +275,3 @@ class BenchContext:
         """Seconds that are left of what was promised, the table of operations aside."""
         kept = self.effort.operations_seconds if self.wish.operations else 0.0
         return self.effort.seconds - kept - self.elapsed()
-
-    def with_more_seconds(self, seconds: float) -> "BenchContext":
-        """The same with more time; in quick mode with what there is."""
-        if self.wish.quick:
-            return self
-        return replace(self, effort=replace(self.effort, seconds=self.effort.seconds + seconds))

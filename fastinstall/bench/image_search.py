@@ -18,7 +18,7 @@ from fastinstall.model.machine import Filesystem
 EXTENSIONS = frozenset(
     (
         *(".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".webp", ".bmp", ".dib", ".gif", ".tif", ".tiff"),
-        *(".ppm", ".pgm", ".pnm", ".jp2", ".j2k", ".jpx", ".avif", ".tga", ".qoi", ".mpo", ".apng"),
+        *(".ppm", ".pgm", ".pnm", ".jp2", ".j2k", ".jpx", ".avif", ".tga", ".qoi", ".mpo", ".apng", ".heic", ".heif"),
     )
 )
 _MAGIC = (
@@ -41,7 +41,8 @@ class SurveyedImage:
         size_bytes: of the file.
         reason: why it is not measured; empty if it may be. "unreadable", "not a file", "empty", "not an image",
             "truncated", "corrupt", "CMYK", "LAB", "16 bits a channel", "animated", "several pages", "too large",
-            "too small", "vector graphics", "takes too long", "kills the decoder: SIGSEGV".
+            "too small", "vector graphics", "takes too long", "kills the decoder: SIGSEGV",
+            "HEIC: Pillow reads it with pillow-heif alone".
     """
 
     path: Path

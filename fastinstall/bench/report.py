@@ -93,6 +93,7 @@ class LoadingEngine(StrEnum):
 
     TORCH = "torch DataLoader"
     OWN = "processes, as a DataLoader uses them"
+    BATCHED = "a pipeline of batches, by threads of its own"
 
 
 @immutable
@@ -100,7 +101,7 @@ class LoadingRate:
     """A loader with some number of workers, batches counted as they arrive.
 
     Attributes:
-        workers: worker processes; 0 loads in the process itself.
+        workers: worker processes; 0 loads in the process itself; threads of a pipeline of batches.
         start: how they come to be.
         engine: who collects the batches.
         cold: whether the files were out of the page cache.
@@ -141,8 +142,8 @@ class Gain:
 
     Attributes:
         ratio: the median of the rounds; above 1 is faster.
-        low: the least of the rounds.
-        high: the greatest.
+        low: the least of the rounds; of six or more, without one in six at either end.
+        high: the greatest, likewise.
         rounds: how many.
     """
 
@@ -184,7 +185,7 @@ class CandidateResult:
     Attributes:
         candidate: which one.
         outcome: what became of it.
-        reason: in words, where it was not measured: what to install, what killed it.
+        reason: in words, where it was not measured: what to install, what killed it; of a control, why it is one.
         versions: of the packages that took part, name to version.
         timing: one process; of a candidate, as it would be at the time when the baseline was measured by itself.
         gain: against the baseline, one process; None for the baseline itself.
@@ -206,6 +207,15 @@ class CandidateResult:
     stored_bytes: int | None = None
     stored_ratio: float | None = None
     left_out: int = 0
+
+    @property
+    def is_control(self) -> bool:
+        """Whether it cannot change anything, so that its gain shows the noise of the measurement."""
+        return self.reason.startswith(CONTROL)
+
+
+CONTROL = "control: "
+"""How the reason of a control begins."""
 
 
 @published_as("Pipeline")

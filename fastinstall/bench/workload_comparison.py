@@ -5,10 +5,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from fastinstall.bench.adoption import describe_picture_difference
-from fastinstall.bench.advice import is_worthwhile
-from fastinstall.bench.candidates import CandidateRun, baseline_of, join_candidate_runs
-from fastinstall.bench.comparison import BaselineComparison, compute_timing, job_of, make_unmeasured, start_comparison
-from fastinstall.bench.effort import BenchContext, schedule_for, seconds_for, sort_by_promise
+from fastinstall.bench.advice import find_disturbance, is_worthwhile
+from fastinstall.bench.candidates import (
+    CandidateRun,
+    baseline_of,
+    join_candidate_runs,
+    make_control_run,
+    mark_controls,
+)
+from fastinstall.bench.comparison import (
+    BaselineComparison,
+    compute_timing,
+    job_of,
+    make_unmeasured,
+    start_comparison,
+)
+from fastinstall.bench.effort import LOADERS_RATED, BenchContext, schedule_for, seconds_for, sort_by_promise
 from fastinstall.bench.loading import (
     Job,
     NotLoadedError,
@@ -31,8 +43,8 @@ from fastinstall.bench.workloads import WorkloadTask, narrow_workload
 from fastinstall.core.events import Progressed, Started
 from fastinstall.core.messages import listing
 
-RATED = 2
-"""How many of the best are measured with workers, beside the baseline."""
+_BEST = 3
+"""How many of the best are measured again where there is time."""
 _UNBOUNDED = 1e9
 _RATE_START_SECONDS = 0.2
 
@@ -47,6 +59,7 @@ class WorkloadComparison:
         self.end = end
         self.start_seconds = 0.0
         self.pass_seconds = 0.0
+        self._spent = self._expected = 0.0
         self.wishes = choose_pool_requests(context.machine, quick=context.wish.quick, workers=context.wish.workers)
 
     def choose_workload(self) -> Workload:
@@ -56,7 +69,13 @@ class WorkloadComparison:
         first = self.run.choose_images(most, effort.least_sample)
         self.pass_seconds = first.ms * len(self.run.indexes) / 1000
         self.run.schedule = schedule_for(effort, self.pass_seconds)
+        if self.context.busy:
+            self.measure_longer()
         return narrow_workload(self.task, self.run.indexes, first.failed)
+
+    def measure_longer(self) -> None:
+        """Twice as many rounds from now on: others use the machine."""
+        self.run.schedule = replace(self.run.schedule, rounds=2 * self.context.effort.rounds)
 
     def baseline(self) -> CandidateResult:
         """The environment as it is, in one process."""
@@ -126,14 +145,18 @@ class WorkloadComparison:
         """
         if self.context.wish.candidates:
             return True
-        needed = seconds_for(self.run.schedule, self.pass_seconds, self.start_seconds)
         few = measured is not None and measured < self.context.effort.least_candidates
         left = self.context.left() if few else self.end - time.monotonic()
-        return needed + self._estimate_rating_seconds() < left
+        return self._estimate_candidate_seconds() + self._estimate_rating_seconds() < left
+
+    def _estimate_candidate_seconds(self) -> float:
+        """By what those before have taken, and at least what the baseline says."""
+        seconds = seconds_for(self.run.schedule, self.pass_seconds, self.start_seconds)
+        return seconds * max(1.0, self._spent / self._expected if self._expected else 1.0)
 
     def _estimate_rating_seconds(self) -> float:
         """What is kept for workers."""
-        loaders = 1 if self.context.wish.quick else 1 + RATED
+        loaders = 1 if self.context.wish.quick else LOADERS_RATED
         each = self.context.effort.rate_seconds + _RATE_START_SECONDS + self.pass_seconds
         return loaders * (2 * self.start_seconds + len(self.wishes) * each)
 
@@ -162,25 +185,82 @@ class WorkloadComparison:
             if not (candidate_run.absent or self.has_time(measured)):
                 dropped.append(candidate_run.name)
                 continue
+            started = time.monotonic()
             result = self.measure_candidate(candidate_run)
-            measured += result.outcome is CandidateOutcome.MEASURED
+            if result.outcome is CandidateOutcome.MEASURED:
+                measured += 1
+                self._spent += time.monotonic() - started
+                self._expected += seconds_for(self.run.schedule, self.pass_seconds, self.start_seconds)
             yield result
         if dropped:
             name = self.task.workload.name
             self.context.remark(f"{name}: no time was left for {listing(dropped)}; --candidates NAME measures one")
 
-    def choose_rated(self, ranked: Sequence[CandidateResult]) -> list[str]:
-        """Names of those that are measured with workers too: the best few, and those that were named.
+    def compare_all(
+        self, candidate_runs: Sequence[CandidateRun], workload: Workload
+    ) -> tuple[dict[str, CandidateRun], list[CandidateResult]]:
+        """Every candidate between two measurements of a control, and the best of them again as far as time goes.
+
+        Returns:
+            The candidates by their names, and what was measured of them.
+
+        Raises:
+            FailedError: the baseline died or hung.
+        """
+        wish, images = self.context.wish, [self.task.images[index] for index in self.run.indexes]
+        shorter = wish.pipeline.shorter
+        runs = candidate_runs if wish.loader else mark_controls(candidate_runs, images, shorter)
+        control = next((each for each in runs if each.control), make_control_run(is_own_loader=bool(wish.loader)))
+        first = self.measure_candidate(control)
+        if find_disturbance([first]):
+            self.measure_longer()
+        others = [each for each in runs if each is not control]
+        scale = min(workload.width, workload.height) / shorter
+        results = list(self.measure_candidates(sort_by_promise(others, scale)))
+        by_name = {each.name: each for each in (*runs, control)}
+        parts = choose_parts(by_name, results)
+        if len(parts) > 1 and (not wish.quick or self.has_time()):
+            joined = join_candidate_runs(parts)
+            by_name[joined.name] = joined
+            results.append(self.measure_candidate(joined))
+        self._repeat_best(by_name, results)
+        last = self.measure_candidate(control)
+        return by_name, [last if last.gain else first, *results]
+
+    def _repeat_best(self, by_name: Mapping[str, CandidateRun], results: list[CandidateResult]) -> None:
+        """Measure the best again while there is time: the advice is chosen among them."""
+        while not self.context.wish.quick and self._has_spare_time():
+            ranked = sorted(results, key=_get_gain_ratio, reverse=True)
+            again = [each for each in ranked if each.gain and each.candidate.storage == "files"][:_BEST]
+            if not again:
+                return
+            for best in again:
+                if self._has_spare_time():
+                    more = self.measure_candidate(by_name[best.candidate.name])
+                    results[results.index(best)] = more if more.gain else best
+
+    def _has_spare_time(self) -> bool:
+        return 2 * self._estimate_candidate_seconds() + self._estimate_rating_seconds() < self.end - time.monotonic()
+
+    def can_rate(self) -> bool:
+        """Whether there is time to measure another one with workers; always where numbers of workers were asked for."""
+        loaders = 1 if self.context.wish.quick else LOADERS_RATED
+        seconds = self._estimate_rating_seconds() / loaders
+        return bool(self.context.wish.workers) or seconds < 1.2 * max(0.0, self.end - time.monotonic())
+
+    def choose_rated(self, ranked: Sequence[CandidateResult], batched: Sequence[str]) -> list[str]:
+        """Names of those that are measured with workers too: the best few, those that were named, and `batched`.
 
         A rate of fewer images than the baseline's could not be laid beside it.
         """
         request = self.context.wish
         whole = [each for each in ranked if each.outcome is CandidateOutcome.MEASURED and not each.left_out]
-        ratable = [each for each in whole if each.candidate.storage == "files"]
+        ratable = [each for each in whole if each.candidate.storage == "files" and not each.is_control]
         able = [each.candidate.name for each in ratable]
         if request.workers:
             return able
-        few = [each.candidate.name for each in ratable if not describe_picture_difference(each)][:RATED]
+        alike = [each for each in ratable if not describe_picture_difference(each)]
+        few = [*[each.candidate.name for each in alike][: LOADERS_RATED - 1], *batched]
         return [name for name in able if name in request.candidates or (name in few and not request.quick)]
 
 
@@ -188,6 +268,8 @@ def compare_candidates(
     context: BenchContext, task: WorkloadTask, candidate_runs: Sequence[CandidateRun], seconds: float
 ) -> tuple[Workload, CandidateResult, tuple[CandidateResult, ...]]:
     """Measure the baseline and every candidate in turn with it, as far as the time goes; then some with workers.
+
+    A control comes first and last. Time that is left makes the ranges of the best ones surer.
 
     Args:
         context: where it is measured.
@@ -207,21 +289,13 @@ def compare_candidates(
         comparison.start_seconds = time.monotonic() - started
         workload = comparison.choose_workload()
         baseline = comparison.baseline()
-        scalable = min(workload.width, workload.height) >= 2 * context.wish.pipeline.shorter
-        results = list(comparison.measure_candidates(sort_by_promise(candidate_runs, scalable=scalable)))
-        by_name = {each.name: each for each in candidate_runs}
-        parts = choose_parts(by_name, results)
-        if len(parts) > 1 and (not context.wish.quick or comparison.has_time()):
-            joined = join_candidate_runs(parts)
-            by_name[joined.name] = joined
-            results.append(comparison.measure_candidate(joined))
-    wishes = comparison.wishes
-    baseline = replace(baseline, rates=comparison.measure_rates(run.job, wishes, baseline))
-    warm = [each for each in wishes if not each.cold and each.start is not WorkerStart.SPAWN]  # forked, as most are
+        by_name, results = comparison.compare_all(candidate_runs, workload)
+    baseline = replace(baseline, rates=comparison.measure_rates(run.job, comparison.wishes, baseline))
+    warm = [each for each in comparison.wishes if not each.cold and each.start is not WorkerStart.SPAWN]  # as most are
     results.sort(key=_get_gain_ratio, reverse=True)
-    rated = comparison.choose_rated(results)
+    rated = comparison.choose_rated(results, [name for name, each in by_name.items() if each.batched])
     for index, result in enumerate(results):
-        if result.candidate.name in rated:
+        if result.candidate.name in rated and (index == 0 or comparison.can_rate()):
             job = job_of(run.job, by_name[result.candidate.name])
             results[index] = replace(result, rates=comparison.measure_rates(job, warm, result))
     return workload, baseline, tuple(results)

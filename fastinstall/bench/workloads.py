@@ -25,6 +25,8 @@ _QUICK_PHOTOS = {"500px": 12, "12mp": 2, "png": 6}
 _JUDGED_FOR_EACH = 3
 _LEAST_JUDGED = 16
 _NAMED = 2
+_HEIC = "convert them to JPEG; or install pillow-heif, and call its register_heif_opener() before Image.open()"
+_OTHER_IMAGES = "fastinstall bench DIR, with whole images in DIR"
 _EXAMPLES = 3
 
 
@@ -139,7 +141,9 @@ def _find_images(context: BenchContext) -> tuple[tuple[SurveyedImage, ...], Work
         counted = Counter(each.reason for each in refused).most_common()
         reasons = listing(f"{count} {reason}" for reason, count in counted)
         problem = f"none of the images in {named} can be measured: of {len(refused)} looked at, {reasons}"
-        raise UndeterminedError(problem, hint="fastinstall bench DIR, with whole images in DIR")
+        heic = any(each.reason.startswith("HEIC") for each in refused)
+        hint = _HEIC if heic else _OTHER_IMAGES
+        raise UndeterminedError(problem, hint=hint)
     common = Path(os.path.commonpath([each.absolute() for each in places]))
     directory = common if common.is_dir() else common.parent
     workload = Workload(

@@ -3,12 +3,13 @@
 Both are fetched, built or taken from the cache, and unpacked beside each other; none is installed.
 """
 
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 from fastinstall.bench.candidates import UnpackedPackages
-from fastinstall.bench.effort import FULL, QUICK, BenchContext
+from fastinstall.bench.effort import FULL, QUICK, BenchContext, describe_load
 from fastinstall.bench.report import BenchRequest
 from fastinstall.core import files, foreign
 from fastinstall.core.errors import DocumentError, FastinstallError, UndeterminedError
@@ -46,7 +47,7 @@ def observe_context(
     """
     from fastinstall.observe.cpu import observe_machine  # noqa: PLC0415 (only bench looks at it)
 
-    started = time.monotonic()
+    started, load = time.monotonic(), os.getloadavg()[0]
     facts = facts_of(session, environment, ObservationRequest(recipe=recipe_named(session, Request().recipe)))
     if facts.stack.core is None:
         raise UndeterminedError(f"{environment.prefix} has no PIL to measure", hint="fastinstall setup")
@@ -57,17 +58,19 @@ def observe_context(
             session.emit(Noted(message=line))
 
     libc = facts.interpreter.libc_version if facts.interpreter.libc == "glibc" else ""
+    machine = observe_machine(facts.cpu, libc, session.variables)
     return BenchContext(
         session=session,
         environment=environment,
         wish=request,
         facts=facts,
         core=facts.stack.core,
-        machine=observe_machine(facts.cpu, libc, session.variables),
+        machine=machine,
         effort=QUICK if request.quick else FULL,
         space=space,
         remark=remark,
         elapsed=lambda: time.monotonic() - started,
+        busy=describe_load(load, machine.usable_cpus),
     )
 
 

@@ -3,7 +3,7 @@
 The operations of PIL, before and after: the stack in place against the official wheel, or our build against it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from fastinstall import __version__
@@ -11,14 +11,22 @@ from fastinstall.bench.adoption import AdviceContext
 from fastinstall.bench.advice import advice_for
 from fastinstall.bench.bottleneck import verdict_of
 from fastinstall.bench.candidates import CandidateRun, UnpackedPackages
-from fastinstall.bench.effort import BenchContext, minimum_workload_seconds, share_of
+from fastinstall.bench.effort import (
+    BUSY_FACTOR,
+    BenchContext,
+    estimate_loading_seconds,
+    format_duration,
+    minimum_workload_seconds,
+    share_of,
+)
+from fastinstall.bench.loading import choose_pool_requests
 from fastinstall.bench.materials import choose_candidate_runs
 from fastinstall.bench.report import BenchReport, BenchRequest, WorkloadResult
 from fastinstall.bench.workload_comparison import compare_candidates
 from fastinstall.bench.workloads import task_names, task_of
 from fastinstall.core import files
 from fastinstall.core.errors import FailedError
-from fastinstall.core.events import Started
+from fastinstall.core.events import Noted, Started
 from fastinstall.core.messages import listing
 from fastinstall.index.upgrades import requirement
 from fastinstall.model.conda_packages import dependants_of
@@ -52,8 +60,10 @@ def bench(session: Session, environment: Environment, request: BenchRequest) -> 
     with files.temporary_directory("bench", within=session.own_cache() / "tmp") as space:
         context = observe_context(session, environment, request, space, remarks)
         official, ours = prepare_stacks(context)
-        context = context.with_more_seconds(context.elapsed())  # builds and downloads are not part of it
-        workloads = tuple(_measure_workloads(context, official, ours)) if request.loading else ()
+        names = task_names(context) if request.loading else ()
+        candidate_runs = choose_candidate_runs(context, official, ours) if request.loading else ()
+        context = _announce(context, len(names), candidate_runs)
+        workloads = tuple(_measure_workloads(context, names, candidate_runs))
         operations = compare_operations(context, official, ours) if request.operations else None
         return BenchReport(
             prefix=environment.prefix,
@@ -69,12 +79,24 @@ def bench(session: Session, environment: Environment, request: BenchRequest) -> 
         )
 
 
+def _announce(context: BenchContext, count: int, candidate_runs: Sequence[CandidateRun]) -> BenchContext:
+    """Say how long it takes from here on, builds and downloads aside, and hold it to that."""
+    effort, wish, emit = context.effort, context.wish, context.session.emit
+    if context.busy:
+        context.remark(f"other programs are running ({context.busy}): every comparison takes twice as many rounds")
+    if wish.quick:
+        emit(Noted(message=f"measuring takes at most {round(effort.seconds):d} s"))
+        return context
+    pools = len(choose_pool_requests(context.machine, quick=False, workers=wish.workers))
+    seconds = count * estimate_loading_seconds(effort, candidate_runs, pools) * (BUSY_FACTOR if context.busy else 1.0)
+    seconds += effort.operations_seconds if wish.operations else 0.0
+    emit(Noted(message=f"measuring takes about {format_duration(seconds)}"))
+    return replace(context, effort=replace(effort, seconds=context.elapsed() + seconds))
+
+
 def _measure_workloads(
-    context: BenchContext, official: UnpackedPackages | None, ours: UnpackedPackages | None
+    context: BenchContext, names: Sequence[str], candidate_runs: tuple[CandidateRun, ...]
 ) -> Iterator[WorkloadResult]:
-    names = task_names(context)
-    context = context.with_more_seconds(context.effort.seconds * (len(names) - 1))
-    candidate_runs = choose_candidate_runs(context, official, ours)
     wish = context.wish
     left_out: list[str] = []
     for number, name in enumerate(names):
@@ -108,7 +130,7 @@ def _measure_workload(
         pipeline=context.wish.pipeline,
         pillow=requirement("pillow", dependants_of(context.facts)),
         has_pip=any(each.name == "pip" for each in context.facts.distributions),
-        has_gpu=context.facts.gpu is not None and context.facts.gpu.usable,
+        busy=context.busy,
     )
     return WorkloadResult(
         workload=workload,

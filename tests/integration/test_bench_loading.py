@@ -14,9 +14,17 @@ import pytest
 from known_adapters import adapter_named
 from PIL import Image
 
-from fastinstall.bench import _loader, _values
-from fastinstall.bench.loading import Job, LoadingProcess, NotLoadedError, start_loading
-from fastinstall.bench.report import CandidateOutcome, ImagePipeline
+from fastinstall.bench import _loader, _values, loading
+from fastinstall.bench.loading import (
+    Job,
+    LoadingProcess,
+    NotLoadedError,
+    PoolRequest,
+    PoolWorkload,
+    measure_rates,
+    start_loading,
+)
+from fastinstall.bench.report import CandidateOutcome, ImagePipeline, LoadingEngine
 
 PYTHON = Path(sys.executable)
 OF_PILLOW = ("pillow", "pillow-draft", "pillow-no-copy", "pillow-reducing-gap")
@@ -311,3 +319,45 @@ def own_job(directory: Path, text: str, images: tuple[Path, ...], function: str 
     file = directory / "mine.py"
     file.write_text(textwrap.dedent(text))
     return Job(python=PYTHON, images=images, loader=f"{file}:{function}" if function else str(file))
+
+
+BATCHED = '''
+NAME, TITLE, MODULES, BRINGS, CODE, BATCHED = "by-batches", "By batches", ("PIL",), ("pillow",), "", True
+LOADER = """
+import numpy
+from PIL import Image
+
+
+def batches(lists, threads, size, ahead):
+    for batch in lists:
+        assert len(batch) <= size
+        yield [numpy.asarray(Image.open(each).convert("RGB").resize((CROP, CROP))) for each in batch]
+"""
+'''
+
+
+@pytest.fixture
+def by_batches(images: tuple[Path, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Job:
+    """An adapter of another distribution, that loads whole batches."""
+    file = tmp_path / "by_batches.py"
+    file.write_text(BATCHED, encoding="utf-8")
+    foreign = replace(adapter_named("pillow"), name="by-batches", file=file, batched=True, distribution="acme 1")
+    monkeypatch.setattr(loading, "all_adapters", lambda: (foreign,))
+    return Job(python=PYTHON, images=images, adapter="by-batches", tensor=False)
+
+
+def test_whole_batches_are_measured_and_an_image_that_fails_is_found_in_its_batch(by_batches: Job) -> None:
+    with start_loading(by_batches) as talk:
+        found = talk.measure(0.05)
+        assert (list(found.failed), found.images) == ([str(DAMAGED)], 3)
+        assert 0 < found.least_ms <= found.ms == found.stages["decode"]
+        assert [each.shape for each in talk.pictures([0, 1])] == [(224, 224, 3)] * 2
+        assert talk.measure(0.0, indexes=[0]).images == 1
+
+
+def test_whole_batches_arrive_from_threads_of_their_own(by_batches: Job) -> None:
+    load = PoolWorkload(seconds=0.1, images=(0, 1))
+    with start_loading(by_batches, with_workers=True) as talk:
+        (rate,) = measure_rates(talk, (PoolRequest(workers=2),), load)
+    assert rate.engine is LoadingEngine.BATCHED
+    assert rate.images_per_second > 0

@@ -225,3 +225,10 @@ def fake_pil(site: Path, text: str) -> Path:
     (site / "PIL/__init__.py").touch()
     (site / "PIL/Image.py").write_text(text)
     return site
+
+
+def test_a_photo_of_a_phone_that_pillow_cannot_read_names_what_reads_it(tmp_path: Path) -> None:
+    photo = tmp_path / "photo.heic"
+    photo.write_bytes(struct.pack(">I4s4s", 24, b"ftyp", b"heic") + bytes(100))
+    (found,) = judge_images([photo], PYTHON, {"PATH": os.environ["PATH"]})
+    assert found.reason == "HEIC: Pillow reads it with pillow-heif alone"

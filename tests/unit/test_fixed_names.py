@@ -64,8 +64,9 @@ CHECKS = """
     way-back guards advisories cuda data-loading
 """
 ADAPTERS = """
-    dali imagecodecs jpeg4py kornia-rs nvimagecodec opencv-area opencv-linear opencv-reduced pillow pillow-draft
-    pillow-no-copy pillow-reducing-gap pyvips simplejpeg simplejpeg-scaled torchvision-io turbojpeg turbojpeg-scaled
+    dali dali-gpu imagecodecs jpeg4py kornia-rs nvimagecodec opencv-area opencv-linear opencv-reduced pillow
+    pillow-draft pillow-no-copy pillow-reducing-gap pyvips simplejpeg simplejpeg-scaled torchvision-batched
+    torchvision-io turbojpeg turbojpeg-scaled
 """
 STORES = "bmp hdf5 lmdb resized tfrecord webdataset"
 HOOKS = """
@@ -79,9 +80,9 @@ LOCATED = """
 BESIDE = {
     "_operations.py": "_fault.py _mapped.py",
     "_loading.py": """
-        _cache.py _loader.py _storage.py _timing.py _values.py adapters
+        _batches.py _cache.py _loader.py _storage.py _timing.py _values.py adapters
     """,
-    "_pool_main.py": "_cache.py _loading.py _pool_own.py _pool_processes.py _pool_torch.py",
+    "_pool_main.py": "_batches.py _cache.py _loading.py _pool_own.py _pool_processes.py _pool_torch.py",
     "_storage.py": "_stores",
     "_worker.py": "operations",
 }
@@ -90,7 +91,7 @@ BESIDE = {
 SCHEMA_DIGESTS = {
     "advisories": "745ea24d114331de800c19c235387c9634b659eb06bb2dec0ea0c8476189764a",
     "answers": "535cfef82d6a3e94d6b19d7a26494cff3b1c1a7fc58e2faa5c63b912ddaa84e2",
-    "bench": "db8b80524270e1e83b02254e4d9daa9e9b8cd7e8ff61093ae49abde4bf7476c1",
+    "bench": "a5d996f9f950cb229df9b081d3f3e17673eb108cb87967e5902ac3e011680164",
     "build": "1667e9328de8e0e039d7ded54f5615791a43435cf7bdb37b0b735fa8b2054e0e",
     "collected": "e3dec1ef3bf572c570e6182999c3bab0fe386d31ea02635a327f7598df69d204",
     "completion": "697f7e23c8fb541d01ae020d515f20d0e068922ed74ecb3e44d937927453b992",

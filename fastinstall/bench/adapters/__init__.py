@@ -9,8 +9,8 @@ name begins with an underscore is no adapter: others share it. An adapter has:
 - `CODE`: the line of code that uses it;
 - what has a default: `FORMATS`: what it decodes, by Pillow's names, else whatever Pillow opens; `ALIASED`: whether its
   resize skips pixels, so that the picture is not the same; `SDISTS`: those of its requirements that are published as
-  source distributions alone, and compile nothing; `SCALES`: whether it gains by decoding at a part of the size, and so
-  by large images alone; `PRIORITY`: its place among all candidates where time is short, the least first;
+  source distributions alone, and compile nothing; `SCALES`: how many times the wanted size an image must have for it to
+  decode less; `PRIORITY`: its place among all candidates where time is short, the least first;
 - `LOADER`: a module for the user's own code with a function `load(path)`, that does the same as the stages, by the
   names `SHORTER`, `CROP` (0 for none) and `FILTER`, which are assigned in front of it;
 - `stages(wanted)`: imports its modules and gives (stage, function) in order: the first function takes the bytes of a
@@ -18,10 +18,12 @@ name begins with an underscore is no adapter: others share it. An adapter has:
   has `shorter`, `crop` (0 for none), `filter`, and `array`: whether numpy is there, else the last one may give bytes.
   Stages are "decode", "convert", "resize", "crop", "array"; a library that does several at once names the first. It
   loads nothing and starts no thread yet, since a pool may fork after it;
+- in place of `stages`, where `BATCHED` is true, in `LOADER`: `batches(lists, threads, size, ahead)`: arrays of batch
+  after batch, in order, of lists of at most `size` paths, on so many threads of its own, and looking ahead if `ahead`;
 - `versions()`, if those of `MODULES` are not enough: names and versions of the packages that take part;
 - `trouble()`, if it has one: why it cannot run here though its modules are there ("no NVIDIA GPU"); empty if it can.
 
-All of them load on one thread, as a worker of a DataLoader has one CPU to itself; drop an alpha channel and keep a
+All others load on one thread, as a worker of a DataLoader has one CPU to itself; drop an alpha channel and keep a
 picture as it lies, whatever Exif says of it, as Pillow's `convert("RGB")` does. Where a library has no such filter, the
 nearest that it has is taken, and the adapter says so.
 """

@@ -14,6 +14,7 @@ NAME = "pillow-reducing-gap"
 TITLE = "Pillow, resize in two steps"
 MODULES = ("PIL",)
 BRINGS = ("pillow",)
+SCALES = 4
 CODE = "image.resize(size, Image.Resampling.BILINEAR, reducing_gap=2.0)"
 LOADER = (
     """

@@ -12,7 +12,7 @@ TITLE = "simplejpeg, scaled decoding, resized by Pillow"
 MODULES = ("numpy", "simplejpeg", "PIL")
 BRINGS = ("simplejpeg", "numpy")
 FORMATS = ("JPEG",)
-SCALES = True
+SCALES = 2
 PRIORITY = 100
 CODE = "simplejpeg.decode_jpeg(data, min_height=shorter, min_width=shorter, min_factor=2)"
 LOADER = (

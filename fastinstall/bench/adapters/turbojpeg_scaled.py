@@ -10,7 +10,7 @@ MODULES = ("numpy", "turbojpeg", "PIL")
 BRINGS = turbojpeg.BRINGS
 SDISTS = turbojpeg.SDISTS
 FORMATS = ("JPEG",)
-SCALES = True
+SCALES = 2
 CODE = "TurboJPEG().decode(data, pixel_format=TJPF_RGB, scaling_factor=(1, 4))  # 2, 4 or 8"
 LOADER = (
     """

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from fastinstall.bench.bottleneck import list_stage_costs
 from fastinstall.bench.report import BenchReport
 from fastinstall.cli.bench import tables, words
 from fastinstall.cli.console import strip_control_characters
@@ -27,7 +28,8 @@ def bench_html(report: BenchReport) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return jinja.get_template("page.html.jinja", globals={"words": words, "tables": tables}).render(report=report)
+    names = {"words": words, "tables": tables, "list_stage_costs": list_stage_costs}
+    return jinja.get_template("page.html.jinja", globals=names).render(report=report)
 
 
 def _finalize(value: object) -> object:

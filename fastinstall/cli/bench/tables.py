@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterable, Sequence
 from io import StringIO
 
-from fastinstall.bench.report import CandidateResult, LoadingRate, Timing, WorkloadResult
+from fastinstall.bench.bottleneck import StageCost
+from fastinstall.bench.report import CandidateResult, LoadingRate, WorkloadResult
 from fastinstall.cli.bench import words
 from fastinstall.cli.console import Page
 from fastinstall.core.values import immutable
@@ -59,13 +60,13 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
 
 
-def stage_table(timing: Timing) -> Table:
-    """Milliseconds and share of every stage."""
+def stage_table(costs: Sequence[StageCost]) -> Table:
+    """Milliseconds and share of every stage, as the verdict counts them."""
     rows: list[tuple[Cell, ...]] = [
-        (each.stage.value, f"{each.ms:.3f}", f"{each.share:.0%}", Bar(value=each.share, most=1.0))
-        for each in timing.stages
+        (each.name, f"{each.ms:.3f}", f"{each.share:.0%}", Bar(value=each.share, most=1.0)) for each in costs
     ]
-    return _make_table((_text("stage"), "ms", "share", _text("")), [*rows, ("all", f"{timing.ms:.3f}", "", "")])
+    whole = sum(each.ms for each in costs)
+    return _make_table((_text("stage"), "ms", "share", _text("")), [*rows, ("all", f"{whole:.3f}", "", "")])
 
 
 def rate_table(rates: Sequence[LoadingRate]) -> Table:
@@ -177,7 +178,7 @@ def _list_candidate_cells(result: CandidateResult, workers: LoadingRate | None, 
 
 def _name(result: CandidateResult) -> str:
     """By which flags know it; the size of a store, and how many of the images it cannot load."""
-    told = []
+    told = ["control"] if result.is_control and result.candidate.name != "control" else []
     if result.stored_bytes is not None:
         ratio = "" if result.stored_ratio is None else f", {result.stored_ratio:.3g}x"
         told.append(f"{words.bytes_words(result.stored_bytes)}{ratio} the files")

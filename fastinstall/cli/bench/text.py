@@ -1,69 +1,79 @@
-"""The report of `bench` as text: for each workload the verdict, its figures as tables, and what to do about it.
+"""The report of `bench` as text, in three depths: the verdict and the one change to make; its figures; all the rest.
 
-The tables are stages, rates by workers, and candidates. Advice comes in the order of what it gains, each with the
-command to type. The candidates of `bench --list` are listed here too.
+By default a workload has its verdict, the change that is recommended, and the table of candidates. --quiet leaves out
+the table; --verbose adds the images, stages, rates by workers, what was not measured, and all other advice. The
+candidates of `bench --list` are listed here too.
 """
 
 from collections.abc import Iterator, Sequence
 
+from fastinstall.bench.bottleneck import list_stage_costs
 from fastinstall.bench.materials import PossibleCandidate
 from fastinstall.bench.report import BenchReport, CandidateResult, LoadingLimit, SpeedAdvice, WorkloadResult
 from fastinstall.cli.bench import tables, words
 from fastinstall.cli.console import Page, join_lines
+from fastinstall.model.finding import Status
 from fastinstall.model.receipt import SpeedTable
 
-_QUICK = "quick"
 _FEW = 3
-"""Advice, operations at either end, and what was not measured, that is shown of a quick measurement."""
-_FIRST, _LAST = 10, 5
-"""Operations at either end that are shown of a full one."""
-_LONG = 40
-"""Lines, from which on a report has left the screen when it ends."""
+"""Operations at either end, and candidates that were not measured, that are shown where the page is not verbose."""
 _LEGEND = {
-    "gain": "gain: how many times as fast as the baseline, both in one process, in turn (least and greatest round)",
+    "gain": "gain: times as fast as the baseline, measured in turn, one process each (range of the rounds)",
+    "control": "control: cannot change anything here; its range is the noise of the measurement",
     "differs": "differs: mean / greatest difference of a channel from the baseline's picture, in levels of 0 to 255",
     "aliased": "aliased: its resize skips pixels; it is faster because it is not the same picture",
 }
 
 
 def bench_text(report: BenchReport, page: Page, *, unicode: bool = True) -> str:
-    """The whole report; where it is long, it ends with what it comes to.
+    """The report; details where the page is verbose.
 
     Args:
         report: what was measured.
         page: how it is laid out; wide tables are broken at its width.
         unicode: whether bars may be drawn with block characters.
     """
-    writer = _Writer(page, unicode=unicode, brief=report.effort == _QUICK and not page.verbose)
+    writer = _Writer(report, page, unicode=unicode)
     lines = list(page.lines(f"{report.prefix} (Python {report.python})", rest="  ", style="bold"))
-    lines += page.lines(words.machine_words(report.machine), first="  ", rest="    ")
-    lines.append(f"  {words.moment_words(report)}")
+    lines += page.lines(f"{words.machine_words(report.machine)}; {words.moment_words(report)}", first="  ", rest="    ")
     for result in report.workloads:
         lines += ["", *writer.render_workload(result)]
     lines += _add_gap(list(writer.render_legend(report.workloads)))
     if report.operations is not None:
         lines += ["", *writer.render_operations(report.operations)]
     lines += _add_gap([line for each in report.remarks for line in page.lines(each, first="note: ", rest="      ")])
-    if not writer.brief and report.workloads and len(lines) > _LONG:
-        lines += ["", page.paint("in short", "bold"), *_render_brief(report, page)]
+    if not page.verbose:
+        lines += [
+            "",
+            *page.lines("stages, worker processes, other advice, what was not measured: --verbose", rest="  "),
+        ]
     return join_lines(lines)
 
 
 def bench_brief(report: BenchReport, page: Page) -> str:
     """What --quiet says: of each workload the verdict and the first advice."""
-    return join_lines(_render_brief(report, page))
-
-
-def _render_brief(report: BenchReport, page: Page) -> Iterator[str]:
-    for result in report.workloads:
-        yield from page.lines(f"{result.workload.name}: {result.verdict.bound}: {result.verdict.sentence}", rest="  ")
-        first = next((each for each in result.advice if each.recommended), next(iter(result.advice), None))
-        if first is not None:
-            yield from _render_advice(first, page, "  ", "  ")
+    lines = [line for each in report.workloads for line in _render_verdict(each, page)]
     if report.operations is not None:
         table = report.operations
-        told = f"operations: {table.geomean:.2f}x, {table.candidate} against {table.baseline}"
-        yield from page.lines(told, rest="  ")
+        lines += page.lines(f"operations: {table.geomean:.2f}x, {table.candidate} against {table.baseline}", rest="  ")
+    return join_lines(lines)
+
+
+def _render_verdict(result: WorkloadResult, page: Page) -> Iterator[str]:
+    """The bottleneck, what is known already, and the one change to make."""
+    verdict = result.verdict
+    style = {LoadingLimit.FAST_ENOUGH: "ok", LoadingLimit.UNTOLD: "unknown"}.get(verdict.bound, "hint")
+    yield from page.lines(f"{result.workload.name}: {verdict.bound}", rest="  ", style=style)
+    yield from page.lines(verdict.sentence, first="  ", rest="  ")
+    for each in choose_first_advice(result.advice):
+        yield from _render_advice(each, page, "  ", "    ")
+
+
+def choose_first_advice(advice: Sequence[SpeedAdvice]) -> tuple[SpeedAdvice, ...]:
+    """What is recommended, after what needs no change; where nothing is recommended, the first advice."""
+    settled = [each for each in advice if each.finding.status is Status.OK]
+    first = next((each for each in advice if each.recommended), None)
+    return (*settled, first) if first is not None else tuple(settled) or tuple(advice[:1])
 
 
 def _add_gap(lines: list[str]) -> list[str]:
@@ -71,12 +81,12 @@ def _add_gap(lines: list[str]) -> list[str]:
 
 
 class _Writer:
-    """How a report is laid out: on which page, with which bars, and whether it is to be brief."""
+    """How a report is laid out: on which page, and with which bars."""
 
-    def __init__(self, page: Page, *, unicode: bool, brief: bool) -> None:
+    def __init__(self, report: BenchReport, page: Page, *, unicode: bool) -> None:
+        self.report = report
         self.page = page
         self.unicode = unicode
-        self.brief = brief
 
     def _indent(self, text: str, first: str = "  ") -> Iterator[str]:
         return self.page.lines(text, first=first, rest="    ")
@@ -85,34 +95,38 @@ class _Writer:
         return tables.table_lines(table, self.page, unicode=self.unicode)
 
     def render_workload(self, result: WorkloadResult) -> Iterator[str]:
-        page, verdict, workload = self.page, result.verdict, result.workload
-        style = {LoadingLimit.FAST_ENOUGH: "ok", LoadingLimit.UNTOLD: "unknown"}.get(verdict.bound, "hint")
-        yield from page.lines(f"{workload.name}: {verdict.bound}", rest="  ", style=style)
-        yield from page.lines(verdict.sentence, first="  ", rest="  ")
-        for line in () if self.brief else verdict.evidence:
-            yield from page.lines(line, first="    ", rest="      ", style="dim")
-        yield from self._indent(words.images_words(workload), "  images: ")
-        for each in page.shortened([words.describe_left_out_images(each) for each in workload.unmeasured]):
-            yield from self._indent(each, "  left out: ")
-        yield from self._indent(words.pipeline_words(result.pipeline), "  each: ")
-        baseline = result.baseline
-        parts = (
-            self._render_stages(baseline),
-            self._render_rates(baseline),
-            self._render_candidates(result),
+        yield from _render_verdict(result, self.page)
+        refused = sum(each.count for each in result.workload.unmeasured)
+        if refused and not self.page.verbose:
+            yield from self._indent(f"left out: {words.describe_reasons(result.workload)}")
+        yield from _add_gap(list(self._render_candidates(result)))
+        details = (
+            self._render_images(result),
+            self._render_stages(result),
+            self._render_rates(result.baseline),
             self._render_unmeasured(result),
-            self._render_all_advice(result.advice),
+            self._render_other_advice(result.advice),
         )
-        for part in parts:
+        needed = () if result.baseline.timing else (self._render_stages(result),)
+        few = self._render_unmeasured(result) if len(list(words.describe_unmeasured(result.candidates))) <= _FEW else ()
+        for part in details if self.page.verbose else (*needed, few):
             yield from _add_gap(list(part))
 
-    def _render_stages(self, baseline: CandidateResult) -> Iterator[str]:
+    def _render_images(self, result: WorkloadResult) -> Iterator[str]:
+        for line in result.verdict.evidence:
+            yield from self._indent(line)
+        yield from self._indent(words.images_words(result.workload), "  images: ")
+        for each in result.workload.unmeasured:
+            yield from self._indent(words.describe_left_out_images(each), "  left out: ")
+        yield from self._indent(words.pipeline_words(result.pipeline), "  each: ")
+
+    def _render_stages(self, result: WorkloadResult) -> Iterator[str]:
         """Milliseconds and share of every stage, with bars; why not, where it was not measured."""
-        timing = baseline.timing
+        baseline, timing = result.baseline, result.baseline.timing
         if timing is None:
             yield from self._indent(f"not measured: {baseline.outcome}: {baseline.reason}")
             return
-        yield from self._lay_out(tables.stage_table(timing))
+        yield from self._lay_out(tables.stage_table(list_stage_costs(baseline, result.workload, self.report.machine)))
         told = f"{words.rate_words(timing.images_per_second)} images/s in one process"
         if timing.peak_bytes:
             told += f", {words.bytes_words(timing.peak_bytes)} of memory at most"
@@ -121,18 +135,10 @@ class _Writer:
         yield from self._indent(told)
 
     def _render_rates(self, baseline: CandidateResult) -> Iterator[str]:
-        """Images per second by number of workers, how they start, and page cache; in a sentence where it is brief."""
-        rates = baseline.rates
-        if rates and self.brief:
-            told = (
-                f"{words.format_count(each.workers, 'worker')} ({words.start_words(each)}) "
-                f"{words.rate_words(each.images_per_second)}"
-                for each in rates
-            )
-            yield from self._indent(f"images/s by {', '.join(told)}")
-        elif rates:
-            yield from self._lay_out(tables.rate_table(rates))
-            yield from self._indent(f"by: {', '.join(dict.fromkeys(str(each.engine) for each in rates))}")
+        """Images per second by number of workers, how they start, and page cache."""
+        if baseline.rates:
+            yield from self._lay_out(tables.rate_table(baseline.rates))
+            yield from self._indent(f"by: {', '.join(dict.fromkeys(str(each.engine) for each in baseline.rates))}")
 
     def _render_candidates(self, result: WorkloadResult) -> Iterator[str]:
         """The baseline, then whatever was measured against it."""
@@ -141,43 +147,38 @@ class _Writer:
             yield from self._lay_out(tables.candidate_table(result))
 
     def _render_unmeasured(self, result: WorkloadResult) -> Iterator[str]:
-        """Each says what to do to have it measured; many of them are only named where the report is to be brief."""
+        """Each says what to do to have it measured."""
         told = list(words.describe_unmeasured(result.candidates))
-        if self.brief and len(told) > _FEW:
-            names = ", ".join(name for name, _ in told)
-            yield from self._indent(f"not measured: {names}: --verbose tells why")
-            return
         if told:
             yield "  not measured"
         for name, reason in told:
             yield from self.page.advice(f"{name}: {reason}", first="    ", rest="      ")
 
-    def _render_all_advice(self, advice: Sequence[SpeedAdvice]) -> Iterator[str]:
-        if advice:
-            yield f"  {self.page.paint('what to do, the greatest gain first', 'bold')}"
-        shown = advice[:_FEW] if self.brief else advice
-        for number, each in enumerate(shown, 1):
+    def _render_other_advice(self, advice: Sequence[SpeedAdvice]) -> Iterator[str]:
+        shown = choose_first_advice(advice)
+        others = [each for each in advice if each not in shown]
+        if others:
+            yield f"  {self.page.paint('what else helps, the greatest gain first', 'bold')}"
+        for number, each in enumerate(others, 1):
             yield from _render_advice(each, self.page, f"  {number}. ", " " * 5)
-        if len(shown) < len(advice):
-            yield f"  ... and {len(advice) - len(shown)} more: --verbose or --json"
 
     def render_legend(self, results: Sequence[WorkloadResult]) -> Iterator[str]:
         """What the columns of the candidates' tables mean, once for all workloads; empty if there is no such table."""
         shown = [each for result in results for each in words.select_measured(result.candidates)]
         needed = {
             "gain": bool(shown),
+            "control": any(each.is_control for each in shown),
             "differs": any(each.difference is not None for each in shown),
             "aliased": any(each.candidate.aliased for each in shown),
         }
         for word, text in _LEGEND.items():
             if needed[word]:
-                yield from self.page.lines(text, rest="  ", style="dim")
+                yield from self.page.lines(text, first="  ", rest="    ", style="dim")
 
     def render_operations(self, table: SpeedTable) -> Iterator[str]:
-        """The fastest first, and how many were won and lost; the middle is left out unless much is to be shown."""
+        """How many were won and lost; the fastest and the slowest, or all of them where the page is verbose."""
         rows = words.sort_operations(table)
-        first, last = (_FEW, _FEW) if self.brief else (_FIRST, _LAST)
-        shown = rows if self.page.verbose or len(rows) <= first + last + 1 else [*rows[:first], *rows[-last:]]
+        shown = rows if self.page.verbose or len(rows) <= 2 * _FEW + 1 else [*rows[:_FEW], *rows[-_FEW:]]
         title = f"operations of PIL: {table.candidate} against {table.baseline}"
         yield from self.page.lines(title, rest="  ", style="bold")
         yield from self._indent(words.summarize_operations(table))
@@ -193,9 +194,11 @@ class _Writer:
 def _render_advice(advice: SpeedAdvice, page: Page, first: str, below: str) -> Iterator[str]:
     """The message; then the line of code and the command, never broken, so that they can be pasted."""
     gain = f"{words.gain_words(advice.gain)}: " if advice.gain is not None else ""
-    begin = "begin here: " if advice.recommended else ""
-    rest = below if first != below else below + "  "
-    yield from page.lines(begin + gain + advice.finding.message, first=first, rest=rest)
+    begin = "change this first: " if advice.recommended else ""
+    yield from page.lines(begin + gain + advice.finding.message, first=first, rest=below)
+    if advice.gain is None and not advice.finding.remedy:
+        for line in advice.finding.evidence:
+            yield from page.lines(line, first=below, rest=below + "  ")
     remedy = advice.finding.remedy
     if remedy is not None and remedy.text and remedy.text != advice.code:
         yield from page.lines(remedy.text, first=below, rest=below + "  ")

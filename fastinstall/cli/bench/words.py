@@ -71,6 +71,11 @@ def describe_left_out_images(unmeasured: Unmeasured) -> str:
     return f"{unmeasured.count} {unmeasured.reason}" + (f": {names}{more}" if names else "")
 
 
+def describe_reasons(workload: Workload) -> str:
+    """How many images were left out for which reason: "4 truncated, 1 CMYK"."""
+    return ", ".join(f"{each.count} {each.reason}" for each in workload.unmeasured)
+
+
 def pipeline_words(pipeline: ImagePipeline) -> str:
     """What is done to every image."""
     crop = f", crop {pipeline.crop}" if pipeline.crop else ""

@@ -1,7 +1,11 @@
 """`fastinstall bench`: how images are loaded here, what bounds it, and what would help."""
 
+import os
 import sys
 from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 from fastinstall.bench.report import BenchReport
 from fastinstall.cli.bench.bench_flags import make_bench_request, pipeline_of
@@ -9,9 +13,10 @@ from fastinstall.cli.bench.outputs import parse_page_path, write_page
 from fastinstall.cli.common import look_at, progress_for, session_of
 from fastinstall.cli.console import Console
 from fastinstall.cli.main import Context
-from fastinstall.core.errors import ExitCode
+from fastinstall.core.errors import ExitCode, FailedError
 from fastinstall.core.values import document, dump
 
+_ADAPTERS = str(Path(__file__).parents[2] / "bench/adapters")
 _BARS = "█▏"
 
 
@@ -25,12 +30,36 @@ def run(arguments: Namespace, context: Context) -> int:
 
     request, page = make_bench_request(arguments), parse_page_path(arguments.html)
     session = session_of(context).listening(progress_for(context))
-    report = bench(session, look_at(session, arguments, context), request)
-    _tell(report, context.console)
-    if page is not None:
-        write_page(report, page)
-        context.console.talk(f"--html: {page}")
+    with explain_vanished_tool():
+        report = bench(session, look_at(session, arguments, context), request)
+        _tell(report, context.console)
+        if page is not None:
+            write_page(report, page)
+            context.console.talk(f"--html: {page}")
     return ExitCode.OK
+
+
+@contextmanager
+def explain_vanished_tool() -> Iterator[None]:
+    """Say so where what failed is that fastinstall's own files were removed or replaced meanwhile.
+
+    Raises:
+        FailedError: they were.
+    """
+    before = _identify_own_files()
+    try:
+        yield
+    except Exception as error:
+        if _identify_own_files() == before:
+            raise
+        message = f"fastinstall's own environment was removed or rebuilt while this ran: {sys.prefix}"
+        raise FailedError(message, hint="run the same command again; nothing was changed") from error
+
+
+def _identify_own_files() -> list[tuple[int, int] | None]:
+    places = (sys.prefix, __file__, _ADAPTERS)
+    found = [os.stat(each) if os.path.exists(each) else None for each in places]  # noqa: PTH110, PTH116 (these two)
+    return [(each.st_dev, each.st_ino) if each else None for each in found]
 
 
 def _tell(report: BenchReport, console: Console) -> None:

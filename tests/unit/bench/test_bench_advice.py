@@ -3,9 +3,10 @@
 import shlex
 from dataclasses import replace
 from pathlib import PurePosixPath
+from typing import Any
 
 import pytest
-from bench_values import DISK, USUAL, WORKLOAD, advice, baseline, context, rate, result, timing, unlike
+from bench_values import DISK, WORKLOAD, advice, baseline, context, rate, result, timing, unlike
 from builders import environment
 from known_adapters import adapter_named
 
@@ -13,13 +14,13 @@ from fastinstall.bench.adoption import ways_of
 from fastinstall.bench.advice import is_worthwhile
 from fastinstall.bench.catalogue import kind_named
 from fastinstall.bench.report import (
+    CONTROL,
     CandidateKind,
     CandidateOutcome,
+    CandidateResult,
     Gain,
     ImagePipeline,
-    LoadingEngine,
     SpeedAdvice,
-    Stage,
     WorkerStart,
 )
 from fastinstall.model.finding import Status
@@ -27,7 +28,6 @@ from fastinstall.model.request import EnvironmentKind
 
 PYTHON = "/srv/images/env/bin/python"
 BUILD = {"kind": CandidateKind.STACK, "stack": "fastinstall"}
-TRAINS = timing({**USUAL, Stage.TENSOR: 0.1})
 
 
 def command(told: SpeedAdvice) -> str:
@@ -60,6 +60,51 @@ def test_a_gain_counts_where_it_is_more_than_noise(ratio: float, low: float, *, 
     assert is_worthwhile(gain) is is_told
     told = advice(baseline(), result("one", ratio, gain=gain))
     assert ("one" in [each.candidate for each in told]) is is_told
+
+
+def control(ratio: float, spread: float = 0.01) -> CandidateResult:
+    gain = Gain(ratio=ratio, low=ratio - spread, high=ratio + spread, rounds=6)
+    return result("pillow-draft", ratio, adapter="pillow-draft", gain=gain, reason=f"{CONTROL}too small")
+
+
+def test_a_control_is_no_advice_and_no_smaller_gain_than_its_noise_is() -> None:
+    told = advice(baseline(), control(1.03, 0.05), result("small", 1.07), result("large", 1.5))
+    assert [each.candidate for each in told] == ["large"]
+
+
+@pytest.mark.parametrize("disturbed", [control(3.07, 0.2), control(0.9), control(1.1, 0.3)])
+def test_on_a_busy_machine_nothing_is_recommended(disturbed: CandidateResult) -> None:
+    told = advice(baseline(), disturbed, result("large", 4.22), busy="load average 2.0 on 2 CPUs")
+    assert told[0].finding.message.startswith("busy machine, ranges unreliable: nothing is recommended")
+    assert told[0].finding.evidence[0].startswith("pillow-draft cannot change anything here, and measured")
+    assert told[0].finding.evidence[1] == "load average 2.0 on 2 CPUs"
+    assert recommended(told) == []
+
+
+def wide(name: str, ratio: float, spread: float, **fields: Any) -> CandidateResult:
+    return result(name, ratio, gain=Gain(ratio=ratio, low=ratio - spread, high=ratio + spread, rounds=4), **fields)
+
+
+def test_of_overlapping_ranges_the_simplest_is_recommended() -> None:
+    together = wide("together", 4.2, 0.4, kind=CandidateKind.TOGETHER)
+    build = wide("fastinstall", 4.0, 0.3, **BUILD)
+    setting = wide("huge-pages", 3.6, 0.1, kind=CandidateKind.SETTING, variables={"A": "b"})
+    assert recommended(advice(baseline(), together, build)) == ["fastinstall"]
+    assert recommended(advice(baseline(), together, build, wide("pillow-draft", 3.9, 0.3, adapter="pillow-draft"))) == [
+        "pillow-draft"
+    ]
+    assert recommended(advice(baseline(), together, build, setting)) == ["fastinstall"]
+
+
+def test_a_much_smaller_gain_is_another_gain_whatever_its_range() -> None:
+    assert recommended(advice(baseline(), wide("fast", 4.0, 0.2), wide("pillow-draft", 2.0, 3.0))) == ["fast"]
+
+
+def test_what_the_build_in_place_has_brought_is_told_first() -> None:
+    official = result("official-wheel", 0.59, kind=CandidateKind.STACK, stack="official wheel", title="pillow 13.0.0")
+    told = advice(baseline(), official, result("large", 1.5))
+    assert told[0].finding.message == "your build is already 1.7x stock (1.67 to 1.72): pillow 13.0.0"
+    assert recommended(told) == ["large"]
 
 
 def test_candidates_that_were_not_measured_are_no_advice() -> None:
@@ -169,6 +214,15 @@ def test_a_decoder_is_printed_and_its_line_of_code_told() -> None:
     (told,) = advice(baseline(), result("pillow-draft", 1.9, adapter="pillow-draft"))
     assert command(told) == "fastinstall bench --print-code pillow-draft > loader.py"
     assert told.code == adapter_named("pillow-draft").code
+
+
+def test_a_pipeline_of_batches_takes_the_place_of_the_data_loader() -> None:
+    (told,) = advice(baseline(), result("dali", 1.9, adapter="dali"))
+    assert told.finding.remedy is not None
+    assert told.finding.remedy.text == "use `batches(lists)` of the printed loader.py in place of your DataLoader"
+    assert recommended(
+        advice(baseline(), result("dali", 1.92, adapter="dali"), result("fastinstall", 1.9, **BUILD))
+    ) == ["fastinstall"]
 
 
 def test_a_decoder_that_was_fetched_for_the_measurement_is_installed_first() -> None:
@@ -314,30 +368,6 @@ def test_the_way_to_start_workers_counts_whatever_number_pays() -> None:
 def test_workers_that_start_at_once_are_no_matter() -> None:
     told = advice(baseline(rate(0, 500), rate(2, 900)))
     assert [each.code for each in told] == ["num_workers=2"]
-
-
-@pytest.mark.parametrize(
-    ("target", "first", "last"),
-    [
-        (None, "pin_memory", "channels_last"),
-        (400.0, "torch.autocast", "channels_last"),
-        (9000.0, "pin_memory", "prefetch_factor"),
-    ],
-)
-def test_pointers_for_a_gpu_suit_what_the_training_waits_for(target: float | None, first: str, last: str) -> None:
-    base = baseline(measured=TRAINS)
-    told = [each for each in advice(base, target=target, has_gpu=True) if each.code]
-    assert first in told[0].code
-    assert last in told[-1].code
-    assert all(each.gain is None for each in told)
-    assert all("PyTorch documentation" in (each.finding.remedy.text if each.finding.remedy else "") for each in told)
-
-
-def test_there_are_no_pointers_without_a_gpu_or_without_torch() -> None:
-    assert advice(baseline(measured=TRAINS)) == ()
-    assert advice(baseline(), has_gpu=True) == ()
-    real = baseline(rate(0, 500, engine=LoadingEngine.TORCH))
-    assert advice(real, has_gpu=True) != ()
 
 
 def test_where_nothing_was_measured_there_is_no_advice() -> None:

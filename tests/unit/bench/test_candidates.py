@@ -7,9 +7,12 @@ from fastinstall.bench.candidates import (
     UnpackedPackages,
     join_candidate_runs,
     make_candidate_runs,
+    make_control_run,
+    mark_controls,
     select_candidate_runs,
 )
 from fastinstall.bench.catalogue import SETTINGS, Adapter, ProcessVariables, find_preloads, kind_named, variables_of
+from fastinstall.bench.image_search import SurveyedImage
 from fastinstall.bench.report import CandidateKind
 from fastinstall.model.machine import LoaderLimits
 
@@ -111,6 +114,31 @@ def test_together_has_the_stack_of_one_the_decoder_of_another_and_the_variables_
     assert joined.candidate.adapter == "pillow-draft"
     assert joined.formats == ("JPEG",)
     assert joined.candidate.variables == {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
+
+
+def photo(side: int, kind: str = "JPEG") -> SurveyedImage:
+    return SurveyedImage(path=Path("a"), format=kind, width=side, height=side)
+
+
+def test_what_decodes_less_is_a_control_where_no_image_is_large_enough() -> None:
+    drafts = replace(adapter("pillow-draft", formats=("JPEG",)), scales=2)
+    found = make_candidate_runs(replace(MATERIALS, adapters=(drafts, adapter("pillow-no-copy"))))
+    small = {each.name: each for each in mark_controls(found, [photo(511), photo(4000, "PNG")], 256)}
+    assert small["pillow-draft"].control == "no image has 2 times the size that is wanted"
+    assert not small["pillow-draft"].can_be_joined
+    assert [name for name, each in small.items() if each.control] == ["pillow-draft"]
+    assert not any(each.control for each in mark_controls(found, [photo(200), photo(512)], 256))
+
+
+def test_another_library_is_no_control_however_small_the_images_are() -> None:
+    other = replace(adapter("simplejpeg-scaled", formats=("JPEG",)), scales=2)
+    found = make_candidate_runs(replace(MATERIALS, adapters=(other,)))
+    assert not any(each.control for each in mark_controls(found, [photo(200)], 256))
+
+
+def test_where_nothing_else_is_a_control_the_baseline_is_measured_again() -> None:
+    assert make_control_run(is_own_loader=True).candidate.adapter == "own loader"
+    assert make_control_run(is_own_loader=False).control
 
 
 def setting(name: str) -> ProcessVariables:

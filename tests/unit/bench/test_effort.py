@@ -8,6 +8,9 @@ from fastinstall.bench.effort import (
     FULL,
     QUICK,
     MeasurementBudget,
+    describe_load,
+    estimate_loading_seconds,
+    format_duration,
     minimum_workload_seconds,
     sample_size,
     schedule_for,
@@ -18,9 +21,7 @@ from fastinstall.bench.effort import (
 from fastinstall.bench.report import Candidate, CandidateKind
 
 
-def candidate_run(
-    name: str, kind: CandidateKind, priority: int = USUAL_PRIORITY, *, scales: bool = False
-) -> CandidateRun:
+def candidate_run(name: str, kind: CandidateKind, priority: int = USUAL_PRIORITY, *, scales: float = 0) -> CandidateRun:
     candidate = Candidate(name=name, title=name, kind=kind, variables={})
     return CandidateRun(candidate=candidate, priority=priority, scales=scales)
 
@@ -66,17 +67,17 @@ FIVE = (
     candidate_run("rare-decoder", CandidateKind.DECODER),
     candidate_run("huge-pages", CandidateKind.SETTING, 40),
     candidate_run("fastinstall", CandidateKind.STACK, 20),
-    candidate_run("pillow-draft", CandidateKind.DECODER, 10, scales=True),
+    candidate_run("pillow-draft", CandidateKind.DECODER, 10, scales=2),
 )
 
 
 def test_the_most_promising_come_first_and_stores_last() -> None:
-    found = [each.name for each in sort_by_promise(FIVE, scalable=True)]
+    found = [each.name for each in sort_by_promise(FIVE, 3.0)]
     assert found == ["pillow-draft", "fastinstall", "huge-pages", "rare-decoder", "lmdb"]
 
 
 def test_decoding_at_a_part_of_the_size_promises_nothing_where_images_are_small() -> None:
-    found = [each.name for each in sort_by_promise(FIVE, scalable=False)]
+    found = [each.name for each in sort_by_promise(FIVE, 1.0)]
     assert found == ["fastinstall", "huge-pages", "rare-decoder", "lmdb", "pillow-draft"]
 
 
@@ -86,3 +87,21 @@ def test_large_photos_get_more_of_the_time() -> None:
     assert share_of(9.0, "png", ()) == 9.0
     assert share_of(-3.0, "png", ()) == 0.0
     assert minimum_workload_seconds("12mp") > minimum_workload_seconds("500px")
+
+
+def test_a_run_is_announced_as_long_as_its_candidates_take_and_never_longer_than_its_budget() -> None:
+    few, many = estimate_loading_seconds(FULL, FIVE[:2], 5), estimate_loading_seconds(FULL, FIVE, 5)
+    assert few < many < FULL.seconds
+    assert estimate_loading_seconds(FULL, FIVE * 20, 5) == FULL.seconds
+    absent = tuple(replace(each, absent="not installed") for each in FIVE)
+    assert estimate_loading_seconds(FULL, absent, 5) < few
+
+
+@pytest.mark.parametrize(("seconds", "told"), [(42.0, "40 s"), (178.0, "3 min"), (392.0, "6 min 30 s"), (1.0, "10 s")])
+def test_durations_are_announced_roughly(seconds: float, told: str) -> None:
+    assert format_duration(seconds) == told
+
+
+def test_a_machine_is_busy_where_others_use_more_than_half_of_it() -> None:
+    assert describe_load(1.0, 2) == ""
+    assert describe_load(1.6, 2) == "load average 1.6 on 2 CPUs"

@@ -32,7 +32,7 @@ BRINGS = ("acme>=2", "pillow")
 SDISTS = ("acme",)
 FORMATS = ("JPEG",)
 ALIASED = False
-SCALES = True
+SCALES = 2
 PRIORITY = 5
 CODE = "acme.decode(data)"
 LOADER = "def load(path):\\n    return path, SHORTER, CROP, FILTER\\n"
@@ -100,11 +100,11 @@ def test_they_are_listed_with_what_they_need() -> None:
 
 def test_they_are_compared_when_their_turn_comes() -> None:
     there = make_candidate_runs(Materials(machine=LoaderLimits(cpu="a CPU", cores=2), variables={}))
-    found = [each.name for each in sort_by_promise(there, scalable=True)]
+    found = [each.name for each in sort_by_promise(there, 3.0)]
     assert found[0] == "acme-raw"
     assert found.index("pillow-draft") < found.index("shelf")
     assert found.index("shelf") < found.index("resized")
-    assert sort_by_promise(there, scalable=False)[-1].scales
+    assert sort_by_promise(there, 1.0)[-1].scales
 
 
 def test_they_are_printed_as_code() -> None:

@@ -11,7 +11,7 @@ from fastinstall.cli.console import Console
 from fastinstall.cli.main import Context, RunLog
 from fastinstall.cli.options import Settings, Sources
 from fastinstall.cli.parser import parse
-from fastinstall.core.errors import UsageError
+from fastinstall.core.errors import FailedError, UsageError
 
 
 def _run(tmp_path: Path, *words: str) -> int:
@@ -58,3 +58,16 @@ def test_the_code_of_a_candidate_has_the_wanted_sizes(tmp_path: Path, capsys: py
 def test_what_is_wrong_is_said_before_an_environment_is_looked_at(tmp_path: Path, words: tuple[str, ...]) -> None:
     with pytest.raises(UsageError):
         _run(tmp_path, *words, "--prefix", f"{tmp_path}/no-environment")
+
+
+def test_a_tool_that_vanishes_while_it_measures_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    files = iter([[(1, 2)], [None]])
+    monkeypatch.setattr(bench, "_identify_own_files", lambda: next(files))
+    with pytest.raises(FailedError, match="removed or rebuilt while this ran") as told, bench.explain_vanished_tool():
+        raise ModuleNotFoundError("rich")
+    assert told.value.hint == "run the same command again; nothing was changed"
+
+
+def test_another_failure_stays_what_it_is() -> None:
+    with pytest.raises(ModuleNotFoundError), bench.explain_vanished_tool():
+        raise ModuleNotFoundError("rich")

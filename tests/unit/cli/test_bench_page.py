@@ -109,7 +109,8 @@ def test_a_phone_is_given_its_own_width_and_tables_scroll_in_their_boxes() -> No
 
 
 def test_every_stage_has_a_colour() -> None:
-    assert [stage for stage in Stage if not (f".stage-{stage}{{" in STYLE and f".key-{stage}{{" in STYLE)] == []
+    names = [*Stage, "hand-over", "read-from-disk"]
+    assert [stage for stage in names if not (f".stage-{stage}{{" in STYLE and f".key-{stage}{{" in STYLE)] == []
 
 
 def test_no_letter_is_smaller_than_16_pixels_on_a_screen() -> None:

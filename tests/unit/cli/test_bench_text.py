@@ -6,20 +6,24 @@ from dataclasses import replace
 import pytest
 from bench_reports import bare_report, large_jpegs, nothing_helps, report, small_jpegs, whole_report
 
-from fastinstall.bench.report import BenchReport
+from fastinstall.bench.report import CONTROL, BenchReport, SpeedAdvice
 from fastinstall.cli.bench.text import bench_brief, bench_text
 from fastinstall.cli.console import Page, strip_control_characters
+from fastinstall.model.finding import Finding, Status
 
 NARROW = Page(width=80)
+
+
+VERBOSE = Page(width=80, verbose=True)
 
 
 def _lines(found: BenchReport, page: Page = NARROW) -> list[str]:
     return strip_control_characters(bench_text(found, page), colour=page.colour).splitlines()
 
 
-def _text(found: BenchReport) -> str:
+def _text(found: BenchReport, page: Page = NARROW) -> str:
     """All of it in one line, as if it had never been broken."""
-    return " ".join(" ".join(_lines(found)).split())
+    return " ".join(" ".join(_lines(found, page)).split())
 
 
 def test_every_workload_begins_with_its_verdict() -> None:
@@ -33,8 +37,9 @@ def test_every_workload_begins_with_its_verdict() -> None:
 
 @pytest.mark.parametrize("width", [80, 100, 120])
 def test_no_line_but_a_command_is_wider_than_the_terminal(width: int) -> None:
-    wide = [line for line in _lines(whole_report(), Page(width=width)) if len(line) > width]
-    assert [line for line in wide if "fastinstall bench --print-code" not in line] == []
+    for verbose in (False, True):
+        wide = [line for line in _lines(whole_report(), Page(width=width, verbose=verbose)) if len(line) > width]
+        assert [line for line in wide if "fastinstall bench --print-code" not in line] == []
 
 
 def test_a_gain_bears_its_bounds_and_what_is_not_the_same_picture_is_marked() -> None:
@@ -50,7 +55,7 @@ def test_a_store_says_what_it_takes() -> None:
 
 
 def test_what_was_not_measured_says_why() -> None:
-    text = _text(report(small_jpegs()))
+    text = _text(report(small_jpegs()), VERBOSE)
     assert "jpeg4py: missing: jpeg4py is not installed; fastinstall bench --with jpeg4py" in text
     assert "imagecodecs: crashed: killed by signal SIGSEGV" in text
     assert "pyvips: hung: gave no answer within 60 s" in text
@@ -58,7 +63,8 @@ def test_what_was_not_measured_says_why() -> None:
 
 
 def test_images_that_were_left_out_are_counted_and_named_and_steer_no_terminal() -> None:
-    text = bench_text(report(small_jpegs()), NARROW)
+    assert "left out: 4 truncated, 1 CMYK" in _text(report(small_jpegs()))
+    text = bench_text(report(small_jpegs()), VERBOSE)
     assert "4 truncated: " in text
     assert "1 CMYK: /data/train/print.jpg" in text
     assert "\x1b" not in strip_control_characters(text)
@@ -66,51 +72,76 @@ def test_images_that_were_left_out_are_counted_and_named_and_steer_no_terminal()
 
 
 def test_advice_comes_with_what_to_type_in_one_line() -> None:
-    lines = [line.strip() for line in _lines(report(small_jpegs()), Page(width=40))]
+    lines = [line.strip() for line in _lines(report(small_jpegs()), Page(width=40, verbose=True))]
     assert "fastinstall bench --print-code opencv-linear > loader.py" in lines
     assert "cv2.resize(image, size, interpolation=cv2.INTER_LINEAR)" in lines
 
 
-def test_the_recommended_advice_is_where_to_begin() -> None:
+def test_the_one_change_to_make_stands_right_below_the_verdict() -> None:
     result = small_jpegs()
     first, second, *rest = result.advice
-    marked = replace(result, advice=(first, replace(second, recommended=True), *rest))
-    assert "2. begin here: 2.61x" in _text(report(marked))
-    assert "2.61x" in bench_brief(report(marked), NARROW)
-    assert "1.97x" not in bench_brief(report(marked), NARROW)
+    marked = report(replace(result, advice=(first, replace(second, recommended=True), *rest)))
+    lines = _lines(marked)
+    place = next(number for number, line in enumerate(lines) if line.startswith("photos of ./train"))
+    assert "change this first: 2.61x (2.41-2.81)" in " ".join(lines[place : place + 4])
+    assert next(number for number, line in enumerate(lines) if "candidate" in line) > place + 4
+    assert "1.97x" in _text(marked, VERBOSE)
+    assert "2.61x" in bench_brief(marked, NARROW)
+    assert "1.97x" not in bench_brief(marked, NARROW)
+
+
+def test_what_is_in_place_already_is_told_before_the_change() -> None:
+    result = small_jpegs()
+    known = SpeedAdvice(
+        candidate="official-wheel",
+        gain=None,
+        finding=Finding(check="data-loading", status=Status.OK, message="your build is already 1.7x stock"),
+    )
+    advised = replace(result.advice[0], recommended=True)
+    text = _text(report(replace(result, advice=(known, advised))))
+    assert text.index("your build is already 1.7x stock") < text.index("change this first")
+
+
+def test_a_control_is_named_as_one() -> None:
+    result = small_jpegs()
+    ours = result.candidates[1]
+    control = replace(
+        ours, reason=f"{CONTROL}no image has 2 times", candidate=replace(ours.candidate, name="pillow-draft")
+    )
+    text = _text(report(replace(result, candidates=(control,))), Page(width=120))
+    assert "pillow-draft (control)" in text
+    assert "control: cannot change anything here" in text
 
 
 def test_quiet_says_verdict_and_first_advice_alone() -> None:
     lines = bench_brief(report(large_jpegs(), nothing_helps()), Page()).splitlines()
     assert lines == [
-        "12 MP JPEG (generated): decode-bound: Decoding takes 82% of an image's time.",
+        "12 MP JPEG (generated): decode-bound",
+        "  Decoding takes 82% of an image's time.",
         "  4.05x (4.02-4.08): let the decoder give a smaller picture",
-        "  apply it",
-        '    image.draft("RGB", (512, 512))',
-        "PNG (generated): fast enough: 403 images/s, 100 are wanted.",
+        "    apply it",
+        '      image.draft("RGB", (512, 512))',
+        "PNG (generated): fast enough",
+        "  403 images/s, 100 are wanted.",
         "  leave it alone: the best candidate would gain 1%",
-        "  apply it",
+        "    apply it",
     ]
 
 
-def test_quick_is_short_and_verbose_shows_all_of_it() -> None:
+def test_by_default_it_is_short_and_verbose_shows_all_of_it() -> None:
     whole = whole_report()
-    quick = replace(whole, effort="quick")
-    assert len(_lines(quick)) < len(_lines(whole)) - 30
-    assert "not measured: jpeg4py, imagecodecs, pyvips, nvidia-dali: --verbose tells why" in _text(quick)
-    assert _lines(quick, Page(width=80, verbose=True))[3:] == _lines(whole)[3:]
+    text, details = _text(whole), _text(whole, VERBOSE)
+    assert len(_lines(whole)) < len(_lines(whole, VERBOSE)) - 40
+    assert text.endswith("other advice, what was not measured: --verbose")
+    for only_verbose in ("hand over", "first batch", "images: 120 images", "jpeg4py: missing"):
+        assert only_verbose in details
+        assert only_verbose not in text
 
 
-def test_a_candidate_that_somebody_asked_for_says_why_it_is_not_there_even_when_quick() -> None:
+def test_a_candidate_that_somebody_asked_for_says_why_it_is_not_there() -> None:
     result = small_jpegs()
     found = replace(result, candidates=(*result.candidates[:1], result.candidates[-1]))
-    assert "nvidia-dali: unsuited: there is no NVIDIA GPU" in _text(report(found, effort="quick"))
-
-
-def test_a_long_report_ends_with_what_it_comes_to() -> None:
-    whole = whole_report()
-    assert bench_text(whole, NARROW).endswith(f"in short\n{bench_brief(whole, NARROW)}")
-    assert "in short" not in _text(report(nothing_helps()))
+    assert "nvidia-dali: unsuited: there is no NVIDIA GPU" in _text(report(found))
 
 
 def test_losses_of_operations_are_told() -> None:
@@ -120,9 +151,9 @@ def test_losses_of_operations_are_told() -> None:
 
 
 def test_without_block_characters_the_bars_are_drawn_in_ascii() -> None:
-    text = bench_text(whole_report(), NARROW, unicode=False)
+    text = bench_text(whole_report(), VERBOSE, unicode=False)
     assert text.isascii()
-    assert re.search(r"resize +0\.700 +50% +#{15}\n", text)
+    assert re.search(r"resize +0\.700 +47% +#{14}\n", text)
 
 
 def test_colour_adds_nothing_that_is_not_written_too() -> None:

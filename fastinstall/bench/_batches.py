@@ -1,0 +1,103 @@
+"""Runs inside a target, for `_loading.py`: adapters that load whole batches by threads of their own. 3.8 or later.
+
+In one process they have one thread on one CPU, as the baseline has; in a pool, as many threads as it has workers.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import statistics
+from time import perf_counter
+from typing import Any, Dict, Iterator, List, Tuple
+
+SIZE = 32
+MOST_TEXT = 400
+Batch = Tuple[int, Dict[int, str]]
+
+
+class Batches:
+    """The images of a job through the code of an adapter: what is measured is what is printed."""
+
+    def __init__(self, job: Dict[str, Any], adapter: Any, source: Any, finish: Any) -> None:
+        wanted = job["wanted"]
+        self.code: Dict[str, Any] = {"SHORTER": wanted["shorter"], "CROP": wanted["crop"], "FILTER": wanted["filter"]}
+        exec(adapter.LOADER, self.code)  # noqa: S102 (a file of the package)
+        self.source = source
+        self.finish = finish  # what makes a tensor of a picture, where the baseline makes one
+        self.sound: Dict[Tuple[int, ...], Tuple[List[int], Dict[str, str]]] = {}
+        self.running: Tuple[List[int], Any] = ([], None)
+
+    def flow(self, lists: Iterator[List[int]], threads: int = 0, size: int = SIZE) -> Iterator[List[Any]]:
+        """Pictures of batch after batch; without a number of threads on one, and nothing is loaded ahead."""
+        paths = ([self.source.path(index) for index in indexes] for indexes in lists)
+        for found in self.code["batches"](paths, max(1, threads), size, threads > 0):
+            yield found if self.finish is None else [self.finish(each) for each in found]
+
+    def pictures(self, indexes: List[int]) -> List[Any]:
+        return list(itertools.chain.from_iterable(self.flow(parts(indexes))))
+
+    def loadable(self, indexes: List[int]) -> Tuple[List[int], Dict[str, str]]:
+        """Those that can be loaded, and why the others cannot: where a batch fails, each of its images is tried."""
+        key = tuple(indexes)
+        if key not in self.sound:
+            failed: Dict[str, str] = {}
+            try:
+                self.pictures(indexes)
+            except Exception:  # noqa: BLE001 (whatever a library raises)
+                failed = {str(each): reason for each in indexes for reason in self.trouble(each)}
+            self.sound[key] = ([each for each in indexes if str(each) not in failed], failed)
+        return self.sound[key]
+
+    def trouble(self, index: int) -> Iterator[str]:
+        try:
+            self.pictures([index])
+        except Exception as error:  # noqa: BLE001 (likewise)
+            yield "%s: %s" % (type(error).__name__, str(error)[:MOST_TEXT])
+
+    def endless(self, indexes: List[int]) -> Iterator[List[Any]]:
+        """One pipeline goes on from request to request, as in training; it has begun."""
+        if self.running[0] != indexes:
+            lists = itertools.cycle(list(parts(indexes)))
+            self.running = (indexes, self.flow(lists))
+            for _ in parts(indexes):
+                next(self.running[1])
+        flow: Iterator[List[Any]] = self.running[1]
+        return flow
+
+
+def parts(indexes: List[int]) -> Iterator[List[int]]:
+    return (indexes[start : start + SIZE] for start in range(0, len(indexes), SIZE))
+
+
+def measure(pipeline: Any, request: Dict[str, Any], timing: Any) -> Dict[str, Any]:
+    """Answer as `_timing.py` does; all that is done to an image counts as its decoding."""
+    wanted = request.get("indexes")
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    good, failed = pipeline.batches.loadable(list(range(len(pipeline.source)) if wanted is None else wanted))
+    flow = pipeline.batches.endless(good) if good else None
+    timing.start_peak()
+    passes: List[float] = []
+    start = perf_counter()
+    while flow and (not passes or (perf_counter() - start) * (len(passes) + 1) / len(passes) <= request["seconds"]):
+        begun = perf_counter()
+        for _ in parts(good):
+            next(flow)
+        passes.append(1000 * (perf_counter() - begun) / len(good))
+    ms = statistics.median_low(passes or [0.0])
+    return {
+        "ms": ms,
+        "least_ms": min(passes or [0.0]),
+        "stages": {"decode": ms},
+        "images": len(good),
+        "passes": len(passes),
+        "peak_bytes": timing.peak_bytes(),
+        "failed": failed,
+        "was_cold": None,
+    }
+
+
+def batches(pipeline: Any, request: Dict[str, Any], lists: Iterator[List[int]]) -> Iterator[Batch]:
+    """How many images each batch brought: with as many threads as a DataLoader would have workers."""
+    for found in pipeline.batches.flow(lists, max(1, request["workers"]), request["batch"]):
+        yield len(found), {}

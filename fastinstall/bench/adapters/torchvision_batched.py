@@ -1,0 +1,75 @@
+"""torchvision's decoder of a list of JPEGs, on a GPU where there is one; else on as many threads as there are CPUs.
+
+On the CPU torchvision decodes a list one after the other, so each thread gets a part of the batch; every call lets the
+other threads run.
+"""
+
+from __future__ import annotations
+
+from . import torchvision_io
+
+NAME = "torchvision-batched"
+TITLE = "torchvision.io.decode_jpeg of a list"
+MODULES = torchvision_io.MODULES
+BRINGS = torchvision_io.BRINGS
+BY_HAND = torchvision_io.BY_HAND
+BATCHED = True
+FORMATS = ("JPEG",)
+CODE = 'torchvision.io.decode_jpeg([torchvision.io.read_file(path) for path in batch], mode="RGB", device=device)'
+LOADER = """
+import os
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+
+import torch
+from torchvision.io import ImageReadMode, decode_jpeg, read_file
+from torchvision.transforms import InterpolationMode
+from torchvision.transforms.v2 import functional
+
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+torch.set_num_threads(1)  # the threads below are enough
+
+
+def batches(lists, threads=os.cpu_count(), size=32, ahead=True):
+    \"\"\"The pictures of list after list of paths, in place of a DataLoader.\"\"\"
+    threads = 1 if DEVICE == "cuda" else threads
+    begun = deque()
+    with ThreadPoolExecutor(threads) as pool:
+        for paths in lists:
+            parts = [pool.submit(load_batch, paths[number::threads]) for number in range(threads)]
+            begun.append((len(paths), parts))
+            if len(begun) > ahead:
+                yield collected(*begun.popleft())
+        while begun:
+            yield collected(*begun.popleft())
+
+
+def collected(count, parts):
+    found = [None] * count
+    for number, part in enumerate(parts):
+        found[number :: len(parts)] = part.result()
+    return found
+
+
+def load_batch(paths):
+    if not paths:
+        return []
+    images = decode_jpeg([read_file(str(path)) for path in paths], mode=ImageReadMode.RGB, device=DEVICE)
+    return [finished(each).permute(1, 2, 0).contiguous().cpu().numpy() for each in images]
+
+
+def finished(image):
+    scale = SHORTER / min(image.shape[1:])
+    size = [max(1, round(length * scale)) for length in image.shape[1:]]
+    image = functional.resize(image, size, interpolation=InterpolationMode(FILTER), antialias=True)
+    if CROP:
+        top, left = (size[0] - CROP) // 2, (size[1] - CROP) // 2
+        image = image[:, top : top + CROP, left : left + CROP]
+    return image
+
+
+def load(path):
+    return load_batch([path])[0]
+"""
+
+trouble = torchvision_io.trouble
