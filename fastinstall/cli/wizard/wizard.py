@@ -59,7 +59,7 @@ def ask_for_plan(session: Session, target: NamedTarget, request: Request, consol
         RefusedError: they cancelled, or nothing suits this machine or this environment.
         KeyboardInterrupt: they interrupted a question; nothing was changed, and their answers are kept.
     """
-    asker = asker_for(console)
+    asker, is_named = asker_for(console), bool(target.prefix or target.python or target.new)
     chooser = EnvironmentChooser(session=session, asker=asker, console=console, directory=Path.cwd())
     meant = chooser.choose() if is_left_open(target, session) else target
     while True:
@@ -73,6 +73,12 @@ def ask_for_plan(session: Session, target: NamedTarget, request: Request, consol
             if answers.read_kept_answers(session, wizard.prefix) is not None:
                 console.complain("\nYour answers are kept. Run the same command to continue.")
             raise
+        except RefusedError as error:
+            if is_named or error.message == CANCELLED:
+                raise
+            console.complain(error_text(error, console.err))
+            meant = chooser.choose(refused=wizard.prefix)
+            continue
         if agreed is not None:
             return agreed
         meant = chooser.choose()
