@@ -193,7 +193,7 @@ DOCUMENTS = (
         name="settings with an unknown recipe",
         arguments=SETUP,
         exit_code=2,
-        says=("no recipe is named 'nonesuch'", "comes from {settings}/fastinstall/fastinstall.toml"),
+        says=("no recipe is named 'nonesuch'", "other settings come from {settings}/fastinstall/fastinstall.toml"),
         variables={"XDG_CONFIG_HOME": "{settings}"},
     ),
 )

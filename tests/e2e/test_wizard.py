@@ -177,6 +177,23 @@ def test_a_frozen_conda_environment_is_declined_before_any_question(sandbox: San
     assert tree_hash(empty.prefix) == before
 
 
+@pytest.mark.usefixtures("empty")
+def test_where_the_active_environment_cannot_be_changed_another_one_is_offered(sandbox: Sandbox) -> None:
+    frozen = sandbox.venv(running(), name="frozen", pip=False)
+    (frozen.prefix / "conda-meta").mkdir()
+    for name in ("history", "frozen"):
+        (frozen.prefix / "conda-meta" / name).touch()
+    active = {"CONDA_PREFIX": str(frozen.prefix)}
+    with terminal("setup", variables=sandbox.variables(active), directory=sandbox.root) as shown:
+        person = Person(shown=shown)
+        person.reads("is frozen")
+        person.chooses("Which environment gets the fast Pillow?", "./env")
+        assert "> ./frozen" not in shown.text
+        person.reads("Environment ./env")
+        person.chooses(MENU, "Cancel")
+        assert shown.end() == 5
+
+
 def test_where_no_environment_is_active_one_can_be_made_or_named(sandbox: Sandbox) -> None:
     with terminal("setup", variables=sandbox.variables(), directory=sandbox.root) as shown:
         person = Person(shown=shown)

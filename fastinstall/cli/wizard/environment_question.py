@@ -35,13 +35,17 @@ class EnvironmentChooser:
     console: Console
     directory: Path
 
-    def choose(self) -> NamedTarget:
+    def choose(self, refused: Path | None = None) -> NamedTarget:
         """Ask until there is an answer.
+
+        Args:
+            refused: an environment that cannot be changed, and is not offered again.
 
         Raises:
             RefusedError: the person cancelled.
         """
-        found = discover_environments(self.session, self.directory)
+        everywhere = discover_environments(self.session, self.directory)
+        found = [each for each in everywhere if each.seen.prefix != refused]
         there = {str(each.seen.prefix): each for each in found}
         new = str(self.directory / USUAL_NAMES[0])
         answers = {path: self.shorten(Path(path)) for path in there}
@@ -51,7 +55,7 @@ class EnvironmentChooser:
         answers |= {_OTHER: "Other", _CANCEL: "Cancel"}
         meanings |= {_OTHER: "type a directory", _CANCEL: "change nothing"}
         while True:
-            answer = self.asker.choose(_word_question(found, self.session), answers, meanings=meanings)
+            answer = self.asker.choose(_word_question(everywhere, self.session), answers, meanings=meanings)
             if answer == _CANCEL:
                 raise RefusedError(CANCELLED)
             if answer in there:

@@ -35,15 +35,14 @@ from fastinstall.plan.make import observe_facts, plan_setup
 from fastinstall.plan.plan import Plan
 from fastinstall.steps.build import Build
 from fastinstall.steps.change_conda_packages import ChangeCondaPackages
+from fastinstall.steps.conda_toolchain import CondaToolchain
 from fastinstall.steps.create_environment import CreateEnvironment
 from fastinstall.steps.install_guard import InstallGuard
 from fastinstall.steps.kinds import find_step
-from fastinstall.steps.make_conda_packages import MakeCondaPackages
-from fastinstall.steps.pin import Pin
-from fastinstall.steps.pin_for_pip import PinForPip
-from fastinstall.steps.pin_project import PinProject
+from fastinstall.steps.private_headers import PrivateHeaders
+from fastinstall.steps.prove import Prove
 from fastinstall.steps.swap import Swap
-from fastinstall.steps.system_packages import SystemPackages
+from fastinstall.steps.verify import Verify
 from fastinstall.verbs import answers
 from fastinstall.verbs.answers import Answers
 
@@ -60,7 +59,7 @@ def ask_for_plan(session: Session, target: NamedTarget, request: Request, consol
         RefusedError: they cancelled, or nothing suits this machine or this environment.
         KeyboardInterrupt: they interrupted a question; nothing was changed, and their answers are kept.
     """
-    asker = asker_for(console)
+    asker, is_named = asker_for(console), bool(target.prefix or target.python or target.new)
     chooser = EnvironmentChooser(session=session, asker=asker, console=console, directory=Path.cwd())
     meant = chooser.choose() if is_left_open(target, session) else target
     while True:
@@ -74,6 +73,12 @@ def ask_for_plan(session: Session, target: NamedTarget, request: Request, consol
             if answers.read_kept_answers(session, wizard.prefix) is not None:
                 console.complain("\nYour answers are kept. Run the same command to continue.")
             raise
+        except RefusedError as error:
+            if is_named or error.message == CANCELLED:
+                raise
+            console.complain(error_text(error, console.err))
+            meant = chooser.choose(refused=wizard.prefix)
+            continue
         if agreed is not None:
             return agreed
         meant = chooser.choose()
@@ -170,12 +175,12 @@ class _Wizard:
     def _show_found(self) -> None:
         page, facts = self._page(), self.talk.facts
         self._tell(
-            facts_text(facts, page) if page.verbose else join_lines(_lay_out(_list_found(facts, self.place), page))
+            facts_text(facts, page) if page.verbose else join_lines(_lay_out(list_found(facts, self.place), page))
         )
 
     def _show_plan(self, plan: Plan) -> None:
         page, recipe = self._page(), recipe_named(self.talk.session, plan.wish.recipe)
-        rows = [("Change", change) for change in _list_changes(plan, self.talk.facts)]
+        rows = [("Change", change) for change in list_changes(plan, self.talk.facts)]
         if recipe.bench.measured and find_step(plan.steps, Build) is not None:
             rows.append(("Speed", f"{recipe.bench.measured}; setup measures it here, too"))
         prefix = self.place if quote(self.place) == self.place else quote(self.prefix)
@@ -217,7 +222,13 @@ def _name_value(name: str, value: str, page: Page) -> str:
     return page.paint(f"{name:<{_COLUMN}}", "bold" if name else "") + value
 
 
-def _list_found(facts: Facts, place: str) -> Iterator[tuple[str, str]]:
+def list_found(facts: Facts, place: str) -> Iterator[tuple[str, str]]:
+    """What there is, by name.
+
+    Args:
+        facts: of the target.
+        place: how the target is called.
+    """
     cpu, stack, kind = facts.cpu, facts.stack, facts.environment.kind
     level = f", {cpu.level}{_INSTRUCTIONS.get(cpu.level, '')}" if cpu.level else ""
     yield "CPU", f"{cpu.name or cpu.architecture}, {cpu.cores} cores{level}"
@@ -229,7 +240,7 @@ def _list_found(facts: Facts, place: str) -> Iterator[tuple[str, str]]:
     yield "Pillow", f"{stack.version}, {build}{by}" if stack.version else "not installed"
 
 
-def _list_changes(plan: Plan, facts: Facts) -> Iterator[str]:
+def list_changes(plan: Plan, facts: Facts) -> Iterator[str]:
     """What a plan changes outside of the cache, in few words."""
     build = find_step(plan.steps, Build)
     if build is None:
@@ -244,9 +255,13 @@ def _list_changes(plan: Plan, facts: Facts) -> Iterator[str]:
                 yield f"{verb} {build.distribution} {build.version}"
             case InstallGuard():
                 yield "add a start-up hook: it warns when another tool replaces it"
-            case ChangeCondaPackages() | MakeCondaPackages() | Pin() | PinForPip() | PinProject() | SystemPackages():
+            case ChangeCondaPackages():
                 yield step.describe()
-                yield from step.list_details() if isinstance(step, ChangeCondaPackages) else ()
+                yield from step.list_details()
+            case Build() | CondaToolchain() | PrivateHeaders() | Prove() | Verify():
+                continue  # in the cache, or looks only
+            case _:
+                yield step.describe()
 
 
 def _list_cautions(plan: Plan, page: Page) -> Iterator[str]:
