@@ -61,7 +61,8 @@ def _outline_step(step: Step, *, guarded: bool) -> str:
         case Prove():
             line = "test it: the same pixels as the official wheel's, and how much faster"
         case MakeCondaPackages():
-            line = f"make a conda package of it, linked by {step.engine}"
+            weak = f" ({step.reason})" if step.guard is None else ""
+            line = f"make a conda package of it, linked by {step.engine}{weak}"
         case ChangeCondaPackages():
             changes = list(step.list_details())
             more = f" and {len(changes) - _FEW} more" if len(changes) > _FEW else ""

@@ -48,7 +48,7 @@ def test_a_setup_is_told_by_its_phases_and_bytes_as_megabytes() -> None:
     left = RemainingTime(seconds=40.0, measured=False, phase="environment")
     fetching = Started(stage="download", message="fetching pillow-13.0.0.tar.gz")
     state = _after((0.0, left), (1.0, fetching), (2.0, Progressed(stage="download", done=5_000_000, total=20_000_000)))
-    assert describe_state(state, 3.0) == "still making the virtual environment, 5 of 20 MB, 3 s so far, about 35 s left"
+    assert describe_state(state, 3.0) == "still making the virtual environment, 5 of 20 MB, about 35 s left"
 
 
 def test_units_are_counted_and_where_nothing_is_foretold_their_rate_tells_the_end_of_the_stage() -> None:
