@@ -245,7 +245,7 @@ def describe_expected_gain(session: Session, plan: Plan) -> str:
     if find_step(plan.steps, Build) is None:
         return ""
     measured = recipe_named(session, plan.wish.recipe).bench.measured
-    return f"{measured.partition(' (')[0]}, measured elsewhere" if measured else ""
+    return f"{measured.partition(' (')[0]} on another machine" if measured else ""
 
 
 class _Teller:

@@ -59,7 +59,7 @@ def _outline_step(step: Step, *, guarded: bool) -> str:
         case Build():
             line = _outline_build(step)
         case Prove():
-            line = "test it: the same pixels as the official wheel's, and how much faster"
+            line = "compare its pixels with the official wheel's, and measure its speed"
         case MakeCondaPackages():
             weak = f" ({step.reason})" if step.guard is None else ""
             line = f"make a conda package of it, linked by {step.engine}{weak}"
@@ -80,8 +80,8 @@ def _outline_build(step: Build) -> str:
     if step.prebuilt is not None:
         return f"take the wheel of {step.distribution} {step.version} as it is"
     if step.cached:
-        return "take it from the cache: it was built here before"
-    kernels = f"add the SIMD code of {step.kernels.name} {step.kernels.version}, " if step.kernels is not None else ""
+        return "take it from the cache (built here before)"
+    kernels = f"merge in the SIMD code of {step.kernels.name} {step.kernels.version}, and " if step.kernels else ""
     return f"{kernels}compile it for {listing(step.levels)}"
 
 
@@ -97,9 +97,10 @@ def outcome_text(plan: Plan, receipt: Receipt, report: EnvironmentReport | None,
         lines += finding_lines(finding, len(finding.check), page)
     if receipt.speed is not None and is_built:
         lines += _list_speed(receipt.speed, page)
-    guard = "a start-up hook warns when another tool replaces it" if plan.wish.guard else "no"
+    hook = "guarded: a start-up hook warns when another tool replaces it"
+    guard = hook if plan.wish.guard else "not guarded: run fastinstall doctor from time to time"
     undo = f"fastinstall rollback --prefix {quote(plan.environment.prefix)}"
-    return join_lines((*lines, *page.lines(f"guarded: {guard}", rest="  "), f"undo: {undo}"))
+    return join_lines((*lines, *page.lines(guard, rest="  "), f"undo: {undo}"))
 
 
 def _list_speed(table: SpeedTable, page: Page) -> Iterator[str]:
