@@ -114,7 +114,7 @@ def render_speed_table(table: SpeedTable, page: Page) -> str:
         ratio = row.before_ms / row.after_ms if row.after_ms else math.inf
         mark = "slower" if ratio < NOISE else ""
         rows.append((row.operation, f"{row.before_ms:.2f}", f"{row.after_ms:.2f}", f"{ratio:.2f}x", mark))
-    rows.append((f"geometric mean of these {len(rows)}", "", "", f"{table.geomean:.2f}x", ""))
+    rows.append((f"geometric mean of {len(rows)}", "", "", f"{table.geomean:.2f}x", ""))
     return join_lines(
         (
             *page.lines(f"before: {table.baseline}; after: {table.candidate}", rest="  "),

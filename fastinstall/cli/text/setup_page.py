@@ -1,7 +1,7 @@
 """A setup in a few lines: what will be done, and what is in place afterwards. `--verbose` tells the details."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from fastinstall.cli.console import Page, join_lines
 from fastinstall.cli.text.reports import NOISE, count_passed, finding_lines
@@ -29,14 +29,8 @@ _MATTER = {
 """Operations that most programs spend their time on, in plain words."""
 
 
-def list_changes(plan: Plan, page: Page, expected: Iterable[str] = ()) -> Iterator[str]:
-    """What a plan does, a line a step.
-
-    Args:
-        plan: with or without steps.
-        page: the layout.
-        expected: what it is expected to take and to bring.
-    """
+def list_changes(plan: Plan, page: Page) -> Iterator[str]:
+    """What a plan does, a line a step."""
     build = find_step(plan.steps, Build)
     head = f"Set up {build.distribution} {build.version} in {plan.environment.prefix}" if build else plan.summary
     yield from page.lines(head, rest="  ", style="bold")
@@ -47,9 +41,6 @@ def list_changes(plan: Plan, page: Page, expected: Iterable[str] = ()) -> Iterat
     for step in plan.steps:
         if not isinstance(step, InstallGuard | Verify):
             yield from page.lines(_outline_step(step, guarded=guarded), first="  ", rest="    ")
-    told = "; ".join(filter(None, expected))
-    if plan.steps and told:
-        yield from page.lines(f"Expected: {told}", rest="  ")
 
 
 def _outline_step(step: Step, *, guarded: bool) -> str:
@@ -59,7 +50,12 @@ def _outline_step(step: Step, *, guarded: bool) -> str:
         case Build():
             line = _outline_build(step)
         case Prove():
-            line = "compare its pixels with the official wheel's, and measure its speed"
+            check = (
+                "run real operations on it"
+                if step.reference is None
+                else "compare its pixels with the official wheel's"
+            )
+            line = f"{check}, and measure its speed" if step.timed else check
         case MakeCondaPackages():
             weak = f" ({step.reason})" if step.guard is None else ""
             line = f"make a conda package of it, linked by {step.engine}{weak}"

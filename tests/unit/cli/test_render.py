@@ -133,7 +133,7 @@ def test_a_wheel_of_the_cache_is_told_as_such() -> None:
 
 
 def test_unless_more_is_asked_for_a_plan_is_a_few_lines_without_flags_and_file_names() -> None:
-    prove = Prove(reference=None, reason="r")
+    prove = Prove(reference=_artefact("pillow", "13.0.0"), reason="r")
     swap = Swap(removes=("pillow-12.0.0.dist-info",), entries=(), installs="", reason="r")
     plan = replace(_plan(), steps=(_build(), prove, swap, *_plan().steps[1:]), hazards=(), warnings=())
     assert plan_text(plan, WIDE, ("2.9 times as fast", "takes about 60 s")).splitlines() == [
