@@ -164,7 +164,7 @@ def estimate_remaining_time(seen: SetupForecast, moment: Moment) -> RemainingTim
     else:
         left = max(expected - moment.elapsed, moment.elapsed * OVERRUN)
     seconds = max(left + after, _LEAST)
-    return RemainingTime(seconds=seconds, measured=seen.measured, phase=moment.phase, after=after)
+    return RemainingTime(seconds=seconds, phase=moment.phase, after=after)
 
 
 def _list_needed_phases(plan: Plan, in_cache: bool) -> frozenset[str]:  # noqa: FBT001 (a fact, and no option)
@@ -207,7 +207,7 @@ def announce_eta(session: Session, plan: Plan) -> Iterator[Session]:
         LateInterruption: interrupted behind the block, when all was done.
     """
     teller = _Teller(session.emit, estimate_durations(session, plan), time.monotonic)
-    over = RemainingTime(seconds=0.0, measured=True)
+    over = RemainingTime(seconds=0.0)
     try:
         if plan.steps:
             teller.begin()
@@ -242,10 +242,11 @@ def describe_expected_gain(session: Session, plan: Plan) -> str:
     known = find_known_speed(session, plan)
     if known is not None:
         return f"{known.geomean:.1f} times as fast as {known.baseline.removesuffix(' (wheel)')}, as measured here"
-    if find_step(plan.steps, Build) is None:
+    build = find_step(plan.steps, Build)
+    if build is None or build.prebuilt is not None:
         return ""
     measured = recipe_named(session, plan.wish.recipe).bench.measured
-    return f"{measured.partition(' (')[0]}, measured elsewhere" if measured else ""
+    return f"{measured.partition(' (')[0]} on another machine" if measured else ""
 
 
 class _Teller:

@@ -256,7 +256,7 @@ def line_of(state: ProgressState, now: float, *, width: int = 80) -> str:
 def describe_state(state: ProgressState, now: float) -> str:
     """The state as a sentence, for those who hear it."""
     counts, left = _describe_counts(state, " of "), describe_time_left(state, now)
-    so_far = f"{round(now - (state.since if state.phase else state.begun))} s so far"
+    so_far = "" if state.phase else f"{round(now - state.begun)} s so far"
     return f"still {', '.join(filter(None, (state.work or state.message or state.stage, counts, so_far, left)))}"
 
 

@@ -64,13 +64,11 @@ class RemainingTime:
 
     Attributes:
         seconds: from this moment on; 0 when all is over.
-        measured: whether earlier runs on this machine say so, and not the usual figures of another.
         phase: the part of the setup that goes on ("compile").
         after: seconds of those that come after this phase.
     """
 
     seconds: float
-    measured: bool
     phase: str = ""
     after: float = 0.0
 

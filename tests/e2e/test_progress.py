@@ -17,7 +17,7 @@ from fastinstall.core.events import RemainingTime as Foretold
 page = page_for(sys.stderr, os.environ, colourless=False, verbose=False)
 with progress_listener(Console(err=page, lines_only=is_dumb(os.environ))) as show:
     show(Started(stage="compile", message="compiling it"))
-    show(Foretold(seconds=40.0, measured=True))
+    show(Foretold(seconds=40.0))
     show(Progressed(stage="compile", done=0, total=0))
     show(Progressed(stage="compile", done=21, total=84))
     if sys.argv[1:] == ["slowly"]:

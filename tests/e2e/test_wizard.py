@@ -149,7 +149,7 @@ def test_it_can_be_interrupted_at_work_and_ends_with_what_changed_and_the_flags_
     before = tree_hash(stock.prefix)
     with _setup(sandbox, stock, changes=FORK) as shown:
         person = _consenting(shown)
-        person.reads("running real operations on the staged build")
+        person.reads("testing it and measuring its speed")
         shown.press(CTRL_C)
         assert shown.end() == 130, shown.text
         assert "what was compiled is kept in the cache, and so are your answers" in shown.words

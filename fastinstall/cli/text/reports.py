@@ -40,7 +40,7 @@ def report_text(report: EnvironmentReport, page: Page, healthy: Iterable[str] | 
     Args:
         report: the findings.
         page: the layout.
-        healthy: lines that say what is in place, for where nothing is wrong; None if checks were named.
+        healthy: lines that say what is in place, for where there is no error; None if checks were named.
     """
     told = [each for each in report.findings if page.verbose or healthy is None or each.status.gravity]
     width = max((len(finding.check) for finding in told), default=0)
@@ -48,7 +48,7 @@ def report_text(report: EnvironmentReport, page: Page, healthy: Iterable[str] | 
     for finding in told:
         lines += finding_lines(finding if page.verbose else _leave_out_repair(finding), width, page)
     wrong = any(each.status.gravity for each in report.findings)
-    if not wrong:
+    if report.status.gravity < Status.ERROR.gravity:
         lines += (line for text in healthy or () for line in page.lines(text, rest="  "))
     return join_lines((*lines, *page.advice(_summarize(report.findings), rest="  ", style="" if wrong else "ok")))
 
@@ -114,7 +114,7 @@ def render_speed_table(table: SpeedTable, page: Page) -> str:
         ratio = row.before_ms / row.after_ms if row.after_ms else math.inf
         mark = "slower" if ratio < NOISE else ""
         rows.append((row.operation, f"{row.before_ms:.2f}", f"{row.after_ms:.2f}", f"{ratio:.2f}x", mark))
-    rows.append((f"geometric mean of these {len(rows)}", "", "", f"{table.geomean:.2f}x", ""))
+    rows.append((f"geometric mean of {len(rows)}", "", "", f"{table.geomean:.2f}x", ""))
     return join_lines(
         (
             *page.lines(f"before: {table.baseline}; after: {table.candidate}", rest="  "),

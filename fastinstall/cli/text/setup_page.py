@@ -1,7 +1,7 @@
 """A setup in a few lines: what will be done, and what is in place afterwards. `--verbose` tells the details."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from fastinstall.cli.console import Page, join_lines
 from fastinstall.cli.text.reports import NOISE, count_passed, finding_lines
@@ -29,14 +29,8 @@ _MATTER = {
 """Operations that most programs spend their time on, in plain words."""
 
 
-def list_changes(plan: Plan, page: Page, expected: Iterable[str] = ()) -> Iterator[str]:
-    """What a plan does, a line a step.
-
-    Args:
-        plan: with or without steps.
-        page: the layout.
-        expected: what it is expected to take and to bring.
-    """
+def list_changes(plan: Plan, page: Page) -> Iterator[str]:
+    """What a plan does, a line a step."""
     build = find_step(plan.steps, Build)
     head = f"Set up {build.distribution} {build.version} in {plan.environment.prefix}" if build else plan.summary
     yield from page.lines(head, rest="  ", style="bold")
@@ -47,9 +41,6 @@ def list_changes(plan: Plan, page: Page, expected: Iterable[str] = ()) -> Iterat
     for step in plan.steps:
         if not isinstance(step, InstallGuard | Verify):
             yield from page.lines(_outline_step(step, guarded=guarded), first="  ", rest="    ")
-    told = "; ".join(filter(None, expected))
-    if plan.steps and told:
-        yield from page.lines(f"Expected: {told}", rest="  ")
 
 
 def _outline_step(step: Step, *, guarded: bool) -> str:
@@ -59,9 +50,15 @@ def _outline_step(step: Step, *, guarded: bool) -> str:
         case Build():
             line = _outline_build(step)
         case Prove():
-            line = "test it: the same pixels as the official wheel's, and how much faster"
+            check = (
+                "run real operations on it"
+                if step.reference is None
+                else "compare its pixels with the official wheel's"
+            )
+            line = f"{check}, and measure its speed" if step.timed else check
         case MakeCondaPackages():
-            line = f"make a conda package of it, linked by {step.engine}"
+            weak = f" ({step.reason})" if step.guard is None else ""
+            line = f"make a conda package of it, linked by {step.engine}{weak}"
         case ChangeCondaPackages():
             changes = list(step.list_details())
             more = f" and {len(changes) - _FEW} more" if len(changes) > _FEW else ""
@@ -79,8 +76,8 @@ def _outline_build(step: Build) -> str:
     if step.prebuilt is not None:
         return f"take the wheel of {step.distribution} {step.version} as it is"
     if step.cached:
-        return "take it from the cache: it was built here before"
-    kernels = f"add the SIMD code of {step.kernels.name} {step.kernels.version}, " if step.kernels is not None else ""
+        return "take it from the cache (built here before)"
+    kernels = f"merge in the SIMD code of {step.kernels.name} {step.kernels.version}, and " if step.kernels else ""
     return f"{kernels}compile it for {listing(step.levels)}"
 
 
@@ -96,9 +93,10 @@ def outcome_text(plan: Plan, receipt: Receipt, report: EnvironmentReport | None,
         lines += finding_lines(finding, len(finding.check), page)
     if receipt.speed is not None and is_built:
         lines += _list_speed(receipt.speed, page)
-    guard = "a start-up hook warns when another tool replaces it" if plan.wish.guard else "no"
+    hook = "guarded: a start-up hook warns when another tool replaces it"
+    guard = hook if plan.wish.guard else "not guarded: run fastinstall doctor from time to time"
     undo = f"fastinstall rollback --prefix {quote(plan.environment.prefix)}"
-    return join_lines((*lines, *page.lines(f"guarded: {guard}", rest="  "), f"undo: {undo}"))
+    return join_lines((*lines, *page.lines(guard, rest="  "), f"undo: {undo}"))
 
 
 def _list_speed(table: SpeedTable, page: Page) -> Iterator[str]:

@@ -128,7 +128,9 @@ def plan_text(plan: "Plan", page: Page, expected: Iterable[str] = ()) -> str:
     """
     from fastinstall.cli.text.setup_page import list_changes  # noqa: PLC0415 (only where there is a plan)
 
-    lines = _list_steps(plan, page) if page.verbose else list(list_changes(plan, page, expected))
+    lines = _list_steps(plan, page) if page.verbose else list(list_changes(plan, page))
+    if plan.steps and (told := "; ".join(filter(None, expected))):
+        lines += page.lines(f"Expected: {told}", rest="  ")
     for warning in plan.warnings:
         lines += page.advice(f"warning: {warning}", rest="  ", style="warning")
     for hazard in plan.hazards:

@@ -23,32 +23,32 @@ def _after(*events: tuple[float, Event]) -> ProgressState:
 
 
 def test_what_is_left_counts_down_between_events_and_never_up() -> None:
-    state = _after((0.0, COMPILING), (0.0, RemainingTime(seconds=40.0, measured=True)))
+    state = _after((0.0, COMPILING), (0.0, RemainingTime(seconds=40.0)))
     told = [describe_time_left(state, now) for now in (0.0, 15.0, 32.0)]
     assert told == ["about 40 s left", "about 25 s left", "about 8 s left"]
     assert describe_time_left(state, 80.0) == "about 20 s left", "what takes longer than it should goes on a while"
 
 
 def test_when_all_is_over_nothing_is_told_any_more() -> None:
-    state = _after((0.0, COMPILING), (0.0, RemainingTime(seconds=40.0, measured=True)))
-    assert advance_state(state, RemainingTime(seconds=0.0, measured=True), 1.0) == ProgressState()
+    state = _after((0.0, COMPILING), (0.0, RemainingTime(seconds=40.0)))
+    assert advance_state(state, RemainingTime(seconds=0.0), 1.0) == ProgressState()
 
 
 def test_while_somebody_may_be_asked_nothing_is_told() -> None:
-    state = _after((0.0, COMPILING), (0.0, RemainingTime(seconds=40.0, measured=True)))
+    state = _after((0.0, COMPILING), (0.0, RemainingTime(seconds=40.0)))
     assert advance_state(state, Started(stage="index", message="looking up pillow"), 1.0) == ProgressState()
 
 
 def test_a_phase_that_takes_longer_leaves_the_time_of_those_behind_it() -> None:
-    left = RemainingTime(seconds=40.0, measured=False, phase="compile", after=30.0)
+    left = RemainingTime(seconds=40.0, phase="compile", after=30.0)
     assert describe_time_left(_after((0.0, COMPILING), (0.0, left)), 40.0) == "about 40 s left"
 
 
 def test_a_setup_is_told_by_its_phases_and_bytes_as_megabytes() -> None:
-    left = RemainingTime(seconds=40.0, measured=False, phase="environment")
+    left = RemainingTime(seconds=40.0, phase="environment")
     fetching = Started(stage="download", message="fetching pillow-13.0.0.tar.gz")
     state = _after((0.0, left), (1.0, fetching), (2.0, Progressed(stage="download", done=5_000_000, total=20_000_000)))
-    assert describe_state(state, 3.0) == "still making the virtual environment, 5 of 20 MB, 3 s so far, about 35 s left"
+    assert describe_state(state, 3.0) == "still making the virtual environment, 5 of 20 MB, about 35 s left"
 
 
 def test_units_are_counted_and_where_nothing_is_foretold_their_rate_tells_the_end_of_the_stage() -> None:
@@ -62,7 +62,7 @@ def test_units_are_counted_and_where_nothing_is_foretold_their_rate_tells_the_en
 @pytest.mark.parametrize("width", [40, 60, 80, 200])
 def test_the_line_fits_and_its_bar_is_plain_and_goes_where_there_is_no_room(width: int) -> None:
     state = _after((0.0, COMPILING), (0.0, Progressed(stage="compile", done=21, total=84)))
-    line = line_of(advance_state(state, RemainingTime(seconds=40.0, measured=True), 0.0), 0.0, width=width)
+    line = line_of(advance_state(state, RemainingTime(seconds=40.0), 0.0), 0.0, width=width)
     assert len(line) <= width
     assert line.isascii()
     assert "21/84, about 40 s left" in line

@@ -11,12 +11,14 @@ from builders import (
     healthy_facts,
     levelled_facts,
     minimal_facts,
+    receipt,
     stock_facts,
 )
 
 from fastinstall.cli.console import Page
 from fastinstall.cli.text.facts_page import facts_text
 from fastinstall.cli.text.reports import error_text, list_stack, render_speed_table, report_text
+from fastinstall.cli.text.setup_page import outcome_text
 from fastinstall.cli.text.short_documents import plan_text
 from fastinstall.core.errors import RefusedError
 from fastinstall.model.artefact import Artefact, LevelTarget
@@ -131,13 +133,13 @@ def test_a_wheel_of_the_cache_is_told_as_such() -> None:
 
 
 def test_unless_more_is_asked_for_a_plan_is_a_few_lines_without_flags_and_file_names() -> None:
-    prove = Prove(reference=None, reason="r")
+    prove = Prove(reference=_artefact("pillow", "13.0.0"), reason="r")
     swap = Swap(removes=("pillow-12.0.0.dist-info",), entries=(), installs="", reason="r")
     plan = replace(_plan(), steps=(_build(), prove, swap, *_plan().steps[1:]), hazards=(), warnings=())
     assert plan_text(plan, WIDE, ("2.9 times as fast", "takes about 60 s")).splitlines() == [
         "Set up pillow 13.0.0+simd.v2.v3 in /srv/images/env",
-        "  add the SIMD code of pillow-simd 12.1.1.post0, compile it for x86-64-v2 and x86-64-v3",
-        "  test it: the same pixels as the official wheel's, and how much faster",
+        "  merge in the SIMD code of pillow-simd 12.1.1.post0, and compile it for x86-64-v2 and x86-64-v3",
+        "  compare its pixels with the official wheel's, and measure its speed",
         "  replace pillow 12.0.0 with it, and add a start-up hook that warns when another tool replaces it",
         "Expected: 2.9 times as fast; takes about 60 s",
     ]
@@ -294,6 +296,36 @@ def test_a_speed_table_that_was_measured_earlier_says_when_and_where() -> None:
     older = replace(table, python="", prefix="")
     assert "measured 2026-11-21 10:03 UTC, on AMD EPYC" in render_speed_table(older, WIDE)
     assert "earlier" not in render_speed_table(replace(table, reused=False), WIDE)
+
+
+def test_a_setup_ends_with_the_gain_what_is_slower_the_guard_and_the_way_back() -> None:
+    row = SpeedRow(operation="chops add", before_ms=1.0, after_ms=2.0)
+    table = SpeedTable(
+        baseline="pillow 13.0.0 (wheel)",
+        candidate="pillow 12.1.1+simd.v3",
+        cpu="AMD EPYC",
+        measured_at="2026-11-21T10:00:00+00:00",
+        geomean=2.5,
+        rows=(
+            SpeedRow(operation="decode-256-224 1080p", before_ms=20.0, after_ms=10.0),
+            SpeedRow(operation="gaussian r5", before_ms=20.0, after_ms=10.0),
+            row,
+            replace(row, operation="once slower, once faster", low=0.5, high=1.1),
+        ),
+    )
+    done = replace(receipt(), distribution="pillow", version="12.1.1+simd.v3", speed=table)
+    plan = replace(_plan(), steps=(_build(),))
+    assert outcome_text(plan, done, replace(_report(), findings=_report().findings[:1]), WIDE).splitlines() == [
+        "pillow 12.1.1+simd.v3 is in place in /srv/images/env; 1 check passed",
+        "2.5 times as fast as pillow 13.0.0 (wheel), mean of 4 operations",
+        "    2.0x  decode, resize and crop a 1080p photo",
+        "slower: chops add (0.50x)",
+        "guarded: a start-up hook warns when another tool replaces it",
+        "undo: fastinstall rollback --prefix /srv/images/env",
+    ]
+    told = outcome_text(_plan(), done, _report(), WIDE)
+    assert told.startswith("done: pillow 12.1.1+simd.v3 from pillow-simd"), "nothing was built"
+    assert "error    swapped  pillow 13.0.0 has taken" in told
 
 
 @pytest.mark.parametrize("facts", [healthy_facts, levelled_facts, stock_facts, empty_facts, minimal_facts])
