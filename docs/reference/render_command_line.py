@@ -25,17 +25,17 @@ from fastinstall.model.request import Request
 
 EXIT_CODES: dict[ExitCode, str] = {
     ExitCode.OK: "done, healthy, or nothing to do",
-    ExitCode.BUG: "a bug of fastinstall; the log is written, and its path printed",
+    ExitCode.BUG: "a bug of fastinstall; the message names the log",
     ExitCode.USAGE: "usage: unknown flag, recipe or check; malformed recipe, plan or settings (file and key are named)",
     ExitCode.FINDINGS: "`doctor` found something at or above `--fail-on`; `guard status` found a problem; "
     "`guard check` found a file that would bring stock Pillow back",
-    ExitCode.UNDETERMINED: "could not be determined: the target is not observable",
+    ExitCode.UNDETERMINED: "could not be determined: the environment cannot be examined",
     ExitCode.REFUSED: "refused: no consent, unsupported CPU or platform, protected or frozen environment, stale plan, "
-    "locked by a running fastinstall, a foreign file in the way",
+    "another fastinstall at work, a foreign file in the way; nothing was changed",
     ExitCode.FAILED_UNCHANGED: "failed, and the environment is as it was before",
     ExitCode.FAILED_CHANGED: "failed, and the environment is not as it was; the message says what is where",
     ExitCode.INTERRUPTED: "interrupted, and the environment is as it was before; "
-    "an interruption that comes when all is done ends with 0, and is told",
+    "if all was done already, the command says so and ends with 0",
 }
 
 DOCUMENTS: dict[str, str] = {
@@ -223,15 +223,15 @@ def _make_document_row(name: str) -> tuple[str, ...]:
 
 REMEDIES: dict[ExitCode, str] = {
     ExitCode.OK: "nothing",
-    ExitCode.BUG: "report it, with the log and with what `fastinstall inspect --redact` prints",
+    ExitCode.BUG: "report it with the log and the output of `fastinstall inspect --redact`",
     ExitCode.USAGE: "correct what the message names; `fastinstall VERB --help` shows the flags",
-    ExitCode.FINDINGS: "read the findings: each has a command that shows it, and one that mends it; "
-    "`fastinstall doctor --fix` puts back what was set up",
-    ExitCode.UNDETERMINED: "name an environment that has a Python which runs: `--prefix DIR`",
-    ExitCode.REFUSED: "do what the `hint:` says; a risk is accepted by its name, `--allow RISK`",
+    ExitCode.FINDINGS: "read the findings: each has a command that shows it and one that fixes it; "
+    "`fastinstall doctor --fix` restores what was set up",
+    ExitCode.UNDETERMINED: "name an environment with a working Python: `--prefix DIR`",
+    ExitCode.REFUSED: "do what the `hint:` says; accept a risk by name: `--allow RISK`",
     ExitCode.FAILED_UNCHANGED: "go on using the environment; the message and the log say what failed",
     ExitCode.FAILED_CHANGED: "stop, and do what the message says; then `fastinstall doctor`",
-    ExitCode.INTERRUPTED: "nothing; the same command begins anew, and takes what was built out of the cache",
+    ExitCode.INTERRUPTED: "nothing; run the same command again: it takes what was built from the cache",
 }
 
 _CODES = """\
@@ -239,8 +239,8 @@ _CODES = """\
 
 This page is generated from the code; do not edit it.
 
-They are a contract with scripts: a code keeps its meaning. What has become of the environment is told by 5, 6 and 7
-alone; after 0 it is as asked for."""
+They are a contract with scripts: a code keeps its meaning. After 0 the environment is as requested, after 5 and 6 it is
+unchanged, after 7 it is not."""
 
 _SETTINGS_HEAD = """\
 # Variables and settings
@@ -318,8 +318,8 @@ _ESCAPES = {"\\": "\\e", "-": "\\-", "'": "\\(aq", "^": "\\(ha", "~": "\\(ti"}
 _DESCRIPTION = (
     "fastinstall builds the newest Pillow with the SIMD kernels of Pillow-SIMD merged in at build time, compiled for "
     "several CPU levels, puts it into the official wheel with all its codecs, compares it with that wheel operation by "
-    "operation, times it, and swaps it into an environment by renames. It watches over what it has put there, and "
-    "takes it back to the byte."
+    "operation, times it, and installs it into an environment by renames. It warns when another tool replaces it, and "
+    "restores exactly what was there."
 )
 _ENVIRONMENT = "The environment worked on is the active one, or what the flags of the target name."
 _VARIABLES = (

@@ -122,8 +122,8 @@ _DOCUMENTS_HEAD = """\
 
 This page is generated from the dataclasses of the model; do not edit it.
 
-With `--json`, stdout bears one document and stderr everything else. Its key `schema` says which one it is, and in which
-form: `fastinstall.plan/1`. A later fastinstall may add keys; where it changes or drops one, the number goes up
+With `--json`, stdout has one document and stderr everything else. Its key `schema` names document and version:
+`fastinstall.plan/1`. A later fastinstall may add keys; if it changes or drops one, the number goes up
 ([decision 0029](../adr/code.md)). Tables show the outermost keys; the JSON Schema has all of them."""
 _NAMES: Mapping[object, str] = {
     str: "text",
@@ -191,17 +191,23 @@ def _name_value_type(hint: object) -> str:
 _CHECKS_HEAD = """\
 # Checks
 
-What `fastinstall doctor` looks at, in the order of its report. `fastinstall doctor NAME ...` runs some of them,
-`fastinstall doctor --list` names them. This page is generated; do not edit it.
+What `fastinstall doctor` checks, in the order of its report. `fastinstall doctor NAME ...` runs some of the checks,
+`fastinstall doctor --list` lists them. This page is generated; do not edit it.
 
-A finding has one of these statuses: `ok`, `hint` (nothing is wrong, but there is something to know or to gain),
-`warning` (it works, but worse than it should, or it may fail later), `error` (it does not work, or it is not what it
-is taken for); beside them `skipped` (there was nothing to judge), `unknown` (it could not be told; weighs as a
-warning) and `crashed` (the check itself failed; weighs as an error). Behind `verify:` stands a command that shows what
-a verdict rests on, without fastinstall. Other distributions can bring [checks of their own](../how-to/extend.md).
+| status | means |
+| --- | --- |
+| `ok` | as it should be |
+| `hint` | nothing is wrong, but there is something to know or to gain |
+| `warning` | it works, but worse than it should, or it may fail later |
+| `error` | it does not work, or it is not what it claims to be |
+| `skipped` | nothing to check |
+| `unknown` | it cannot be determined; counts as a warning |
+| `crashed` | the check itself failed; counts as an error |
+
+The command after `verify:` shows the evidence without fastinstall. Add [checks of your own](../how-to/extend.md).
 """
-_EXECUTES = "Imports PIL in a subprocess of the target's interpreter; `--quick` leaves that out."
-_READS = "Executes nothing of PIL's."
+_EXECUTES = "It imports Pillow in a subprocess of the environment's Python; `--quick` skips that."
+_READS = "It runs no code of Pillow."
 _PARTS = re.compile(r"^(Why it matters|How to fix it):\n", re.MULTILINE)
 
 
