@@ -5,8 +5,8 @@ pass that was the median of its passes (the lower of two), so that the stages ad
 of the images. `least_ms` counts each with the shortest of its passes: two ways of loading are compared by that, for
 whatever else runs on the machine only makes a pass longer. The faster way has more passes, of which the shortest would
 be shorter on a busy machine for that alone: so it takes the shortest of as many as the other one had, again and again.
-An image that fails is named, and counted nowhere else. What
-happens once, imports of plugins and the like, happens before, with an image of each kind that is not timed.
+An image that fails is named, and counted nowhere else. What happens once, imports of plugins and the like, happens
+before, with an image of each kind that is not timed.
 """
 
 from __future__ import annotations
