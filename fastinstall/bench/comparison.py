@@ -74,7 +74,8 @@ def take_turns(
     theirs: list[LoadingMeasurement] = []
     for _ in range(schedule.rounds):
         ours.append(measure_baseline(baseline, indexes, schedule))
-        theirs.append(_require_complete(other.measure(schedule.seconds, indexes=indexes, timeout=schedule.patience)))
+        more = other.measure(schedule.seconds, indexes=indexes, timeout=schedule.patience, group=ours[-1].passes)
+        theirs.append(_require_complete(more))
     return RoundTimings(baseline=tuple(ours), other=tuple(theirs), indexes=tuple(indexes))
 
 

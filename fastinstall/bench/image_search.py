@@ -154,8 +154,12 @@ def find_images(places: Sequence[Path], bounds: SearchBounds | None = None) -> I
 
 
 def spread_evenly(images: Sequence[Path]) -> tuple[Path, ...]:
-    """The same images in an order of which every beginning is an even sample, and the same one each time."""
-    return tuple(sorted(images, key=lambda each: hashlib.sha1(os.fsencode(each), usedforsecurity=False).digest()))
+    """The same images in an order of which every beginning is an even sample of each kind, each time the same."""
+    by_kind: dict[str, list[Path]] = {}
+    for each in sorted(images, key=lambda each: hashlib.sha1(os.fsencode(each), usedforsecurity=False).digest()):
+        by_kind.setdefault(each.suffix.lower(), []).append(each)
+    placed = [((number + 0.5) / len(kind), each) for kind in by_kind.values() for number, each in enumerate(kind)]
+    return tuple(each for _, each in sorted(placed, key=lambda each: each[0]))
 
 
 def _has_kind(test: Callable[[], bool]) -> bool:

@@ -93,7 +93,7 @@ class LoadingMeasurement:
 
     Attributes:
         ms: milliseconds an image: the mean over the images, each with the median of its passes.
-        least_ms: the same, each with the shortest of its passes.
+        least_ms: the same, each with the shortest of its passes (of each group, their mean).
         stages: the same for each stage, in order; they add up to `ms`.
         images: how many were loaded.
         passes: how often each.
@@ -133,7 +133,13 @@ class LoadingProcess:
         self.versions = versions
 
     def measure(
-        self, seconds: float, *, cold: bool = False, indexes: Sequence[int] = (), timeout: float = 120.0
+        self,
+        seconds: float,
+        *,
+        cold: bool = False,
+        indexes: Sequence[int] = (),
+        timeout: float = 120.0,
+        group: int = 0,
     ) -> LoadingMeasurement:
         """Load images, as often as fits into `seconds`, at least once.
 
@@ -142,11 +148,12 @@ class LoadingProcess:
             cold: drop the files from the page cache before each pass.
             indexes: of the images; empty for all.
             timeout: seconds before it counts as hung.
+            group: passes of which the shortest counts; 0 for all of them.
 
         Raises:
             NotLoadedError: it died, hung, or could load none.
         """
-        request = {"do": "measure", "seconds": seconds, "cold": cold, "indexes": list(indexes) or None}
+        request = {"do": "measure", "seconds": seconds, "cold": cold, "indexes": list(indexes) or None, "group": group}
         answer = self.ask(request, timeout)
         if not answer["images"]:
             example = next(iter(answer["failed"].values()), "no image")

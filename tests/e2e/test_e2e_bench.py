@@ -92,7 +92,8 @@ def test_damaged_images_are_counted_named_and_left_out_and_the_others_are_measur
     assert set(by_name) == set(names.split(","))
     draft = by_name.pop("pillow-draft")
     assert (draft["outcome"], draft["left_out"]) == ("measured", 1)
-    assert draft["gain"]["rounds"] == 3
+    assert draft["gain"]["rounds"] >= 6, "images of 400 pixels make it a control, which is measured first and last"
+    assert draft["reason"].startswith("control: ")
     assert all(each["outcome"] == "missing" and each["reason"] for each in by_name.values())
     assert "fastinstall bench --with simplejpeg" in by_name["simplejpeg"]["reason"]
     assert left_behind(sandbox) == []

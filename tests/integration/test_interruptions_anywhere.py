@@ -5,6 +5,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -13,6 +14,7 @@ from builders import environment, wish
 
 from fastinstall.apply import orchestrator
 from fastinstall.core.errors import FailedError
+from fastinstall.core.events import ignore
 from fastinstall.core.process import conversation, run
 from fastinstall.plan.plan import Plan
 from fastinstall.steps.create_environment import CreateEnvironment
@@ -53,11 +55,11 @@ def test_an_interruption_at_any_moment_takes_the_place_of_an_environment_away(
     step = CreateEnvironment(prefix=prefix, python=tmp_path / "none", reason="wished")
     where = replace(environment(), prefix=prefix)
     plan = Plan(environment=where, facts_digest="", wish=wish(), steps=(step,), summary="")
-    nothing = cast("Any", None)
+    silent, nothing = cast("Any", SimpleNamespace(emit=ignore)), cast("Any", None)
 
     def scene() -> None:
         with pytest.raises(FailedError):
-            orchestrator.execute_plan(plan, nothing, nothing)
+            orchestrator.execute_plan(plan, silent, nothing)
 
     for moment, error in outcomes(scene, every=7):
         assert type(error) is KeyboardInterrupt, (moment, error)

@@ -1,5 +1,6 @@
 import pytest
 
+from fastinstall.bench._timing import shortest
 from fastinstall.bench.comparison import RoundTimings, compute_drift, compute_gain, compute_ratios, compute_timing
 from fastinstall.bench.loading import LoadingMeasurement
 from fastinstall.bench.report import Stage
@@ -70,3 +71,8 @@ def test_of_many_rounds_those_in_which_another_program_ran_do_not_widen_the_rang
     gain = compute_gain([2.0, 2.1, 0.6, 2.0, 1.9, 2.0, 2.0, 7.4])
     assert (gain.ratio, gain.low, gain.high, gain.rounds) == (2.0, 1.9, 2.1, 8)
     assert compute_gain([2.0, 2.1, 0.6, 2.0]).low == 0.6
+
+
+def test_the_faster_way_takes_the_shortest_of_as_many_passes_as_the_slower_one() -> None:
+    assert shortest([5.0, 3.0, 9.0, 4.0, 1.0], 2) == 3.5
+    assert shortest([5.0, 3.0, 9.0], 0) == 3.0

@@ -79,3 +79,10 @@ def test_the_same_images_give_the_same_sample_and_it_is_spread_over_all() -> Non
     in_quarters = [sum(250 * part <= int(path.stem) < 250 * part + 250 for path in sample) for part in range(4)]
     assert sum(in_quarters) == 100
     assert min(in_quarters) >= 12
+
+
+def test_every_beginning_of_a_sample_has_its_share_of_each_kind() -> None:
+    mixed = [Path(f"{number}.{'png' if number % 5 == 0 else 'jpg'}") for number in range(50)]
+    few = spread_evenly(mixed)[:10]
+    assert sum(each.suffix == ".png" for each in few) == 2
+    assert spread_evenly(mixed[::-1]) == spread_evenly(mixed)
