@@ -47,7 +47,7 @@ class ProgressLines:
 
     Args:
         console: where to say it.
-        patience: seconds without a line.
+        patience: seconds without a line; twice as many after each line that nothing new has happened.
     """
 
     def __init__(self, console: Console, patience: float = _PATIENCE) -> None:
@@ -102,9 +102,11 @@ class ProgressLines:
                 return ""
 
     def _watch(self) -> None:
+        patience = self._patience
         while not self._over:
-            heard = self._news.wait(self._patience)
+            heard = self._news.wait(patience)
             self._news.clear()
+            patience = self._patience if heard else 2 * patience
             with self._lock:
                 if not heard and self._state.stage:
                     self._tell(describe_state(self._state, time.monotonic()))
