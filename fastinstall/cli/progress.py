@@ -64,7 +64,7 @@ class ProgressLines:
         with self._lock:
             before, self._state = self._state, advance_state(self._state, event, time.monotonic())
             self._show(event, before)
-        if self._thread is None and self._state.stage:
+        if self._thread is None and (self._state.phase or self._state.stage):
             self._thread = threading.Thread(target=self._watch, daemon=True)
             self._thread.start()
 
@@ -108,7 +108,7 @@ class ProgressLines:
             self._news.clear()
             patience = self._patience if heard else 2 * patience
             with self._lock:
-                if not heard and self._state.stage:
+                if not heard and (self._state.phase or self._state.stage):
                     self._tell(describe_state(self._state, time.monotonic()))
                     self._news.clear()
 
