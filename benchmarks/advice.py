@@ -80,7 +80,7 @@ class Row:
         bound: what limits the loading.
         advice: what was recommended; empty where nothing was.
         promised: its gain, least, typical and greatest.
-        had: the same, by the loop.
+        had: the same by the loop: the quartiles of its rounds.
         command: that was done; why nothing was recommended.
     """
 
@@ -112,7 +112,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("kinds", metavar="KIND", nargs="*", help=f"of {', '.join(KINDS)} (default: all)")
     parser.add_argument("--photos", metavar="PYTHON", default=sys.executable, help="an interpreter that has the photos")
-    parser.add_argument("--rounds", type=int, default=7, help="in which the two loops take turns")
+    parser.add_argument("--rounds", type=int, default=25, help="in which the two loops take turns")
     parser.add_argument("--full", action="store_true", help="take as long as `bench` does by itself")
     parser.add_argument("--markdown", action="store_true", help="a table for the documentation")
     parser.add_argument("--make", metavar="DIR", type=Path, help=argparse.SUPPRESS)
@@ -186,7 +186,7 @@ Loops = tuple[tuple[tuple[Any, ...], dict[str, str]], ...]
 
 
 def measure_loops(loops: Loops, rounds: int) -> tuple[float, float, float]:
-    """How many times as fast the second loop is: least, median and greatest of the rounds in which they take turns."""
+    """How many times as fast the second loop is: the quartiles of the rounds in which they take turns."""
     with ExitStack() as closing:
         processes = [
             closing.enter_context(
@@ -198,12 +198,13 @@ def measure_loops(loops: Loops, rounds: int) -> tuple[float, float, float]:
         ]
         ratios = []
         for number in range(rounds + 1):
-            was, became = (ask(process, "0" if number == 0 else "1") for process in processes)
+            was, became = (ask(process, "0" if number == 0 else "0.3") for process in processes)
             if number:  # the first pass warms up
                 ratios.append(became / was)
         for process in processes:
             process.communicate()
-    return min(ratios), statistics.median(ratios), max(ratios)
+    low, middle, high = statistics.quantiles(ratios)
+    return low, middle, high
 
 
 def ask(process: "subprocess.Popen[str]", seconds: str) -> float:
