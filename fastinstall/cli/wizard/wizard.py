@@ -4,20 +4,20 @@ Answers outlive an interruption: they are kept as they are given, taken up by th
 have served.
 """
 
-import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.apply.carry_out import recover_first
-from fastinstall.apply.eta import estimate_durations
+from fastinstall.apply.eta import describe_expected_gain, estimate_durations
 from fastinstall.cli.consent import ask_for_risks, equivalent_command
 from fastinstall.cli.console import Console, Page, join_lines
 from fastinstall.cli.options import format_flags
 from fastinstall.cli.progress import format_rough_duration
 from fastinstall.cli.questions import asker_for
 from fastinstall.cli.text.facts_page import facts_text
-from fastinstall.cli.text.reports import error_text
+from fastinstall.cli.text.reports import INSTRUCTIONS, error_text
+from fastinstall.cli.text.setup_page import outcome_text
 from fastinstall.cli.text.short_documents import plan_text
 from fastinstall.cli.wizard.choices import ENVIRONMENT, WizardConversation, customise_request
 from fastinstall.cli.wizard.environment_question import CANCELLED, EnvironmentChooser, is_left_open
@@ -25,7 +25,7 @@ from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable
 from fastinstall.model.facts import Facts
-from fastinstall.model.finding import EnvironmentReport, Status
+from fastinstall.model.finding import EnvironmentReport
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.request import EnvironmentKind, Request
 from fastinstall.observe.active_environment import NamedTarget
@@ -48,8 +48,6 @@ from fastinstall.verbs.answers import Answers
 
 PROCEED, CUSTOMIZE, CANCEL = "Proceed", "Customize", "Cancel"
 _COLUMN = 13
-_INSTRUCTIONS = {"x86-64-v2": " (SSE4.2)", "x86-64-v3": " (AVX2)", "x86-64-v4": " (AVX-512)"}
-_NOISE = 0.95
 
 
 def ask_for_plan(session: Session, target: NamedTarget, request: Request, console: Console) -> Plan:
@@ -179,10 +177,9 @@ class _Wizard:
         )
 
     def _show_plan(self, plan: Plan) -> None:
-        page, recipe = self._page(), recipe_named(self.talk.session, plan.wish.recipe)
+        page, gain = self._page(), describe_expected_gain(self.talk.session, plan)
         rows = [("Change", change) for change in list_changes(plan, self.talk.facts)]
-        if recipe.bench.measured and find_step(plan.steps, Build) is not None:
-            rows.append(("Speed", f"{recipe.bench.measured}; setup measures it here, too"))
+        rows += [("Speed", gain)] if gain else []
         prefix = self.place if quote(self.place) == self.place else quote(self.prefix)
         undo = _name_value("Undo", f"fastinstall rollback --prefix {prefix}", page)
         self._tell(join_lines((*_lay_out(rows, page), undo, *_list_cautions(plan, page), "")))
@@ -230,7 +227,7 @@ def list_found(facts: Facts, place: str) -> Iterator[tuple[str, str]]:
         place: how the target is called.
     """
     cpu, stack, kind = facts.cpu, facts.stack, facts.environment.kind
-    level = f", {cpu.level}{_INSTRUCTIONS.get(cpu.level, '')}" if cpu.level else ""
+    level = f", {cpu.level}{INSTRUCTIONS.get(cpu.level, '')}" if cpu.level else ""
     yield "CPU", f"{cpu.name or cpu.architecture}, {cpu.cores} cores{level}"
     yield "Python", f"{facts.interpreter.version}{', free-threaded' if facts.interpreter.free_threaded else ''}"
     yield "Environment", f"{place}{' (conda)' if kind is EnvironmentKind.CONDA else ''}"
@@ -276,7 +273,7 @@ def _list_cautions(plan: Plan, page: Page) -> Iterator[str]:
 
 
 def render_wizard_ending(plan: Plan, receipt: Receipt, report: EnvironmentReport | None, page: Page) -> str:
-    """The last screen: what holds now, how fast it is, how to undo it, and the same run as flags.
+    """The last screen: what holds now, how fast it is, how to undo it, what is next, and the same run as flags.
 
     Args:
         plan: that was carried out.
@@ -285,52 +282,11 @@ def render_wizard_ending(plan: Plan, receipt: Receipt, report: EnvironmentReport
         page: how lines are broken; commands never are.
     """
     prefix = quote(plan.environment.prefix)
-    done = f"Done: {receipt.distribution} {receipt.version} is in {plan.environment.prefix}."
-    commands = (
-        ("Undo", f"fastinstall rollback --prefix {prefix}"),
-        ("Check", f"fastinstall doctor --prefix {prefix}"),
-        ("Your images", f"fastinstall bench --prefix {prefix} DIR"),
-    )
-    return join_lines(
+    return outcome_text(plan, receipt, report, page) + join_lines(
         (
-            *page.lines(done, rest="  ", style="ok"),
-            *_list_speed(receipt, page),
-            *_list_checks(report, page),
-            *page.lines(_describe_guard(plan), rest="  "),
-            "",
-            *(_name_value(name, command, page) for name, command in commands),
-            "",
-            "The same without questions:",
+            f"check: fastinstall doctor --prefix {prefix}",
+            f"your images: fastinstall bench --prefix {prefix} DIR",
+            "the same without questions:",
             f"  {equivalent_command(plan)}",
         )
     )
-
-
-def _list_speed(receipt: Receipt, page: Page) -> Iterator[str]:
-    table = receipt.speed
-    if table is None:
-        return
-    ratios = {row.operation: row.before_ms / row.after_ms if row.after_ms else math.inf for row in table.rows}
-    mean = f"{table.geomean:.1f} times as fast as {table.baseline}, mean of {len(ratios)} operations"
-    yield from page.lines(f"{mean}{', measured earlier' if table.reused else ', measured here'}.", rest="  ")
-    slower = ", ".join(f"{name} ({ratio:.2f}x)" for name, ratio in ratios.items() if ratio < _NOISE)
-    if slower:
-        yield from page.lines(f"Slower: {slower}.", rest="  ", style="warning")
-
-
-def _list_checks(report: EnvironmentReport | None, page: Page) -> Iterator[str]:
-    """How doctor's checks ended, and in a line what is not well."""
-    if report is None:
-        return
-    for finding in report.findings:
-        if finding.status not in (Status.OK, Status.SKIPPED):
-            yield from page.lines(f"{finding.status}: {finding.message}", rest="  ", style=finding.status)
-    passed = sum(each.status is Status.OK for each in report.findings)
-    yield page.paint(f"{passed} checks passed.", report.status)
-
-
-def _describe_guard(plan: Plan) -> str:
-    if not plan.wish.guard:
-        return "Not guarded: run fastinstall doctor from time to time."
-    pinned = " A pin keeps other tools from doing so." if plan.wish.pin else ""
-    return f"Guarded: programs warn you once when another tool replaces it.{pinned}"
