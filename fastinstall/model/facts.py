@@ -333,6 +333,7 @@ class Runtime:
         mapped_by_import: files that were mapped after the import, in the loader's order, each once.
         mapped: files that were mapped at the end, likewise; empty if it died before.
         fault: where the signal struck; None if none did, or if it could not be told.
+        kept_bytes: memory that the core kept for the next image in the end; None if it keeps none.
     """
 
     imported: bool
@@ -347,6 +348,7 @@ class Runtime:
     mapped_by_import: tuple[PurePath, ...] = ()
     mapped: tuple[PurePath, ...] = ()
     fault: Fault | None = None
+    kept_bytes: int | None = None
 
 
 @immutable

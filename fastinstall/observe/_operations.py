@@ -58,7 +58,8 @@ def main(arguments: list[str]) -> None:
     report(event="imported", version=getattr(package, "__version__", ""), location=package.__file__ or "")
     report(event="begin", name="core")
     mapped = _import_sibling("_mapped")
-    report(event="core", path=mapped.core_file(getattr(_import_pil_module("_imaging"), "__file__", None) or ""))
+    core = mapped.core_file(getattr(_import_pil_module("_imaging"), "__file__", None) or "")
+    report(event="core", path=core)
     report(event="mapped", when="import", files=mapped.mapped_files())
     quick = "--quick" in arguments
     made = perform(operation for operation in operations() if not quick or operation[0] in QUICK)
@@ -67,6 +68,8 @@ def main(arguments: list[str]) -> None:
     import_extensions()
     report_features()
     report(event="mapped", when="end", files=mapped.mapped_files())
+    if core:
+        report(event="kept", bytes=mapped.kept_bytes(core))
 
 
 def _import_sibling(name: str) -> Any:  # noqa: ANN401 (a module that lies beside this file)

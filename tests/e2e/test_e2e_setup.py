@@ -119,6 +119,8 @@ def test_memory_of_one_image_serves_the_next(fast: Fast) -> None:
         answer = run([python, "-c", DECODED], {**variables, "FASTINSTALL_KEEP_MB": kept}, directory=directory)
         faults[kept] = int(answer.stdout)
     assert faults["128"] * 10 < faults["0"]
+    facts = fast.sandbox.cli("inspect", "--json", "--prefix", str(fast.venv.prefix)).document
+    assert facts["runtime"]["kept_bytes"] > 0
 
 
 def test_doctor_finds_it_among_all_environments(fast: Fast) -> None:
