@@ -137,6 +137,10 @@ class Part:
     operations: tuple[str, ...]
 
 
+SOURCE_SUFFIX = "__source"
+"""What the name of a function ends in that a kernel of this project's own replaces."""
+
+
 @immutable
 class OwnKernel:
     """A kernel of this project's own: C that is compiled in one file of the source.
@@ -228,7 +232,7 @@ _PAIRS = {")": "(", "]": "["}
 def condition_problem(condition: str) -> str:
     """What is wrong with a condition, whichever function it is for; empty if nothing is."""
     if not condition.strip():
-        return "is empty: nothing would be guarded"
+        return "is empty and would guard nothing"
     if problem := _find_expression_problem(condition, "compares parameters"):
         return f"{condition!r} {problem}"
     found = _split_tokens(condition)
@@ -250,10 +254,10 @@ def macro_problem(macro: str) -> str:
     parameters = {name.strip() for name in match["parameters"].split(",")}
     found = _split_tokens(match["text"])
     if any(after == "(" and (before in parameters or before in _PAIRS) for before, after in pairwise(found)):
-        return f"{macro!r} calls what it is given"
+        return f"{macro!r} calls its argument"
     names = {each for each in found if _NAME.fullmatch(each)} - parameters
     if foreign := sorted((names | {match["name"]}) - _MATHEMATICAL):
-        return f"{macro!r} uses {', '.join(foreign)}, which is neither a parameter nor a function of <math.h>"
+        return f"{macro!r} uses {', '.join(foreign)}, which is neither a parameter nor a <math.h> function"
     return ""
 
 
@@ -282,4 +286,4 @@ def _find_expression_problem(text: str, does: str) -> str:
         elif token in _PAIRS and (not opened or opened.pop() != _PAIRS[token]):
             opened = [token]
             break
-    return "has a bracket without its counterpart" if opened else ""
+    return "has an unbalanced bracket" if opened else ""

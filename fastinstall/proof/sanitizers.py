@@ -18,6 +18,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from fastinstall.cmerge.documents import SOURCE_SUFFIX
 from fastinstall.cmerge.runtime_guards import KERNEL_SUFFIX, SUFFIX
 from fastinstall.core import files
 from fastinstall.core.concurrency import await_future
@@ -51,7 +52,7 @@ _ERROR = re.compile(r"ERROR: AddressSanitizer: (?P<kind>[\w-]+)|^(?P<place>\S+?)
 _FRAME = re.compile(r"^\s+#\d+ 0x[0-9a-f]+ in (?P<function>\w+) (?P<file>[^\s:]+\.[ch]):(?P<line>\d+)")
 _NUMBER = re.compile(r"0x[0-9a-f]+|-?\b\d[\d.e+]*\b")
 _RUNTIME = "sanitizer"
-_OF_MERGE = re.compile(rf"(?:{re.escape(KERNEL_SUFFIX)}|{re.escape(SUFFIX)})\b")
+_OF_MERGE = re.compile(rf"(?:{KERNEL_SUFFIX}|{SUFFIX}|{SOURCE_SUFFIX})\b")
 
 
 @immutable
@@ -132,14 +133,14 @@ def prove_sanitized(build_tree: BuildTree, reference: ProofStack, effort: ProofD
     steps = _choose_sanitizing_compiler(build_tree)
     if steps is None:
         return skip_proof_check(
-            SANITIZED, "no C compiler here brings AddressSanitizer (on Debian libasan comes with gcc)"
+            SANITIZED, "no C compiler here has AddressSanitizer (on Debian, libasan comes with gcc)"
         )
     build_tree = replace(build_tree, steps=steps)
     ours = _build_sanitized_stack(build_tree, build_tree.source, "sanitized")
     with generate_damaged_files(reference, effort.damage) as decoders:
         works = (Work(cases=matrix_cases(sizes=effort.sizes)), decoders)
         found = faults(ours, works, partial(_build_stock, build_tree))
-    passed = f"{sum(len(work.cases) for work in works)} cases run without a report of AddressSanitizer or UBSan"
+    passed = f"{sum(len(work.cases) for work in works)} cases run without a report from AddressSanitizer or UBSan"
     return check_of(SANITIZED, passed, found, time.monotonic() - begun)
 
 
@@ -238,7 +239,7 @@ def _find_library_path(steps: CoreSteps, library: str) -> str:
 
 
 COMPILER_WARNINGS = "compiler warnings"
-QUICK_NAME = "compiler warnings, without optimising"
+QUICK_NAME = "compiler warnings, without optimisation"
 
 _FLAGS = ("-Wall", "-Wextra")
 _GCC_FLAGS = ("-Wno-old-style-declaration", "-fno-diagnostics-show-caret")

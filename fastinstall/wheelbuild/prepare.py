@@ -19,7 +19,7 @@ from pathlib import Path, PurePosixPath
 
 from fastinstall import __version__
 from fastinstall import cmerge as merging
-from fastinstall.cmerge.documents import Kernels, MergeReport, OwnKernel, Tuning
+from fastinstall.cmerge.documents import SOURCE_SUFFIX, Kernels, MergeReport, OwnKernel, Tuning
 from fastinstall.core import files, foreign, values
 from fastinstall.core.archives import unpack_tar
 from fastinstall.core.errors import DocumentError, FailedError
@@ -114,7 +114,7 @@ def add_own_kernel(source: str, kernel: OwnKernel) -> str | None:
     pieces: list[str] = []
     for item in parsed.items:
         found = _find_defined(item.text, kernel.functions) if item.key.kind == "function" else {}
-        defines = "".join(f"#define {name} {name}__source\n" for name in found.values())
+        defines = "".join(f"#define {name} {name}{SOURCE_SUFFIX}\n" for name in found.values())
         undefines = "".join(f"\n#undef {name}" for name in found.values())
         pieces += (item.lead, f"\n{defines}{item.text}{undefines}\n" if found else item.text)
         names |= found
@@ -132,7 +132,7 @@ def _find_defined(text: str, functions: Iterable[str]) -> dict[str, str]:
 
 def _include_kernel(kernel: OwnKernel, names: Mapping[str, str]) -> str:
     renamed = [(name, there) for name, there in names.items() if name != there]
-    lines = [f"#define {name}{end} {there}{end}\n" for name, there in renamed for end in ("", "__source")]
+    lines = [f"#define {name}{end} {there}{end}\n" for name, there in renamed for end in ("", SOURCE_SUFFIX)]
     return "".join((*lines, f'#include "{kernel.name}.h"\n'))
 
 

@@ -37,7 +37,7 @@ def test_whoever_has_no_compiler_and_no_headers_gets_the_fast_stack(sandbox: San
     headers = f"{sys.base_prefix}/include/python{sys.version_info.major}.{sys.version_info.minor}"
     cache = sandbox.cache_without("wheels", "statics", "toolchains")
     variables = {**sandbox.variables({"FASTINSTALL_CACHE_DIR": str(cache)}), "HEADERS": headers, "CC": ""}
-    words = (sys.executable, "-m", "fastinstall", "setup", "--yes", "--new-env", prefix, "--level", "x86-64-v2")
+    words = (sys.executable, "-m", "fastinstall", "setup", "--yes", "-v", "--new-env", prefix, "--level", "x86-64-v2")
     answer = run((*namespace, "sh", "-c", HIDE, "sh", *words), variables, directory=sandbox.root)
     assert answer.exit_code == 0, answer.text
     assert "compiled by clang of ziglang" in answer.text
