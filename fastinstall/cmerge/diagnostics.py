@@ -209,7 +209,7 @@ def _find_function_problems(upstream: SyntaxNode | None, merged: SyntaxNode) -> 
             allowed = openings(upstream, opens, closes) if upstream else ScopeOpenings(left=frozenset((0,)), lowest=0)
             found = openings(merged, opens, closes)
             if found.lowest < allowed.lowest:
-                yield f"{opens} comes after its counterpart on a path on which it does not in upstream's"
+                yield f"{opens} follows its counterpart on a path where it does not upstream"
             elif strange := found.left - allowed.left:
                 much = "is left open" if max(strange) > 0 else "is closed twice"
                 yield f"{opens} {much} on a path on which it is not in upstream's"
@@ -246,7 +246,7 @@ def _find_lost_functions(merged: Path, texts: Mapping[str, tuple[str, str]]) -> 
     for file, names in gone.items():
         called = names & _list_called_names(texts[file][1]) - shared
         for name in sorted(called - _list_included_definitions(merged / file, set())):
-            yield f"{file}: calls {name}, which is lost: upstream defines it there"
+            yield f"{file}: calls {name}, which the merge lost: upstream defines it there"
     yield from _find_lost_calls_elsewhere(merged, {name: file for file, names in gone.items() for name in names})
     for file, (_, text) in texts.items():
         copies = {name for name in _list_called_names(text) if name.endswith((SUFFIX, KERNEL_SUFFIX))}

@@ -76,7 +76,7 @@ def decide(versions: Versions, macros: Macros, *, kept: bool) -> ItemDecision:
     """
     base, upstream, kernels = map(_get_signature, (versions.base, versions.upstream, versions.kernels))
     if kernels in (base, upstream):
-        return _choose_upstream(versions, TextOrigin.UPSTREAM, "the fork did not change it, or as upstream did")
+        return _choose_upstream(versions, TextOrigin.UPSTREAM, "the fork did not change it, or made upstream's change")
     if kept:
         return _choose_upstream(versions, TextOrigin.KEPT, "a rule keeps upstream's")
     if upstream == base:
@@ -100,16 +100,16 @@ def _choose_upstream(versions: Versions, origin: TextOrigin, reason: str) -> Ite
 
 
 def _choose_fork(versions: Versions) -> ItemDecision:
-    text, reason = None, "the fork removed it, and upstream left it unchanged"
+    text, reason = None, "the fork removed it and upstream left it unchanged"
     if versions.kernels is not None:
-        done = "changed it, and upstream did not" if versions.base else "added it"
+        done = "changed it and upstream did not" if versions.base else "added it"
         text, reason = versions.kernels.text, f"the fork {done}"
     return ItemDecision(text=text, origin=TextOrigin.KERNELS, reason=reason)
 
 
 def _explain_missing_version(versions: Versions) -> str:
     if versions.base is None:
-        return "upstream and the fork added it, each in its own way"
+        return "upstream and the fork added different versions of it"
     return "the fork removed what upstream changed" if versions.upstream else "upstream removed what the fork changed"
 
 
@@ -137,7 +137,7 @@ def _merge(versions: Versions, macros: Macros) -> ItemDecision:
 def _write(node: SyntaxNode) -> str:
     text = emit(node)
     if not is_read_back(node, text):
-        raise ConflictError("what is merged from both would be read otherwise than it is meant")
+        raise ConflictError("the merged text would be parsed differently than intended")
     return text.rstrip()
 
 
@@ -249,7 +249,7 @@ def _decide_all(sides: _Sides, keep: Collection[str]) -> dict[ItemKey, ItemDecis
     wrong = find_changed_meanings(versions for key, versions in items.items() if not kept[key])
     for key, versions in items.items():
         if versions.upstream and (helper := wrong.get(versions.upstream.key)):
-            decisions[key] = conflict(versions, f"upstream has come to use {helper}, which the fork changed")
+            decisions[key] = conflict(versions, f"upstream now uses {helper}, which the fork changed")
     return decisions
 
 

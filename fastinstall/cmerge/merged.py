@@ -128,7 +128,7 @@ def merge_file(source: ForkFile, guards: Sequence[GuardedFunction], keep: Collec
     if source.base is None:
         return _add_file(source)
     if source.upstream is None:
-        return _report_problem(source, "upstream has no such file any more")
+        return _report_problem(source, "upstream no longer has this file")
     merged = merge_texts(source.base, source.upstream, source.kernels, keep)
     troubles = tuple(
         MergeProblem(file=source.name, item=outcome.name, reason=f"{outcome.name}: {outcome.reason}")
@@ -158,7 +158,7 @@ def keep_upstream_file(source: ForkFile, merged: MergedFile, reason: str) -> Mer
 
 def _add_file(source: ForkFile) -> MergedFile:
     if source.upstream is not None and tokens(source.upstream) != tokens(source.kernels):
-        return _report_problem(source, "upstream and the fork brought it, each in its own way")
+        return _report_problem(source, "upstream and the fork added different versions of it")
     if source.upstream is not None:
         return MergedFile(text=source.upstream)
     outcome = ItemOutcome(kind="file", name=source.basename, origin=TextOrigin.KERNELS, reason="only the fork has it")
@@ -176,7 +176,7 @@ def _guard(source: ForkFile, upstream: str, merged: MergedFile, rules: Sequence[
     known = parse_items(upstream)
     missing = [rule.function for rule in rules if find_function(rule.function, known) is None]
     if missing and merged.is_taken:
-        reason = f"upstream has no {', '.join(missing)} that could be guarded"
+        reason = f"upstream has no {', '.join(missing)} to guard"
         return replace(merged, troubles=(MergeProblem(file=source.name, reason=reason),))
     present = [rule for rule in rules if rule.function not in missing]
     try:

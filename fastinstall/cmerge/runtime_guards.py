@@ -174,7 +174,7 @@ def _is_unclear(item: Item) -> bool:
 
 KERNEL_SUFFIX = "__simd"
 
-_HINT = "put it right in the recipe, or take the rule out: fastinstall recipes show NAME"
+_HINT = "fix the rule in the recipe, or remove it: fastinstall recipes show NAME"
 
 
 @immutable
@@ -257,7 +257,7 @@ def find_function(name: str, file: ParsedFile) -> Item | None:
 def _require_same_call(guard: _Guard, merged: ParsedFile, retained: Retained) -> None:
     doubled = retained.names & set(guard.signature.kinds)
     if doubled:
-        raise _make_refusal(guard.rule, f"the merge changed {', '.join(sorted(doubled))}, which it takes or gives")
+        raise _make_refusal(guard.rule, f"the merge changed {', '.join(sorted(doubled))}, which it takes or returns")
     counterpart = merged.by_key.get(guard.item.key)
     signature = _read_signature(counterpart) if counterpart else None
     if signature is None or signature.kinds != guard.signature.kinds:
@@ -270,7 +270,7 @@ def _require_clear(retained: Retained, upstream: ParsedFile, merged: ParsedFile,
     brought = {name for item in merged.items for name in list_item_definitions(item)} - known
     met = sorted(brought & {name for text in retained.copies.values() for name in find_used_names(text)})
     if met:
-        raise _make_refusal(guards[0].rule, f"upstream's code uses {', '.join(met)}, which the merge defines anew")
+        raise _make_refusal(guards[0].rule, f"upstream's code uses {', '.join(met)}, which the merge redefines")
 
 
 def _assemble(upstream: ParsedFile, merged: ParsedFile, retained: Retained, guards: dict[ItemKey, _Guard]) -> str:
@@ -320,7 +320,7 @@ def _write_dispatcher(merged: Item, guard: _Guard) -> str:
 
 def _make_refusal(rule: GuardedFunction, problem: str) -> RefusedError:
     return RefusedError(
-        f"{rule.file}: {rule.function}: the guard cannot be put there: {problem}",
+        f"{rule.file}: {rule.function}: cannot add the guard: {problem}",
         hint=_HINT,
         details=(f"its condition: {rule.condition}",),
     )

@@ -59,9 +59,9 @@ def merge_nodes(base: SyntaxNode, upstream: SyntaxNode, kernels: SyntaxNode) -> 
 def _check_types(base: SyntaxNode, upstream: SyntaxNode, kernels: SyntaxNode) -> None:
     """A type that one side changed is not put on names of the other, nor an exclusive pointer on another's address."""
     if base.type == "init_declarator" and RESTRICT & {*upstream.signature, *kernels.signature}:
-        raise ConflictError(f"one side made {_show(base)} exclusive, and the other changed it")
+        raise ConflictError(f"one side made {_show(base)} exclusive, the other changed it")
     if base.type == "declaration" and len({_list_type_tokens(node) for node in (base, upstream, kernels)}) > 1:
-        raise ConflictError(f"one side changed the type in {_show(base)}, and the other something else")
+        raise ConflictError(f"one side changed the type in {_show(base)}, the other changed something else")
 
 
 def _list_type_tokens(declaration: SyntaxNode) -> tuple[str, ...]:
@@ -355,12 +355,12 @@ def require_same_scopes(
     old, ours, theirs, result = (_Scope.of(node, macros) for node in (base, upstream, kernels, merged))
     for side in (ours, theirs):
         if changed := (result.free & side.local) | (result.local & side.free):
-            raise ConflictError(f"{min(changed)} would mean something else than it does on one side")
+            raise ConflictError(f"{min(changed)} would mean something else than on one side")
     if twice := {name for name, times in (result.declared - (ours.declared | theirs.declared)).items() if times}:
         raise ConflictError(f"{min(twice)} would be declared more often than on either side")
     for one, other in ((ours, theirs), (theirs, ours)):
         if caught := {name for name in one.declared_since(old) if other.words[name] != old.words[name]}:
-            raise ConflictError(f"{min(caught)} is declared anew by one side and used by the other")
+            raise ConflictError(f"{min(caught)} is redeclared by one side and used by the other")
 
 
 @dataclass(frozen=True, slots=True)

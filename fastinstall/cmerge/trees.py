@@ -239,7 +239,7 @@ def _find_unused_rules(
         outcomes = merged[kept.file].outcomes if kept.file in merged else ()
         applied = {outcome.name for outcome in outcomes if outcome.origin is TextOrigin.KEPT}
         for name in (name for name in kept.items if name not in applied):
-            yield f"keep {kept.file}: {name}: the fork does not change it, or upstream has it no more"
+            yield f"keep {kept.file}: {name}: the fork does not change it, or upstream no longer has it"
     for guard in rules.guards:
         names = {guard.function, f"_{guard.function}", guard.function.removeprefix("_")}
         if guard.file not in known:
@@ -253,7 +253,7 @@ def _find_unused_rules(
             file, _, name = what.partition(": ")
             items = parse_items(known[file].kernels).items if name and file in known else ()
             if file not in known or (name and name not in {item.key.name for item in items}):
-                yield f"part {part.name}: {what}: the fork does not change it, or has it no more"
+                yield f"part {part.name}: {what}: the fork does not change it, or no longer has it"
 
 
 _ORIGINS = {
@@ -290,10 +290,10 @@ def _render_report(report: MergeReport) -> Iterator[str]:
         yield file
         yield from _render_table(list(items))
     sections = {
-        "files of the fork's own": report.new_files,
+        "files only the fork has": report.new_files,
         "chosen at run time, by a condition of the recipe": report.guards,
         "not accelerated": tuple(f"{each.what}: {each.reason}" for each in report.not_accelerated),
-        "rules that found nothing to act on": report.unused_rules,
+        "rules that matched nothing": report.unused_rules,
     }
     for heading, entries in sections.items():
         if entries:

@@ -116,14 +116,14 @@ class ElfImage:
         """
         end = offset + size
         if end > self.size:
-            raise ElfError(self.path, f"truncated: {self.size} bytes, where its headers speak of {end}")
+            raise ElfError(self.path, f"truncated: {self.size} bytes, but its headers describe {end}")
         if end <= len(self._start):
             return self._start[offset:end]
         if size > _LARGEST_READ:
             raise ElfError(self.path, f"malformed: a part of {size} bytes")
         content = os.pread(self._descriptor, size, offset)
         if len(content) != size:
-            raise ElfError(self.path, "changed while it was read")
+            raise ElfError(self.path, "changed while being read")
         return content
 
     def read_at(self, address: int, size: int) -> bytes:

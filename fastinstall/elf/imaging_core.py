@@ -191,7 +191,7 @@ def _choose_copy(core: ImagingCore, stub: Stub, found: ResolvedLibrary | None) -
         searched = found.problem if found is not None else "not found"
         raise ElfError(stub.path, f"a stub without its code, {stub.code}: {searched}")
     if copy.problem:
-        raise ElfError(stub.path, f"a stub whose code is not usable, {copy.path}: {copy.problem}")
+        raise ElfError(stub.path, f"a stub with unusable code, {copy.path}: {copy.problem}")
     return copy
 
 
@@ -287,7 +287,7 @@ class _Stream:
         self._reads_left -= 1
         self._bytes_left -= size
         if self._reads_left < 0 or self._bytes_left < 0 or self._position < 0:
-            raise ElfError(self._image.path, "malformed: its tables lead round and round, or outside of it")
+            raise ElfError(self._image.path, "malformed: its tables are cyclic or point outside it")
         content = self._image.read(self._position, size) if size else b""
         self._position += size
         return content

@@ -114,7 +114,7 @@ def portable(recipe: Recipe, request: Request) -> Request:
 
 _NO_CONDA = "cannot be exported as a Dockerfile"
 _INSTEAD_OF_CONDA = (
-    "name a Python instead: --python python3.12; or make conda packages: fastinstall build --format conda -o DIR"
+    "pass a Python instead: --python python3.12; or build conda packages: fastinstall build --format conda -o DIR"
 )
 
 
@@ -126,21 +126,21 @@ def refuse_unportable(request: Request) -> None:
     """
     if request.link is not LinkMode.BUNDLE:
         raise RefusedError(
-            f"--link {request.link}: ties the wheel to the libraries of one machine, and cannot be exported",
-            hint="leave it out: the libraries then come with the wheel",
+            f"--link {request.link}: cannot be exported, because it ties the wheel to this machine's libraries",
+            hint="leave it out: the wheel then bundles the libraries",
         )
     by_engine = request.engine in (CondaInstaller.CONDA, CondaInstaller.RATTLER)
     if by_engine or request.channels or request.toolchain is ToolchainSource.CONDA:
         raise RefusedError(f"conda packages {_NO_CONDA}", hint=_INSTEAD_OF_CONDA)
     if request.offline and request.wheelhouse is None:
         raise RefusedError(
-            "--offline without --wheelhouse: the other machine has nothing to take the stack from",
+            "--offline needs --wheelhouse: without it the other machine cannot get the stack",
             hint="fastinstall build -o DIR --with-tool; then --wheelhouse DIR",
         )
     if "native" in list_requested_levels(request):
         raise RefusedError(
-            "--level native: an image runs on other machines than the one that builds it",
-            hint="name levels: --levels x86-64-v2,x86-64-v3",
+            "--level native: an image runs on other CPUs than the one that builds it",
+            hint="pass the levels: --levels x86-64-v2,x86-64-v3",
         )
 
 
@@ -152,7 +152,7 @@ def refuse_python(minor: str) -> None:
     """
     if tuple(map(int, minor.split("."))) < _OLDEST:
         raise RefusedError(
-            f"the image's Python would be {minor}, and fastinstall runs on 3.11 or later",
+            f"the image would have Python {minor}, but fastinstall needs 3.11 or later",
             hint="--python python3.12; or build a wheel here, and let the image's pip install it: "
             f"fastinstall build -o DIR --python python{minor}",
         )
@@ -166,8 +166,8 @@ def refuse_place(path: PurePath) -> None:
     """
     if not path.is_absolute() or not _PLAIN.fullmatch(str(path)):
         raise UsageError(
-            f"{quote(path)}: has to be absolute and plain, as anything else cannot stand in a Dockerfile",
-            hint=f"a plain path, for example {quote(PREFIX)}",
+            f"{quote(path)}: a path in a Dockerfile must be absolute and contain no spaces or special characters",
+            hint=f"use a path such as {quote(PREFIX)}",
         )
 
 
@@ -306,8 +306,8 @@ def _find_minor(session: Session, target: NamedTarget) -> str:
 def _get_minor(interpreter: Interpreter) -> str:
     if interpreter.free_threaded:
         raise RefusedError(
-            f"{interpreter.executable} has no global interpreter lock, and images of Python have one",
-            hint="name the Python that is meant: --python python3.13",
+            f"{interpreter.executable} is a free-threaded Python, but the official images are not",
+            hint="pass the Python you mean: --python python3.13",
         )
     return ".".join(interpreter.version.split(".")[:2])
 

@@ -154,9 +154,9 @@ def _find_installed_wheel(session: Session, prefix: Path, receipt: Receipt) -> P
     if house is not None and house.is_file() and files.sha256(house) == receipt.wheel_sha256:
         return house
     raise RefusedError(
-        f"{receipt.wheel} is not in the cache any more, and a pin needs the wheel: "
+        f"{receipt.wheel} is no longer in the cache, and a pin needs it: "
         "a constraint that finds none has pip go back on whatever requires Pillow",
-        hint=f"build it again, and pin it: fastinstall setup --pin --prefix {quote(prefix)}",
+        hint=f"rebuild and pin it: fastinstall setup --pin --prefix {quote(prefix)}",
     )
 
 
@@ -180,8 +180,8 @@ def find_unpinned_project(
     if _is_begun_by_others(session, project):
         command = unpinning_command(project.directory, environment.prefix)
         raise RefusedError(
-            f"{project.directory}: a change of its pin is unfinished, and nothing says that you began it",
-            hint=f"if you know where it comes from, take it out: {command}",
+            f"{project.directory}: an unfinished change to its pin, and no record that you started it",
+            hint=f"if you know where it came from, remove it: {command}",
         )
     pin = project_pin(session, project)
     noted = read_noted_project(Path(environment.prefix))

@@ -113,8 +113,8 @@ def refuse_unwritable(prefix: Path) -> None:
         where = f"a link to {file.readlink()}" if file.is_symlink() else "no file"
         word = quote(file)
         raise RefusedError(
-            f"{file} is {where}, and a pin needs lines there",
-            hint=f"make it a file of the environment's own: cp --remove-destination $(realpath {word}) {word}",
+            f"{file} is {where}, and a pin has to write to it",
+            hint=f"replace it with a regular file: cp --remove-destination $(realpath {word}) {word}",
         )
 
 
@@ -218,8 +218,8 @@ class PinTrial:
             held = {"PIP_CONSTRAINT": location(file), "PIP_FIND_LINKS": " ".join(wheels)}
             why = "offline" if self.offline else self._try_with_the_index(free, held, names)
             if why:
-                unknown = f"whether it takes {listing(names)} back is not known"
-                message = f"the pin could not be tried against the index ({why}): {unknown}"
+                unknown = f"whether pip would downgrade {listing(names)} is unknown"
+                message = f"could not test the pin against the index ({why}): {unknown}"
                 self.emit(Noted(message=message, warning=True))
                 self._try_with_the_wheel(held)
 
@@ -228,7 +228,7 @@ class PinTrial:
 
     def _try_with_the_index(self, free: Mapping[str, str], held: Mapping[str, str], names: tuple[str, ...]) -> str:
         """Why it could not be tried, or "" if it was tried and passed."""
-        self.emit(Started(stage="pin", message=f"trying the pin: what would pip do about {listing(names)}?"))
+        self.emit(Started(stage="pin", message=f"testing the pin: what would pip do with {listing(names)}?"))
         try:
             without, with_pin = (self._ask(settings, "--upgrade", *names) for settings in (free, held))
         except UndeterminedError as error:
@@ -261,12 +261,11 @@ class PinTrial:
         what = f"can install nothing: {impossible}" if impossible else f"takes {listing(downgrades)}"
         spoken = f"held to {self.pin.requirement}, pip {what}"
         if find_pip_pin(self.facts) is not None:
-            self.emit(Noted(message=f"{spoken}; it was pinned before, and stays so", warning=True))
+            self.emit(Noted(message=f"{spoken}; the existing pin stays", warning=True))
             return
         prefix = self.pin.prefix
         raise RefusedError(
-            f"{prefix}: not pinned, nothing was changed: {spoken}",
-            hint="go without --pin, or see whether a later build of Pillow fits: "
-            f"fastinstall setup --upgrade --prefix {quote(prefix)}",
+            f"{prefix}: not pinned, and nothing was changed: {spoken}",
+            hint=f"leave out --pin, or try a later Pillow: fastinstall setup --upgrade --prefix {quote(prefix)}",
             details=() if impossible else tuple(downgrades.values()),
         )

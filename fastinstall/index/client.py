@@ -169,7 +169,7 @@ class Web:
         if not secure:
             host = remove_credentials(url).partition("://")[2].partition("/")[0]
             raise RefusedError(
-                f"{remove_credentials(url)}: neither encrypted nor trusted",
+                f"{remove_credentials(url)}: neither HTTPS nor a trusted host",
                 hint=f"use https, or trust it: python -m pip config set global.trusted-host {host}",
             )
 
@@ -190,10 +190,11 @@ class Web:
         if target.scheme != "https" and not trusted:
             place = target.netloc.decode("ascii", "replace").rpartition("@")[2]
             raise RefusedError(
-                f"{remove_credentials(str(source))}: the server leads on to {remove_credentials(str(target))}, which "
-                "is not encrypted: anybody on the way could answer there, and give the hashes, too",
-                hint="tell the index's keeper; or name another index: PIP_INDEX_URL=https://... ; or trust that place: "
-                f"python -m pip config set global.trusted-host {place}",
+                f"{remove_credentials(str(source))}: the server redirects to "
+                f"{remove_credentials(str(target))} without HTTPS: anyone on the network could forge "
+                "the files and their hashes",
+                hint="report it to the index's administrator; or use another index: PIP_INDEX_URL=https://... ; "
+                f"or trust that host: python -m pip config set global.trusted-host {place}",
             )
 
     def _download(self, url: str, path: Path, report: Callable[[int, int], None]) -> None:
@@ -229,7 +230,7 @@ def _make_client(settings: PipSettings, timeout: float) -> PyPIClient:
     certificate, proxy = settings.certificate, remove_credentials(settings.proxy)
     verify: ssl.SSLContext | bool = True  # the system's own store
     if certificate is not None:
-        with _explain_errors(f"the certificates {certificate} cannot be used"):
+        with _explain_errors(f"cannot use the certificates {certificate}"):
             directory = str(certificate) if certificate.is_dir() else None
             verify = ssl.create_default_context(capath=directory, cafile=None if directory else str(certificate))
     urls = (settings.index_url, *settings.extra_index_urls, *settings.find_links)
@@ -257,20 +258,20 @@ def _require_success(url: str, response: httpx2.Response) -> None:
         return
     hint = OFFLINE_HINT
     if response.status_code in _LOGIN:
-        hint = "put the index's user and password into ~/.netrc or pip's index-url"
-    raise FailedError(f"{remove_credentials(url)}: the server answers {_format_status(response)}", hint=hint)
+        hint = "put the index's user name and password in ~/.netrc or pip's index-url"
+    raise FailedError(f"{remove_credentials(url)}: the server returned {_format_status(response)}", hint=hint)
 
 
 def _parse(url: str, response: httpx2.Response) -> tuple[OfferedFile, ...]:
     content_type = response.headers.get("Content-Type", "")
     page = IndexPage(Link(str(response.url)), response.content, response.encoding, content_type)
     if not content_type.lower().startswith(_PAGES):
-        raise FailedError(f"{remove_credentials(url)}: no index page, but {content_type!r}", hint=OFFLINE_HINT)
+        raise FailedError(f"{remove_credentials(url)}: expected an index page, got {content_type!r}", hint=OFFLINE_HINT)
     try:
         # an index elsewhere has no say about files of this machine
         return tuple(offer for offer in read_page(page) if offer.link.parsed.scheme in _SCHEMES)
     except (ValueError, LookupError) as error:
-        raise FailedError(f"{remove_credentials(url)}: not readable as an index page", hint=OFFLINE_HINT) from error
+        raise FailedError(f"{remove_credentials(url)}: cannot be parsed as an index page", hint=OFFLINE_HINT) from error
 
 
 def _format_status(response: httpx2.Response) -> str:
@@ -281,7 +282,7 @@ def _make_unreachable_error(url: str, error: Exception, timeout: float) -> Faile
     shown = remove_credentials(url)
     reason = f"no answer within {timeout:g} s" if isinstance(error, httpx2.TimeoutException) else _describe_error(error)
     return FailedError(
-        f"the package index cannot be reached: {shown}: {reason}",
+        f"cannot reach the package index: {shown}: {reason}",
         hint=OFFLINE_HINT,
         details=(f"tried up to {ATTEMPTS} times: {shown} ({type(error).__name__})",),
     )
@@ -374,7 +375,7 @@ def _run_concurrently(calls: Iterable[Callable[[], T]], timeout: float) -> list[
         threading.Thread(target=_finalize_lookup, args=(futures[-1], call), daemon=True).start()
     patience = 2 * ATTEMPTS * timeout + 1  # each attempt may wait for a connection and for an answer
     if len(wait_for_futures(futures, patience)) < len(futures):
-        raise FailedError(f"the package index takes more than {patience:g} s to answer", hint=OFFLINE_HINT)
+        raise FailedError(f"the package index has not answered for {patience:g} s", hint=OFFLINE_HINT)
     return [future.result() for future in futures]
 
 

@@ -56,8 +56,8 @@ def store(cache: Path, artefact: Artefact, write: Callable[[Path], None]) -> Pat
         digest = files.sha256(fresh)
         if digest != (artefact.sha256 or digest):
             raise FailedError(
-                f"{artefact.filename}: the hash is wrong: expected sha256 {artefact.sha256}, found {digest}",
-                hint="nothing was kept: try again; if it stays so, the index or something on the way alters the file",
+                f"{artefact.filename}: hash mismatch: expected sha256 {artefact.sha256}, found {digest}",
+                hint="nothing was kept. Try again; if it fails again, the index or a proxy alters the file",
                 details=(f"from {artefact.url}",),
             )
         target = _place(cache, artefact, digest)
@@ -74,7 +74,7 @@ def copy(source: Path) -> Callable[[Path], None]:
 
     def write(target: Path) -> None:
         if not source.is_file():
-            raise FailedError(f"{source}: no such file", hint="make the wheelhouse again, or leave --offline out")
+            raise FailedError(f"{source}: no such file", hint="rebuild the wheelhouse, or leave out --offline")
         shutil.copyfile(source, target)
 
     return write
@@ -97,8 +97,8 @@ def writable(cache: Path) -> Iterator[None]:
         yield
     except OSError as error:
         reason = error.strerror or error
-        hint = "make room there, or choose another place: FASTINSTALL_CACHE_DIR=DIR fastinstall ..."
-        raise FailedError(f"{cache}: the download cannot be kept: {reason}", hint=hint) from error
+        hint = "free some space, or use another directory: FASTINSTALL_CACHE_DIR=DIR fastinstall ..."
+        raise FailedError(f"{cache}: cannot save the download: {reason}", hint=hint) from error
 
 
 _NOTE = ".attestation.json"
@@ -156,7 +156,7 @@ def describe(attestation: Attestation) -> str:
     """It in words, to stand after the name of the file."""
     return {
         AttestationVerdict.VERIFIED: f"attested by {', '.join(attestation.publishers)}",
-        AttestationVerdict.UNVERIFIABLE: f"an attestation is published, and was not verified: {attestation.reason}",
+        AttestationVerdict.UNVERIFIABLE: f"an attestation is published but was not verified: {attestation.reason}",
         AttestationVerdict.NOT_PUBLISHED: "no attestation is published",
     }[attestation.verdict]
 
@@ -177,7 +177,7 @@ def _locate_note(path: Path) -> Path:
 def _find_attestation(path: Path, artefact: Artefact, download: Callable[[str, Path], None]) -> Attestation:
     """Whoever can withhold the document can also hide that it exists, so its absence is no failure."""
     if importlib.util.find_spec("pypi_attestations") is None:
-        return _make_unverifiable(f"that needs an extra: {EXTRA}")
+        return _make_unverifiable(f"install the extra: {EXTRA}")
     with files.temporary_directory("attestation") as directory:
         document = directory / "provenance.json"
         try:
@@ -217,7 +217,7 @@ def verify(file: Path, document: bytes) -> tuple[str, ...]:
     """
     from pypi_attestations import Distribution, Provenance  # noqa: PLC0415 (an extra, and slow to import)
 
-    reason = "the document holds none"
+    reason = "the document contains none"
     publishers = []
     try:
         distribution = Distribution.from_file(file)
@@ -233,6 +233,6 @@ def verify(file: Path, document: bytes) -> tuple[str, ...]:
     if not publishers:
         raise FailedError(
             f"{file.name}: its attestation is invalid: {reason}",
-            hint="nothing was kept: the file or its attestation was altered; ask another index, or its publisher",
+            hint="nothing was kept. The file or its attestation was altered: use another index, or ask the publisher",
         )
     return tuple(publishers)

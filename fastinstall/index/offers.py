@@ -25,7 +25,7 @@ from fastinstall.model.recipe import Recipe
 _MOST_BROUGHT = 4
 """Of wheels of ours that indexes offer and that fit the target; older ones come by a wheelhouse."""
 
-_FILL_HINT = "fill a wheelhouse where there is a network: fastinstall build -o DIR; then --offline --wheelhouse DIR"
+_FILL_HINT = "fill a wheelhouse on a machine with a network: fastinstall build -o DIR; then --offline --wheelhouse DIR"
 
 
 @immutable
@@ -184,7 +184,7 @@ class PackageIndex:
         wanted = partial(selection.is_fitting, names=selection.names_of((recipe,)), tags=tags)
         local = [(each.filename, recipe_of(local_path(each.url))) for each in self._list_local_files(wanted)]
         passed_over = (
-            f"passed over: {filename}, which the recipe {built_by!r} has built"
+            f"skipped {filename}: the recipe {built_by!r} built it"
             for filename, built_by in local
             if built_by not in ("", recipe.name)
         )
@@ -196,7 +196,7 @@ class PackageIndex:
         return FailedError(
             f"found neither an sdist of {recipe.source.pypi} nor a wheel of ours ({names}): "
             f"looked in {self._describe_origin()}",
-            hint=_FILL_HINT if self.offline else "python -m pip config list shows which index is asked",
+            hint=_FILL_HINT if self.offline else "run python -m pip config list to see which index is used",
             details=(*(f"asked: {remove_credentials(url)}" for url in urls if url), *passed_over),
         )
 

@@ -76,8 +76,8 @@ def argv_for(interpreter: Interpreter) -> tuple[str, ...]:
     if interpreter.pip_version is None:
         python = interpreter.executable
         raise RefusedError(
-            f"{python}: too old for the pip of fastinstall, and without a pip of its own",
-            hint=f"{quote(python)} -m ensurepip, or choose an environment of a later Python",
+            f"{python}: too old for fastinstall's pip, and has no pip of its own",
+            hint=f"{quote(python)} -m ensurepip, or use an environment with a later Python",
         )
     # -I: never a directory named pip where the user happens to stand
     return (str(interpreter.executable), "-I", "-m", "pip")

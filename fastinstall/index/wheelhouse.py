@@ -45,7 +45,7 @@ def read_wheelhouse(directory: Path, wanted: Callable[[str], bool]) -> tuple[Art
     """
     if not directory.is_dir():
         raise FailedError(
-            f"{directory}: no such directory", hint="fill one on a machine with a network: fastinstall build -o DIR"
+            f"{directory}: no such directory", hint="create one on a machine with a network: fastinstall build -o DIR"
         )
     sums = read_sums(directory / _SUMS)
     files = sorted(path for path in directory.iterdir() if wanted(path.name))
@@ -83,7 +83,8 @@ def describe_file(path: Path, expected: str | None = None) -> Artefact:
     said = headers.get("Version", str(parsed.version)).strip()
     if not is_version(said) or parse_version_number(said) != parsed.version:
         raise FailedError(
-            f"{path}: its name says {parsed.version}, and what is in it {said}", hint=f"take {path.name} out of there"
+            f"{path}: its name says {parsed.version}, but its metadata says {said}",
+            hint=f"remove {path.name} from the directory",
         )
     return Artefact(
         name=parsed.name,
@@ -138,7 +139,7 @@ def read_sums(path: Path) -> dict[str, str]:
     for number, line in enumerate(text.splitlines(), start=1):
         match = _LINE.match(line)
         if match is None and line.strip():
-            raise DocumentError(path, f"line {number}", "expected a sha256 and a file name, as sha256sum writes them")
+            raise DocumentError(path, f"line {number}", "expected a SHA-256 and a file name, as written by sha256sum")
         if match is not None:
             found[match["name"]] = match["sha256"]
     return found
@@ -195,7 +196,9 @@ def _require_stack_alone(wheel: Path, *, is_ours: bool) -> None:
         _refuse_foreign_members(wheel, archive.files, metadata)
         points = f"{metadata}/entry_points.txt"
         if points in archive.files and _SCRIPTS.search(archive.read(points).decode("utf-8", "replace")):
-            raise _make_objection(wheel, points, "asks for programs in the environment's bin")  # which no Pillow has
+            raise _make_objection(
+                wheel, points, "installs programs into the environment's bin directory"
+            )  # which no Pillow has
 
 
 _UNLISTED = ("RECORD", "RECORD.jws", "RECORD.p7s")
@@ -216,7 +219,7 @@ def _require_record(wheel: Path, archive: SoundZip, metadata: str) -> None:
     """Hold all content against RECORD; reading it verifies its checksums."""
     record = f"{metadata}/RECORD"
     if not metadata or record not in archive.files:
-        raise ArchiveError(wheel, Objection(reason="has not one .dist-info directory with a RECORD in it"))
+        raise ArchiveError(wheel, Objection(reason="does not have exactly one .dist-info directory with a RECORD"))
     listed = _parse_record(wheel, archive.read(record).decode("utf-8", "replace"))
     for name in archive.files:
         algorithm, _, digest = listed.get(name, "").partition("=")
@@ -228,11 +231,11 @@ def _require_record(wheel: Path, archive: SoundZip, metadata: str) -> None:
         if name not in listed:
             raise _make_objection(wheel, name, "is not listed in RECORD")
         if algorithm not in _ALGORITHMS:
-            raise _make_objection(wheel, name, f"has no digest in RECORD that counts ({algorithm or 'none'})")
+            raise _make_objection(wheel, name, f"has no accepted digest in RECORD ({algorithm or 'none'})")
         if digest != base64.urlsafe_b64encode(hashed.digest()).rstrip(b"=").decode():
-            raise _make_objection(wheel, name, "has another content than RECORD says")
+            raise _make_objection(wheel, name, "does not match its digest in RECORD")
     for name in sorted(listed.keys() - archive.files):
-        raise _make_objection(wheel, name, "is listed in RECORD and is not there")
+        raise _make_objection(wheel, name, "is listed in RECORD but missing")
 
 
 def _parse_record(wheel: Path, record: str) -> dict[str, str]:
@@ -240,7 +243,7 @@ def _parse_record(wheel: Path, record: str) -> dict[str, str]:
     listed: dict[str, str] = {}
     for row in filter(None, csv.reader(record.splitlines())):
         if len(row) != _COLUMNS:
-            raise _make_objection(wheel, "RECORD", f"has a row that is none: {','.join(row)[:80]!r}")
+            raise _make_objection(wheel, "RECORD", f"has a malformed row: {','.join(row)[:80]!r}")
         if row[0] in listed:
             raise _make_objection(wheel, row[0], "is listed twice in RECORD")
         listed[row[0]] = row[1]
@@ -256,9 +259,11 @@ def _refuse_foreign_members(wheel: Path, names: Iterable[str], metadata: str) ->
     for name in names:
         top = name.partition("/")[0]
         if "/" not in name or (top not in (_PACKAGE, metadata) and top.lower() not in LIBRARIES):
-            raise _make_objection(wheel, name, f"is no part of {_PACKAGE}, and would lie beside it in site-packages")
+            raise _make_objection(
+                wheel, name, f"is not part of {_PACKAGE} and would be installed beside it in site-packages"
+            )
         if "__pycache__" in name.split("/") or name.endswith(".pyc"):
-            raise _make_objection(wheel, name, "is bytecode, which would run in place of the source that is read")
+            raise _make_objection(wheel, name, "is bytecode, which would run instead of the source")
 
 
 def _make_objection(wheel: Path, member: str, reason: str) -> ArchiveError:

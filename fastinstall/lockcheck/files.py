@@ -50,7 +50,7 @@ def check_locks(files: Sequence[Path]) -> LockReport:
         text = _read_text(file)
         kind = kind_of(file.absolute(), text)
         if kind is None:
-            raise UsageError(f"{file}: no requirement or lock file that can be judged", hint=f"known are {KNOWN}")
+            raise UsageError(f"{file}: not a supported requirement or lock file", hint=f"known are {KNOWN}")
         named.append(LockedFile(file=file, kind=kind))
         for finding in _check_file(kind, file, text):
             found.setdefault((str(finding.file), finding.line, finding.says), finding)
@@ -96,13 +96,13 @@ def _read_text(file: Path) -> str:
     try:
         content = foreign.read_bytes(file)
     except OSError as error:
-        raise UsageError(f"{file}: {error.strerror}", hint="name files that are there") from None
+        raise UsageError(f"{file}: {error.strerror}", hint="pass files that exist") from None
     # What PowerShell writes has such a mark; pip reads it, too.
     encoding = "utf-16" if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
     try:
         return content.decode(encoding)
     except UnicodeDecodeError as error:
-        raise DocumentError(file, f"byte {error.start}", "no text in UTF-8") from None
+        raise DocumentError(file, f"byte {error.start}", "not UTF-8 text") from None
 
 
 def _list_wheels(links: Iterable[tuple[Path, str]], *, hashing: bool) -> Iterator[OurWheel]:

@@ -63,7 +63,7 @@ def read_tables(text: str, file: PurePath, key: str = "package") -> Iterator[Loc
     lines = text.splitlines()
     heads = [number for number, line in enumerate(lines, start=1) if head.fullmatch(line.strip())]
     if len(heads) != len(packages):
-        raise DocumentError(file, key, f"expected every package under a line [[{key}]] of its own")
+        raise DocumentError(file, key, f"expected each package under its own [[{key}]] line")
     for package, first in zip(packages, heads, strict=True):
         name, version = normalise_locked_name(package["name"]), str(package.get("version", ""))
         if name in PROVIDERS:
@@ -84,7 +84,7 @@ def _parse_packages(text: str, key: str, file: PurePath) -> list[dict[str, Any]]
     try:
         packages = toml_data(text).get(key, [])
     except ValueError as error:
-        raise DocumentError(file, "", f"no TOML: {error}") from None
+        raise DocumentError(file, "", f"not TOML: {error}") from None
     if not isinstance(packages, list) or not all(isinstance(package, dict) for package in packages):
         raise DocumentError(file, key, "expected a list of tables")
     for number, package in enumerate(packages):
@@ -150,9 +150,9 @@ def _parse_sections(text: str, file: PurePath) -> dict[str, dict[str, Any]]:
         data = json_data(text)
     except ValueError as error:
         where = f"line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
-        raise DocumentError(file, where, f"no JSON: {getattr(error, 'msg', error)}") from None
+        raise DocumentError(file, where, f"not JSON: {getattr(error, 'msg', error)}") from None
     if not isinstance(data, dict) or _META not in data:
-        raise DocumentError(file, _META, "missing: pipenv writes it into each lock")
+        raise DocumentError(file, _META, "missing: pipenv writes it to every lock file")
     sections = {key: packages for key, packages in data.items() if key != _META}
     for key, packages in sections.items():
         if not isinstance(packages, dict) or not all(isinstance(each, dict) for each in packages.values()):
@@ -261,7 +261,7 @@ def read_pixi(text: str, file: PurePath) -> Iterator[LockEntry]:
     for line, words in _list_packages(text, "packages", file):
         kind = words["kind"][0] if "kind" in words else next((key for key in ("conda", "pypi") if key in words), "")
         if not kind:
-            raise DocumentError(file, f"line {line}", "a package that is neither of conda nor of PyPI")
+            raise DocumentError(file, f"line {line}", "a package from neither conda nor PyPI")
         source = next((words[each] for each in (kind, "url", "path") if each in words), ("", line))
         yield from _read_package(line, words, *source, is_conda=kind == "conda")
 
@@ -274,7 +274,7 @@ def read_conda_lock(text: str, file: PurePath) -> Iterator[LockEntry]:
     """
     for line, words in _list_packages(text, "package", file):
         if not {"name", "manager", "url"} <= words.keys():
-            raise DocumentError(file, f"line {line}", "a package without name, manager or url")
+            raise DocumentError(file, f"line {line}", "a package without a name, manager or URL")
         if words.get("platform", (_OURS, 0))[0] == _OURS:
             yield from _read_package(line, words, *words["url"], is_conda=words["manager"][0] == "conda")
 
@@ -286,7 +286,7 @@ def read_explicit(text: str, file: PurePath) -> Iterator[LockEntry]:
         DocumentError: the mark is not there.
     """
     if not is_explicit(text):
-        raise DocumentError(file, "@EXPLICIT", "missing: a list of URLs has it on a line of its own")
+        raise DocumentError(file, "@EXPLICIT", "missing: an explicit list has it on its own line")
     for number, line in enumerate(text.splitlines(), start=1):
         place = _COMMENTED.sub("", line).strip()
         if place and not place.startswith(("@", "#")):
@@ -313,7 +313,7 @@ def _list_packages(text: str, key: str, file: PurePath) -> Iterator[tuple[int, _
     """The packages of a list, each with its line."""
     items = _list_items(text, key, file)
     if items is None:
-        raise DocumentError(file, key, "missing: expected it at the top of the file")
+        raise DocumentError(file, key, "missing at the top level of the file")
     for item in items:
         pairs = {name: pair for name, pair in item.pairs().items() if pair[1].kind is YamlKind.SCALAR}
         yield item.line, {name: (value.text, _find_key_line(key, value)) for name, (key, value) in pairs.items()}

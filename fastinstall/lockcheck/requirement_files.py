@@ -90,8 +90,8 @@ def _report_refused(file: PurePath, line: "_Line", problem: str) -> LockFinding:
         line=line.first,
         says=line.text[:60],
         status=Status.ERROR,
-        message=f"pip refuses the whole file for this line: {problem}",
-        remedy=Remedy(text="write NAME, NAME==VERSION or NAME @ URL there, or leave the line out"),
+        message=f"pip rejects the file because of this line: {problem}",
+        remedy=Remedy(text="write NAME, NAME==VERSION or NAME @ URL there, or remove the line"),
     )
 
 
@@ -101,8 +101,8 @@ def _report_unseen(file: PurePath, line: int, place: str) -> LockFinding:
         line=line,
         says=place,
         status=Status.HINT,
-        message="what it includes from there was not looked at",
-        remedy=Remedy(text="check a copy of it, too"),
+        message="the file it includes from there was not checked",
+        remedy=Remedy(text="check a local copy of it too"),
     )
 
 

@@ -117,8 +117,8 @@ class LockReport:
 
 
 _PILLOW = "pillow"
-_BRINGS = "an installation from this file puts it in the place of the stack"
-_OTHER_PIL = "{} writes a PIL of its own over the one that is there"
+_BRINGS = "installing from this file replaces the fast stack with it"
+_OTHER_PIL = "{} overwrites the installed PIL with its own"
 
 
 @immutable
@@ -187,19 +187,19 @@ def _find_conda_problem(entry: LockEntry) -> str:
         return ""
     if entry.name != _PILLOW:
         return _OTHER_PIL.format(entry.name)
-    return f"the build {entry.build} is not one of fastinstall: {_BRINGS}"
+    return f"the build {entry.build} is not a fastinstall build: {_BRINGS}"
 
 
 def _find_python_problem(entry: LockEntry, around: VerdictContext) -> str:
     version = _find_version(entry)
     ours = is_ours(version)
     if entry.source and not ours:
-        return f"what lies there is no build of fastinstall: {_BRINGS}"
+        return f"the file there is not a fastinstall build: {_BRINGS}"
     wheels = [wheel for wheel in around.wheels if wheel.name == entry.name and _is_met(version, wheel.version)]
     if wheels:
         held = not entry.hashes or any(wheel.hash in entry.hashes for wheel in wheels)
-        left_out = f"its hashes leave out the build of fastinstall that is at hand ({wheels[0].version})"
-        return "" if held else f"{left_out}: pip refuses it"
+        left_out = f"its hashes do not include the available fastinstall build ({wheels[0].version})"
+        return "" if held else f"{left_out}: pip rejects it"
     return "" if ours else _find_index_problem(entry, version, around)
 
 
@@ -217,7 +217,7 @@ def _find_index_problem(entry: LockEntry, version: str, around: VerdictContext) 
         return ""
     if version and public(version) not in map(public, around.held):
         return f"{version} is stock Pillow: {_BRINGS}"
-    return f"its hashes are those of stock Pillow: {_BRINGS}" if entry.hashes and not around.held else ""
+    return f"its hashes belong to stock Pillow: {_BRINGS}" if entry.hashes and not around.held else ""
 
 
 def _find_version(entry: LockEntry) -> str:
@@ -228,14 +228,14 @@ def _find_version(entry: LockEntry) -> str:
 def _explain_doubt(entry: LockEntry, around: VerdictContext) -> str:
     if entry.is_conda:
         exact = entry.version and not entry.build
-        return f"a solver may take any build of {entry.version}, stock Pillow too" if exact else ""
+        return f"the solver may pick any build of {entry.version}, including stock Pillow" if exact else ""
     found = around.looks or entry.source or around.kind is not LockKind.REQUIREMENTS or not is_ours(entry.version)
-    return "" if found else "no line says where this wheel is: where nothing else does, an installation fails"
+    return "" if found else "no line says where to find this wheel: the installation fails unless pip's settings do"
 
 
 _BESIDE = {
-    True: Remedy(text="name the build too: pillow=*=simd_*"),
-    False: Remedy(text="name its directory on a line of its own: --find-links wheels"),
+    True: Remedy(text="require the build too: pillow=*=simd_*"),
+    False: Remedy(text="add a line with its directory: --find-links wheels"),
 }
 
 
@@ -253,17 +253,19 @@ def remedy_for(kind: LockKind, entry: LockEntry, file: PurePath) -> Remedy:
         file: where it stands.
     """
     if entry.name != "pillow":
-        return Remedy(text="ask for pillow instead: builds of fastinstall have that name, and the kernels in it")
+        return Remedy(text="require pillow instead: fastinstall's builds have that name and contain the SIMD kernels")
     if kind in _PROJECTS:
         return Remedy(
-            text="pin the stack in this project, which locks it again",
+            text="pin the stack in this project, which also updates its lock file",
             command=f"fastinstall guard install --pin --project {quote(file.parent)}",
         )
     if entry.is_conda:
-        how = "put it first among the channels, and ask for pillow=*=simd_*"
+        how = "list it first among the channels, and require pillow=*=simd_*"
         if kind is not LockKind.ENVIRONMENT:
-            how = "ask for pillow=*=simd_* of it, and lock again"
-        return Remedy(text=f"make a channel of the build, {how}", command="fastinstall build --format conda -o channel")
+            how = "require pillow=*=simd_* from it, and lock again"
+        return Remedy(
+            text=f"create a channel with the build, {how}", command="fastinstall build --format conda -o channel"
+        )
     version = entry.version.partition("+")[0]
     wanted = f" --version {quote(version)}" if version else ""
     command = f"fastinstall build -o {quote(file.parent / 'wheels')}{wanted}"
@@ -271,14 +273,14 @@ def remedy_for(kind: LockKind, entry: LockEntry, file: PurePath) -> Remedy:
 
 
 _REQUIREMENTS = (
-    "make a wheel, add the line --find-links wheels, and take the hashes away or give the wheel's; "
+    "build a wheel, add the line --find-links wheels, and remove the hashes or use the wheel's; "
     f"to accept stock Pillow here, add the comment # {ACCEPTED}"
 )
 _OF_WHEELS = {
-    LockKind.PYLOCK: "make a wheel, and lock again with --find-links wheels",
-    LockKind.PIPFILE: "make a wheel, name it in the Pipfile by its path, and lock again",
-    LockKind.ENVIRONMENT: "make a wheel, and add - --find-links wheels to the list for pip",
-    LockKind.CONDA_LOCK: "make a wheel, name it in environment.yml by its path, and lock again",
+    LockKind.PYLOCK: "build a wheel, and lock again with --find-links wheels",
+    LockKind.PIPFILE: "build a wheel, add its path to the Pipfile, and lock again",
+    LockKind.ENVIRONMENT: "build a wheel, and add - --find-links wheels to the pip list",
+    LockKind.CONDA_LOCK: "build a wheel, add its path to environment.yml, and lock again",
 }
 
 

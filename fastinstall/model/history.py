@@ -150,7 +150,7 @@ def describe_interruption(interruption: Interruption, prefix: PurePath) -> str:
     """
     command, what = recovery_command(interruption, prefix), describe_what_was_interrupted(interruption)
     if interruption.cut is UnfinishedRun.FOREIGN_PIN:
-        return f"{what}, and is left as it is; if you know where it comes from, take it out: {command}"
+        return f"{what}, and is left as it is; if you know where it came from, remove it: {command}"
     aims = {
         UnfinishedRun.SETUP: "to have the environment as it was before it",
         UnfinishedRun.CREATION: "to begin again",

@@ -341,7 +341,7 @@ FEWEST_PIXELS = 100
 FEWEST_SAMPLES = 330
 """From fewer pixels, or of fewer samples, an average difference says nothing."""
 
-EQUAL = Tolerance(operation="", largest=0, bias=0, reason="no kernel takes part")
+EQUAL = Tolerance(operation="", largest=0, bias=0, reason="no SIMD kernel is involved")
 
 _BY_NAME = {tolerance.operation: tolerance for tolerance in TOLERANCES}
 

@@ -191,7 +191,7 @@ def exclude_undetermined(
 def _measure_distances(stacks: tuple[ProofStack, ProofStack], work: Work) -> Mapping[str, Distance]:
     beside = RunningProbe(lambda: sample_cases(stacks[1], work))
     mine, theirs = sample_cases(stacks[0], work), beside.result()
-    nothing = Distance(problem="it does not make the same twice")
+    nothing = Distance(problem="it gives different results on two runs")
     return {
         case: distance(mine[case], theirs[case]) if case in mine and case in theirs else nothing for case in work.cases
     }
@@ -204,6 +204,6 @@ def _find_excesses(distances: Mapping[str, Distance], *, exact: bool) -> Iterato
         typical = pixels_of(case) >= FEWEST_PIXELS and apart.samples >= FEWEST_SAMPLES
         is_far = bool(problem) or apart.largest > tolerance.largest
         if not is_far and typical and abs(apart.bias) > tolerance.bias:
-            problem = f"lies {apart.bias:+.2f} to one side on average, allowed {tolerance.bias:g}"
+            problem = f"is biased by {apart.bias:+.2f} on average, allowed {tolerance.bias:g}"
         if is_far or problem:
             yield fail_case(case, problem, largest=round(apart.largest, 2), allowed=tolerance.largest)

@@ -78,7 +78,7 @@ def prove_heap(
         FailedError: PIL cannot be imported there.
     """
     one, other = (results.outcomes(how(ours), work) for how in (fill_fresh_memory, disturb_memory))
-    problem = "reads memory that was never written: other bytes in it, another result"
+    problem = "reads uninitialised memory: the result depends on what was in it"
     suspicious = [fail_case(case, problem) for case in work.cases if one[case] != other[case]]
     return exclude_undetermined(suspicious, reference, work)
 
@@ -114,7 +114,7 @@ def generate_damaged_files(reference: ProofStack, damage: Damage) -> Iterator[Wo
     """
     made = sample_cases(reference, Work(cases=(_MAKE,), operations=DECODERS)).get(_MAKE, ())
     if not made:
-        raise FailedError(f"{reference.label}: it cannot write the files to be decoded")
+        raise FailedError(f"{reference.label}: it cannot write the files to decode")
     with files.temporary_directory("files") as directory:
         for sample in made:
             (directory / sample.mode.replace("/", "-")).write_bytes(sample.content)
@@ -130,8 +130,8 @@ def _list_decoder_cases(form: str, damage: Damage) -> Iterator[str]:
     yield from (f"decode-{form}/head:{seed}:{1 + seed % 3}" for seed in range(damage.heads))
 
 
-_NO_REFERENCE = "there is no official wheel of this version for this Python"
-_OTHER_LIBRARIES = "the build reads files by other libraries than the official wheel, so they cannot be compared"
+_NO_REFERENCE = "no official wheel of this version exists for this Python"
+_OTHER_LIBRARIES = "the build decodes files with other libraries than the official wheel, so they cannot be compared"
 
 
 @immutable
@@ -210,15 +210,15 @@ def _run_checks(
         yield skip_proof_check("matrix", _NO_REFERENCE)
         for level in levels:
             find = partial(prove_survival, level, work, results)
-            yield _time_check(f"survival {level.label}", f"none of {count} cases dies", find)
+            yield _time_check(f"survival {level.label}", f"none of {count} cases crashes", find)
     else:
         yield from _check_matrix(levels, reference, work, results)
     if len(levels) > 1:
-        same = f"{count} results are the same to the bit on {' and '.join(level.label for level in levels)}"
+        same = f"{count} results are bit-identical on {' and '.join(level.label for level in levels)}"
         yield _time_check("levels", same, lambda: _compare_levels(trial, work, results))
     for level in levels:
         find = partial(prove_heap, level, reference, work, results)
-        yield _time_check(f"heap {level.label}", f"{count} results do not depend on what was in the memory", find)
+        yield _time_check(f"heap {level.label}", f"{count} results do not depend on uninitialised memory", find)
     yield decoders.result()
 
 
@@ -234,7 +234,7 @@ def _check_matrix(
         if found is None:
             found = prove_matrix(level, reference, work, results)
             judged.append((outcomes, found))
-        passed = f"{len(work.cases)} results are within their bounds of {reference.label}"
+        passed = f"{len(work.cases)} results match {reference.label} within their tolerances"
         yield check_of(f"matrix {level.label}", passed, found, time.monotonic() - begun)
 
 
@@ -256,7 +256,7 @@ def _check_decoders(trial: QuickProof, damage: Damage, results: Results) -> Proo
     begun = time.monotonic()
     with generate_damaged_files(reference, damage) as work:
         found = prove_matrix(ours, reference, work, results)
-    passed = f"{len(work.cases)} files, whole and damaged, are read as by {reference.label}"
+    passed = f"{len(work.cases)} files, intact and damaged, decode as in {reference.label}"
     return check_of("decoders", passed, found, time.monotonic() - begun)
 
 

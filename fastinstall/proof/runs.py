@@ -150,7 +150,7 @@ def _run(
             break
         first = int.from_bytes(results.read_bytes()[:8], "little")
         if first == 0:
-            raise FailedError(f"{stack.label}: it {ending} while PIL is imported")
+            raise FailedError(f"{stack.label}: it {ending} while importing PIL")
         deaths[work.cases[first - 1]] = ending
     return {**dict(_parse_outcomes(work.cases, results.read_bytes())), **deaths}
 
@@ -167,7 +167,7 @@ def _describe_death(
     if completed.exit_code == 0:
         return ""
     if completed.signal_name == _ALARM:
-        return f"gives no answer within {work.seconds:g} s"
+        return f"does not answer within {work.seconds:g} s"
     if completed.signal_name:
         return f"dies of {completed.signal_name}"
     said = completed.stdout if completed.exit_code == _NOT_IMPORTED else completed.stderr

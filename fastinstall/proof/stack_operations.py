@@ -227,7 +227,7 @@ def _compare(operation: str, ours: tuple[str, bytes] | None, reference: tuple[st
     tolerance = next((allowed for prefix, allowed in _TOLERANCES.items() if operation.startswith(prefix)), _TOLERANCE)
     problem, largest = "", 0.0
     if ours is None:
-        problem = "it failed, or is not there"
+        problem = "it failed or is missing"
     elif ours[0] != reference[0] or len(ours[1]) != len(reference[1]):
         problem = f"mode {ours[0]} with {len(ours[1])} samples, expected {reference[0]} with {len(reference[1])}"
     else:
@@ -322,8 +322,8 @@ def _run_comparison(stage: Path, reference: Artefact | None, python: Path, conte
         wrong = tuple(each.text for each in compared if not each.is_tolerable)
     if wrong:
         raise FailedError(
-            f"{len(wrong)} operations give other pixels than {reference.filename}",
-            hint="report this build: it is not installed",
+            f"{len(wrong)} operations give different pixels than {reference.filename}",
+            hint="the build was not installed: please report it",
             details=wrong,
         )
     return runtime
@@ -338,7 +338,7 @@ def refuse_lost_features(before: Mapping[str, str], after: Mapping[str, str], *,
     lost = sorted(set(before) - set(after) - _HEADERS_ONLY - _PARTS_OF_WEBP)
     if lost and not allowed:
         raise RefusedError(
-            f"the build lacks {', '.join(lost)}, which the Pillow in place has",
+            f"the build lacks {', '.join(lost)}, which the installed Pillow has",
             hint="accept it with --allow feature-loss, or ask for the libraries with --require",
         )
 
@@ -363,7 +363,7 @@ def unpack_official_wheel(wheel: Artefact, context: ExecutionContext) -> Path:
 def _refuse_failures(runtime: Runtime) -> None:
     if runtime.signal:
         raise FailedError(
-            f"the build dies of {runtime.signal} in {runtime.during or 'the import'}",
+            f"the build crashes with {runtime.signal} in {runtime.during or 'the import'}",
             hint="the CPU may lack what the level needs: try --level x86-64-v2",
         )
     if not runtime.imported:

@@ -104,7 +104,7 @@ def compare_results(ours: Results, reference: Results) -> Iterator[tuple[str, st
     for test in sorted(reference.keys() | ours.keys()):
         mine, theirs = ours.get(test), reference.get(test)
         if mine is None or theirs is None:
-            yield test, f"was {'not ' if mine is None else ''}run, other than on the official wheel"
+            yield test, f"was {'not ' if mine is None else ''}run, unlike on the official wheel"
         elif mine.outcome not in ("passed", theirs.outcome) and not _is_known(test, mine):
             message = " ".join(mine.message.split())[:200]
             yield test, f"{mine.outcome}, on the official wheel {theirs.outcome}: {message}"
@@ -173,8 +173,8 @@ def _run_tests(suite: Suite, ours: ProofStack, reference: ProofStack) -> ProofCh
         problems = tuple(f"{test}: {why}" for test, why in compare_results(mine, theirs))
     endings = {} if isinstance(mine, str) else mine
     failing = sum(ending.outcome == "failed" for ending in endings.values())
-    passed = f"{len(endings)} tests end as on the official wheel; {failing} fail, which is known or happens there too"
-    failed = f"{len(problems)} tests end otherwise than on the official wheel"
+    passed = f"{len(endings)} tests end as on the official wheel; {failing} fail there too or are known failures"
+    failed = f"{len(problems)} tests end differently than on the official wheel"
     return conclude_check(NAME, passed, problems, begun, failed=failed)
 
 

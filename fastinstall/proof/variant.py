@@ -144,7 +144,7 @@ def _find_link_command(noted: list[tuple[str, ...]]) -> tuple[str, ...]:
         output = dict(pairwise(words)).get("-o", "")
         if "-shared" in words and Path(output).name.startswith(f"{CORE}."):
             return tuple(word for word in words if word not in (output, "-o"))
-    raise FailedError(f"the build links no {CORE}: its compile commands cannot be learnt")
+    raise FailedError(f"the build links no {CORE}: its compile commands are unknown")
 
 
 def _group_archived_objects(

@@ -121,7 +121,7 @@ def _check_speed(
     """Speed, but for the operations of the catalogue whose kernels were left out."""
     kernels, report = case.request.recipe.kernels, build_tree.work.report
     if not case.request.recipe.expect.symbols:
-        return (skip_proof_check(f"speed {ours.label}", "this recipe brings no kernels"),)
+        return (skip_proof_check(f"speed {ours.label}", "this recipe has no SIMD kernels"),)
     begins: tuple[str, ...] = ()
     if kernels is not None and report is not None:
         parts = {*case.request.step.without, *(each.what for each in report.not_accelerated)}
@@ -135,7 +135,7 @@ def _check_statically(build_tree: BuildTree) -> ProofCheck:
     if report is None or build_tree.stock is None:
         return skip_proof_check(STATIC, "nothing is merged")
     problems = check_tree(build_tree.stock, build_tree.source, report.files)
-    passed = f"locks and the like are taken and given back in {len(report.files)} files"
+    passed = f"locks and similar resources are acquired and released in {len(report.files)} files"
     return conclude_check(STATIC, passed, problems, begun)
 
 
@@ -172,13 +172,13 @@ def prove_binaries(tree: Path, core: Path, levels: Sequence[str]) -> tuple[Proof
     except (ElfError, OSError) as error:
         return tuple(conclude_check(name, "", (f"{core}: {error}",), begun) for name in (FLAGS_NAME, LEVELS_NAME))
     slow = tuple(
-        f"{copy.path.name} of {copy.level}: {copy.unoptimised_share:.0%} of its functions begin as at -O0"
+        f"{copy.path.name} of {copy.level}: {copy.unoptimised_share:.0%} of its functions look like -O0 code"
         for copy in copies
         if copy.unoptimised_share is not None and copy.unoptimised_share >= _MOST_UNOPTIMISED
     )
     wrong = tuple(_find_misplaced_copies(copies, levels))
     return (
-        conclude_check(FLAGS_NAME, "every copy of the core is optimised", slow, begun),
+        conclude_check(FLAGS_NAME, "every copy of Pillow's C extension is optimised", slow, begun),
         conclude_check(LEVELS_NAME, f"{' and '.join(levels)}, each in its place", wrong, begun),
     )
 
@@ -192,7 +192,7 @@ def _find_misplaced_copies(copies: Sequence[CoreLevel], levels: Sequence[str]) -
         elif promised not in _UNMARKED and copy.isa_note != promised:
             yield f"the copy in the place of {promised} is marked {copy.isa_note or 'with no CPU level'}"
     yield from (f"there is no copy for {level}" for level in levels[1:] if level not in there)
-    yield from (f"there is a copy for {level}, which was not asked for" for level in there if level not in levels)
+    yield from (f"there is a copy for {level}, which was not requested" for level in there if level not in levels)
 
 
 BOUND = 1.5
@@ -226,7 +226,7 @@ def prove_speed(ours: ProofStack, reference: ProofStack, not_accelerated: Collec
     begun, name = time.monotonic(), f"speed {ours.label}"
     names = tuple(timed for operation, timed in _SERVED if operation not in not_accelerated)
     if not names:
-        return skip_proof_check(name, "all kernels that are timed were left out")
+        return skip_proof_check(name, "all timed kernels were left out")
     circumstances = MeasurementConditions(cpu="", measured_at="", variables=ours.variables, emit=ignore)
     before, after = (MeasuredPil(label=each.label, python=each.python, stage=each.tree) for each in (reference, ours))
     table = measure(before, after, TimingEffort(operations=names), circumstances)
@@ -236,4 +236,4 @@ def prove_speed(ours: ProofStack, reference: ProofStack, not_accelerated: Collec
         for row in table.rows
         if table.geomean < BOUND
     )
-    return conclude_check(name, told, slow, begun, failed=f"{told}, at least {BOUND:g} is expected")
+    return conclude_check(name, told, slow, begun, failed=f"{told}, expected at least {BOUND:g}")

@@ -219,7 +219,7 @@ def _prepare_guarding(session: Session, environment: Environment, store: Journal
     receipt = store.read_receipt()
     if receipt is None:
         raise RefusedError(
-            f"{environment.prefix}: fastinstall has set up nothing here that could be guarded",
+            f"{environment.prefix}: fastinstall has set up nothing here to guard",
             hint=f"fastinstall setup --prefix {quote(environment.prefix)}",
         )
     facts = recorded_facts(session, environment, receipt)

@@ -91,7 +91,7 @@ def _audit_optimisation(core: Path) -> str:
     share = measure_unoptimised_share(core)
     if share is None or share < _MOST_UNOPTIMISED:
         return ""
-    return f"it was compiled without optimisation ({share:.0%} of its functions begin as at -O0)"
+    return f"it was compiled without optimisation ({share:.0%} of its functions look like -O0 code)"
 
 
 def _audit_kernels(core: Path, symbols: tuple[str, ...]) -> str:

@@ -261,7 +261,7 @@ def _refresh_dependencies(
     except CommandError as error:
         if latest is None:
             message = "what fastinstall itself needs cannot be fetched"
-            hint = "python -m pip config list shows which index is asked"
+            hint = "run python -m pip config list to see which index is used"
             raise FailedError(message, hint=hint, details=error.details) from error
         message = "what fastinstall needs cannot be looked up, so what was fetched before is taken"
         fetching.emit(Noted(message=message, warning=True))

@@ -275,7 +275,7 @@ REFUSED = (
         name="guard of nothing",
         arguments=("guard", "install", "--pin", "--yes", "--prefix", "{env}"),
         exit_code=5,
-        says=("nothing here that could be guarded", "fastinstall setup --prefix {env}"),
+        says=("nothing here to guard", "fastinstall setup --prefix {env}"),
     ),
     Case(
         name="files for a guard that takes none",

@@ -98,32 +98,38 @@ ZIPS = {
 
 RECORDS = {
     "unlisted": (wheel_items(record=lambda text: text.partition("\n")[2]), "'PIL/__init__.py' is not listed"),
-    "gone": (wheel_items(record=lambda text: "PIL/gone.py,,\n" + text), "'PIL/gone.py' is listed in RECORD and is not"),
+    "gone": (
+        wheel_items(record=lambda text: "PIL/gone.py,,\n" + text),
+        "'PIL/gone.py' is listed in RECORD but missing",
+    ),
     "twice": (wheel_items(record=lambda text: text.splitlines(keepends=True)[0] + text), "is listed twice in RECORD"),
     "other": (
         wheel_items(record=lambda text: text.replace("sha256=4", "sha256=5", 1)),
-        "has another content than RECORD says",
+        "does not match its digest in RECORD",
     ),
-    "weak": (wheel_items(record=lambda text: text.replace("sha256=", "md5=", 1)), r"no digest in RECORD that counts"),
+    "weak": (wheel_items(record=lambda text: text.replace("sha256=", "md5=", 1)), r"no accepted digest in RECORD"),
     "no-digest": (
         wheel_items(record=lambda text: text.replace(text.split(",")[1], "", 1)),
-        r"no digest in RECORD that counts \(none\)",
+        r"no accepted digest in RECORD \(none\)",
     ),
-    "row": (wheel_items(record=lambda text: text + "PIL/b.py\n"), "has a row that is none"),
-    "no-members": ([], "has not one .dist-info directory"),
-    "none": (wheel_items()[:-1], "has not one .dist-info directory with a RECORD"),
-    "two-metadata": (wheel_items([Item("pillow-1.dist-info/METADATA")]), "has not one .dist-info directory"),
-    "pth": (wheel_items([Item("a.pth", b"import os\n")]), "'a.pth' is no part of PIL"),
-    "module": (wheel_items([Item("site/__init__.py")]), "'site/__init__.py' is no part of PIL"),
-    "libraries": (wheel_items([Item("numpy.libs/a.so")]), "'numpy.libs/a.so' is no part of PIL"),
+    "row": (wheel_items(record=lambda text: text + "PIL/b.py\n"), "has a malformed row"),
+    "no-members": ([], "does not have exactly one .dist-info directory"),
+    "none": (wheel_items()[:-1], "does not have exactly one .dist-info directory with a RECORD"),
+    "two-metadata": (
+        wheel_items([Item("pillow-1.dist-info/METADATA")]),
+        "does not have exactly one .dist-info directory",
+    ),
+    "pth": (wheel_items([Item("a.pth", b"import os\n")]), "'a.pth' is not part of PIL"),
+    "module": (wheel_items([Item("site/__init__.py")]), "'site/__init__.py' is not part of PIL"),
+    "libraries": (wheel_items([Item("numpy.libs/a.so")]), "'numpy.libs/a.so' is not part of PIL"),
     "data": (
         wheel_items([Item("pillow-12.1.1+simd.v3.data/data/etc/profile.d/a.sh")]),
-        "'pillow-12.1.1.*profile.d/a.sh' is no part of PIL",
+        "'pillow-12.1.1.*profile.d/a.sh' is not part of PIL",
     ),
-    "script": (wheel_items([Item("pillow-12.1.1+simd.v3.data/scripts/python")]), "is no part of PIL"),
+    "script": (wheel_items([Item("pillow-12.1.1+simd.v3.data/scripts/python")]), "is not part of PIL"),
     "entry-point": (
         wheel_items([Item(f"{INFORMATION}/entry_points.txt", b"[console_scripts]\npip = PIL:main\n")]),
-        "asks for programs in the environment's bin",
+        "installs programs into the environment's bin directory",
     ),
     "bytecode": (wheel_items([Item("PIL/__pycache__/Image.cpython-311.pyc")]), "is bytecode"),
 }

@@ -59,7 +59,7 @@ def _read_declared_isa(scan: IsaScan) -> IsaScan:
         scan,
         requires=instructions.sort_cpu_features(found),
         level=instructions.level_for(found) if told else None,
-        evidence=(*_describe_note(scan), *recorded, "not decoded: the code itself was not looked at"),
+        evidence=(*_describe_note(scan), *recorded, "not decoded: the code itself was not inspected"),
     )
 
 
@@ -112,7 +112,7 @@ def _describe_dispatcher(usage: Usage) -> Iterator[str]:
         return
     places = ", ".join(f"{address:#x}" for address in usage.asks[:_SHOWN])
     more = f" and {len(usage.asks) - _SHOWN} more" if len(usage.asks) > _SHOWN else ""
-    yield f"asks the CPU, or acts on its answer, in the functions at {places}{more}"
+    yield f"checks the CPU, or acts on the result, in the functions at {places}{more}"
     if not usage.bounded:
         yield "functions cannot be told apart: who calls them is unknown"
 

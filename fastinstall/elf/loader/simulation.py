@@ -140,8 +140,8 @@ def _find_program(files: RootedFiles, program: Path | None) -> tuple[str, ReadFi
         there = files.place(path).exists()
         return path, None, f"{program}: {'a program for another machine' if there else 'not found'}"
     if PurePosixPath(read.file.interpreter or "").name.startswith(_MUSL):
-        return path, read, f"{program} is begun by musl's loader, and only glibc's is simulated"
-    return path, read, "" if read.file.interpreter else f"{program}: a static program, which has no loader"
+        return path, read, f"{program} uses musl's loader, but only glibc's is simulated"
+    return path, read, "" if read.file.interpreter else f"{program}: a static program has no loader"
 
 
 @immutable

@@ -43,13 +43,13 @@ def test_every_definition_stands_below_its_file_with_origin_and_reason() -> None
 
 def test_what_is_left_out_guarded_or_unused_is_said() -> None:
     assert explain(REPORT)[7:] == (
-        "files of the fork's own:",
+        "files only the fork has:",
         "  src/ImagingSIMD.h",
         "chosen at run time, by a condition of the recipe:",
         "  src/Resample.c: resample",
         "not accelerated:",
         "  color-lut: both changed interpolate",
-        "rules that found nothing to act on:",
+        "rules that matched nothing:",
         "  guard src/Filter.c: ImagingFilter",
     )
 

@@ -138,7 +138,7 @@ def test_upstream_code_that_has_come_to_use_a_helper_that_the_fork_changed_is_a_
     more = function("return clip(n) + 1;", head="int more(int n)")
     merged = merge_texts(CLIP + RUN, CLIP + RUN + more, FAST_CLIP + FAST_RUN)
     (conflict,) = (outcome for outcome in merged.outcomes if outcome.origin is TextOrigin.CONFLICT)
-    assert (conflict.name, conflict.reason) == ("more", "upstream has come to use clip, which the fork changed")
+    assert (conflict.name, conflict.reason) == ("more", "upstream now uses clip, which the fork changed")
 
 
 def test_upstream_code_that_has_come_to_use_a_macro_that_the_fork_removed_is_a_conflict() -> None:

@@ -263,13 +263,13 @@ def test_a_function_with_any_number_of_arguments_is_refused() -> None:
 
 def test_a_type_that_the_merge_changed_cannot_go_through_a_dispatcher() -> None:
     upstream = "typedef int pixel;\nint filter(pixel a) { return a; }\n"
-    with pytest.raises(RefusedError, match="the merge changed pixel, which it takes or gives"):
+    with pytest.raises(RefusedError, match="the merge changed pixel, which it takes or returns"):
         guarded(upstream, upstream.replace("typedef int", "typedef short"))
 
 
 def test_a_name_that_the_merge_brings_must_not_meet_upstream_s_code() -> None:
     upstream = "int filter(int a) { return CLIP(a); }\n"
-    with pytest.raises(RefusedError, match="upstream's code uses CLIP, which the merge defines anew"):
+    with pytest.raises(RefusedError, match="upstream's code uses CLIP, which the merge redefines"):
         guarded(upstream, "#define CLIP(a) fast(a)\nint filter(int a) { return CLIP(a) + 1; }\n")
 
 

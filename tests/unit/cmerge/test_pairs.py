@@ -98,14 +98,14 @@ def test_a_lock_that_moved_behind_its_unlock_is_refused() -> None:
         MERGED.replace("MUTEX_LOCK", "MUTEX_X").replace("MUTEX_UNLOCK", "MUTEX_LOCK").replace("MUTEX_X", "MUTEX_UNLOCK")
     )
     assert problems(swapped) == (
-        "src/Bands.c: split: MUTEX_LOCK comes after its counterpart on a path on which it does not in upstream's",
+        "src/Bands.c: split: MUTEX_LOCK follows its counterpart on a path where it does not upstream",
     )
 
 
 def test_a_lock_inside_a_condition_is_refused() -> None:
     sometimes = MERGED.replace("MUTEX_LOCK(&im->mutex);", "if (im->ysize) { MUTEX_LOCK(&im->mutex); }")
     assert problems(sometimes) == (
-        "src/Bands.c: split: MUTEX_LOCK comes after its counterpart on a path on which it does not in upstream's",
+        "src/Bands.c: split: MUTEX_LOCK follows its counterpart on a path where it does not upstream",
     )
 
 
@@ -142,7 +142,7 @@ int shuffle(Imaging im) {
 }
 """
     (problem,) = problems(fast, "")
-    assert problem.startswith("src/Bands.c: shuffle: Py_BEGIN_ALLOW_THREADS comes after its counterpart on a path")
+    assert problem.startswith("src/Bands.c: shuffle: Py_BEGIN_ALLOW_THREADS follows its counterpart on a path")
 
 
 def test_a_conflict_marker_is_refused() -> None:
@@ -186,7 +186,7 @@ def test_a_function_that_its_own_file_still_calls_is_lost(tmp_path: Path) -> Non
     upstream = {"src/Bands.c": HELPERS}
     merged = {"src/Bands.c": HELPERS.replace("static int clip(int a) { return a; }\n", "")}
     assert tree_problems(tmp_path, upstream, merged) == (
-        "src/Bands.c: calls clip, which is lost: upstream defines it there",
+        "src/Bands.c: calls clip, which the merge lost: upstream defines it there",
     )
 
 

@@ -221,7 +221,7 @@ def test_a_file_that_upstream_has_no_more_is_reported(place: Path) -> None:
     trees = make_trees(place, upstream)
     report = merge_trees(trees, rules())
     assert "src/blur.c" not in contents(trees)
-    assert report.not_accelerated == (NotAccelerated(what="src/blur.c", reason="upstream has no such file any more"),)
+    assert report.not_accelerated == (NotAccelerated(what="src/blur.c", reason="upstream no longer has this file"),)
 
 
 def test_a_file_that_both_brought_is_upstreams(place: Path) -> None:
@@ -256,7 +256,7 @@ def test_kernels_that_cannot_be_fenced_are_left_out(place: Path) -> None:
     report = merge_trees(trees, rules(guards=(guard,)))
     assert contents(trees)["src/blur.c"] == BLUR
     assert [each.what for each in report.not_accelerated] == ["src/blur.c"]
-    assert "cannot be put there" in report.not_accelerated[0].reason
+    assert "cannot add the guard" in report.not_accelerated[0].reason
 
 
 def test_kernels_whose_guarded_function_is_gone_are_left_out(place: Path) -> None:
@@ -264,9 +264,7 @@ def test_kernels_whose_guarded_function_is_gone_are_left_out(place: Path) -> Non
     guard = GuardedFunction(file="src/blur.c", function="blur_rows", condition="n > 1", reason="it reads out of bounds")
     report = merge_trees(trees, rules(part("blur", "src/blur.c"), guards=(guard,)))
     assert contents(trees)["src/blur.c"] == BLUR
-    assert report.not_accelerated == (
-        NotAccelerated(what="blur", reason="upstream has no blur_rows that could be guarded"),
-    )
+    assert report.not_accelerated == (NotAccelerated(what="blur", reason="upstream has no blur_rows to guard"),)
     assert report.unused_rules == ("guard src/blur.c: blur_rows: the file is left as upstream has it",)
 
 
@@ -281,12 +279,12 @@ def test_rules_that_find_nothing_are_reported(place: Path) -> None:
         guards=(GuardedFunction(file="src/main.c", function="table", condition="n", reason="-"),),
     )
     assert merge_trees(trees, found).unused_rules == (
-        "keep src/gone.c: a: the fork does not change it, or upstream has it no more",
-        "keep src/blur.c: b: the fork does not change it, or upstream has it no more",
+        "keep src/gone.c: a: the fork does not change it, or upstream no longer has it",
+        "keep src/blur.c: b: the fork does not change it, or upstream no longer has it",
         "guard src/main.c: table: the fork does not change this file",
-        "part other: src/other.c: the fork does not change it, or has it no more",
-        "part other: src/main.c: table: the fork does not change it, or has it no more",
-        "part other: src/blur.c: no_such: the fork does not change it, or has it no more",
+        "part other: src/other.c: the fork does not change it, or no longer has it",
+        "part other: src/main.c: table: the fork does not change it, or no longer has it",
+        "part other: src/blur.c: no_such: the fork does not change it, or no longer has it",
     )
 
 

@@ -155,5 +155,5 @@ def test_a_file_that_shrinks_while_it_is_read_is_named(tmp_path: Path) -> None:
     path = Elf(constants=bytes(1 << 16)).write(tmp_path / "lib.so")
     with open_image(path) as image:
         os.truncate(path, 5000)
-        with pytest.raises(ElfError, match="changed while it was read"):
+        with pytest.raises(ElfError, match="changed while being read"):
             image.read(4096, 4096)

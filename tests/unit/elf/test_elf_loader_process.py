@@ -167,7 +167,7 @@ def test_what_is_opened_does_not_inherit_the_callers_rpath_but_the_programs(targ
         ("/bin/script", "/bin/script: not an ELF file"),
         ("/bin/gone", "/bin/gone: not found"),
         ("/bin/narrow", "/bin/narrow: a program for another machine"),
-        ("/bin/static", "/bin/static: a static program, which has no loader"),
+        ("/bin/static", "/bin/static: a static program has no loader"),
         ("/bin/strange", "/bin/strange: its loader /lib/ld-strange.so cannot be read"),
     ],
 )
@@ -196,7 +196,7 @@ def test_without_a_program_libraries_open_too(target: Target) -> None:
 
 def test_of_a_program_on_musl_nothing_is_told_but_that(target: Target) -> None:
     process = target.start(program("libc.musl-x86_64.so.1", "liba.so", interpreter="/lib/ld-musl-x86_64.so.1"))
-    assert process.problem == "/bin/host is begun by musl's loader, and only glibc's is simulated"
+    assert process.problem == "/bin/host uses musl's loader, but only glibc's is simulated"
     assert not process.is_simulated
     assert (process.files, process.missing) == ([], [])
 

@@ -63,7 +63,7 @@ def test_levels_that_were_named_stay(wish: Request) -> None:
         (Request(engine=CondaInstaller.CONDA), "conda packages"),
         (Request(channels=("conda-forge",)), "conda packages"),
         (Request(toolchain=ToolchainSource.CONDA), "conda packages"),
-        (Request(offline=True), "--offline without --wheelhouse"),
+        (Request(offline=True), "--offline needs --wheelhouse"),
         (Request(level="native"), "--level native"),
     ],
 )

@@ -104,7 +104,7 @@ def test_a_cache_that_cannot_be_written_is_named_with_the_variable_that_moves_it
     blocked = tmp_path / "file"
     blocked.write_text("in the way")
 
-    with pytest.raises(FailedError, match="cannot be kept") as failed:
+    with pytest.raises(FailedError, match="cannot save the download") as failed:
         store(blocked, ARTEFACT, write)
 
     assert "FASTINSTALL_CACHE_DIR" in (failed.value.hint or "")

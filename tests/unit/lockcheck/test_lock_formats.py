@@ -34,16 +34,16 @@ def _found(directory: Path, name: str, text: str) -> list[LockFinding]:
 @pytest.mark.parametrize(
     ("name", "text", "place"),
     [
-        ("uv.lock", "[[package]\n", "no TOML: .*line 1"),
+        ("uv.lock", "[[package]\n", "not TOML: .*line 1"),
         ("uv.lock", "package = 3", "package: expected a list"),
         ("uv.lock", '[[package]]\nversion = "1"\n', r"package\[0\]\.name"),
-        ("pylock.toml", 'packages = [{ name = "pillow" }]', r"packages: expected every package under a line"),
-        ("Pipfile.lock", '{\n"default": }', "line 2: no JSON"),
+        ("pylock.toml", 'packages = [{ name = "pillow" }]', r"packages: expected each package under its own"),
+        ("Pipfile.lock", '{\n"default": }', "line 2: not JSON"),
         ("Pipfile.lock", '{"default": {}}', "_meta: missing"),
-        ("Pipfile.lock", '{"_meta": 1' + "0" * 60 + "}", "no JSON: the number 1000"),
+        ("Pipfile.lock", '{"_meta": 1' + "0" * 60 + "}", "not JSON: the number 1000"),
         ("Pipfile.lock", '{"_meta": {}, "default": []}', "default: expected a table"),
         ("pixi.lock", "version: 6\n", "packages: missing"),
-        ("pixi.lock", "packages:\n- name: pillow\n", "line 2: a package that is neither"),
+        ("pixi.lock", "packages:\n- name: pillow\n", "line 2: a package from neither"),
         ("conda-lock.yml", "metadata: {}\n", "package: missing"),
         ("conda-lock.yml", "package:\n- name: pillow\n", "line 2: a package without"),
         ("environment.yml", "dependencies:\n\t- pillow\n", "line 2: no YAML: .*cannot start any token"),
@@ -159,7 +159,7 @@ def test_locks_in_flow_style_are_read(tmp_path: Path) -> None:
 def test_what_pip_refuses_in_the_list_for_pip_is_a_finding(tmp_path: Path) -> None:
     (finding,) = _found(tmp_path, "environment.yml", "dependencies:\n- pip:\n  - pillow = 3\n")
     assert (finding.line, finding.status.value, finding.says) == (3, "error", "pillow = 3")
-    assert "pip refuses the whole file" in finding.message
+    assert "pip rejects the file" in finding.message
 
 
 def test_what_is_no_yaml_and_lists_no_dependencies_is_another_programs(tmp_path: Path) -> None:
@@ -222,7 +222,7 @@ def test_names_tell_the_kind_and_the_expression_for_pre_commit_agrees(path: str,
 
 
 def test_a_file_of_another_kind_is_refused_by_name(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"notes\.txt: no requirement or lock file") as caught:
+    with pytest.raises(UsageError, match=r"notes\.txt: not a supported requirement or lock file") as caught:
         _found(tmp_path, "notes.txt", "pillow==3")
     assert "uv.lock" in (caught.value.hint or "")
 

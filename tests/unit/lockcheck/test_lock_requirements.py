@@ -80,19 +80,23 @@ def test_nothing_is_found_where_a_build_of_ours_can_stay(check: Check, text: str
         ("imageio\npillow==12.1.1 \\", 2, "12.1.1 is stock Pillow"),
         ("pillow==13.0.0+cuda", 1, "13.0.0+cuda is stock Pillow"),
         (f"pillow>=13 {OTHER_HASH}", 1, "hashes"),
-        (f"-f wheels\npillow==13.0.0 {OTHER_HASH}", 2, f"leave out the build of fastinstall that is at hand ({OURS})"),
-        (f"-f wheels\npillow=={OURS} {OTHER_HASH}", 2, "leave out the build"),
+        (f"-f wheels\npillow==13.0.0 {OTHER_HASH}", 2, f"do not include the available fastinstall build ({OURS})"),
+        (f"-f wheels\npillow=={OURS} {OTHER_HASH}", 2, "do not include the available"),
         ("-f wheels\npillow==12.1.1", 2, "12.1.1 is stock Pillow"),
-        ("pillow @ https://files.example.org/pillow-13.0.0-cp311-cp311-linux_x86_64.whl", 1, "no build of fastinstall"),
-        ("https://files.example.org/Pillow-9.5.0.tar.gz", 1, "no build of fastinstall"),
-        ("git+https://git.example.org/python-pillow/Pillow.git@13.0.0", 1, "no build of fastinstall"),
-        ("-e git+https://git.example.org/python-pillow/x#egg=pillow", 1, "no build of fastinstall"),
-        ("pillow@https://files.example.org/pillow-13.0.0-cp311-cp311-linux_x86_64.whl", 1, "no build of fastinstall"),
-        ("imageio=2.37.0=py_0\npillow=13.0.0=py311h07c5bb8_0", 2, "the build py311h07c5bb8_0 is not one"),
+        ("pillow @ https://files.example.org/pillow-13.0.0-cp311-cp311-linux_x86_64.whl", 1, "not a fastinstall build"),
+        ("https://files.example.org/Pillow-9.5.0.tar.gz", 1, "not a fastinstall build"),
+        ("git+https://git.example.org/python-pillow/Pillow.git@13.0.0", 1, "not a fastinstall build"),
+        ("-e git+https://git.example.org/python-pillow/x#egg=pillow", 1, "not a fastinstall build"),
+        ("pillow@https://files.example.org/pillow-13.0.0-cp311-cp311-linux_x86_64.whl", 1, "not a fastinstall build"),
+        (
+            "imageio=2.37.0=py_0\npillow=13.0.0=py311h07c5bb8_0",
+            2,
+            "the build py311h07c5bb8_0 is not a fastinstall build",
+        ),
         ("pillow=13.0.0=pypi_0", 1, "13.0.0 is stock Pillow"),
-        ("pillow-simd", 1, "a PIL of its own"),
-        ("Pillow_SIMD==9.5.0.post2", 1, "a PIL of its own"),
-        ("pillow==13.0.0  # fastinstall: stock\npillow-simd==9.5.0", 2, "a PIL of its own"),
+        ("pillow-simd", 1, "overwrites the installed PIL"),
+        ("Pillow_SIMD==9.5.0.post2", 1, "overwrites the installed PIL"),
+        ("pillow==13.0.0  # fastinstall: stock\npillow-simd==9.5.0", 2, "overwrites the installed PIL"),
     ],
 )
 def test_what_would_bring_another_pillow_is_an_error(check: Check, text: str, line: int, words: str) -> None:
@@ -165,7 +169,7 @@ def test_a_line_that_pip_could_not_read_is_a_finding(check: Check, tmp_path: Pat
         (tmp_path / "requirements.txt", 3, "error"),
         (tmp_path / "requirements.txt", 2, "error"),
     ]
-    assert "pip refuses the whole file for this line" in found[1].message
+    assert "pip rejects the file because of this line" in found[1].message
 
 
 def test_it_refuses_what_packaging_refuses_and_nothing_else(check: Check) -> None:
