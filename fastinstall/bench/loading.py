@@ -98,6 +98,7 @@ class LoadingMeasurement:
         images: how many were loaded.
         passes: how often each.
         peak_bytes: the most memory meanwhile; since the start where the kernel does not tell.
+        kept_bytes: what Pillow's C extension kept of it for the next image.
         failed: indexes of images that could not be loaded, and why.
         was_cold: whether the files were out of the page cache, or None if not requested.
     """
@@ -110,6 +111,7 @@ class LoadingMeasurement:
     peak_bytes: int
     failed: dict[str, str]
     was_cold: bool | None = None
+    kept_bytes: int = 0
 
 
 @immutable

@@ -70,6 +70,7 @@ class Timing:
         ms: milliseconds an image, all stages.
         images_per_second: 1000 / ms.
         peak_bytes: the most memory that the process had (resident).
+        kept_bytes: what Pillow's C extension kept of it for the next image.
         cold_read_ms: milliseconds to read a file that is not in the page cache; None if that could not be had.
     """
 
@@ -77,6 +78,7 @@ class Timing:
     ms: float
     images_per_second: float
     peak_bytes: int = 0
+    kept_bytes: int = 0
     cold_read_ms: float | None = None
 
 

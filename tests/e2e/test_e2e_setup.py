@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import extent
 import pytest
 from interpreters import Python, at_hand, of_version, outdated, running
 from sandbox import FORK, ONE_LEVEL, NewSandbox, Result, Sandbox, Venv, run, tree_hash
 
+import fastinstall.bench
 from fastinstall.core.files import sha256
 
 ALL = extent.every_row
@@ -98,6 +100,7 @@ def test_doctor_is_content_and_knows_of_no_advisory_against_the_newest(fast: Fas
 
 
 PICTURE = "from PIL import Image; Image.effect_noise((1920, 1080), 60).convert('RGB').save('photo.jpg')"
+BENCH = Path(fastinstall.bench.__file__).parent
 DECODED = """
 import resource
 from PIL import Image
@@ -121,6 +124,8 @@ def test_memory_of_one_image_serves_the_next(fast: Fast) -> None:
     assert faults["128"] * 10 < faults["0"]
     facts = fast.sandbox.cli("inspect", "--json", "--prefix", str(fast.venv.prefix)).document
     assert facts["runtime"]["kept_bytes"] > 0
+    asked = f"{DECODED}\nimport sys; sys.path.insert(0, {str(BENCH)!r})\nimport _timing; print(_timing.kept_bytes())"
+    assert int(run([python, "-c", asked], variables, directory=directory).stdout.split()[-1]) > 1_000_000
 
 
 def test_doctor_finds_it_among_all_environments(fast: Fast) -> None:
