@@ -215,6 +215,6 @@ def _warnings(result: Result) -> list[str]:
 
 def _hint(text: str) -> str:
     """The command to paste, as it stands: the guard has it on the line of its hint, `doctor` at the end."""
-    found = re.search(r"^(?:\s*hint:|.*\. Fix [a-z0-9 ]+:) (fastinstall .*)$", text, re.MULTILINE)
+    found = re.search(r"^(?:\s*hint:|.*\)\. Fix [a-z0-9 ]+:) (fastinstall .*)$", text, re.MULTILINE)
     assert found, text
     return found.group(1)

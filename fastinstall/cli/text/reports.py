@@ -82,19 +82,19 @@ def count_passed(findings: Iterable[Finding]) -> str:
 
 def _summarize(findings: Sequence[Finding]) -> str:
     """How many findings of each kind there are, and the command that repairs what can be repaired."""
-    passed = count_passed(findings)
     wrong = sorted((each for each in findings if each.status.gravity), key=_rank, reverse=True)
     if not wrong:
-        return passed
-    counts = Counter(each.status for each in wrong)
-    told = ", ".join(f"{number} {status}{_plural(status, number)}" for status, number in counts.items())
+        return count_passed(findings)
+    counts = Counter(each.status for each in wrong).items()
+    counted = ", ".join(f"{number} {status}{_plural(status, number)}" for status, number in counts)
+    told = f"{counted} ({count_passed(findings)})"
     commands = [each.remedy.command for each in wrong if each.remedy is not None and each.remedy.command]
     fixed = [command for command in commands if "--fix" in command]
     if not fixed:
-        return f"{told}; {passed}"
+        return told
     number = len(fixed) if len(fixed) < len(wrong) else 0
     which = f"{number} of them" if number else {1: "it", 2: "both"}.get(len(wrong), "all")
-    return f"{told}; {passed}. Fix {which}: {fixed[0]}"
+    return f"{told}. Fix {which}: {fixed[0]}"
 
 
 def _plural(status: Status, number: int) -> str:

@@ -184,12 +184,12 @@ def test_a_report_tells_what_is_wrong_and_ends_with_the_command_that_repairs_it(
     assert report_text(report, WIDE, ("not shown",)).splitlines() == [
         f"  error    swapped  {wrong.message}",
         "           hint: put it back",
-        "1 error; 1 check passed. Fix it: fastinstall doctor --fix --prefix /srv/images/env",
+        "1 error (1 check passed). Fix it: fastinstall doctor --fix --prefix /srv/images/env",
     ]
     hint, warning = Finding(check="a", status=Status.HINT, message="m"), replace(wrong, status=Status.WARNING)
     both, some = (replace(report, findings=found) for found in ((warning, wrong), (warning, hint, wrong)))
-    assert "1 error, 1 warning; 0 checks passed. Fix both: fastinstall doctor --fix" in report_text(both, WIDE, ())
-    assert "1 error, 1 warning, 1 hint; 0 checks passed. Fix 2 of them: fastinst" in report_text(some, WIDE, ())
+    assert "1 error, 1 warning (0 checks passed). Fix both: fastinstall doctor --fix" in report_text(both, WIDE, ())
+    assert "1 error, 1 warning, 1 hint (0 checks passed). Fix 2 of them: fastinst" in report_text(some, WIDE, ())
 
 
 def test_where_checks_are_named_each_has_its_line() -> None:
@@ -216,7 +216,7 @@ def test_with_verbose_a_report_gives_one_line_to_what_is_well_and_details_to_wha
     assert lines[-3:] == [
         "           hint: put it back",
         "                 fastinstall doctor --fix --prefix /srv/images/env",
-        "1 error; 1 check passed. Fix it: fastinstall doctor --fix --prefix /srv/images/env",
+        "1 error (1 check passed). Fix it: fastinstall doctor --fix --prefix /srv/images/env",
     ]
 
 
