@@ -9,10 +9,10 @@
    allocator will do that has malloc_usable_size.
 
    Bounds: FASTINSTALL_KEEP_MB megabytes in a process (128; 0 keeps nothing). A piece that has waited for two seconds is
-   given back at the next large allocation or release. Of what waits beyond 32 MB the kernel may take the pages when
-   memory is short (MADV_FREE), also from a process that does nothing any more; it makes photographs of 12 megapixels a
-   fifth slower, so that smaller ones go without. Threads: one that finds the list in use goes to the allocator, so
-   that nobody waits, and a child of a fork in that moment keeps nothing, and works. */
+   given back at the next large allocation or release. Only the 32 MB that were freed last are held firmly: the kernel
+   may take the pages of the rest when memory is short (MADV_FREE), also from a process that does nothing any more. It
+   makes photographs of 12 megapixels a tenth slower, and smaller ones no slower. Threads: one that finds the list in use
+   goes to the allocator, so that nobody waits, and a child of a fork in that moment keeps nothing, and works. */
 
 #include <malloc.h>
 #include <stdatomic.h>
@@ -39,6 +39,7 @@ struct piece {
     void *start;
     size_t size; /* that may be used, at least LEAST */
     time_t since;
+    int lent; /* the kernel may take its pages */
 };
 
 static struct piece kept[PIECES]; /* the first `pieces`, the one that waited longest first */
@@ -92,7 +93,7 @@ make_room(size_t size) {
     }
 }
 
-/* The smallest piece that fits and wastes no more than a quarter; NULL if none does. */
+/* The smallest piece that fits and wastes no more than a quarter, of these the last one freed; NULL if none does. */
 static void *
 find(size_t size) {
     void *found = NULL;
@@ -103,7 +104,7 @@ find(size_t size) {
     }
     for (int index = 0; index < pieces; index++) {
         size_t there = kept[index].size;
-        if (there >= size && there - size <= size / 4 && (best < 0 || there < kept[best].size)) {
+        if (there >= size && there - size <= size / 4 && (best < 0 || there <= kept[best].size)) {
             best = index;
         }
     }
@@ -115,12 +116,21 @@ find(size_t size) {
     return found;
 }
 
-/* Let the kernel take the pages that lie wholly in a piece. Until it does they stay, and what is written to them counts. */
+/* Let the kernel take the pages of what waits beyond HELD. Until it does they stay, and what is written to them counts. */
 static void
-lend(void *piece, size_t size) {
-    uintptr_t first = ((uintptr_t)piece + PAGE - 1) & ~(PAGE - 1), end = ((uintptr_t)piece + size) & ~(PAGE - 1);
+lend(void) {
+    size_t held = 0;
 
-    madvise((void *)first, end - first, MADV_FREE);
+    for (int index = pieces - 1; index >= 0; index--) {
+        struct piece *piece = &kept[index];
+        uintptr_t start = (uintptr_t)piece->start, first = (start + PAGE - 1) & ~(PAGE - 1);
+        if (held + piece->size <= HELD) {
+            held += piece->size;
+        } else if (!piece->lent) {
+            piece->lent = 1;
+            madvise((void *)first, ((start + piece->size) & ~(PAGE - 1)) - first, MADV_FREE);
+        }
+    }
 }
 
 /* Whether it waits now. */
@@ -133,11 +143,9 @@ keep(void *piece, size_t size) {
         return 0;
     }
     make_room(size);
-    if (total + size > HELD) {
-        lend(piece, size);
-    }
-    kept[pieces++] = (struct piece){piece, size, now()};
+    kept[pieces++] = (struct piece){piece, size, now(), 0};
     total += size;
+    lend();
     atomic_flag_clear_explicit(&in_use, memory_order_release);
     return 1;
 }

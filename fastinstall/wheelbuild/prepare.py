@@ -113,7 +113,7 @@ def add_own_kernel(source: str, kernel: OwnKernel) -> str | None:
     names: dict[str, str] = {}
     pieces: list[str] = []
     for item in parsed.items:
-        found = _find_defined(item.text, kernel.functions) if item.key.kind == "function" else {}
+        found = _find_defined(item.text, kernel.functions) if item.key.kind in ("function", "conditional") else {}
         defines = "".join(f"#define {name} {name}{SOURCE_SUFFIX}\n" for name in found.values())
         undefines = "".join(f"\n#undef {name}" for name in found.values())
         pieces += (item.lead, f"\n{defines}{item.text}{undefines}\n" if found else item.text)
@@ -124,9 +124,8 @@ def add_own_kernel(source: str, kernel: OwnKernel) -> str | None:
 
 
 def _find_defined(text: str, functions: Iterable[str]) -> dict[str, str]:
-    """Those of the functions that a definition defines, with their names there. Its text may begin with macros."""
-    head = text.partition("{")[0]
-    found = {name: re.search(rf"\b_*{name}(?=\s*\()", head) for name in functions}
+    """Those of the functions that a definition, or what an #ifdef encloses, defines, with their names there."""
+    found = {name: re.search(rf"\b_*{name}(?=\s*\([^;{{}}]*\)\s*\{{)", text) for name in functions}
     return {name: match.group() for name, match in found.items() if match}
 
 

@@ -90,6 +90,11 @@ int main(void) {
     char *again = made(64 * MB);
     assert(lent() == 0);
     for (size_t at = 0; at < 64 * MB; at++) assert(again[at] == 7);
+    void *newest = made(26 * MB);
+    free(newest); /* the piece that has waited since the beginning goes, and not this one */
+    long older = lent();
+    assert(older == 23 || older == 24);
+    assert(malloc(26 * MB) == newest && lent() == older);
     puts("ok");
 }
 """

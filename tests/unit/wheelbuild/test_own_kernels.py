@@ -57,6 +57,13 @@ def test_the_source_s_functions_get_other_names_and_the_kernel_stands_behind_the
     ]
 
 
+def test_a_function_inside_an_ifdef_is_replaced_and_the_kernel_stands_behind_the_whole() -> None:
+    source = f"#ifdef TURNS\n{SOURCE}#endif\n"
+    text = add_own_kernel(source, make_kernel("turn_right")) or ""
+    assert text.index("#define turn_right turn_right__source") < text.index("#ifdef TURNS")
+    assert text.index("#endif") < text.index("#undef turn_right") < text.index('#include "turn.h"')
+
+
 def test_a_kernel_follows_a_function_that_upstream_renamed_by_underscores() -> None:
     text = add_own_kernel(SOURCE, make_kernel("turn_left")) or ""
     assert text.index("#define turn_left _turn_left\n#define turn_left__source _turn_left__source\n") < text.index(
