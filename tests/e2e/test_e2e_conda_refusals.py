@@ -93,7 +93,7 @@ DAMAGES = (
         name="pin of another build",
         path="conda-meta/pinned",
         text=lambda _: "pillow * py*\n",
-        says=("{path} keeps pillow to other builds: 'pillow * py*'", "take that line out of {path}"),
+        says=("{path} pins pillow to other builds: 'pillow * py*'", "remove that line from {path}"),
         engine="rattler",
     ),
 )
