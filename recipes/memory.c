@@ -1,18 +1,18 @@
-/* Large pieces of memory are kept for the next image, in place of being given back to the system.
+/* Keeps large blocks of memory for the next image, instead of returning them to the system.
 
-   The allocator gives pieces above some megabytes back at once, and the kernel maps and clears every page anew when the
-   next image touches it: a third of the time of decoding and resizing a photograph. Here a large piece that is freed
-   waits in a list, and an allocation that it fits takes it.
+   The allocator returns blocks above a few megabytes immediately, and the kernel maps and clears every page again when
+   the next image touches it: a third of the time of decoding and resizing a photo. Here a freed large block waits in a
+   list, and an allocation of a suitable size takes it.
 
-   The linker sends the core's malloc, calloc and free here (--wrap). Every piece comes from the allocator itself,
-   and may be freed by anybody; a piece of anybody's may be kept. So nothing has to know whose a piece is, and any
-   allocator will do that has malloc_usable_size.
+   The linker redirects the core's malloc, calloc and free to this file (--wrap). Every block comes from the allocator
+   itself, so any code may free it, and blocks of other code may be kept. No block needs an owner, and any allocator
+   with malloc_usable_size works.
 
-   Bounds: FASTINSTALL_KEEP_MB megabytes in a process (128; 0 keeps nothing). A piece that has waited for two seconds is
-   given back at the next large allocation or release. Only the 32 MB that were freed last are held firmly: the kernel
-   may take the pages of the rest when memory is short (MADV_FREE), also from a process that does nothing any more. It
-   makes photographs of 12 megapixels a tenth slower, and smaller ones no slower. Threads: one that finds the list in use
-   goes to the allocator, so that nobody waits, and a child of a fork in that moment keeps nothing, and works. */
+   Bounds: FASTINSTALL_KEEP_MB megabytes per process (128; 0 keeps nothing). A block that has waited for two seconds is
+   returned at the next large allocation or release. The 32 MB freed last stay in memory; of older blocks, the kernel may
+   take the pages when memory is short (MADV_FREE), even from an idle process. This slows 12-megapixel photos by a tenth
+   and smaller ones not at all. Threads: one that finds the list in use calls the allocator, so no thread waits; a child
+   forked at that moment keeps nothing, but works. */
 
 #include <malloc.h>
 #include <stdatomic.h>
@@ -37,18 +37,18 @@ void __real_free(void *piece);
 
 struct piece {
     void *start;
-    size_t size; /* that may be used, at least LEAST */
+    size_t size; /* usable size, at least LEAST */
     time_t since;
     int lent; /* the kernel may take its pages */
 };
 
-static struct piece kept[PIECES]; /* the first `pieces`, the one that waited longest first */
+static struct piece kept[PIECES]; /* the first `pieces` are in use, the oldest first */
 static int pieces;
 static size_t total;
 static _Atomic size_t bound = UNKNOWN; /* bytes */
 static atomic_flag in_use = ATOMIC_FLAG_INIT;
 
-/* For whoever measures: bytes that wait. */
+/* For measurements: bytes in the list. */
 __attribute__((visibility("default"))) size_t
 fastinstall_kept_bytes(void) {
     return total;
@@ -83,7 +83,7 @@ take_out(int index) {
     return start;
 }
 
-/* Give back what has waited too long, or is in the way of `size` more bytes. */
+/* Return blocks that have waited too long, or leave no space for `size` more bytes. */
 static void
 make_room(size_t size) {
     time_t before = now() - SECONDS;
@@ -93,7 +93,7 @@ make_room(size_t size) {
     }
 }
 
-/* The smallest piece that fits and wastes no more than a quarter, of these the last one freed; NULL if none does. */
+/* The smallest block that fits and wastes at most a quarter, of equals the last one freed; NULL if none does. */
 static void *
 find(size_t size) {
     void *found = NULL;
@@ -116,7 +116,7 @@ find(size_t size) {
     return found;
 }
 
-/* Let the kernel take the pages of what waits beyond HELD. Until it does they stay, and what is written to them counts. */
+/* Let the kernel take the pages of blocks beyond HELD. Until it does, they stay readable and writable. */
 static void
 lend(void) {
     size_t held = 0;
@@ -133,7 +133,7 @@ lend(void) {
     }
 }
 
-/* Whether it waits now. */
+/* Returns whether the list took it. */
 static int
 keep(void *piece, size_t size) {
     if (bound == UNKNOWN) {

@@ -1,1 +1,1 @@
-"""How fast images are loaded here, what bounds it, and what would help; measured in the target."""
+"""Measure how fast images load in the target, what limits it, and what would help."""

@@ -1,6 +1,6 @@
-"""Runs inside a target, for `_loading.py`: adapters that load whole batches by threads of their own. 3.8 or later.
+"""Runs inside a target, for `_loading.py`: adapters that load whole batches on their own threads. 3.8 or later.
 
-In one process they have one thread on one CPU, as the baseline has; in a pool, as many threads as it has workers.
+In one process they have one thread on one CPU, like the baseline; in a pool, as many threads as it has workers.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ Batch = Tuple[int, Dict[int, str]]
 
 
 class Batches:
-    """The images of a job through the code of an adapter: what is measured is what is printed."""
+    """The images of a job through an adapter's code, measured exactly as printed."""
 
     def __init__(self, job: Dict[str, Any], adapter: Any, source: Any, finish: Any) -> None:
         wanted = job["wanted"]
         self.code: Dict[str, Any] = {"SHORTER": wanted["shorter"], "CROP": wanted["crop"], "FILTER": wanted["filter"]}
         exec(adapter.LOADER, self.code)  # noqa: S102 (a file of the package)
         self.source = source
-        self.finish = finish  # what makes a tensor of a picture, where the baseline makes one
+        self.finish = finish  # converts a picture to a tensor, if the baseline does
         self.sound: Dict[Tuple[int, ...], Tuple[List[int], Dict[str, str]]] = {}
         self.running: Tuple[List[int], Any] = ([], None)
 
     def flow(self, lists: Iterator[List[int]], threads: int = 0, size: int = SIZE) -> Iterator[List[Any]]:
-        """Pictures of batch after batch; without a number of threads on one, and nothing is loaded ahead."""
+        """Return the pictures of batch after batch; by default on one thread, and without loading ahead."""
         paths = ([self.source.path(index) for index in indexes] for indexes in lists)
         for found in self.code["batches"](paths, max(1, threads), size, threads > 0):
             yield found if self.finish is None else [self.finish(each) for each in found]
@@ -38,7 +38,7 @@ class Batches:
         return list(itertools.chain.from_iterable(self.flow(parts(indexes))))
 
     def loadable(self, indexes: List[int]) -> Tuple[List[int], Dict[str, str]]:
-        """Those that can be loaded, and why the others cannot: where a batch fails, each of its images is tried."""
+        """Return those that can be loaded, and why the others cannot; if a batch fails, try each of its images."""
         key = tuple(indexes)
         if key not in self.sound:
             failed: Dict[str, str] = {}
@@ -56,7 +56,7 @@ class Batches:
             yield "%s: %s" % (type(error).__name__, str(error)[:MOST_TEXT])
 
     def endless(self, indexes: List[int]) -> Iterator[List[Any]]:
-        """One pipeline goes on from request to request, as in training; it has begun."""
+        """Run one pipeline from request to request, as in training; it has already started."""
         if self.running[0] != indexes:
             lists = itertools.cycle(list(parts(indexes)))
             self.running = (indexes, self.flow(lists))
@@ -71,7 +71,7 @@ def parts(indexes: List[int]) -> Iterator[List[int]]:
 
 
 def measure(pipeline: Any, request: Dict[str, Any], timing: Any) -> Dict[str, Any]:
-    """Answer as `_timing.py` does; all that is done to an image counts as its decoding."""
+    """Answer as `_timing.py` does; everything done to an image counts as its decoding."""
     wanted = request.get("indexes")
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     good, failed = pipeline.batches.loadable(list(range(len(pipeline.source)) if wanted is None else wanted))
@@ -101,6 +101,6 @@ def measure(pipeline: Any, request: Dict[str, Any], timing: Any) -> Dict[str, An
 
 
 def batches(pipeline: Any, request: Dict[str, Any], lists: Iterator[List[int]]) -> Iterator[Batch]:
-    """How many images each batch brought: with as many threads as a DataLoader would have workers."""
+    """Return how many images each batch contained, with as many threads as a DataLoader would have workers."""
     for found in pipeline.batches.flow(lists, max(1, request["workers"]), request["batch"]):
         yield len(found), {}

@@ -1,4 +1,4 @@
-"""Puts files out of the page cache, so that reading them is reading the disk. Runs in the target; needs no rights."""
+"""Drops files from the page cache, so that reading them reads the disk. Runs in the target; needs no privileges."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ import os
 from typing import Any
 
 ATTEMPTS = 2
-"""Pages that were read a moment ago may wait in a list of one CPU, which the first attempt empties."""
+"""Recently read pages may wait in one CPU's list, which the first attempt empties."""
 
 
 def drop(source: Any) -> bool:
-    """Put the files of images or of a store out of the page cache.
+    """Drop the files of images or of a store from the page cache.
 
     Args:
-        source: its `files()`, or else its `paths`, are meant.
+        source: has `files()`, or else `paths`.
 
     Returns:
-        Whether they are really gone, as far as the kernel says. They are not where they lie in memory (tmpfs), or
-        where a process has mapped them.
+        Whether they are gone, according to the kernel. They are not if they are in memory (tmpfs), or if a process
+        has mapped them.
     """
     paths = source.files() if hasattr(source, "files") else source.paths
-    return all(list(map(gone, paths)))  # a list: every one is dropped, whatever became of the first
+    return all(list(map(gone, paths)))  # a list: every file is dropped, even if the first fails
 
 
 def gone(path: str) -> bool:
@@ -40,16 +40,16 @@ def gone(path: str) -> bool:
 
 
 def _drop_pages(descriptor: int) -> bool:
-    with contextlib.suppress(OSError):  # on a filesystem that is mounted read-only
-        os.fdatasync(descriptor)  # a page that is not yet written cannot be dropped
+    with contextlib.suppress(OSError):  # on a read-only filesystem
+        os.fdatasync(descriptor)  # a dirty page cannot be dropped
     os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
     return not _is_cached(descriptor)
 
 
 def _is_cached(descriptor: int) -> bool:
-    """Whether a page of the file is in memory.
+    """Return whether a page of the file is in memory.
 
-    mincore(2) says so where this user may write the file, and lies elsewhere: there a read that would not wait says it.
+    mincore(2) is right where this user may write the file, and wrong elsewhere; there a non-blocking read decides.
     """
     status = os.fstat(descriptor)
     if status.st_size == 0:
@@ -60,7 +60,7 @@ def _is_cached(descriptor: int) -> bool:
 
 
 def _is_page_in_cache(descriptor: int, place: int) -> bool:
-    """By preadv2(2), which may begin to read what is missing: one page, and that is dropped again."""
+    """Ask preadv2(2), which may start to read a missing page; that page is dropped again."""
     os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_RANDOM)
     try:
         return os.preadv(descriptor, [bytearray(1)], place, os.RWF_NOWAIT) > 0
@@ -68,11 +68,11 @@ def _is_page_in_cache(descriptor: int, place: int) -> bool:
         os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
         return False
     except (OSError, AttributeError):
-        return True  # nobody can say
+        return True  # unknown
 
 
 def _is_mapping_resident(descriptor: int, size: int) -> bool:
-    """By mincore(2), on a mapping of our own, which brings no page in."""
+    """Ask mincore(2), on our own mapping, which loads no page."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.mmap.restype = ctypes.c_void_p
     libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *([ctypes.c_int] * 3), ctypes.c_long]

@@ -1,6 +1,6 @@
 """Runs inside a target, for `_loading.py`: the user's own loader, a function in a file. Standard library only, 3.8.
 
-What goes wrong with it is told so that its author knows where to look.
+Errors name the line of the user's file.
 """
 
 from __future__ import annotations
@@ -15,39 +15,39 @@ from typing import Any, Callable, Tuple
 MODULE = "fastinstall_loader"
 USUAL = "load"
 KNOWN = ("PIL", "cv2", "numpy", "torch", "torchvision", "albumentations", "skimage", "tensorflow")
-"""Packages that load images, whose versions are told."""
+"""Packages that load images, whose versions are reported."""
 
 
 class LoaderError(Exception):
-    """The user's loader cannot be used; the text says why."""
+    """The user's loader cannot be used; the text gives the reason."""
 
 
 def own_loader(where: str, place: int) -> Callable[[str], Any]:
-    """The function that FILE[:FUNCTION] names.
+    """Return the function that FILE[:FUNCTION] names.
 
-    Its directory goes onto the path, and PYTHONPATH, which the interpreter was told to ignore: the file may import its
-    neighbours, as it can where it is used.
+    Its directory and PYTHONPATH, which the interpreter was told to ignore, are added to the path: the file may import
+    its neighbours, as in normal use.
 
     Args:
         where: FILE[:FUNCTION].
-        place: in sys.path, where its directory comes.
+        place: the position of its directory in sys.path.
 
     Raises:
-        LoaderError: no such file or function, or the file raised.
+        LoaderError: there is no such file or function, or the file raised.
     """
     file, name = split(where)
     if not os.path.isfile(file):
-        raise LoaderError("there is no file %s" % file)
+        raise LoaderError("no such file: %s" % file)
     places = [os.path.dirname(file), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     sys.path[place:place] = [os.path.abspath(each) for each in places if each]
     found = getattr(module_in(file), name, None)
     if not callable(found):
         raise LoaderError("%s has no function %s(path)" % (file, name))
-    return found  # type: ignore[no-any-return]  # whatever it gives is looked at when it comes
+    return found  # type: ignore[no-any-return]  # its results are checked later
 
 
 def split(where: str) -> Tuple[str, str]:
-    """File, absolute, and function: "load" where none is named."""
+    """Return the absolute file, and the function: "load" by default."""
     file, _, name = where.rpartition(":")
     if not file or not name.isidentifier():
         file, name = where, USUAL
@@ -61,15 +61,15 @@ def module_in(file: str) -> Any:
     try:
         spec.loader.exec_module(made)  # type: ignore[union-attr]  # likewise
     except SystemExit as error:
-        hint = "what it runs belongs under: if __name__ == '__main__'"
-        raise LoaderError("%s ended the program while it was imported (%s); %s" % (file, error, hint)) from error
+        hint = "put what it runs under: if __name__ == '__main__'"
+        raise LoaderError("%s exited while it was imported (%s); %s" % (file, error, hint)) from error
     except Exception as error:
         raise LoaderError("%s raised while it was imported: %s" % (file, told(error, file))) from error
     return made
 
 
 def told(error: BaseException, file: str) -> str:
-    """An exception, with the line of the user's file that led to it."""
+    """Return an exception's text, with the line of the user's file that led to it."""
     if isinstance(error, SyntaxError):
         return "SyntaxError: %s" % error
     lines = [each.lineno for each in traceback.extract_tb(error.__traceback__) if each.filename == file]

@@ -1,4 +1,4 @@
-"""Runs inside a target: loads images by one adapter and times it. Standard library only, Python 3.8 or later.
+"""Runs inside a target: loads images with one adapter and times it. Standard library only, Python 3.8 or later.
 
     python -I -B _loading.py
 
@@ -8,7 +8,7 @@ Lines of JSON in, a line of JSON out for each. The first line is the job:
      "images": [PATH...], "store": {"kind": KIND, "path": PATH} or null,
      "wanted": {"shorter": 256, "crop": 224, "filter": "bilinear", "tensor": true}}
 
-`site` goes in front of the path; `file` is the adapter's, where it is not in `adapters/`. Answer:
+`site` is put at the front of the path; `file` is the adapter's, if it is not in `adapters/`. Answer:
 `{"ready": true, "versions": {...}}`, or `{"missing": MODULE}`, `{"unsuited": WHY}`
 or `{"error": TEXT}`, after which the program ends. Then:
 
@@ -18,7 +18,7 @@ or `{"error": TEXT}`, after which the program ends. Then:
                                                       "failed": {INDEX: TEXT}, "was_cold": ...}
     {"do": "arrays", "indexes": [I...]}              {"arrays": [{"shape": [H, W, 3], "data": BASE64}, ...]}
 
-What the figures of a measurement mean stands in `_timing.py`.
+`_timing.py` explains the figures of a measurement.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from typing import Any, Callable, Dict, Iterable, List, Set, Tuple
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MOST_TEXT = 400
-"""Letters of an error, which may bring along what it is about."""
+"""Longest error text, in characters; an error may contain its data."""
 Stages = List[Tuple[str, Callable[[Any], Any]]]
 
 
@@ -67,7 +67,7 @@ class Unsuited(Exception):
 
 
 class Pipeline:
-    """Images, and what is done to each. Made anew in every worker, from the same job."""
+    """Images and their stages. Every worker creates it anew from the same job."""
 
     def __init__(self, job: Dict[str, Any]) -> None:
         values = sibling("_values")
@@ -112,14 +112,14 @@ class Pipeline:
         return [("read", self.source.read), *found]
 
     def first(self, index: int) -> Any:
-        """What the first stage is given for an image."""
+        """Return the first stage's input for an image."""
         return self.source.path(index) if self.job.get("loader") else index
 
     def text_of(self, error: BaseException) -> str:
         return text_of(error)
 
     def strangers(self, indexes: Iterable[int]) -> List[int]:
-        """The first image of each kind that was not loaded yet."""
+        """Return the first image of each kind that was not loaded yet."""
         found = []
         for index in indexes:
             kind = self.source.suffix(index)
@@ -135,7 +135,7 @@ class Pipeline:
         return value
 
     def timed(self, index: int) -> List[float]:
-        """Seconds of each stage, for one image."""
+        """Return the seconds of each stage, for one image."""
         value, times = self.first(index), []
         for _, function in self.stages:
             start = perf_counter()
@@ -145,7 +145,7 @@ class Pipeline:
 
 
 class Files:
-    """Images in files of their own."""
+    """Images in separate files."""
 
     def __init__(self, paths: List[str]) -> None:
         self.paths = paths
@@ -174,7 +174,7 @@ def source_of(job: Dict[str, Any]) -> Any:
 
 
 def adapter_of(name: str) -> Any:
-    """One of `adapters/`, as a module of a package of its own, so that it can import its neighbours."""
+    """Return one of `adapters/`, as a module in its own package, so that it can import its neighbours."""
     package = "fastinstall_adapters"
     if package not in sys.modules:
         place = os.path.join(HERE, "adapters")
@@ -187,7 +187,7 @@ def adapter_of(name: str) -> Any:
 
 
 def sibling(name: str) -> Any:
-    """A module beside this one: `-I` keeps its directory off the path."""
+    """Return a module beside this one: `-I` keeps its directory off the path."""
     return sys.modules.get(name) or module_of(name, os.path.join(HERE, name + ".py"))
 
 
@@ -200,7 +200,7 @@ def module_of(name: str, path: str) -> Any:
 
 
 def there(module: str) -> bool:
-    """Whether a module can be found; it is not imported, but packages around it are."""
+    """Return whether a module can be found; only the packages that contain it are imported."""
     try:
         return importlib.util.find_spec(module) is not None
     except (ImportError, ValueError):
@@ -223,7 +223,7 @@ def arrays(pipeline: Pipeline, request: Dict[str, Any]) -> Dict[str, Any]:
 
 
 def own_stdin() -> Any:
-    """Our stdin for ourselves: a library that reads there finds nothing."""
+    """Return stdin for our use; libraries that read stdin find nothing."""
     requests = os.fdopen(os.dup(0), encoding="utf-8")
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -232,9 +232,9 @@ def own_stdin() -> Any:
 
 
 def own_stdout() -> Any:
-    """Our stdout for ourselves: what a library prints there goes to stderr.
+    """Return stdout for our use; what a library prints goes to stderr.
 
-    Processes forked from this one do not have it: if it dies, its end is heard though they live on.
+    Processes forked from this one do not have it, so the end of this process is noticed even if they live on.
     """
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)

@@ -1,13 +1,13 @@
-"""Runs inside a target: makes pictures that resemble photos by its PIL. Standard library only, Python 3.8 or later.
+"""Runs inside a target: generates photo-like pictures with its PIL. Standard library only, Python 3.8 or later.
 
     python -I -B _photos.py NAME DIRECTORY COUNT [SITE...]
 
-COUNT 0 is the usual number. Answers with one line of JSON: the names of the files, or `{"missing": "PIL"}`,
-`{"error": TEXT}`. The same numbers give the same pictures on every run of one PIL.
+COUNT 0 is the default number. Answers with one line of JSON: the names of the files, or `{"missing": "PIL"}`,
+`{"error": TEXT}`. One PIL makes the same pictures from the same arguments every time.
 
-What makes a picture hard to decode is how its detail is spread over the scales. In photos every octave adds about the
-same contrast (Field, Relations between the statistics of natural images, 1987); so here: noise of each octave in turn,
-less of the finest, two such fields with a sharp edge between them, and colour that changes more slowly than light.
+How detail is spread over the scales makes a picture hard to decode. In photos every octave adds about the same
+contrast (Field, Relations between the statistics of natural images, 1987). These pictures therefore add noise of each
+octave, less of the finest, in two fields with a sharp edge between them, and colour that changes slower than light.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any, Callable, Dict, Iterator, List, Tuple
 Size = Tuple[int, int]
 BILINEAR, BICUBIC = 2, 3
 TURNS = (None, 0, 1, 3)
-"""Left as it is, mirrored, upside down, both: one large picture gives four files."""
+"""Unchanged, mirrored, upside down, both: one large picture gives four files."""
 
 
 def main(arguments: List[str]) -> None:
@@ -67,12 +67,12 @@ def lossless_photos(count: int) -> Iterator[Any]:
 
 
 def photo(numbers: random.Random, size: Size, detail: float) -> Any:
-    """A picture in YCbCr, the way JPEG keeps it.
+    """Return a picture in YCbCr, as JPEG stores it.
 
     Args:
-        numbers: where chance comes from.
+        numbers: the random number generator.
         size: width and height, in pixels.
-        detail: how much of its light comes from each octave, 0 to 1.
+        detail: the share of each octave in its light, 0 to 1.
     """
     from PIL import Image
 
@@ -85,7 +85,7 @@ def photo(numbers: random.Random, size: Size, detail: float) -> Any:
 
 
 def field(numbers: random.Random, size: Size, detail: float) -> Any:
-    """Light with detail on every scale."""
+    """Return light with detail on every scale."""
     from PIL import Image
 
     steps = octaves(size)
@@ -97,13 +97,13 @@ def field(numbers: random.Random, size: Size, detail: float) -> Any:
 
 
 def tint(numbers: random.Random, size: Size) -> Any:
-    """Colour that changes slowly, and is seldom strong."""
+    """Return colour that changes slowly and is rarely strong."""
     coarse = noise(numbers, octaves(size)[0])
     return coarse.point([128 + (each - 128) // 4 for each in range(256)]).resize(size, BICUBIC)
 
 
 def octaves(size: Size) -> List[Size]:
-    """Sizes that double, from a few pixels to the whole."""
+    """Return sizes that double, from a few pixels to the full size."""
     found = [size]
     while min(found[0]) > 6:  # noqa: PLR2004 (coarser than this is one brightness for the whole picture)
         found.insert(0, ((found[0][0] + 1) // 2, (found[0][1] + 1) // 2))
@@ -118,7 +118,7 @@ def noise(numbers: random.Random, size: Size) -> Any:
 
 
 def outline(numbers: random.Random, size: Size) -> Any:
-    """Shapes with sharp edges, white on black: one covers about half of the picture, the others are smaller."""
+    """Return shapes with sharp edges, white on black: one covers about half of the picture, the others are smaller."""
     from PIL import Image, ImageDraw
 
     mask = Image.new("L", size)
@@ -137,7 +137,7 @@ KINDS: Dict[str, Kind] = {
     "12mp": (4, large_photos, "JPEG", {"quality": 92, "subsampling": "4:2:0"}),
     "png": (12, lossless_photos, "PNG", {"compress_level": 1}),
 }
-"""By name: how many, what makes them, format, options of save(). PNG level 1: 5 % larger, and four times as fast."""
+"""By name: count, generator, format, options of save(). PNG level 1: 5 % larger, and four times as fast."""
 
 if __name__ == "__main__":
     main(sys.argv[1:])

@@ -1,21 +1,20 @@
-"""How many images a second arrive from worker processes. Runs in the target: standard library only, Python 3.8 on.
+"""Measures images per second from worker processes. Runs in the target: standard library only, Python 3.8 or later.
 
     python -I -B _pool_main.py
 
 Lines of JSON in, a line of JSON out for each, as of `_loading.py`: the job, then requests:
 
     {"do": "pool", "workers": N (0: in the process itself), "start": "none" or "fork" or "spawn",
-     "seconds": to count, "batch": images a batch, "limit": seconds until it is given up,
-     "cold": one pass over files that were put out of the page cache, "images": indexes; all of them without}
+     "seconds": to count, "batch": images per batch, "limit": seconds before giving up,
+     "cold": one pass over files dropped from the page cache, "images": indexes; default all}
 
-Answer: `images_per_second` once every worker has given its first batch, `images` that were counted,
-`first_batch_seconds`, `peak_bytes` of all processes, `engine` ("torch": its DataLoader, where tensors are made;
-"batched": an adapter's own threads; else "own") and `failed` (index of an image to what was wrong with it); or `error`.
+Answer: `images_per_second` after every worker's first batch, `images` that were counted,
+`first_batch_seconds`, `peak_bytes` of all processes, `engine` ("torch": its DataLoader, if tensors are made;
+"batched": an adapter's own threads; else "own") and `failed` (index of an image to its problem); or `error`.
 
-This process imports what the pipeline needs and never loads an image itself, as a training script does: what has
-started threads in one that has loaded some (OpenCV, libvips, OpenMP) may wait for ever for them in its children. Each
-request is answered by a child of it, so that all begin alike. Under "spawn", workers import this file as their main
-module: what it loads when it is imported is what they know by name.
+Like a training script, this process imports what the pipeline needs and never loads an image itself: libraries that
+have started threads by loading one (OpenCV, libvips, OpenMP) may block forever in its children. A child answers each
+request, so that all start alike. Under "spawn", workers import this file as their main module, and so know its names.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ ENGINES["batched"] = loading.sibling("_batches")
 
 
 def answer(pipeline: Any, request: Dict[str, Any]) -> Dict[str, Any]:
-    """What a child of ours finds; its death and its silence are answers too."""
+    """Return a child's result; its death and its silence are results too."""
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe(duplex=False)
     child = context.Process(target=reply, args=(os.getpid(), pipeline, request, theirs))
@@ -55,7 +54,7 @@ def answer(pipeline: Any, request: Dict[str, Any]) -> Dict[str, Any]:
             return found
     except EOFError:
         child.join()
-        return {"error": "the process that loads %s" % processes.ending(child.exitcode)}
+        return {"error": "the loading process %s" % processes.ending(child.exitcode)}
     finally:
         child.kill()
         child.join()
@@ -75,7 +74,7 @@ def reply(parent: int, pipeline: Any, request: Dict[str, Any], connection: Any) 
 def counted(pipeline: Any, request: Dict[str, Any]) -> Dict[str, Any]:
     cold = bool(request.get("cold"))
     if cold and not loading.sibling("_cache").drop(pipeline.source):
-        raise processes.Trouble("the files cannot be put out of the page cache where they lie")
+        raise processes.Trouble("this filesystem does not let files leave the page cache")
     images = request.get("images") or list(range(len(pipeline.source)))
     engine = "batched" if pipeline.batches else "torch" if pipeline.torch else "own"
     lists = batches_of(images, batch_size(request, len(images)), once=cold)
@@ -85,7 +84,7 @@ def counted(pipeline: Any, request: Dict[str, Any]) -> Dict[str, Any]:
 
 
 def batch_size(request: Dict[str, Any], images: int) -> int:
-    """Images a batch: as asked for; less where one pass has to be enough for four batches from every worker."""
+    """Return the images per batch: as requested, or fewer so that one pass gives four batches from every worker."""
     wanted: int = request["batch"]
     if request.get("cold"):
         wanted = min(wanted, images // (4 * max(1, request["workers"])))
@@ -93,7 +92,7 @@ def batch_size(request: Dict[str, Any], images: int) -> int:
 
 
 def batches_of(images: List[int], size: int, *, once: bool) -> Iterator[List[int]]:
-    """The indexes of batch after batch; over and over, or every image once."""
+    """Return the indexes of batch after batch: endless, or every image once."""
     stream = shuffled(images, once=once)
     batch = list(itertools.islice(stream, size))
     while batch:
@@ -102,7 +101,7 @@ def batches_of(images: List[int], size: int, *, once: bool) -> Iterator[List[int
 
 
 def shuffled(images: List[int], *, once: bool) -> Iterator[int]:
-    """In an order that is another in each pass, or a worker could have all the large ones; the same in each run."""
+    """Yield a different order in each pass, to spread the large images over workers; the same in each run."""
     order, chance = list(images), random.Random(0)
     while True:
         chance.shuffle(order)
@@ -112,7 +111,7 @@ def shuffled(images: List[int], *, once: bool) -> Iterator[int]:
 
 
 def count(flow: Any, workers: int, seconds: float) -> Dict[str, Any]:
-    """Count whole rounds, in which every worker gives a batch, from the end of the first one: they come in bunches."""
+    """Count complete rounds, with a batch from every worker, after the first one: batches come in bunches."""
     start = perf_counter()
     first = begun = ended = 0.0
     images = arrived = 0

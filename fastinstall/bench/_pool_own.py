@@ -1,8 +1,8 @@
 """Worker processes as torch's DataLoader uses them, without torch.
 
-Each worker has a line of batches to make, two ahead; it collates a batch straight into shared memory and says where;
-the parent takes the batches in order and asks for one more for each that it takes. The shared memory is a file without
-a name that both have mapped, used again for later batches.
+Each worker has a queue of batches to make, two ahead. It collates a batch directly into shared memory and reports its
+place; the parent takes the batches in order and requests another one for each. The shared memory is an unnamed file
+that both have mapped, reused for later batches.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from multiprocessing.connection import wait
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 LOOK_SECONDS = 5.0
-"""How often a worker without work looks whether its parent lives."""
+"""How often an idle worker checks whether its parent lives."""
 Batch = Tuple[int, Dict[int, str]]
 
 
 def batches(pipeline: Any, request: Dict[str, Any], lists: Iterator[List[int]]) -> Iterator[Batch]:
-    """How many images each batch brought, in order, and which ones failed."""
+    """Return how many images each batch contained, in order, and which ones failed."""
     if not request["workers"]:
         yield from alone(pipeline, lists)
         return
@@ -35,7 +35,7 @@ def batches(pipeline: Any, request: Dict[str, Any], lists: Iterator[List[int]]) 
 
 
 def alone(pipeline: Any, lists: Iterator[List[int]]) -> Iterator[Batch]:
-    """In this process: collated too, into memory that nobody shares."""
+    """Run in this process: collate too, into private memory."""
     for indexes in lists:
         values, failed = loaded(pipeline, indexes)
         buffers = buffers_of(values)
@@ -44,7 +44,7 @@ def alone(pipeline: Any, lists: Iterator[List[int]]) -> Iterator[Batch]:
 
 
 class Team:
-    """Workers, and what they have been asked for."""
+    """Workers, and their requests."""
 
     def __init__(self, job: Dict[str, Any], request: Dict[str, Any]) -> None:
         context = multiprocessing.get_context(request["start"])
@@ -71,14 +71,14 @@ class Team:
                 arrived.update(self.received())
             count, failed, place = arrived.pop(taken)
             taken += 1
-            self.give(lists)  # before the batch is used, as a DataLoader does
+            self.give(lists)  # before using the batch, like a DataLoader
             self.seen(*place)
             yield count, failed
 
     def give(self, lists: Iterator[List[int]]) -> None:
         indexes = next(lists, None)
         if indexes is not None:
-            with contextlib.suppress(OSError):  # it died: who waits for its batch is told
+            with contextlib.suppress(OSError):  # it died: waiting for its batch reports it
                 self.connections[self.given % len(self.connections)].send((self.given, indexes))
             self.given += 1
 
@@ -102,7 +102,7 @@ class Team:
         return number, batch
 
     def seen(self, pid: int, descriptor: int, size: int) -> memoryview:
-        """The bytes of a batch, in the memory of its worker."""
+        """Return the bytes of a batch, in the memory of its worker."""
         known = self.mapped.get((pid, descriptor))
         if known is None or len(known) < size:
             opened = os.open("/proc/%d/fd/%d" % (pid, descriptor), os.O_RDONLY)
@@ -118,7 +118,7 @@ class Team:
 
 
 def work(parent: int, job: Dict[str, Any], connection: Any, slots: int) -> None:
-    """What a worker does until its parent is gone."""
+    """Work until the parent is gone."""
     processes().end_with(parent)
     try:
         pipeline = sys.modules["_loading"].Pipeline(job)
@@ -149,7 +149,7 @@ def made(pipeline: Any, indexes: List[int], slot: Slot) -> Tuple[int, Dict[int, 
 
 
 def loaded(pipeline: Any, indexes: List[int]) -> Tuple[List[Any], Dict[int, str]]:
-    """The images of a batch; one that fails is named, and counted nowhere."""
+    """Return the images of a batch; a failed one is reported and not counted."""
     values, failed = [], {}
     for index in indexes:
         try:
@@ -174,16 +174,16 @@ class Slot:
 
 
 def unnamed_file() -> int:
-    """A file in memory. `os.memfd_create` is missing where Python was built with a glibc before 2.27."""
+    """Return a file in memory. `os.memfd_create` is missing if Python was built with a glibc before 2.27."""
     if hasattr(os, "memfd_create"):
         return os.memfd_create("fastinstall")
-    place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108 (no name there: nobody can be first)
+    place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108 (unnamed: nobody can create it first)
     with tempfile.TemporaryFile(dir=place) as stream:
         return os.dup(stream.fileno())
 
 
 def collate(room: memoryview, buffers: List[Any]) -> None:
-    """Arrays behind one another, which is a batch where they have one shape."""
+    """Put arrays one after another, which is a batch if they have one shape."""
     start = 0
     for buffer in buffers:
         end = start + size_of(buffer)
@@ -192,7 +192,7 @@ def collate(room: memoryview, buffers: List[Any]) -> None:
 
 
 def buffers_of(value: Any) -> List[Any]:
-    """Bytes and arrays in what a loader gave: an image, (image, label), {"image": ...}."""
+    """Return bytes and arrays in a loader's result: an image, (image, label), {"image": ...}."""
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, (tuple, list)):
@@ -216,5 +216,5 @@ def size_of(buffer: Any) -> int:
 
 
 def processes() -> Any:
-    """What `_pool_main.py` has loaded under this name, in every worker too."""
+    """Return what `_pool_main.py` has loaded under this name, also in every worker."""
     return sys.modules["_pool_processes"]

@@ -1,4 +1,4 @@
-"""What the processes of a measurement share: they end together, and their memory is added up."""
+"""What a measurement's processes share: they end together, and their memory is added up."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import signal
 from typing import Any, Dict, Optional
 
 AHEAD = 2
-"""Batches that each worker has to make beyond the one that is taken, as a DataLoader has it."""
+"""Batches that each worker makes ahead, as in a DataLoader."""
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
@@ -18,11 +18,11 @@ class Trouble(Exception):
 
 
 def end_with(parent: int) -> None:
-    """Have the kernel kill this process when the one that started it dies. Source: prctl(2)."""
+    """Let the kernel kill this process when its parent dies. Source: prctl(2)."""
     try:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     except (OSError, AttributeError):
-        return  # no such call: workers look for their parent themselves
+        return  # no such call: workers check for their parent themselves
     if os.getppid() != parent:
         os._exit(1)
 
@@ -37,10 +37,10 @@ def ending(exit_code: Optional[int]) -> str:
 
 
 def peak_bytes() -> int:
-    """The most memory of this process and its workers, in bytes.
+    """Return the peak memory of this process and its workers, in bytes.
 
-    Each one's share of what it has now (PSS: a page of four processes counts a quarter for each), and what it had more
-    at its height, which was its own. Looked up once, after the counting: a look takes milliseconds.
+    This adds each process's current share (PSS: a page shared by four counts a quarter for each) and what its peak
+    had beyond its current memory, which was its own. Read once, after counting: it takes milliseconds.
     """
     workers = [child.pid for child in multiprocessing.active_children()]
     return sum(_read_peak_bytes(pid) for pid in [os.getpid(), *workers])
@@ -54,7 +54,7 @@ def _read_peak_bytes(pid: Any) -> int:
 
 
 def _read_fields(path: str) -> Dict[str, int]:
-    """The lines "NAME: N kB" of a file, in bytes; none if it cannot be read."""
+    """Return the lines "NAME: N kB" of a file, in bytes; none if it cannot be read."""
     try:
         with open(path, encoding="utf-8", errors="replace") as stream:
             rows = [line.split() for line in stream]

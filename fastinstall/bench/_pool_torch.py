@@ -1,4 +1,4 @@
-"""The real DataLoader of torch, with the pipeline as its dataset."""
+"""torch's DataLoader, with the pipeline as its dataset."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Batch = Tuple[int, Dict[int, str]]
 
 
 def batches(pipeline: Any, request: Dict[str, Any], lists: Iterator[List[int]]) -> Iterator[Batch]:
-    """How many images each batch brought, in order, and which ones failed."""
+    """Return how many images each batch contained, in order, and which ones failed."""
     from torch.utils.data import DataLoader
 
     words = {"num_workers": request["workers"], "collate_fn": collate}
@@ -29,7 +29,7 @@ def batches(pipeline: Any, request: Dict[str, Any], lists: Iterator[List[int]]) 
 
 
 class Images:
-    """A dataset; each worker makes its own pipeline when it is asked for the first image."""
+    """A dataset; each worker creates its own pipeline at its first image."""
 
     def __init__(self, job: Dict[str, Any], count: int) -> None:
         self.job = job
@@ -57,7 +57,7 @@ class Failed:
 
 
 def collate(items: List[Any]) -> Tuple[Any, int, Dict[int, str]]:
-    """One tensor, or several of (image, label), as torch makes them; a list where their shapes differ."""
+    """Return one tensor, or several of (image, label), as torch collates them; a list if their shapes differ."""
     values = [each for each in items if not isinstance(each, Failed)]
     failed = {each.index: each.reason for each in items if isinstance(each, Failed)}
     return together(values), len(values), failed
@@ -71,21 +71,21 @@ def together(values: List[Any]) -> Any:
     try:
         return default_collate(values)
     except (RuntimeError, TypeError):
-        return values  # it says so of shapes and of what it does not know
+        return values  # for differing shapes and unknown types
 
 
 def begin(parent: int, _number: int) -> None:
-    """Called in each worker when it starts."""
+    """Set up a worker when it starts."""
     processes().end_with(parent)
 
 
 def died(workers: List[Any]) -> str:
-    """Which signal killed one of them; empty if none did."""
+    """Return which signal killed a worker; empty if none did."""
     codes = [worker.exitcode for worker in workers]
     code = next((each for each in codes if each), None)
     return "" if code is None else "a worker %s" % processes().ending(code)
 
 
 def processes() -> Any:
-    """What `_pool_main.py` has loaded under this name, in every worker too."""
+    """Return what `_pool_main.py` has loaded under this name, also in every worker."""
     return sys.modules["_pool_processes"]

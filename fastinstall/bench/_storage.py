@@ -1,4 +1,4 @@
-"""Puts images into a store of another kind, and reads them from there. Runs in the target: Python 3.8 or later.
+"""Puts images into a store and reads them from there. Runs in the target: Python 3.8 or later.
 
     python -I -B _storage.py
 
@@ -8,10 +8,10 @@ On stdin the job, a line of JSON:
      "wanted": {"shorter": 256, "filter": "bilinear", "processes": 2}}
 
 On stdout `{"bytes": N, "skipped": {INDEX: WHY}}`, or `{"missing": MODULE}`,
-`{"limit": BYTES}` (it was about to need more than that), `{"error": TEXT}`. What was written is left to whoever asked.
+`{"limit": BYTES}` (it would have needed more), `{"error": TEXT}`. The caller removes what was written.
 
-What the kinds are stands in `_stores/`. This file adds what a measurement needs and a user does not: that it ends
-before a limit, and that an image in a store has the index that it has among all that are measured.
+`_stores/` describes the kinds. This file adds what only a measurement needs: it stops at a limit, and an image in a
+store keeps the index that it has among all measured images.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from typing import Any, Dict, Iterator, List, Tuple
 HERE = os.path.dirname(os.path.abspath(__file__))
 PACKAGE = "fastinstall_stores"
 KEEP_FREE = 1 << 30
-"""Bytes that others, who write at the same time, find free at least; half of a small disk."""
+"""Free bytes to leave for other programs; half of a small disk."""
 INDEXES = "indexes.json"
-"""Beside a store that was made for a measurement: how many images there are, and which of them it holds."""
+"""Beside a store for a measurement: how many images there are, and which of them it holds."""
 
 
 def main() -> None:
@@ -47,22 +47,22 @@ def main() -> None:
 
 
 class LimitReached(Exception):
-    """More would be written than is allowed."""
+    """The store would exceed its limit."""
 
 
 def open_store(kind: str, path: str) -> Store:
-    """A store to read from; its package has to be there, see `missing`."""
+    """Return a store to read from; its package must be installed, see `missing`."""
     return Store(kind, path)
 
 
 def missing(kind: str) -> str:
-    """The module that this kind needs and that is not there; empty if all are."""
+    """Return the missing module that this kind needs; empty if there is none."""
     absent = (each for each in getattr(kind_of(kind), "MODULES", ()) if importlib.util.find_spec(each) is None)
     return next(absent, "")
 
 
 class Store:
-    """Images by their index among all that are measured. Pickled by kind and path: every process opens it anew."""
+    """Images by their index among all measured images. Pickled by kind and path: every process opens it anew."""
 
     def __init__(self, kind: str, path: str) -> None:
         self.place = kind, path
@@ -76,23 +76,23 @@ class Store:
         return self.count
 
     def read(self, index: int) -> bytes:
-        """The bytes of an image's file."""
+        """Return the bytes of an image's file."""
         found: bytes = self.reader.read(self._find_position(index))
         return found
 
     def path(self, index: int) -> str:
-        """The file of an image, in a store that has one for each."""
+        """Return the file of an image, in a store with one for each."""
         found: str = self.reader.path(self._find_position(index))
         return found
 
     def suffix(self, index: int) -> str:
-        """What tells images apart that are read by different code: the extension of the name."""
+        """Return what separates images read by different code: the extension of the name."""
         position = self.positions.get(index)
         name: str = "" if position is None else self.reader.name(position)
         return os.path.splitext(name)[1].lower()
 
     def files(self) -> List[str]:
-        """What lies on the disk. It is let go, so that it can be put out of the page cache."""
+        """Return the files on disk, closed, so that they can be dropped from the page cache."""
         self.reader.close()
         return list(self.reader.paths)
 
@@ -103,7 +103,7 @@ class Store:
 
 
 def kind_of(name: str) -> Any:
-    """One of `_stores/`, as a module of a package of its own, so that it can import its neighbours."""
+    """Return one of `_stores/`, as a module in its own package, so that it can import its neighbours."""
     if PACKAGE not in sys.modules:
         place = os.path.join(HERE, "_stores")
         spec = importlib.util.spec_from_file_location(
@@ -129,7 +129,7 @@ def made(job: Dict[str, Any]) -> Dict[str, Any]:
 
 
 def unstored(kind: Any, job: Dict[str, Any]) -> Iterator[Tuple[int, str]]:
-    """Store the images; those that cannot be are told."""
+    """Store the images, and yield those that failed."""
     out, limit, written = job["out"], job["limit_bytes"], 0
     disk = os.statvfs(out)
     wanted = {**job["wanted"], "keep_free": min(KEEP_FREE, disk.f_bavail * disk.f_frsize // 2)}
@@ -150,7 +150,7 @@ def files_below(place: str) -> Iterator[str]:
 
 
 def indexes_in(place: str, reader: Any) -> Tuple[int, Dict[int, int]]:
-    """How many images are measured, and where each lies in the store."""
+    """Return how many images are measured, and where each is in the store."""
     path = os.path.join(place, INDEXES)
     count, held = len(reader), list(range(len(reader)))
     if os.path.exists(path):

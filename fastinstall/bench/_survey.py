@@ -1,12 +1,12 @@
-"""Runs inside a target: decodes images once by its PIL and says which may be measured. Standard library only, 3.8.
+"""Runs inside a target: decodes images once with its PIL and reports which can be measured. Standard library only, 3.8.
 
     python -I -B _survey.py [SITE...]
 
-The first line that it writes is `{"ready": true}`, or `{"missing": MODULE}`, `{"error": TEXT}`. Then, for each line
-with a path as JSON, one line: `{"format": F, "mode": M, "width": W, "height": H, "size_bytes": B, "reason": R}`. What
-kills it, or hangs, is known by the path that has no answer.
+The first output line is `{"ready": true}`, or `{"missing": MODULE}`, `{"error": TEXT}`. Then, for each line with a
+path as JSON, one line: `{"format": F, "mode": M, "width": W, "height": H, "size_bytes": B, "reason": R}`. A path
+without an answer killed or hung the process.
 
-Nothing here applies the orientation that EXIF tells, and neither does any loader that is measured.
+Nothing here applies the EXIF orientation, and neither does any measured loader.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ import warnings
 from typing import Any, BinaryIO, Dict, List
 
 MOST_BYTES = 300_000_000
-"""Of a file, and of the picture that comes out of it."""
+"""Limits of a file, and of the decoded picture."""
 MOST_MEMORY = 1_000_000_000
-"""Of this process: a decoder that wants more is refused by the kernel."""
+"""Of this process: the kernel refuses a decoder more memory."""
 SIGNATURES = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"GIF8", b"RIFF", b"II*\0", b"MM\0*", b"\0\0\0\x0cjP  ")
 HEIC_BRANDS = frozenset((b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1"))
-"""Source: ISO/IEC 23008-12, annex B, by which phones mark their photos."""
+"""Source: ISO/IEC 23008-12, annex B; phones mark their photos with it."""
 ANIMATIONS = frozenset(("GIF", "PNG", "WEBP", "AVIF"))
 VECTORS = frozenset(("EPS", "WMF"))
-"""Drawn by another program when they are loaded."""
+"""Formats that another program renders when they are loaded."""
 DEEP_MODES = frozenset(("I", "F"))
 OTHER_COLOURS = frozenset(("CMYK", "LAB"))
 FROM_PHONES = "MPO"
-"""A JPEG with other pictures behind the first."""
+"""A JPEG with more pictures after the first."""
 
 
 def main(site: List[str]) -> None:
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # what a codec prints is no answer of ours
+    os.dup2(2, 1)  # a codec's output is not our answer
     sys.path[:0] = site
     greeting = prepared()
     say(answers, greeting)
@@ -62,7 +62,7 @@ def prepared() -> Dict[str, Any]:
 
 
 def judged(path: str) -> Dict[str, Any]:
-    """What an image is, and why it is not measured; an empty reason if it is."""
+    """Describe an image, and why it is not measured; an empty reason if it is."""
     found: Dict[str, Any] = {"format": "", "mode": "", "width": 0, "height": 0, "size_bytes": 0}
     try:
         with regular_file(path) as stream:
@@ -76,15 +76,15 @@ def judged(path: str) -> Dict[str, Any]:
 
 
 class Unfit(Exception):
-    """Not to be measured, for this reason."""
+    """Not measurable, for this reason."""
 
 
 def regular_file(path: str) -> BinaryIO:
-    """The file, open; nothing that is none is waited for, or read from."""
+    """Return the open file; never wait for or read from anything else."""
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise Unfit("not a file")
     stream = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY), "rb")
-    if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):  # it was put there just now
+    if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):  # it was replaced just now
         stream.close()
         raise Unfit("not a file")
     return stream
@@ -112,7 +112,7 @@ def opened(stream: BinaryIO) -> Any:
         raise Unfit("too large") from None
     except Image.UnidentifiedImageError:
         if start[4:8] == b"ftyp" and start[8:12] in HEIC_BRANDS:
-            raise Unfit("HEIC: Pillow reads it with pillow-heif alone") from None
+            raise Unfit("HEIC: Pillow reads it only with pillow-heif") from None
         raise Unfit("corrupt" if start.startswith(SIGNATURES) else "not an image") from None
     except MemoryError:
         raise
@@ -141,25 +141,25 @@ def reason_by_header(image: Any, kind: str) -> str:
         (min(image.size) < 1, "too small"),
         (decoded_bytes(image) > MOST_BYTES, "too large"),
         (image.mode in OTHER_COLOURS, str(image.mode)),
-        (image.mode in DEEP_MODES or is_deep(image), "16 bits a channel"),
+        (image.mode in DEEP_MODES or is_deep(image), "16 bits per channel"),
         (has_more(image, kind), "animated" if kind in ANIMATIONS else "several pages"),
     )
     return next((reason for applies, reason in reasons if applies), "")
 
 
 def has_more(image: Any, kind: str) -> bool:
-    """Whether there are pictures behind the first; not in a JPEG, of which every decoder takes the first."""
+    """Return whether more pictures follow the first; not in a JPEG, where every decoder takes the first."""
     return kind != "JPEG" and bool(getattr(image, "is_animated", False))
 
 
 def decoded_bytes(image: Any) -> int:
-    """What the picture takes in memory, with the coefficients that a progressive JPEG keeps beside it."""
+    """Return the picture's size in memory, with a progressive JPEG's coefficients."""
     pixel = 4 + 6 * ("progressive" in image.info)
     return int(image.width * image.height * pixel)
 
 
 def is_deep(image: Any) -> bool:
-    """Whether a file has 16 bits a channel, though Pillow may give the upper eight of them."""
+    """Return whether a file has 16 bits per channel, even if Pillow returns only the upper eight."""
     layouts = [image.mode, *(str(each[3]) for each in getattr(image, "tile", ()) if len(each) > 3)]  # noqa: PLR2004
     return any(";16" in each for each in layouts)
 

@@ -1,12 +1,11 @@
 """Runs inside a target, for `_loading.py`: times a pipeline, stage by stage. Standard library only, Python 3.8.
 
-The images are loaded in as many passes as fit into the time that is given, at least one. Each image counts with the
-pass that was the median of its passes (the lower of two), so that the stages add up to the whole; the figures are means
-of the images. `least_ms` counts each with the shortest of its passes: two ways of loading are compared by that, for
-whatever else runs on the machine only makes a pass longer. The faster way has more passes, of which the shortest would
-be shorter on a busy machine for that alone: so it takes the shortest of as many as the other one had, again and again.
-An image that fails is named, and counted nowhere else. What happens once, imports of plugins and the like, happens
-before, with an image of each kind that is not timed.
+As many passes over the images as fit into the given time are made, at least one. Each image counts with its median
+pass (the lower of two), so that the stages add up to the total; the figures are means over the images. `least_ms`
+counts each with its shortest pass: comparisons of two loaders use it, because other programs only make a pass longer.
+The faster loader has more passes, so on a busy machine its shortest would be shorter for that reason alone. Therefore
+it takes the shortest of as many as the other one had, repeatedly. A failed image is reported, and not counted. What
+happens once, such as imports of plugins, happens before, with an untimed image of each kind.
 """
 
 from __future__ import annotations
@@ -29,8 +28,8 @@ def measure(pipeline: Any, request: Dict[str, Any], drop: Callable[[Any], bool])
 
     Args:
         pipeline: of `_loading.py`.
-        request: `seconds`, `indexes` (null for all images), `cold`, `group` (passes of which the shortest counts; all).
-        drop: puts the files of a source out of the page cache, and says whether they are.
+        request: `seconds`, `indexes` (null for all images), `cold`, `group` (the shortest of so many passes counts).
+        drop: drops the files of a source from the page cache, and returns whether it worked.
     """
     wanted = request.get("indexes")
     indexes = list(range(len(pipeline.source)) if wanted is None else wanted)
@@ -61,18 +60,18 @@ def measure(pipeline: Any, request: Dict[str, Any], drop: Callable[[Any], bool])
 
 
 def move_heap(chance: random.Random) -> List[bytearray]:
-    """Blocks that lie in the way of the next pass, so that its pictures get other addresses than in the last one.
+    """Return blocks that obstruct the next pass, so that its pictures get other addresses than in the last one.
 
-    Where they happen to lie makes one of two equal processes up to 10% faster for as long as it lives (measured
-    2026-11-23, images of 200 pixels). With many layouts the shortest pass of both is one of a good layout.
+    Memory layout alone makes one of two equal processes up to 10% faster for life (measured 2026-11-23, images of
+    200 pixels). With many layouts, the shortest passes of both have a good layout.
     """
     return [bytearray(chance.randrange(64, 1 << 18, 64)) for _ in range(BLOCKS)]
 
 
 def warm_up(pipeline: Any, indexes: Iterable[int]) -> None:
-    """Load an image of each kind, and keep the garbage collector from what is there by now."""
+    """Load an image of each kind, and exempt existing objects from garbage collection."""
     for index in pipeline.strangers(indexes):
-        with suppress(Exception):  # it fails again when it is its turn, and is named then
+        with suppress(Exception):  # it fails again in its turn, and is reported then
             pipeline.load(index)
     gc.collect()
     gc.freeze()
@@ -104,19 +103,19 @@ def means(pipeline: Any, times: Times, group: int) -> Dict[str, Any]:
 
 
 def shortest(passes: List[float], group: int) -> float:
-    """The mean of the shortest of each so many passes; of all of them if it is 0."""
+    """Return the mean of the shortest pass per group of this size; of all passes if it is 0."""
     size = group or len(passes)
     found = [min(passes[start : start + size]) for start in range(0, len(passes) - size + 1, size)]
     return sum(found) / len(found)
 
 
 def start_peak() -> None:
-    """Forget the most memory so far, where the kernel lets us. Source: proc(5), clear_refs."""
+    """Reset the peak memory, if the kernel allows it. Source: proc(5), clear_refs."""
     try:
         with open("/proc/self/clear_refs", "w") as stream:
             stream.write("5")
     except OSError:
-        pass  # then it counts from the start of the process
+        pass  # then the peak counts from the start of the process
 
 
 def kept_bytes() -> int:
@@ -130,7 +129,7 @@ def kept_bytes() -> int:
 
 
 def peak_bytes() -> int:
-    """The most resident memory. getrusage() would tell of the process that started this one as well."""
+    """Return the peak resident memory. getrusage() would include the parent process."""
     try:
         with open("/proc/self/status") as stream:
             line = next(line for line in stream if line.startswith("VmHWM:"))

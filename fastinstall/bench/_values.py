@@ -1,7 +1,7 @@
-"""Runs inside a target, for `_loading.py`: what loaders give, as arrays, tensors, bytes. Standard library only, 3.8.
+"""Runs inside a target, for `_loading.py`: results of loaders as arrays, tensors, bytes. Standard library only, 3.8.
 
-Numpy and torch are imported where something is made of them. What is none of theirs is known by what it can do: a
-tensor has `detach`, a Pillow image `getbands`.
+Numpy and torch are imported only when needed. Other values are recognised by their methods: a tensor has `detach`, a
+Pillow image `getbands`.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ NAMES = {
     "nvidia.dali": "dali",
     "nvidia.nvimgcodec": "nvimgcodec",
 }
-"""Of packages that are not called like their modules."""
+"""Distributions named differently from their modules."""
 
 
 def works(module: str) -> bool:
-    """Whether a module can be imported; what is broken is as good as missing."""
+    """Return whether a module can be imported; a broken one counts as missing."""
     try:
         __import__(module)
     except Exception:  # noqa: BLE001 (a broken package raises anything)
@@ -36,7 +36,7 @@ def works(module: str) -> bool:
 
 
 def versions_of(modules: Iterable[str]) -> Dict[str, str]:
-    """Names and versions of the packages that these modules belong to."""
+    """Return names and versions of the distributions that these modules belong to."""
     return {NAMES.get(each, each): version_of(each) for each in modules}
 
 
@@ -49,7 +49,7 @@ def version_of(module: str) -> str:
 
 
 def torch_works() -> bool:
-    """Whether arrays become tensors: a torch built for another numpy imports, and then cannot."""
+    """Return whether arrays become tensors: a torch built for another numpy imports, but cannot."""
     try:
         import numpy as np
         import torch
@@ -61,23 +61,23 @@ def torch_works() -> bool:
 
 
 def one_thread() -> None:
-    """A worker of a DataLoader computes in one thread; so does what is compared with it."""
+    """Use one thread, like a worker of a DataLoader."""
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)
 
 
 def one_malloc() -> None:
-    """Free a large block, as a program that trains has done long before: glibc keeps what images free from then on.
+    """Free a large block, as a training program has done long before: glibc then keeps the memory that images free.
 
-    Without it, what was imported or asked for earlier decides whether the memory of every image goes back to the kernel
-    and is cleared anew, and twins differ by a factor of two (measured 2026-11-22, images of 224 pixels).
-    Source: mallopt(3): the dynamic mmap threshold grows to the largest block that was freed, at most 32 MiB.
+    Without it, earlier imports decide whether the memory of every image goes back to the kernel and is cleared again,
+    and twins differ by a factor of two (measured 2026-11-22, images of 224 pixels).
+    Source: mallopt(3): the dynamic mmap threshold grows to the largest freed block, at most 32 MiB.
     """
-    bytes(LARGE_BLOCK)  # never touched, so that it takes no memory
+    bytes(LARGE_BLOCK)  # never touched, so it takes no memory
 
 
 def to_tensor() -> Callable[[Any], Any]:
-    """What torchvision's ToTensor does: channels first, numbers from 0 to 1. What is no picture is left as it is."""
+    """Do what torchvision's ToTensor does: channels first, numbers from 0 to 1. Other values stay unchanged."""
     import numpy as np
     import torch
 
@@ -91,7 +91,7 @@ def to_tensor() -> Callable[[Any], Any]:
 
 
 def to_array() -> Callable[[Any], Any]:
-    """Pillow images, which may not be decoded yet, become arrays, or bytes without numpy; the rest is left as it is."""
+    """Convert Pillow images, even undecoded ones, to arrays, or to bytes without numpy; other values stay unchanged."""
     if works("numpy"):
         import numpy as np
 
@@ -100,13 +100,13 @@ def to_array() -> Callable[[Any], Any]:
 
 
 def described(value: Any) -> Dict[str, Any]:
-    """Shape and bytes of a picture. What is none, a batch or normalised numbers, has its length for a shape."""
+    """Return shape and bytes of a picture. Other values, such as normalised numbers, have their length as shape."""
     shape, data = content(picture_in(value))
     return {"shape": list(shape) if shape else [len(data)], "data": base64.b64encode(data).decode()}
 
 
 def picture_in(value: Any) -> Any:
-    """The picture of a sample: of (image, label), {"image": ...}, or itself."""
+    """Return the picture of a sample: of (image, label), {"image": ...}, or itself."""
     parts = list(value.values()) if isinstance(value, dict) else value
     if isinstance(parts, (tuple, list)):
         return next((each for each in parts if is_image(each) or len(getattr(each, "shape", ())) >= COLOURS - 1), value)
@@ -120,18 +120,18 @@ def content(value: Any) -> Tuple[Optional[Tuple[int, ...]], bytes]:
         rgb = value.convert("RGB")
         return (rgb.height, rgb.width, COLOURS), rgb.tobytes()
     if not works("numpy"):
-        raise TypeError("the loader gives %s, which is no picture" % type(value).__name__)
+        raise TypeError("the loader gives %s, which is not a picture" % type(value).__name__)
     import numpy as np
 
     array = np.asarray(value.detach().cpu().numpy() if hasattr(value, "detach") else value)
     if array.dtype == object:
-        raise TypeError("the loader gives %s, which is no picture" % type(value).__name__)
+        raise TypeError("the loader gives %s, which is not a picture" % type(value).__name__)
     levels = in_levels(array)
     return (None, array.tobytes()) if levels is None else (levels.shape, levels.tobytes())
 
 
 def in_levels(array: Any) -> Any:
-    """Height x width x channels of 0 to 255, of channels first or numbers from 0 to 1 too; None of others."""
+    """Return height x width x channels of 0 to 255, also from channels first or numbers from 0 to 1; else None."""
     import numpy as np
 
     if array.ndim == COLOURS + 1 and len(array) == 1:

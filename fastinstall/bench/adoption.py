@@ -1,11 +1,10 @@
-"""How a candidate is put to use: what to do, the command or line of code, and what it costs. Pure.
+"""How to adopt a candidate: what to do, the command or line of code, and what it costs. Pure.
 
-The module also words verdicts and advice on loading images: rates, shares, gains, and how far a picture is from
-another.
+The module also words verdicts and advice on loading images: rates, shares, gains, and differences between pictures.
 
 A candidate can become code for the user's own project: a module with `load(path)`, or a script that makes a store,
-`python prepare.py IMAGES OUT`. That script is the code of `_stores/` by which the measured store was made, with what it
-imports from its neighbours put in front of it.
+`python prepare.py IMAGES OUT`. That script is the code of `_stores/` that made the measured store, with its
+neighbours' code included.
 """
 
 import ast
@@ -35,17 +34,17 @@ from fastinstall.model.request import Environment, EnvironmentKind
 
 @immutable
 class AdviceContext:
-    """What advice rests on.
+    """The facts behind advice.
 
     Attributes:
         baseline: what the candidates are compared with.
         workload: the images.
-        machine: where it was measured.
-        environment: that the advice is for.
+        machine: the measured one.
+        environment: the one to advise on.
         pipeline: what was done to every image.
-        pillow: what an installer is asked for, so that it is the newest Pillow which dependants take ("pillow<13").
-        has_pip: whether the environment has a pip of its own.
-        busy: that other programs were running, in words; empty if none were in the way.
+        pillow: the requirement for the newest Pillow that dependants allow ("pillow<13").
+        has_pip: whether the environment has its own pip.
+        busy: which other programs were running, in words; empty if none interfered.
     """
 
     baseline: CandidateResult
@@ -63,8 +62,8 @@ class AdviceOption:
     """One thing to do.
 
     Attributes:
-        text: in words, with what it costs.
-        command: to be pasted.
+        text: in words, with its cost.
+        command: to paste.
         code: the line of code; empty if there is none.
     """
 
@@ -74,7 +73,7 @@ class AdviceOption:
 
 
 def ways_of(result: CandidateResult, context: AdviceContext) -> tuple[AdviceOption, ...]:
-    """Everything that has to be done to load like this candidate, in that order."""
+    """Return everything needed to load like this candidate, in order."""
     return (
         *_explain_stack(result, context),
         *_explain_decoder(result, context),
@@ -84,10 +83,10 @@ def ways_of(result: CandidateResult, context: AdviceContext) -> tuple[AdviceOpti
 
 
 def rank_simplicity(candidate: Candidate) -> int:
-    """How much has to be changed for a candidate, the simplest first; the guide on bench lists the same order.
+    """Return how much a candidate changes, the simplest first; the guide on bench lists the same order.
 
-    A line of Pillow code; a variable; another build of Pillow; a library that is installed; one that has to be
-    installed; a pipeline of batches in place of a DataLoader; images that are prepared; several things together.
+    A line of Pillow code; a variable; another build of Pillow; an installed library; one to install; a pipeline of
+    batches instead of a DataLoader; prepared images; several together.
     """
     adapter = _find_adapter(candidate.adapter)
     if candidate.kind is CandidateKind.DECODER and adapter is not None and adapter.batched:
@@ -98,17 +97,17 @@ def rank_simplicity(candidate: Candidate) -> int:
 
 
 def disk_need(result: CandidateResult, context: AdviceContext) -> float:
-    """Bytes that a store takes for every file that was found; 0 for files."""
+    """Return the bytes that a store takes for all found files; 0 for files."""
     return (result.stored_ratio or 0.0) * context.workload.files * context.workload.mean_bytes
 
 
 def _explain_stack(result: CandidateResult, context: AdviceContext) -> Iterator[AdviceOption]:
     stack, place = result.candidate.stack, context.environment
     if stack == "fastinstall" and place.kind is EnvironmentKind.SYSTEM:
-        text = "set up the fastinstall build in an environment of its own: this one is the operating system's"
+        text = "set up the fastinstall build in a new environment: this one belongs to the operating system"
         yield AdviceOption(text=text, command="fastinstall setup --new-env ./fast-env")
     elif stack == "fastinstall":
-        text = "set up the fastinstall build here; `fastinstall rollback` takes it out again"
+        text = "set up the fastinstall build here; `fastinstall rollback` undoes it"
         yield AdviceOption(text=text, command=f"fastinstall setup --prefix {quote(place.prefix)}")
     elif stack == "official wheel":
         yield AdviceOption(text="install the newest official Pillow", command=_format_pillow_command(context))
@@ -132,9 +131,9 @@ def _explain_decoder(result: CandidateResult, context: AdviceContext) -> Iterato
         return
     adapter = _find_adapter(name)
     yield from _explain_requirements(result, adapter, context)
-    text = "call `load(path)` of the printed loader.py in your own loader"
+    text = "call `load(path)` from the printed loader.py in your loader"
     if adapter is not None and adapter.batched:
-        text = "use `batches(lists)` of the printed loader.py in place of your DataLoader"
+        text = "use `batches(lists)` from the printed loader.py instead of your DataLoader"
     code = adapter.code if adapter else ""
     yield AdviceOption(text=text, command=f"{_format_printing(name, context)} > loader.py", code=code)
 
@@ -147,12 +146,12 @@ def _explain_requirements(
     result: CandidateResult, needing: Adapter | StoreKind | None, context: AdviceContext
 ) -> Iterator[AdviceOption]:
     if needing is not None and needing.brings and result.candidate.stack == "its own":
-        text = f"install {' and '.join(needing.brings)}, which was fetched for this measurement only"
+        text = f"install {' and '.join(needing.brings)}, fetched only for this measurement"
         yield AdviceOption(text=text, command=_format_install_command(context, *needing.brings))
 
 
 def _format_printing(name: str, context: AdviceContext) -> str:
-    """The command that prints the code of a candidate, with what is done to every image where that is not the usual."""
+    """Return the command that prints a candidate's code, with flags for an unusual pipeline."""
     pipeline, usual = context.pipeline, ImagePipeline()
     flags = (
         ("--size", pipeline.shorter, usual.shorter),
@@ -170,20 +169,20 @@ def _explain_store(result: CandidateResult, context: AdviceContext) -> Iterator[
     kind = kind_named(name)
     yield from _explain_requirements(result, kind, context)
     where = "DIR OUT"
-    if not workload.generated:  # below the working directory, so that it may be another disk
+    if not workload.generated:  # below the working directory, which may be another disk
         prepared = f"./{workload.directory.name or 'images'}-{name}"
         where = f"{quote(workload.directory)} {quote(prepared)}"
     command = (
         f"{_format_printing(name, context)} > prepare.py && {quote(context.environment.python)} prepare.py {where}"
     )
-    text = f"prepare the images once and read what was prepared; {kind.caveat}{_describe_space(result, context)}"
+    text = f"prepare the images once, and read the prepared ones; {kind.caveat}{_describe_space(result, context)}"
     yield AdviceOption(text=text, command=command, code=kind.code)
 
 
 def _describe_space(result: CandidateResult, context: AdviceContext) -> str:
     if result.stored_ratio is None:
         return ""
-    of_files = f"{result.stored_ratio:.1f} times what the files take"
+    of_files = f"{result.stored_ratio:.1f} times the size of the files"
     if context.workload.generated:
         return f"; it takes {of_files}"
     return f"; it takes {size(disk_need(result, context))} for all {context.workload.files:,} files, {of_files}"
@@ -193,35 +192,35 @@ def _explain_variables(result: CandidateResult) -> Iterator[AdviceOption]:
     variables = result.candidate.variables
     if variables:
         assigned = " ".join(f"{name}={quote(value)}" for name, value in sorted(variables.items()))
-        text = f"set it in the shell that starts the training{_describe_memory_cost(variables)}"
+        text = f"set it in the shell that starts training{_describe_memory_cost(variables)}"
         yield AdviceOption(text=text, command=f"export {assigned}", code=f"{assigned} python train.py")
 
 
 def _describe_memory_cost(variables: Mapping[str, str]) -> str:
     if any("hugetlb" in value for value in variables.values()):
-        return "; large blocks are rounded up to whole huge pages, so it costs some memory"
+        return "; it costs some memory: large blocks take complete huge pages"
     if any("THRESHOLD" in name for name in variables):
-        return "; memory that was used once stays with the process"
+        return "; the process keeps the memory that it has used"
     return ""
 
 
 WORTHWHILE = 1.05
-"""The least gain that is worth any trouble."""
+"""The smallest worthwhile gain."""
 
 SAY = FindingFactory("data-loading")
-"""Makes the findings of advice."""
+"""Creates the findings of advice."""
 
 _PRECISE = 100
-"""Below it a rate has a decimal."""
+"""Below this, a rate has a decimal."""
 
 
 def rate(images_per_second: float) -> str:
-    """Images per second, with no more digits than mean something."""
+    """Return images per second, with significant digits only."""
     return f"{images_per_second:,.0f}" if images_per_second >= _PRECISE else f"{images_per_second:.1f}"
 
 
 def describe_worker_rate(measured: LoadingRate) -> str:
-    """Who loads how much: "2 workers load 890 images/s"."""
+    """Return who loads how much: "2 workers load 890 images/s"."""
     number = f"{rate(measured.images_per_second)} images/s"
     if not measured.workers:
         return f"one process loads {number}"
@@ -229,13 +228,13 @@ def describe_worker_rate(measured: LoadingRate) -> str:
 
 
 def times(gain: Gain) -> str:
-    """How many times as fast, and within which bounds: "1.82 times as fast (1.75 to 1.90 in 5 rounds)"."""
+    """Return a gain with its bounds: "1.82 times as fast (1.75 to 1.90 in 5 rounds)"."""
     bounds = f" ({gain.low:.2f} to {gain.high:.2f} in {gain.rounds} rounds)" if gain.rounds > 1 else ""
     return f"{gain.ratio:.2f} times as fast{bounds}"
 
 
 def describe_picture_difference(result: CandidateResult) -> str:
-    """What makes its pictures others than the baseline's; empty if they are as good as the same."""
+    """Return how its pictures differ from the baseline's; empty if they are practically the same."""
     difference = result.difference
     if difference is not None and not difference.same_shape:
         return "not the same picture: it has another size"
@@ -246,26 +245,26 @@ def describe_picture_difference(result: CandidateResult) -> str:
 
 
 LIKE = 1.0
-"""Mean difference of a channel, in levels of 0 to 255, up to which two pictures count as the same."""
+"""Two pictures count as the same up to this mean difference of a channel, in levels of 0 to 255."""
 
 
 def size(count: float) -> str:
-    """Bytes: "4.9 GB"."""
+    """Return bytes for people: "4.9 GB"."""
     return format_bytes(round(count))
 
 
 def render_code(name: str, pipeline: ImagePipeline) -> str:
-    """The text of a Python module.
+    """Return the text of a Python module.
 
-    Of an adapter it has a function `load(path)`, as `bench --loader FILE` takes it; of a store it is a script that is
-    run as `python FILE IMAGES OUT`.
+    For an adapter it has a function `load(path)`, as `bench --loader FILE` accepts it; for a store it is a script run
+    as `python FILE IMAGES OUT`.
 
     Args:
         name: of an adapter or a store.
-        pipeline: what is done to every image; it stands in the module as assignments.
+        pipeline: what is done to every image; assigned to names in the module.
 
     Raises:
-        UsageError: no candidate of that name is code.
+        UsageError: no candidate of that name has code.
     """
     adapters = {each.name: each for each in all_adapters()}
     stores = {each.name: each for each in all_kinds()}
@@ -273,20 +272,20 @@ def render_code(name: str, pipeline: ImagePipeline) -> str:
         return _write_loader(adapters[name], pipeline)
     if name in stores:
         return _write_script(stores[name], pipeline)
-    raise UsageError(f"no candidate called {name!r} is code", hint=f"there are: {', '.join((*adapters, *stores))}")
+    raise UsageError(f"no candidate named {name!r} has code", hint=f"choose from: {', '.join((*adapters, *stores))}")
 
 
 def _write_loader(adapter: Adapter, pipeline: ImagePipeline) -> str:
     pillow = ("pillow",) if "PIL" in adapter.modules else ()
     requirements = " ".join(map(quote, dict.fromkeys((*adapter.brings, *pillow, "numpy"))))
-    return f'''"""{adapter.title}: load(path) gives the picture in RGB, resized and cut.
+    return f'''"""{adapter.title}: load(path) returns the picture in RGB, resized and cropped.
 
 It needs: python -m pip install {requirements}
 To measure it: fastinstall bench DIR --loader FILE
 """
 
 SHORTER = {pipeline.shorter!r}  # length of the shorter side after the resize
-CROP = {pipeline.crop!r}  # side of the square that is cut out of the middle, 0 for none
+CROP = {pipeline.crop!r}  # side of the centre crop, 0 for none
 FILTER = "{pipeline.filter}"  # "bilinear", "bicubic" or "lanczos"
 
 {adapter.loader.strip()}
@@ -297,14 +296,14 @@ _ABOUT = (
     *("NAME", "TITLE", "CAVEAT", "MODULES", "BRINGS", "IN_FILES", "SETTINGS", "PRIORITY"),
     "most_bytes",
 )
-"""What a file says of itself to us, and to nobody else."""
+"""Text that a file says only to us."""
 
 
 def _write_script(kind: StoreKind, pipeline: ImagePipeline) -> str:
-    """A script that makes a store of a whole directory of images.
+    """Return a script that makes a store of a directory of images.
 
-    It goes on where it was interrupted and overwrites nothing; as a module it has `Reader`. What it takes of
-    the pipeline stands in it as `WANTED`.
+    It continues after an interruption and overwrites nothing; as a module it has `Reader`. Its part of the pipeline is
+    assigned to `WANTED`.
     """
     parts = [_Part(each) for each in _list_files(kind.file)]
     wanted = json.dumps({"kind": kind.name, **{setting: getattr(pipeline, setting) for setting in kind.settings}})
@@ -314,7 +313,7 @@ def _write_script(kind: StoreKind, pipeline: ImagePipeline) -> str:
 
 
 class _Part:
-    """A file, taken apart."""
+    """A parsed file."""
 
     def __init__(self, file: Path) -> None:
         text = file.read_text(encoding="utf-8")
@@ -326,7 +325,7 @@ class _Part:
 
 
 def _merge_imports(parts: list[_Part]) -> str:
-    """List the names of all parts, each once."""
+    """Merge the imports of all parts, each name once."""
     whole: set[str] = set()
     named: dict[str, set[str]] = {}
     for each in (line for part in parts for line in part.imports):
@@ -339,7 +338,7 @@ def _merge_imports(parts: list[_Part]) -> str:
 
 
 def _list_files(file: Path) -> list[Path]:
-    """A file after all that it imports from beside it."""
+    """Return a file after everything that it imports from its directory."""
     found: list[Path] = []
     for each in ast.parse(file.read_text(encoding="utf-8")).body:
         if isinstance(each, ast.ImportFrom) and each.level:

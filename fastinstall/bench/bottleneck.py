@@ -1,7 +1,7 @@
-"""What limits the loading of images, by what was measured of the baseline. Pure.
+"""Find what limits loading images, from the baseline's measurements. Pure.
 
-Every stage belongs to a group. What one worker takes longer than the process that loads by itself is the cost of
-handing images over, and counts as copying. The table of stages and the verdict rest on the same costs.
+Every stage belongs to a group. The extra time of one worker over the process itself is the cost of handing images
+over, and counts as copying. The table of stages and the verdict use the same costs.
 """
 
 from collections import Counter
@@ -39,18 +39,18 @@ _WORK = {
     LoadingLimit.COPY: "copying arrays",
 }
 _PART_FOR_FILES = 0.5
-"""Of the memory, what a page cache is left with: the rest is the training's own."""
+"""The part of memory available to the page cache: training needs the rest."""
 
 
 @immutable
 class StageCost:
-    """What an image costs in one stage.
+    """The cost of one stage per image.
 
     Attributes:
         name: of the stage, for people.
-        limit: the group that it belongs to.
-        ms: milliseconds an image.
-        share: of the whole, 0 to 1.
+        limit: its group.
+        ms: milliseconds per image.
+        share: of the total, 0 to 1.
     """
 
     name: str
@@ -61,16 +61,16 @@ class StageCost:
 
 _STANDS_OUT = 0.4
 _AHEAD = 1.25
-"""A group is the bottleneck with this share at least, and so many times the share of the next one."""
+"""A group is the bottleneck with at least this share, and this multiple of the next share."""
 
 
 def list_stage_costs(baseline: CandidateResult, workload: Workload, machine: LoaderLimits) -> tuple[StageCost, ...]:
-    """What every stage costs where the images will come from, and handing them over; nothing of what was not measured.
+    """Return the cost of every stage, from the images' real place, and of handing over; unmeasured ones are omitted.
 
     Args:
         baseline: the environment as it is, or the user's own loader.
         workload: the images, and how many files were found.
-        machine: where it was measured.
+        machine: the measured one.
     """
     timing = baseline.timing
     if timing is None:
@@ -87,12 +87,12 @@ def list_stage_costs(baseline: CandidateResult, workload: Workload, machine: Loa
 def verdict_of(
     baseline: CandidateResult, workload: Workload, machine: LoaderLimits, target_rate: float | None
 ) -> BottleneckVerdict:
-    """Tell what limits the loading: the group of stages that stands out; nothing, where the target is reached.
+    """Return what limits the loading: the group of stages that stands out; none if the target is reached.
 
     Args:
         baseline: the environment as it is, or the user's own loader.
         workload: the images, and how many files were found.
-        machine: where it was measured.
+        machine: the measured one.
         target_rate: images per second that training consumes, or None if not given.
     """
     timing = baseline.timing
@@ -103,7 +103,7 @@ def verdict_of(
     bound, where = _find_bottleneck(list_stage_costs(baseline, workload, machine))
     if target_rate is not None and best.images_per_second >= target_rate:
         bound, where = LoadingLimit.FAST_ENOUGH, ""
-    wanted = f", and {words.rate(target_rate)} are wanted" if target_rate is not None else ""
+    wanted = f"; you need {words.rate(target_rate)}" if target_rate is not None else ""
     return BottleneckVerdict(
         bound=bound,
         sentence=f"{where}{words.describe_worker_rate(best)}{wanted}",
@@ -114,9 +114,9 @@ def verdict_of(
 
 
 def _find_bottleneck(costs: Sequence[StageCost]) -> tuple[LoadingLimit, str]:
-    """The group that stands out, and the beginning of a sentence about it."""
+    """Return the group that stands out, and the beginning of a sentence about it."""
     if not any(each.name.startswith("read") for each in costs):
-        return LoadingLimit.UNTOLD, "your loader runs as one piece, so its stages cannot be told apart; "
+        return LoadingLimit.UNTOLD, "your loader runs as one piece, so its stages cannot be separated; "
     shares = Counter[LoadingLimit]()
     for each in costs:
         shares[each.limit] += each.share  # type: ignore[assignment]  # a Counter counts fractions too
@@ -127,13 +127,13 @@ def _find_bottleneck(costs: Sequence[StageCost]) -> tuple[LoadingLimit, str]:
 
 
 def reads_from_disk(workload: Workload, machine: LoaderLimits) -> bool:
-    """Whether the files are more than the page cache will hold, so that every epoch reads them anew."""
+    """Return whether the files exceed the page cache, so that every epoch reads them again."""
     in_memory = workload.filesystem is not None and workload.filesystem.memory
     return not in_memory and not stays_in_memory(workload.files * workload.mean_bytes, machine)
 
 
 def stays_in_memory(size: float, machine: LoaderLimits) -> bool:
-    """Whether the page cache will hold so many bytes, beside a training; True if the memory is unknown."""
+    """Return whether the page cache will hold this many bytes beside training; True if the memory is unknown."""
     return not machine.memory_bytes or size <= machine.memory_bytes * _PART_FOR_FILES
 
 
@@ -144,9 +144,9 @@ def find_best_rate(rates: tuple[LoadingRate, ...], *, is_cold: bool = False) -> 
 
 
 def _find_reached_rate(baseline: CandidateResult, timing: Timing, *, is_cold: bool) -> LoadingRate:
-    """The best with workers; from disk, the warm one with the time that a cold read takes longer where need be.
+    """Return the best rate with workers; from disk, the warm rate plus the extra time of a cold read if needed.
 
-    Each worker waits for its own read. Where no workers were tried, it is the process itself.
+    Each worker waits for its own read. If no workers were tried, it is the process itself.
     """
     measured_cold = find_best_rate(baseline.rates, is_cold=True)
     if is_cold and measured_cold is not None:
@@ -171,8 +171,8 @@ def _find_reached_rate(baseline: CandidateResult, timing: Timing, *, is_cold: bo
 def _measure_worker_overhead(baseline: CandidateResult, timing: Timing) -> float:
     """Return one worker's overhead in milliseconds per image; 0 if it was not measured.
 
-    The two are compared as a loader has them, one after the other: collecting a batch is no handing over, and a machine
-    whose speed drifts had another one when the stages were timed.
+    Both rates are measured like a loader, one after the other: collecting a batch is no handing over, and the CPU's
+    speed may have drifted since the stages were timed.
     """
     warm = sorted((each.images_per_second, each.workers) for each in baseline.rates if not each.cold)
     best = {workers: rate for rate, workers in warm if rate}
@@ -182,11 +182,11 @@ def _measure_worker_overhead(baseline: CandidateResult, timing: Timing) -> float
 def _describe_files(
     baseline: CandidateResult, timing: Timing, workload: Workload, machine: LoaderLimits
 ) -> Iterator[str]:
-    """Where they come from, as far as it matters."""
+    """Yield where the files come from, if it matters."""
     if reads_from_disk(workload, machine):
         sizes = f"{words.size(workload.files * workload.mean_bytes)} of files, {words.size(machine.memory_bytes)}"
         yield f"{sizes} of memory: every epoch reads them from disk"
         if timing.cold_read_ms is None and find_best_rate(baseline.rates, is_cold=True) is None:
-            yield "reading from disk could not be measured: the figures are of files in the page cache"
+            yield "reading from disk could not be measured: the figures apply to files in the page cache"
     if workload.filesystem is not None and workload.filesystem.network:
-        yield f"the files lie on a network filesystem ({workload.filesystem.type}): the first epoch waits for it"
+        yield f"the files are on a network filesystem ({workload.filesystem.type}): the first epoch waits for it"

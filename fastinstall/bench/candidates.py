@@ -1,6 +1,6 @@
-"""What a loader is compared with: every candidate by its data, from what there is on the machine.
+"""What a loader is compared with: every candidate as data, from what the machine has.
 
-Stacks, decoders, settings, stores, and what helps together. Nothing is started here.
+Stacks, decoders, settings, stores, and combinations. Nothing is started here.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ from fastinstall.model.machine import LoaderLimits
 
 CONTROL = "control"
 OWN_LOADER = "own loader"
-"""Instead of an adapter, where the user's own code loads."""
+"""Instead of an adapter, if the user's own code loads."""
 OFFICIAL_WHEEL = "official-wheel"
 FASTINSTALL = "fastinstall"
 TOGETHER = "together"
@@ -35,19 +35,19 @@ _PLAIN = "pillow"
 
 @immutable
 class CandidateRun:
-    """A candidate, and what starts it.
+    """A candidate, and how to start it.
 
     Attributes:
         candidate: as it is reported.
-        site: directories in front of its path.
-        store: what its images lie in; None for their files.
+        site: directories at the front of its path.
+        store: what holds its images; None for their files.
         formats: what it decodes, by Pillow's names; empty for all.
-        modules: that it imports; PIL among them may be any.
-        scales: how many times the wanted size an image must have for it to decode less; 0 if that does not matter.
-        batched: whether it loads whole batches by threads of its own.
-        priority: the less, the earlier it is measured.
-        absent: why it cannot be measured, known before it is tried; empty if it can.
-        absence: what that makes of it.
+        modules: modules that it imports; any PIL will do.
+        scales: how many times the requested size an image must have to be decoded partly; 0 if that does not matter.
+        batched: whether it loads whole batches on its own threads.
+        priority: the lower, the earlier it is measured.
+        absent: why it cannot be measured, known before trying; empty if it can.
+        absence: the outcome in that case.
         control: why it cannot change anything with these images; empty if it can.
     """
 
@@ -65,12 +65,12 @@ class CandidateRun:
 
     @property
     def name(self) -> str:
-        """Of the candidate."""
+        """The candidate's name."""
         return self.candidate.name
 
     @property
     def can_be_joined(self) -> bool:
-        """Whether another PIL and other settings can be added to it, with nothing but what is installed."""
+        """Whether it can be combined with another PIL and other settings, using only installed packages."""
         alone = self.site and self.candidate.kind is CandidateKind.DECODER
         changes = "PIL" in self.modules and self.store is None and not self.candidate.aliased and not self.control
         return changes and not alone
@@ -78,12 +78,12 @@ class CandidateRun:
 
 @immutable
 class UnpackedPackages:
-    """Another PIL, or what a decoder or a store needs, in a directory of its own.
+    """Another PIL, or the packages of a decoder or a store, in a separate directory.
 
     Attributes:
         title: of a PIL, for people: "pillow 13.0.0 (official wheel)".
-        directory: that goes in front of the path; None if they are installed, or could not be had.
-        absent: why they could not be had.
+        directory: for the front of the path; None if they are installed, or unavailable.
+        absent: why they are unavailable.
     """
 
     title: str = ""
@@ -93,18 +93,18 @@ class UnpackedPackages:
 
 @immutable
 class Materials:
-    """What candidates are made from.
+    """The sources of candidates.
 
     Attributes:
-        machine: that they run on.
-        variables: the environment variables that they start from.
+        machine: the machine that runs them.
+        variables: their initial environment variables.
         own_loader: whether the user's own code is the baseline.
         official: the official wheel, or None if it is installed already.
         fastinstall: our build, or None if it is installed already.
-        libraries: packages that were brought or are missing, by the name of the adapter or store that needs them.
+        libraries: fetched or missing packages, by the name of the adapter or store that needs them.
         adapters: the ways to decode.
         settings: of memory allocators.
-        stores: what images can lie in.
+        stores: what can hold images.
     """
 
     machine: LoaderLimits
@@ -119,7 +119,7 @@ class Materials:
 
 
 def make_candidate_runs(materials: Materials) -> tuple[CandidateRun, ...]:
-    """Everything that can be compared on this machine: stacks, decoders, settings, stores."""
+    """Return everything that can be compared on this machine: stacks, decoders, settings, stores."""
     usual = _name_usual(materials.own_loader)
     return (
         *_list_stacks(materials, usual),
@@ -130,23 +130,23 @@ def make_candidate_runs(materials: Materials) -> tuple[CandidateRun, ...]:
 
 
 def baseline_of(title: str, *, is_own_loader: bool) -> Candidate:
-    """The environment as it is, or the user's own loader in it."""
+    """Return the environment as it is, or the user's own loader in it."""
     return _make_run(CandidateKind.BASELINE, "baseline", title, adapter=_name_usual(is_own_loader)).candidate
 
 
 def make_control_run(*, is_own_loader: bool) -> CandidateRun:
-    """The baseline once more, in another process: it shows what the machine alone changes."""
+    """Return the baseline again, in another process: it shows the machine's own variation."""
     run = _make_run(CandidateKind.BASELINE, CONTROL, "the same again", adapter=_name_usual(is_own_loader))
     return replace(run, control="it is the baseline again")
 
 
 def mark_controls(found: Sequence[CandidateRun], images: Sequence[SurveyedImage], shorter: int) -> list[CandidateRun]:
-    """Mark what can change nothing: Pillow decoding at a part of the size, where no image is large enough.
+    """Mark candidates that cannot change anything: Pillow decoding partly, if no image is large enough.
 
     Args:
         found: the candidates.
-        images: that they load.
-        shorter: length of the shorter side that is wanted, in pixels.
+        images: the images that they load.
+        shorter: requested length of the shorter side, in pixels.
     """
 
     def mark(each: CandidateRun) -> CandidateRun:
@@ -154,16 +154,16 @@ def mark_controls(found: Sequence[CandidateRun], images: Sequence[SurveyedImage]
         largest = max((min(image.width, image.height) / shorter for image in readable), default=0.0)
         if not each.scales or largest >= each.scales or set(each.modules) != {"PIL"}:
             return each
-        return replace(each, control=f"no image has {each.scales:g} times the size that is wanted")
+        return replace(each, control=f"no image has {each.scales:g} times the requested size")
 
     return [mark(each) for each in found]
 
 
 def join_candidate_runs(parts: Sequence[CandidateRun]) -> CandidateRun:
-    """Several that each help, at the same time: the stack, the decoder, all variables.
+    """Combine candidates that each help: the stack, the decoder, all variables.
 
     Args:
-        parts: one of a kind each.
+        parts: at most one of each kind.
     """
     by_kind = {each.candidate.kind: each for each in parts}
     decoder = by_kind.get(CandidateKind.DECODER, parts[0])
@@ -181,11 +181,11 @@ def join_candidate_runs(parts: Sequence[CandidateRun]) -> CandidateRun:
 
 
 def select_candidate_runs(found: Sequence[CandidateRun], names: Sequence[str]) -> tuple[CandidateRun, ...]:
-    """Those with these names, all of them where none is named; what helps together needs all that could take part.
+    """Return those with these names, or all without names; a combination needs all its possible parts.
 
     Args:
-        found: that there are on this machine.
-        names: asked for.
+        found: the machine's candidates.
+        names: the requested ones.
     """
     joined = TOGETHER in names
     return tuple(each for each in found if not names or each.name in names or (joined and each.can_be_joined))
@@ -257,7 +257,7 @@ def _make_run(
     name: str,
     title: str,
     packages: UnpackedPackages = _IN_PLACE,
-    **fields: Any,  # noqa: ANN401 (of a Candidate or of its run, as they are called)
+    **fields: Any,  # noqa: ANN401 (fields of a Candidate or of its run)
 ) -> CandidateRun:
     own = {key: fields.pop(key) for key in tuple(fields) if key in Candidate.__dataclass_fields__}
     usual: dict[str, Any] = {

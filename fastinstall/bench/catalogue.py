@@ -1,4 +1,4 @@
-"""The decoders of `adapters/`, the stores of `_stores/` and the settings of allocators, as values: what each promises.
+"""The decoders of `adapters/`, the stores of `_stores/` and the settings of allocators, as values.
 
 Their files are read; nothing of a target is imported.
 """
@@ -20,29 +20,29 @@ from fastinstall.core.values import immutable
 from fastinstall.model.machine import LoaderLimits
 
 USUAL_PRIORITY = 1000
-"""Of a candidate that says nothing of how much it helps: the less, the earlier one is measured."""
+"""Of a candidate without a stated priority: the lower, the earlier one is measured."""
 
 Room = Callable[[SurveyedImage, Mapping[str, Any]], int]
-"""How many bytes an image takes at most in a store, by what is wanted of it."""
+"""Returns the most bytes that an image takes in a store, from the pipeline."""
 
 
 @immutable
 class StoreKind:
-    """One way to keep images otherwise than as they came, as its file describes it.
+    """One way to store images, as its file describes it.
 
     Attributes:
         name: stable, the file's name.
         title: for people.
-        modules: what has to be importable in the target.
-        brings: requirements that bring them.
+        modules: what must be importable in the target.
+        brings: requirements that provide them.
         sdists: as an adapter's.
         by_hand: likewise.
-        caveat: what has to be known before it is chosen.
-        in_files: whether every image has a file of its own, so that any loader can read it.
-        settings: what of the pipeline decides what it holds: "shorter", "filter".
-        priority: the less, the earlier it is measured.
-        most_bytes: how many bytes an image takes at most.
-        code: the line of code that reads it, of what its script makes.
+        caveat: what to know before choosing it.
+        in_files: whether every image has its own file, so that any loader can read it.
+        settings: the parts of the pipeline that affect its content: "shorter", "filter".
+        priority: the lower, the earlier it is measured.
+        most_bytes: the most bytes that an image takes.
+        code: the line of code that reads the result of its script.
         file: the module.
     """
 
@@ -63,20 +63,20 @@ class StoreKind:
 
 @cache
 def all_kinds() -> tuple[StoreKind, ...]:
-    """Every kind there is, in the order in which they are measured; a file without a name is shared by others."""
+    """Return every kind, in the order of measurement; a file without a name is shared code."""
     modules = (each for each in _import_modules(_stores) if hasattr(each, "NAME"))
     return tuple(sorted(map(_make_store_kind, modules), key=lambda each: (each.priority, each.name)))
 
 
 def kind_named(name: str) -> StoreKind:
-    """The kind of that name.
+    """Return the kind of that name.
 
     Raises:
         UsageError: there is none.
     """
     kinds = {each.name: each for each in all_kinds()}
     if name not in kinds:
-        raise UsageError(f"there is no store called {name!r}", hint=f"there are: {', '.join(kinds)}")
+        raise UsageError(f"no store is named {name!r}", hint=f"choose from: {', '.join(kinds)}")
     return kinds[name]
 
 
@@ -104,15 +104,15 @@ _LIBRARIES = (Path("/usr/lib/x86_64-linux-gnu"), Path("/usr/lib64"), Path("/usr/
 
 @immutable
 class ProcessVariables:
-    """Variables that a process is started with.
+    """Environment variables of a process.
 
     Attributes:
         name: stable, in kebab case.
         title: for people.
-        libc_version: the least glibc that knows it.
-        huge_pages: whether the kernel has to allow transparent huge pages.
-        variables: what is set; GLIBC_TUNABLES and LD_PRELOAD are added to what they hold already.
-        priority: the less, the earlier it is measured.
+        libc_version: the oldest glibc that supports it.
+        huge_pages: whether the kernel must allow transparent huge pages.
+        variables: what is set; GLIBC_TUNABLES and LD_PRELOAD are extended.
+        priority: the lower, the earlier it is measured.
     """
 
     name: str
@@ -145,21 +145,21 @@ SETTINGS: tuple[ProcessVariables, ...] = (
 
 
 def find_preloads(directories: Sequence[Path] = _LIBRARIES) -> Iterator[ProcessVariables]:
-    """Other allocators that lie on this machine."""
+    """Yield other allocators installed on this machine."""
     for name, patterns in _ALLOCATORS.items():
         found = [path for pattern in patterns for place in directories for path in sorted(place.glob(pattern))]
         if found:
-            title = f"{name} in place of glibc's allocator"
+            title = f"{name} instead of glibc's allocator"
             yield ProcessVariables(name=name, title=title, variables={"LD_PRELOAD": str(found[0])})
 
 
 def variables_of(setting: ProcessVariables, machine: LoaderLimits, variables: Mapping[str, str]) -> dict[str, str]:
-    """What has to be set; what is set already is kept and added to. Nothing where it would change nothing.
+    """Return the variables to set; existing values are kept and extended. Empty if it would change nothing.
 
     Args:
-        setting: which one.
-        machine: where.
-        variables: the environment as it is.
+        setting: the setting.
+        machine: the machine to use it on.
+        variables: the current environment.
     """
     known = _parse_minor_version(machine.libc_version)
     if not known or known < _parse_minor_version(setting.libc_version):
@@ -185,19 +185,19 @@ class Adapter:
     Attributes:
         name: stable, in kebab case.
         title: for people.
-        modules: what has to be importable in the target.
-        brings: requirements that bring them.
-        sdists: those of them that are published as source distributions alone, of pure Python.
-        by_hand: why these are never brought to our cache; empty if they may be.
+        modules: what must be importable in the target.
+        brings: requirements that provide them.
+        sdists: those of them that are only published as source distributions, of pure Python.
+        by_hand: why these are never fetched into our cache; empty if they may be.
         formats: what it decodes, by Pillow's names; empty for whatever Pillow opens.
         aliased: whether its resize skips pixels.
-        scales: how many times the wanted size an image must have for it to decode less; 0 if that does not matter.
-        batched: whether it loads whole batches by threads of its own (by its LOADER).
-        priority: the less, the earlier it is measured.
+        scales: how many times the requested size an image must have to be decoded partly; 0 if that does not matter.
+        batched: whether it loads whole batches on its own threads (by its LOADER).
+        priority: the lower, the earlier it is measured.
         code: the line of code that uses it.
-        loader: a module with a function `load(path)`; SHORTER, CROP and FILTER are assigned in front of it.
+        loader: a module with a function `load(path)`; SHORTER, CROP and FILTER are assigned before it.
         file: the module.
-        distribution: name and version of what brings it; empty for those of fastinstall.
+        distribution: name and version of its distribution; empty for those of fastinstall.
     """
 
     name: str
@@ -218,12 +218,12 @@ class Adapter:
 
 
 def all_adapters() -> tuple[Adapter, ...]:
-    """Every adapter there is: Pillow's own first, the others by name, those of other distributions last."""
+    """Return every adapter: Pillow's own first, the others by name, those of other distributions last."""
     return (*_load_own_adapters(), *(each for each in _load_foreign_adapters() if isinstance(each, Adapter)))
 
 
 def adapter_problems() -> tuple[str, ...]:
-    """Why adapters of other distributions are left out, one sentence each."""
+    """Return why adapters of other distributions are ignored, one sentence each."""
     _, ignored = choose(find_installed_extensions(ADAPTERS), _list_own_names())
     broken = (each for each in _load_foreign_adapters() if isinstance(each, str))
     return (*(f"the adapter {each}" for each in ignored), *broken)
@@ -236,18 +236,18 @@ def _load_own_adapters() -> tuple[Adapter, ...]:
 
 
 def _list_own_names() -> frozenset[str]:
-    """What can be compared by its name already."""
+    """Return the names already taken."""
     decoders = frozenset(each.name for each in _load_own_adapters())
     return decoders | {each.name for each in all_kinds()} | {each.name for each in SETTINGS}
 
 
 def _load_foreign_adapters() -> Iterator[Adapter | str]:
-    """Each adapter of another distribution, or what is wrong with it."""
+    """Yield each adapter of another distribution, or its problem."""
     for extension in choose(find_installed_extensions(ADAPTERS), _list_own_names())[0]:
         try:
             yield replace(_make_adapter(extension.load()), name=extension.name, distribution=extension.distribution)
         except (ImportError, AttributeError, TypeError) as error:
-            yield f"the adapter {extension.name!r} of {extension.distribution} is left out: {error}"
+            yield f"the adapter {extension.name!r} of {extension.distribution} is ignored: {error}"
 
 
 def _make_adapter(module: ModuleType) -> Adapter:
@@ -255,11 +255,11 @@ def _make_adapter(module: ModuleType) -> Adapter:
 
 
 def _read_description(kind: type[StoreKind | Adapter], module: ModuleType) -> dict[str, Any]:
-    """What a file says of itself: each field of the value by its name in capitals.
+    """Return a file's description: each field of the value by its name in capitals.
 
     Raises:
-        AttributeError: what has to be said is not.
-        TypeError: what should be a list is none.
+        AttributeError: a required name is missing.
+        TypeError: a value is not a list.
     """
     found: dict[str, Any] = {"file": Path(str(module.__file__))}
     for each in fields(kind):

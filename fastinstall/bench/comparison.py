@@ -1,6 +1,6 @@
-"""A baseline that is up, and candidates that are measured in turn with it, A B A B: gain, timing, other pictures.
+"""A running baseline, and candidates measured in turn with it, A B A B: gain, timing, picture differences.
 
-Each candidate has an outcome. How many are compared, and for how long, is decided in `effort`.
+Each candidate has an outcome. `effort` decides how many are compared, and for how long.
 """
 
 import operator
@@ -38,10 +38,10 @@ from fastinstall.core.values import immutable
 
 @immutable
 class RoundTimings:
-    """What two processes came to, round by round, on the images that both can load.
+    """The measurements of two processes, round by round, on the images that both can load.
 
     Attributes:
-        baseline: of the one that is compared with.
+        baseline: of the baseline.
         other: of the other one.
         indexes: of these images.
     """
@@ -51,7 +51,7 @@ class RoundTimings:
     indexes: tuple[int, ...]
 
     def append_turns(self, more: "RoundTimings") -> "RoundTimings":
-        """These and later ones, on the same images."""
+        """Return these and later ones, on the same images."""
         return RoundTimings(baseline=self.baseline + more.baseline, other=self.other + more.other, indexes=self.indexes)
 
 
@@ -61,13 +61,13 @@ def take_turns(
     """Measure two processes in turn.
 
     Args:
-        baseline: which loads every image.
-        other: which has loaded them once.
+        baseline: loads every image.
+        other: has loaded them once.
         indexes: of the images.
-        schedule: how long.
+        schedule: how long to measure.
 
     Raises:
-        NotLoadedError: the other one died, hung, or can load one of them no longer.
+        NotLoadedError: the other one died, hung, or can no longer load one of them.
         FailedError: the baseline died or hung.
     """
     ours: list[LoadingMeasurement] = []
@@ -80,10 +80,10 @@ def take_turns(
 
 
 def measure_baseline(baseline: LoadingProcess, indexes: Sequence[int], schedule: Schedule) -> LoadingMeasurement:
-    """One turn of the baseline.
+    """Measure one turn of the baseline.
 
     Raises:
-        FailedError: it died, hung, or can load them no longer.
+        FailedError: it died, hung, or can no longer load them.
     """
     with _needing_baseline():
         return _require_complete(baseline.measure(schedule.seconds, indexes=indexes, timeout=schedule.patience))
@@ -98,28 +98,28 @@ def _needing_baseline() -> Iterator[None]:
 
 
 def explain_lost_baseline(error: NotLoadedError) -> FailedError:
-    """What there is to say when there is nothing left to compare with."""
+    """Return the error that the baseline is lost."""
     became = {CandidateOutcome.CRASHED: "crashed", CandidateOutcome.HUNG: "hung"}.get(error.outcome, "failed")
     return FailedError(
-        f"the loader that others are compared with {became}: {error.reason}",
-        hint="fastinstall doctor; of a loader of your own: load one image with it",
+        f"the baseline {became}: {error.reason}",
+        hint="fastinstall doctor; for your own loader: load one image with it",
     )
 
 
 def compute_ratios(turns: RoundTimings) -> list[float]:
-    """How many times as fast the other one was in each round.
+    """Return how many times as fast the other one was in each round.
 
-    Each ratio is of the shortest passes of each image, the least that others on the machine have disturbed.
+    Each ratio uses the shortest passes of each image, which others on the machine have disturbed least.
     """
     return [one.least_ms / other.least_ms for one, other in zip(turns.baseline, turns.other, strict=True)]
 
 
 _OUTLIERS = 6
-"""Of so many rounds one at either end is left out of the range: another program had its turn."""
+"""With this many rounds, the range omits one at either end: another program may have run."""
 
 
 def compute_gain(ratios: Sequence[float]) -> Gain:
-    """The median of the rounds' ratios, and how far they go apart."""
+    """Return the median of the rounds' ratios, and their range."""
     left_out = len(ratios) // _OUTLIERS
     kept = sorted(ratios)[left_out : len(ratios) - left_out]
     return Gain(
@@ -131,11 +131,11 @@ def compute_gain(ratios: Sequence[float]) -> Gain:
 
 
 def compute_timing(measured: Sequence[LoadingMeasurement], scale: float = 1.0) -> Timing:
-    """The median of several rounds, stage by stage; their sum is the whole.
+    """Return the median of several rounds, stage by stage; their sum is the total.
 
     Args:
         measured: at least one round of one process.
-        scale: how much longer all of it would take at the time that it is compared with, see `compute_drift`.
+        scale: how much longer it would take at the comparison's time, see `compute_drift`.
     """
     stages = {name: scale * statistics.median([each.stages[name] for each in measured]) for name in measured[0].stages}
     whole = sum(stages.values())
@@ -152,14 +152,14 @@ def compute_timing(measured: Sequence[LoadingMeasurement], scale: float = 1.0) -
 
 
 def compute_drift(turns: RoundTimings, baseline: Sequence[LoadingMeasurement]) -> float:
-    """How much slower the machine was when the baseline was measured by itself than in these turns.
+    """Return how much slower the machine was when the baseline ran alone than in these turns.
 
-    A virtual machine's speed changes within minutes by more than what many a candidate brings. Rates that were taken at
-    different times are told as at one time.
+    A virtual machine's speed changes within minutes by more than many candidates gain. Rates from different times are
+    converted to one time.
 
     Args:
-        turns: in which both were measured.
-        baseline: its own rounds; none, or such on other images, tell nothing.
+        turns: rounds of both.
+        baseline: its own rounds; none, or rounds on other images, give 1.
     """
     if not baseline or baseline[0].images != len(turns.indexes):
         return 1.0
@@ -168,10 +168,10 @@ def compute_drift(turns: RoundTimings, baseline: Sequence[LoadingMeasurement]) -
 
 
 def _require_complete(measured: LoadingMeasurement) -> LoadingMeasurement:
-    """What failed after it had been loaded once is no measurement of the same images."""
+    """Require all images: one that failed after it was loaded once makes the rounds incomparable."""
     if measured.failed:
         reason = next(iter(measured.failed.values()))
-        told = f"{len(measured.failed)} images failed that it had loaded: {reason}"
+        told = f"{len(measured.failed)} images failed that it had loaded before: {reason}"
         raise NotLoadedError(CandidateOutcome.FAILED, told)
     return measured
 
@@ -184,7 +184,7 @@ def compare_pictures(reference: Sequence[Picture], other: Sequence[Picture]) -> 
         other: of a candidate, in the same order.
 
     Raises:
-        ValueError: there are not as many of one as of the other.
+        ValueError: the numbers of pictures differ.
     """
     total = highest = values = 0
     for one, another in zip(reference, other, strict=True):
@@ -203,7 +203,7 @@ _COMPARED_BYTES = 12_000_000
 
 
 def job_of(baseline: Job, candidate_run: CandidateRun, store: ImageStore | None = None) -> Job:
-    """What a candidate runs, where the baseline runs this."""
+    """Return a candidate's job, from the baseline's."""
     own = candidate_run.candidate.adapter == OWN_LOADER
     return replace(
         baseline,
@@ -216,7 +216,7 @@ def job_of(baseline: Job, candidate_run: CandidateRun, store: ImageStore | None 
 
 
 class BaselineComparison:
-    """The baseline, alive, and what it came to."""
+    """The running baseline, and its measurements."""
 
     def __init__(self, job: Job, baseline: LoadingProcess, schedule: Schedule) -> None:
         self.job = job
@@ -228,11 +228,11 @@ class BaselineComparison:
         self._ratios: dict[str, list[float]] = {}
 
     def choose_images(self, most_seconds: float, least: int) -> LoadingMeasurement:
-        """Load every image once. Those that cannot be loaded take no further part, nor do more than the time is for.
+        """Load every image once, and drop those that fail or exceed the time.
 
         Args:
-            most_seconds: that one pass over the images should take.
-            least: how many images are kept all the same.
+            most_seconds: for one pass over the images.
+            least: how many images to keep anyway.
 
         Raises:
             FailedError: it died or hung, or could load none.
@@ -246,39 +246,39 @@ class BaselineComparison:
         return first
 
     def measure(self) -> tuple[LoadingMeasurement, ...]:
-        """The baseline alone, round by round.
+        """Measure the baseline alone, round by round.
 
         Raises:
-            FailedError: it died, hung, or can load them no longer.
+            FailedError: it died, hung, or can no longer load them.
         """
         rounds = range(self.schedule.rounds)
         self._alone = tuple(measure_baseline(self.loading, self.indexes, self.schedule) for _ in rounds)
         return self._alone
 
     def measure_cold(self) -> LoadingMeasurement:
-        """The baseline once, with the files out of the page cache as far as they can be put there.
+        """Measure the baseline once, with the files dropped from the page cache if possible.
 
         Raises:
-            FailedError: it died, hung, or can load them no longer.
+            FailedError: it died, hung, or can no longer load them.
         """
         with _needing_baseline():
             return self.loading.measure(0.0, cold=True, indexes=self.indexes, timeout=self.schedule.patience)
 
     def list_able_indexes(self, candidate_run: CandidateRun, made: MadeStore | None = None) -> tuple[int, ...]:
-        """Indexes of the images that a candidate can be asked for, by their formats and by what is in its store."""
+        """Return the indexes of images that a candidate can load, by their formats and its store's content."""
         formats, held = candidate_run.formats, set(self.indexes if made is None else made.indexes)
         return tuple(
             each for each in self.indexes if each in held and (not formats or self.job.formats[each] in formats)
         )
 
     def measure_candidate(self, candidate_run: CandidateRun, made: MadeStore | None = None) -> CandidateResult:
-        """Hold a candidate against the baseline; whatever becomes of it is its outcome.
+        """Compare a candidate with the baseline; any failure is its outcome.
 
-        Of one that was measured before, the gain is that of all its rounds.
+        If it was measured before, the gain covers all its rounds.
 
         Args:
-            candidate_run: whom.
-            made: what its images lie in, where it has a store.
+            candidate_run: the candidate.
+            made: its store, if it has one.
 
         Raises:
             FailedError: the baseline died or hung.
@@ -288,7 +288,7 @@ class BaselineComparison:
             return make_unmeasured(candidate, candidate_run.absence, candidate_run.absent)
         indexes = self.list_able_indexes(candidate_run, made)
         if not indexes:
-            reason = f"it reads {', '.join(candidate_run.formats)} only"
+            reason = f"it only reads {', '.join(candidate_run.formats)}"
             return make_unmeasured(candidate, CandidateOutcome.UNSUITED, reason)
         job = job_of(self.job, candidate_run, made.store if made else None)
         turns: RoundTimings | None = None
@@ -316,15 +316,15 @@ class BaselineComparison:
         )
 
     def _find_loadable(self, other: LoadingProcess, indexes: Sequence[int]) -> tuple[int, ...]:
-        """Indexes of the images that a candidate loads, in a first pass that warms it up."""
+        """Return the indexes of images that a candidate loads, in a first pass that warms it up."""
         first = other.measure(0.0, indexes=indexes, timeout=self.schedule.patience)
         return tuple(each for each in indexes if str(each) not in first.failed)
 
     def _measure_difference(self, other: LoadingProcess, indexes: Sequence[int]) -> Difference | None:
-        """Of some images, of less where they are large; None if the baseline gives no arrays.
+        """Compare some images, fewer if they are large; None if the baseline returns no arrays.
 
-        Both processes give their pictures before they are timed: what that leaves in their memory made one of two
-        equal processes 8% faster (measured 2026-11-23, images of 200 pixels).
+        Both processes return their pictures before timing: the memory that this leaves made one of two equal processes
+        8% faster (measured 2026-11-23, images of 200 pixels).
         """
         few: dict[int, Picture] = {}
         for index in indexes[:_COMPARED]:
@@ -343,7 +343,7 @@ class BaselineComparison:
                 self._reference[index] = self.loading.pictures([index], self.schedule.patience)[0]
             except NotLoadedError as error:
                 if error.outcome is CandidateOutcome.FAILED:
-                    return None  # it is alive, and what it gives is no array
+                    return None  # it is alive, but returns no array
                 raise explain_lost_baseline(error) from error
         return self._reference[index]
 
@@ -362,5 +362,5 @@ def start_comparison(job: Job, schedule: Schedule) -> Iterator[BaselineCompariso
 
 
 def make_unmeasured(candidate: Candidate, outcome: CandidateOutcome, reason: str) -> CandidateResult:
-    """A candidate of which there is nothing but a reason."""
+    """Return a candidate's result that only has a reason."""
     return CandidateResult(candidate=candidate, outcome=outcome, reason=reason, versions={})

@@ -1,6 +1,6 @@
-"""How much is measured: what fits into a time that was promised, the most promising first. Estimates, and no clock.
+"""How much to measure: what fits into a promised time, the most promising first. Estimates, without a clock.
 
-What every part of `bench` works with: the target, the machine, the time that is left, and a place to put things.
+Shared by every part of `bench`: the target, the machine, the remaining time, and a temporary directory.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,23 +20,23 @@ _MS_PER_MEGAPIXEL = 14.0
 _MS_PER_IMAGE = 0.8
 _LEAST_SECONDS = 2.0
 _FIRST_PATIENCE = 60.0
-"""Seconds for a first pass: the files may come from a network, and packages from a slow disk."""
+"""Seconds for a first pass: files may come from a network, and packages from a slow disk."""
 _WEIGHTS: Mapping[str, float] = MappingProxyType({"12mp": 1.7, "png": 1.2})
 _KINDS = tuple(CandidateKind)
-"""Of two with the same promise, the one whose kind comes first is measured first."""
+"""Between equal promises, the earlier kind is measured first."""
 
 
 @immutable
 class Schedule:
-    """How long is measured.
+    """How long to measure.
 
     Attributes:
         rounds: how often the two take turns.
-        starts: processes of the other one, one after the other, each with as many rounds: where one happens to lie in
-            memory makes some percent.
-        seconds: of each turn, at least one pass over the images.
+        starts: processes of the other one in sequence, each with as many rounds: memory layout alone changes some
+            percent.
+        seconds: of each turn, with at least one pass over the images.
         patience: seconds after which a turn counts as hung.
-        start_patience: seconds in which a process has to be ready.
+        start_patience: seconds for a process to get ready.
     """
 
     rounds: int
@@ -48,20 +48,20 @@ class Schedule:
 
 @immutable
 class MeasurementBudget:
-    """What is spent on a run.
+    """The limits of a run.
 
     Attributes:
-        seconds: for all of it, builds and downloads aside.
+        seconds: for everything, except builds and downloads.
         sample: the most images of a workload.
-        least_sample: the least, where there are as many.
-        pass_seconds: that one pass over them should take at most.
-        least_candidates: that are measured however long it takes, the most promising ones.
+        least_sample: the fewest, if there are as many.
+        pass_seconds: for one pass over them, at most.
+        least_candidates: how many to measure regardless of time, the most promising ones.
         rounds: in which baseline and candidate take turns.
         starts: of each candidate's process, each with as many rounds.
         turn_seconds: of each turn, if a pass is shorter.
         rate_seconds: for each number of workers.
-        operations_seconds: kept for the table of operations.
-        patience: seconds after which a process counts as hung, that has been fast before.
+        operations_seconds: reserved for the table of operations.
+        patience: seconds after which a process counts as hung, if it was fast before.
     """
 
     seconds: float
@@ -106,12 +106,12 @@ FULL = MeasurementBudget(
 
 
 def sample_size(effort: MeasurementBudget, megapixels: Sequence[float], wished: int | None) -> int:
-    """How many images to measure, out of those that could be.
+    """Return how many images to measure.
 
     Args:
-        effort: what is spent.
+        effort: the limits.
         megapixels: of the images, in the order of the sample.
-        wished: a number that was asked for; None for what fits.
+        wished: the requested number; None for what fits.
     """
     if wished is not None:
         return min(wished, len(megapixels))
@@ -124,11 +124,11 @@ def sample_size(effort: MeasurementBudget, megapixels: Sequence[float], wished: 
 
 
 def schedule_for(effort: MeasurementBudget, pass_seconds: float | None = None) -> Schedule:
-    """How baseline and candidates take turns.
+    """Return how baseline and candidates take turns.
 
     Args:
-        effort: what is spent.
-        pass_seconds: that the baseline needs for all images; None while that is not known.
+        effort: the limits.
+        pass_seconds: the baseline's time for all images; None while unknown.
     """
     if pass_seconds is None:
         return Schedule(rounds=effort.rounds, seconds=0.0, patience=_FIRST_PATIENCE, start_patience=_FIRST_PATIENCE)
@@ -143,7 +143,7 @@ def schedule_for(effort: MeasurementBudget, pass_seconds: float | None = None) -
 
 
 def seconds_for(schedule: Schedule, pass_seconds: float, start_seconds: float) -> float:
-    """What a candidate will take that is as fast as the baseline.
+    """Return the seconds for a candidate as fast as the baseline.
 
     Args:
         schedule: how they take turns.
@@ -155,13 +155,13 @@ def seconds_for(schedule: Schedule, pass_seconds: float, start_seconds: float) -
 
 
 def sort_by_promise(candidate_runs: Sequence[CandidateRun], scale: float) -> tuple[CandidateRun, ...]:
-    """The most promising ones first: what is not measured for want of time should be what helps least.
+    """Sort by promise: if time runs out, the least helpful ones should be left.
 
-    How early a candidate comes was chosen by what helped where it was measured (2026-11-22, three workloads).
+    The priorities come from what helped in measurements (2026-11-22, three workloads).
 
     Args:
         candidate_runs: all of them.
-        scale: how many times the wanted size the images have.
+        scale: how many times the requested size the images have.
     """
 
     def rank(each: CandidateRun) -> tuple[bool, int, int]:
@@ -171,25 +171,25 @@ def sort_by_promise(candidate_runs: Sequence[CandidateRun], scale: float) -> tup
 
 
 _CANDIDATE_SECONDS = 3.0
-"""Of a full run, for one candidate: two processes, their imports, and as many rounds (measured 2026-11-23)."""
+"""Of a full run, per candidate: two processes, their imports, and as many rounds (measured 2026-11-23)."""
 _STORE_SECONDS = 5.0
 _PROCESS_SECONDS = 0.6
 LOADERS_RATED = 3
 """Loaders that a full run measures with workers: the baseline and the best two."""
 _LEAST_LOADING_SECONDS = 30.0
 _BUSY_LOAD = 0.6
-"""Of a CPU, for each that may be used: from there on the others are in the way."""
+"""Load per usable CPU above which other programs interfere."""
 BUSY_FACTOR = 1.5
-"""How much longer a full run measures on a busy machine."""
+"""Factor by which a full run measures longer on a busy machine."""
 
 
 def estimate_loading_seconds(effort: MeasurementBudget, candidate_runs: Sequence[CandidateRun], pools: int) -> float:
-    """How long the comparison of one workload takes, which is announced before it begins and kept.
+    """Return how long comparing one workload takes; it is announced before the start, and kept.
 
     Args:
-        effort: what is spent, at most.
-        candidate_runs: those that cannot be measured take no time.
-        pools: numbers of workers that are tried.
+        effort: the limits.
+        candidate_runs: the candidates; unmeasurable ones take no time.
+        pools: how many numbers of workers are tried.
     """
     there = [each for each in candidate_runs if not each.absent]
     compared = sum(_STORE_SECONDS if each.store else _CANDIDATE_SECONDS for each in there) + 3 * _CANDIDATE_SECONDS
@@ -198,55 +198,55 @@ def estimate_loading_seconds(effort: MeasurementBudget, candidate_runs: Sequence
 
 
 def describe_load(load: float, cpus: int) -> str:
-    """Whether other programs are in the way: the load average, in words; empty if they are not.
+    """Return the load average in words, if other programs interfere; else empty.
 
     Args:
         load: the load average of the last minute, before anything was measured.
-        cpus: that may be used.
+        cpus: the usable ones.
     """
     return f"load average {load:.1f} on {cpus} CPUs" if load > _BUSY_LOAD * cpus else ""
 
 
 def format_duration(seconds: float) -> str:
-    """Roughly how long, as it is announced: "40 s", "3 min", "6 min 30 s"."""
+    """Return the approximate duration, as announced: "40 s", "3 min", "6 min 30 s"."""
     rounded = 10 * max(1, round(seconds / 10))
     minutes, rest = divmod(rounded, 60)
     return " ".join(filter(None, (f"{minutes} min" * bool(minutes), f"{rest} s" * bool(rest))))
 
 
 def share_of(seconds_left: float, name: str, others: Sequence[str]) -> float:
-    """What one of several workloads may take of the time that is left: large photos take longer.
+    """Return one workload's share of the remaining time: large photos take longer.
 
     Args:
-        seconds_left: for this one and those that follow.
-        name: of this one.
-        others: names of those that follow.
+        seconds_left: for this and the following ones.
+        name: of this workload.
+        others: names of the following ones.
     """
     weight = _WEIGHTS.get(name, 1.0)
     return max(0.0, seconds_left) * weight / (weight + sum(_WEIGHTS.get(each, 1.0) for each in others))
 
 
 def minimum_workload_seconds(name: str) -> float:
-    """What a workload takes at least, if it is to say anything, on a machine that has nothing else to do."""
+    """Return the least time that a workload needs for a meaningful result, on an idle machine."""
     return _LEAST_SECONDS * _WEIGHTS.get(name, 1.0)
 
 
 @immutable
 class BenchContext:
-    """Where and for what it is measured.
+    """The context of a measurement.
 
     Attributes:
         session: the outside world.
         environment: the target.
-        wish: what was asked for.
+        wish: the request.
         facts: of the target.
-        core: of the PIL in place.
-        machine: what bounds a loader here.
-        effort: what is spent.
-        space: a temporary directory, which goes away with the run.
-        remark: takes a line for the reader of the report.
+        core: of the installed PIL.
+        machine: the limits of a loader here.
+        effort: the limits of the run.
+        space: a temporary directory, removed after the run.
+        remark: receives a line for the report's reader.
         elapsed: seconds since the run began.
-        busy: that other programs were running before it began, in words; empty if none were in the way.
+        busy: which other programs were running before, in words; empty if none interfered.
     """
 
     session: Session
@@ -268,10 +268,10 @@ class BenchContext:
 
     @property
     def label(self) -> str:
-        """The PIL in place, for tables."""
+        """The installed PIL, for tables."""
         return f"pillow {self.facts.stack.version} (in place)"
 
     def left(self) -> float:
-        """Seconds that are left of what was promised, the table of operations aside."""
+        """Return the seconds left of the promised time, without those for the table of operations."""
         kept = self.effort.operations_seconds if self.wish.operations else 0.0
         return self.effort.seconds - kept - self.elapsed()

@@ -1,4 +1,4 @@
-"""Which images there are: a bounded search, and a sample that repeats.
+"""Find images: a bounded search, and a repeatable sample.
 
 Nothing is decoded here.
 """
@@ -34,15 +34,15 @@ class SurveyedImage:
 
     Attributes:
         path: as it was given.
-        format: Pillow's name, "JPEG" for the pictures of phones that are MPO; empty if it could not be told.
+        format: Pillow's name, "JPEG" for phones' MPO pictures; empty if unknown.
         mode: Pillow's name of its samples; empty likewise.
-        width: in pixels, as stored: an orientation told by EXIF is not applied, by nobody here.
+        width: in pixels, as stored; the EXIF orientation is never applied.
         height: likewise.
         size_bytes: of the file.
         reason: why it is not measured; empty if it may be. "unreadable", "not a file", "empty", "not an image",
-            "truncated", "corrupt", "CMYK", "LAB", "16 bits a channel", "animated", "several pages", "too large",
+            "truncated", "corrupt", "CMYK", "LAB", "16 bits per channel", "animated", "several pages", "too large",
             "too small", "vector graphics", "takes too long", "kills the decoder: SIGSEGV",
-            "HEIC: Pillow reads it with pillow-heif alone".
+            "HEIC: Pillow reads it only with pillow-heif".
     """
 
     path: Path
@@ -61,11 +61,11 @@ class SurveyedImage:
 
 @immutable
 class SearchBounds:
-    """Where a search ends.
+    """The limits of a search.
 
     Attributes:
-        entries: of directories, that are looked at.
-        seconds: that it takes.
+        entries: directory entries to examine.
+        seconds: duration.
     """
 
     entries: int = 200_000
@@ -73,12 +73,12 @@ class SearchBounds:
 
 
 class ImageSearch:
-    """A search, and what it came to.
+    """A search, and its result.
 
     Attributes:
         others: how many files do not look like images.
         unreadable: directories that could not be listed.
-        complete: whether all was searched before a bound was met.
+        complete: whether the search finished before a limit.
     """
 
     def __init__(self, bounds: SearchBounds) -> None:
@@ -96,7 +96,7 @@ class ImageSearch:
         return tuple(sorted(self._found))
 
     def walk(self, top: Path) -> None:
-        """Search a directory; whatever else is there is taken as it is."""
+        """Search a directory; anything else counts as a file."""
         if top.exists() and not top.is_dir():
             self._found.add(top)
             return
@@ -120,7 +120,7 @@ class ImageSearch:
 
     def _is_first(self, directory: str) -> bool:
         try:
-            status = os.stat(directory)  # noqa: PTH116 (hundreds of thousands of paths are not worth as many objects)
+            status = os.stat(directory)  # noqa: PTH116 (hundreds of thousands of objects would cost too much time)
         except OSError:
             self.unreadable.append(Path(directory))
             return False
@@ -138,14 +138,14 @@ class ImageSearch:
 
 
 def find_images(places: Sequence[Path], bounds: SearchBounds | None = None) -> ImageSearch:
-    """Search directories for images, by their extensions, or their first bytes where they have none.
+    """Search directories for images, by extension, or by their first bytes without one.
 
-    A file that is named itself is taken whatever it looks like. Hidden directories are left out, and each
-    directory is searched once, whichever links lead to it.
+    A file named explicitly always counts. Hidden directories are skipped, and each directory is searched once, even if
+    several links lead to it.
 
     Args:
         places: directories and files that exist.
-        bounds: where to end; None for the usual ones.
+        bounds: the limits; None for the default.
     """
     search = ImageSearch(bounds or SearchBounds())
     for place in places:
@@ -154,7 +154,7 @@ def find_images(places: Sequence[Path], bounds: SearchBounds | None = None) -> I
 
 
 def spread_evenly(images: Sequence[Path]) -> tuple[Path, ...]:
-    """The same images in an order of which every beginning is an even sample of each kind, each time the same."""
+    """Reorder images, always in the same way, so that every beginning is an even sample of each kind."""
     by_kind: dict[str, list[Path]] = {}
     for each in sorted(images, key=lambda each: hashlib.sha1(os.fsencode(each), usedforsecurity=False).digest()):
         by_kind.setdefault(each.suffix.lower(), []).append(each)
@@ -163,7 +163,7 @@ def spread_evenly(images: Sequence[Path]) -> tuple[Path, ...]:
 
 
 def _has_kind(test: Callable[[], bool]) -> bool:
-    """Whether an entry is of a kind; of what cannot be looked at, not."""
+    """Return whether an entry is of a kind; an unreadable one is not."""
     try:
         return test()
     except OSError:
@@ -195,18 +195,18 @@ _NETWORK = frozenset(
         *("fuse.gvfsd-fuse", "fuse.cvmfs2", "fuse.smbnetfs", "fuse.curlftpfs"),
     }
 )
-"""As the kernel names them. What a virtual machine has from its host counts: there too another machine is asked."""
+"""Names from the kernel. A virtual machine's host filesystems count: another machine is asked there too."""
 _MEMORY = frozenset({"tmpfs", "ramfs", "devtmpfs"})
 _VIRTUAL = re.compile(r"(vd|xvd|zram)[a-z0-9]+")
 _ESCAPED = re.compile(r"\\([0-7]{3})")
 
 
 def filesystem_of(path: Path, root: Path = Path("/")) -> Filesystem:
-    """The filesystem of a path; of the nearest directory above it that is there.
+    """Return the filesystem of a path, or of its nearest existing parent.
 
     Args:
         path: a file or directory; links are followed.
-        root: what stands for "/": another directory holds the files of a captured machine.
+        root: what stands for "/"; another directory holds the files of a captured machine.
 
     Source: proc_pid_mountinfo(5); Documentation/ABI/stable/sysfs-block, `queue/rotational`.
     """
@@ -227,9 +227,9 @@ class Mount:
     """A line of mountinfo.
 
     Attributes:
-        point: where it is mounted.
+        point: the mount point.
         type: of the filesystem.
-        source: what is mounted: a device, "server:/export".
+        source: the mounted device or "server:/export".
         device: "MAJOR:MINOR".
     """
 
@@ -240,7 +240,7 @@ class Mount:
 
 
 def mount_of(path: PurePath, mountinfo: str) -> Mount:
-    """The mount that a path lies in: the longest one, and of several on one place the last, which hides the others.
+    """Return the mount of a path: the longest one, and of several in one place the last, which hides the others.
 
     Args:
         path: absolute, without links.
@@ -267,20 +267,20 @@ def _parse_mounts(mountinfo: str) -> Iterator[Mount]:
 
 
 def _name_filesystem_type(name: str, options: str) -> str:
-    """The type; "drvfs" for the drives of Windows, which Linux on Windows mounts by 9p."""
+    """Return the type; "drvfs" for Windows drives, which WSL mounts by 9p."""
     return "drvfs" if name == "9p" and "aname=drvfs" in options else name
 
 
 def _unescape_octal(text: str) -> str:
-    """Without the octal escapes for space, tab, newline and backslash."""
+    """Replace the octal escapes for space, tab, newline and backslash."""
     return _ESCAPED.sub(lambda found: chr(int(found[1], 8)), text)
 
 
 def _is_rotational(root: Path, mount: Mount) -> bool | None:
     """Tell whether the disk rotates, or return None if that is unknown.
 
-    A filesystem over several devices (btrfs) has a number of its own, and is looked up by its source. The disk of a
-    virtual machine says 1 unless its host told it otherwise, so it says nothing.
+    A filesystem over several devices (btrfs) has its own number, and is looked up by its source. A virtual disk
+    reports 1 unless its host sets it otherwise, so it says nothing.
     """
     for entry in (
         root / "sys/dev/block" / mount.device,
@@ -295,7 +295,7 @@ def _is_rotational(root: Path, mount: Mount) -> bool | None:
 
 
 def _resolve_device_name(root: Path, source: str) -> str:
-    """The kernel's name of a device: "dm-0" for "/dev/mapper/vg-data"."""
+    """Return the kernel's name of a device: "dm-0" for "/dev/mapper/vg-data"."""
     if not source.startswith("/dev/"):
         return "-"
     return (root / source.lstrip("/")).resolve().name

@@ -1,6 +1,6 @@
-"""One way of loading images, running in a process of its own inside the target, and its rates with worker processes.
+"""One way of loading images, in its own process inside the target, and its rates with worker processes.
 
-What kills the process is an answer. Two of them are compared in `comparison`.
+The death of the process is a result. `comparison` compares two of them.
 """
 
 import base64
@@ -21,7 +21,7 @@ from fastinstall.model.machine import LoaderLimits
 _PROGRAM = Path(__file__).with_name("_loading.py")
 _POOL_PROGRAM = Path(__file__).with_name("_pool_main.py")
 START_SECONDS = 60.0
-"""Until a process is ready: torch takes some seconds on a cold disk."""
+"""Time for a process to get ready: torch takes seconds on a cold disk."""
 
 
 _REFUSALS = {
@@ -32,10 +32,10 @@ _REFUSALS = {
 
 
 class NotLoadedError(Exception):
-    """A way of loading ended or never began. A verdict about it, not a failure of ours.
+    """A way of loading ended or never started. It is a verdict, not a failure of ours.
 
     Attributes:
-        outcome: what became of it.
+        outcome: its outcome.
         reason: in words.
     """
 
@@ -47,10 +47,10 @@ class NotLoadedError(Exception):
 
 @immutable
 class ImageStore:
-    """Where images lie, when not in files of their own.
+    """Where images are stored, if not in separate files.
 
     Attributes:
-        kind: as `_storage.py` knows it.
+        kind: a kind of `_storage.py`.
         path: file or directory.
     """
 
@@ -65,14 +65,14 @@ class Job:
     Attributes:
         python: the target's interpreter.
         images: files, in the order of their indexes.
-        formats: of each, by Pillow's names, where candidates are chosen by them.
+        formats: of each, by Pillow's names, if they affect the candidates.
         adapter: its name.
-        site: directories that go in front of the path: another PIL, packages that were brought.
-        loader: FILE[:FUNCTION] of the user's own, path in, array, Pillow image or tensor out; empty for the adapter.
-        store: where the images lie; None for the files.
+        site: directories for the front of the path: another PIL, fetched packages.
+        loader: FILE[:FUNCTION] of the user, from path to array, Pillow image or tensor; empty for the adapter.
+        store: where the images are stored; None for the files.
         pipeline: what is done to every image.
-        tensor: whether a tensor is made, where torch is there.
-        variables: the whole environment of the process.
+        tensor: whether to make a tensor, if torch is installed.
+        variables: the complete environment of the process.
     """
 
     python: Path
@@ -92,12 +92,12 @@ class LoadingMeasurement:
     """One measurement of one process.
 
     Attributes:
-        ms: milliseconds an image: the mean over the images, each with the median of its passes.
-        least_ms: the same, each with the shortest of its passes (of each group, their mean).
+        ms: milliseconds per image: the mean over the images, each with its median pass.
+        least_ms: the same, each with its shortest pass (per group, their mean).
         stages: the same for each stage, in order; they add up to `ms`.
         images: how many were loaded.
-        passes: how often each.
-        peak_bytes: the most memory meanwhile; since the start where the kernel does not tell.
+        passes: how often each was loaded.
+        peak_bytes: the peak memory; since the start if the kernel cannot reset it.
         kept_bytes: what Pillow's C extension kept of it for the next image.
         failed: indexes of images that could not be loaded, and why.
         was_cold: whether the files were out of the page cache, or None if not requested.
@@ -116,10 +116,10 @@ class LoadingMeasurement:
 
 @immutable
 class Picture:
-    """What came out for one image.
+    """The result for one image.
 
     Attributes:
-        shape: height, width, channels; (length,) where there is no numpy.
+        shape: height, width, channels; (length,) without numpy.
         data: the bytes.
     """
 
@@ -128,7 +128,7 @@ class Picture:
 
 
 class LoadingProcess:
-    """A process that loads images and answers; `versions` are those of the packages that take part."""
+    """A process that loads images and answers; `versions` are those of its packages."""
 
     def __init__(self, talk: process.Conversation, versions: dict[str, str]) -> None:
         self._talk = talk
@@ -159,11 +159,11 @@ class LoadingProcess:
         answer = self.ask(request, timeout)
         if not answer["images"]:
             example = next(iter(answer["failed"].values()), "no image")
-            raise NotLoadedError(CandidateOutcome.FAILED, f"it could load none of the images: {example}")
+            raise NotLoadedError(CandidateOutcome.FAILED, f"it could not load any image: {example}")
         return LoadingMeasurement(**answer)
 
     def pictures(self, indexes: Sequence[int], timeout: float = 60.0) -> tuple[Picture, ...]:
-        """What comes out for some images.
+        """Return the results for some images.
 
         Raises:
             NotLoadedError: it died, hung, or failed on one of them.
@@ -174,7 +174,7 @@ class LoadingProcess:
         )
 
     def ask(self, request: dict[str, Any], timeout: float) -> dict[str, Any]:
-        """Ask for anything that `_loading.py` or `_pool_main.py` knows.
+        """Send a request of `_loading.py` or `_pool_main.py`.
 
         Raises:
             NotLoadedError: it died, hung, or failed.
@@ -193,11 +193,11 @@ def start_loading(job: Job, patience: float = START_SECONDS, *, with_workers: bo
 
     Args:
         job: what it loads.
-        patience: seconds until it is ready.
-        with_workers: whether it measures rates, and nothing else: it never loads an image itself.
+        patience: seconds to get ready.
+        with_workers: whether it only measures rates: then it never loads an image itself.
 
     Raises:
-        NotLoadedError: a package is missing, it does not suit this machine, or it died.
+        NotLoadedError: a package is missing, it does not run on this machine, or it died.
     """
     try:
         with converse(_POOL_PROGRAM if with_workers else _PROGRAM, job.python, job.variables) as talk:
@@ -233,16 +233,16 @@ def converse(
 def run_program(
     argv: Sequence[str | Path], variables: Mapping[str, str], timeout: float, stdin: str = ""
 ) -> dict[str, Any]:
-    """What one of our programs inside the target answers, in its last line.
+    """Return the answer of one of our programs inside the target: its last line.
 
     Args:
-        argv: the target's interpreter, the program and its words.
-        variables: the whole environment of the process.
+        argv: the target's interpreter, the program and its arguments.
+        variables: the complete environment of the process.
         timeout: seconds.
-        stdin: what it is told.
+        stdin: its input.
 
     Raises:
-        NotLoadedError: it died, hung, or says what is missing or wrong.
+        NotLoadedError: it died, hung, or reports a problem.
     """
     python, *words = argv
     environment = {**variables, "FASTINSTALL_GUARD": "0"}
@@ -256,10 +256,10 @@ def run_program(
 
 
 def refuse(answer: Mapping[str, Any]) -> None:
-    """Raise if a program of ours answers why it cannot go on.
+    """Raise if one of our programs reports that it cannot continue.
 
     Raises:
-        NotLoadedError: so it does.
+        NotLoadedError: it reports so.
     """
     for key, outcome in _REFUSALS.items():
         if key in answer:
@@ -267,7 +267,7 @@ def refuse(answer: Mapping[str, Any]) -> None:
 
 
 def explain_end(error: process.CommandError) -> NotLoadedError:
-    """What the end of a process in the target says of it."""
+    """Explain the end of a process in the target."""
     if error.timed_out:
         return NotLoadedError(CandidateOutcome.HUNG, error.message.rpartition(": ")[2])
     said = next((line for line in reversed(error.details) if line.strip()), "")
@@ -278,7 +278,7 @@ def explain_end(error: process.CommandError) -> NotLoadedError:
 
 _LARGEST_BATCH = 32
 _BATCHES = 8
-"""Batches that one worker should give in the time that is counted."""
+"""Batches per worker in the counted time."""
 
 
 @immutable
@@ -287,8 +287,8 @@ class PoolRequest:
 
     Attributes:
         workers: how many; 0 loads in the process itself.
-        start: how they come to be.
-        cold: whether the files are put out of the page cache first; then every image is loaded once.
+        start: how to start them.
+        cold: whether to drop the files from the page cache first; then every image is loaded once.
     """
 
     workers: int
@@ -301,11 +301,11 @@ class PoolWorkload:
     """What they load, and for how long.
 
     Attributes:
-        seconds: that are counted, for each pool.
-        ms: milliseconds an image takes in one process, by which the batches are made small enough; None if unknown.
+        seconds: to count, for each pool.
+        ms: milliseconds per image in one process, to choose small enough batches; None if unknown.
         images: indexes of the images; empty for all.
-        patience: seconds for a rate beside those that are counted: packages are imported, in every worker where it is
-            spawned, and a round of batches may take as long as what is counted.
+        patience: extra seconds for a rate: every spawned worker imports packages, and a round of batches may take as
+            long as the counted time.
     """
 
     seconds: float = 2.0
@@ -320,13 +320,13 @@ def measure_rates(
     load: PoolWorkload,
     remark: Callable[[str], None] | None = None,
 ) -> tuple[LoadingRate, ...]:
-    """Measure each pool; one that cannot be had here is left out.
+    """Measure each pool; unavailable ones are left out.
 
     Args:
-        loading: whose images; started `with_workers`.
+        loading: has the images; started `with_workers`.
         pools: in the order of the answer.
         load: what they load.
-        remark: is told why a pool was left out, in a sentence.
+        remark: receives a sentence about each pool that was left out.
     """
     found = []
     for pool in pools:
@@ -336,15 +336,15 @@ def measure_rates(
             if remark is not None:
                 remark(f"{_format_pool_title(pool)}: not measured: {error.reason}")
             if error.outcome is not CandidateOutcome.FAILED:
-                break  # there is nobody left to ask
+                break  # the process is gone
     return tuple(found)
 
 
 def choose_pool_requests(machine: LoaderLimits, *, quick: bool, workers: Sequence[int] = ()) -> tuple[PoolRequest, ...]:
-    """Which workers to try on a machine.
+    """Choose the workers to try on a machine.
 
-    In short, none and one for each usable CPU. In full, 1, 2, 4, ... of them as well; the most of them spawned too,
-    which differs in the time until they are ready and in memory; and the most of them once with a cold page cache.
+    A quick run tries none, and one per usable CPU. A full run also tries 1, 2, 4, ... workers; the highest number also
+    spawned, which changes start time and memory, and once with a cold page cache.
 
     Args:
         machine: its usable CPUs bound the number.
@@ -363,7 +363,7 @@ def choose_pool_requests(machine: LoaderLimits, *, quick: bool, workers: Sequenc
 
 
 def batch_size(load: PoolWorkload) -> int:
-    """As many images as one worker loads in an eighth of the time, at most 32: several batches are counted."""
+    """Return how many images one worker loads in an eighth of the time, at most 32, to count several batches."""
     if not load.ms:
         return _LARGEST_BATCH
     return max(1, min(_LARGEST_BATCH, int(1000 * load.seconds / load.ms / _BATCHES)))

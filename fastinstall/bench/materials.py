@@ -1,12 +1,12 @@
-"""Which candidates can be compared here: installed, cached, or fetched for the measurement.
+"""Find the candidates that can be compared here: installed, cached, or fetched for the measurement.
 
-Packages that the target lacks are brought to our cache; nothing is installed into the target. Which modules the target
-could import is found without importing any but the packages that hold them.
+Packages that the target lacks are fetched into our cache; nothing is installed into the target. Finding out which
+modules the target can import only imports the packages that contain them.
 
-`<cache>/libraries/<key>/` is a directory for the front of a process's path: a package with all that it requires, numpy
-too, so that stacks which could not be installed beside each other are measured in one run. The key is made from what
-was asked for and the interpreter's ABI. An entry is there whole or not at all, stays at the versions that were newest
-when it was made, and may be removed at any time.
+`<cache>/libraries/<key>/` is a directory for the front of a process's path: a package with all its requirements,
+including numpy, so that one run can measure stacks that could not be installed together. The key covers the request and
+the interpreter's ABI. An entry is complete or absent, keeps the versions that were newest when it was made, and may be
+removed at any time.
 """
 
 import json
@@ -49,7 +49,7 @@ _ALL = "all"
 
 @immutable
 class PossibleCandidate:
-    """A candidate that there could be.
+    """A possible candidate.
 
     Attributes:
         name: stable, in kebab case.
@@ -65,14 +65,14 @@ class PossibleCandidate:
 
 
 def list_known_candidates() -> tuple[PossibleCandidate, ...]:
-    """Every candidate, whether it can be measured on this machine or not."""
+    """Return every candidate, even if it cannot be measured on this machine."""
     known: tuple[tuple[CandidateKind, str, str, tuple[str, ...]], ...] = (
-        (CandidateKind.STACK, FASTINSTALL, "fastinstall's build, before it is installed", ()),
+        (CandidateKind.STACK, FASTINSTALL, "fastinstall's build, not yet installed", ()),
         (CandidateKind.STACK, OFFICIAL_WHEEL, "the newest official wheel of Pillow", ()),
         *((CandidateKind.DECODER, each.name, each.title, each.brings) for each in all_adapters()),
         *((CandidateKind.SETTING, each.name, each.title, ()) for each in (*SETTINGS, *find_preloads())),
         *((CandidateKind.STORAGE, each.name, each.title, each.brings) for each in all_kinds()),
-        (CandidateKind.TOGETHER, TOGETHER, "what helps and leaves the pictures as they are, together", ()),
+        (CandidateKind.TOGETHER, TOGETHER, "everything that helps without changing pictures, combined", ()),
     )
     return tuple(
         PossibleCandidate(name=name, title=title, kind=kind, requirements=needs) for kind, name, title, needs in known
@@ -82,7 +82,7 @@ def list_known_candidates() -> tuple[PossibleCandidate, ...]:
 def choose_candidate_runs(
     context: BenchContext, official: UnpackedPackages | None, ours: UnpackedPackages | None
 ) -> tuple[CandidateRun, ...]:
-    """Whom the baseline is held against; packages that were asked for are fetched now.
+    """Return what to compare with the baseline; requested packages are fetched now.
 
     Args:
         context: where it is measured.
@@ -90,13 +90,13 @@ def choose_candidate_runs(
         ours: our build, or None if it is installed already.
 
     Raises:
-        UsageError: a name was asked for that is no candidate's, or packages of what has none.
+        UsageError: a requested name is not a candidate's, or has no packages.
     """
     known = {each.name: each for each in list_known_candidates()}
     names = context.wish.candidates
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise UsageError(f"no candidate is called {unknown[0]!r}", hint=f"there are: {', '.join(known)}")
+        raise UsageError(f"no candidate is named {unknown[0]!r}", hint=f"choose from: {', '.join(known)}")
     for problem in adapter_problems():
         context.remark(problem)
     materials = Materials(
@@ -114,15 +114,15 @@ def choose_candidate_runs(
 
 
 def _make_absent_run(known: PossibleCandidate) -> CandidateRun:
-    """What was asked for, and is no candidate on this machine."""
+    """Return a requested candidate that does not exist on this machine."""
     is_stack = known.kind is CandidateKind.STACK
-    reason = "it is what is in place" if is_stack else "it is set already, or not known to this system"
+    reason = "it is installed already" if is_stack else "it is set already, or unknown to this system"
     candidate = Candidate(name=known.name, title=known.title, kind=known.kind, variables={})
     return CandidateRun(candidate=candidate, absent=reason, absence=CandidateOutcome.UNSUITED)
 
 
 def _find_libraries(context: BenchContext) -> Iterator[tuple[str, UnpackedPackages]]:
-    """By name, what is fetched or missing; what needs nothing but Pillow is left out."""
+    """Yield, by name, what is fetched or missing; what only needs Pillow is left out."""
     both: tuple[Adapter | StoreKind, ...] = (*all_adapters(), *all_kinds())
     needs = {each.name: each for each in both if set(each.modules) - {"PIL"}}
     wanted = _choose_fetched(context, needs)
@@ -144,7 +144,7 @@ def _choose_fetched(context: BenchContext, needs: Mapping[str, Adapter | StoreKi
     for name in asked:
         if name not in needs:
             problem = f"--with {name}: no candidate of that name has packages to fetch"
-            raise UsageError(problem, hint=f"--with {_ALL}, or some of {', '.join(needs)}")
+            raise UsageError(problem, hint=f"--with {_ALL}, or choose from: {', '.join(needs)}")
     return asked
 
 
@@ -166,27 +166,27 @@ def _fetch_unpacked(context: BenchContext, need: Adapter | StoreKind) -> Unpacke
 
 
 def _explain_fetching(name: str) -> str:
-    return f"to measure it all the same: fastinstall bench --with {name}"
+    return f"to measure it anyway: fastinstall bench --with {name}"
 
 
 MOST_BYTES = 2 << 30
 """The limit for all entries together: the largest known, imagecodecs with numpy, takes 150 MB."""
 FREE_BYTES = 1 << 30
-"""What must be free on the disk before anything is fetched."""
+"""Free disk space required before fetching."""
 _SECONDS = 300.0
 
 
 @immutable
 class PackageFetching:
-    """How packages are brought.
+    """How to fetch packages.
 
     Attributes:
-        interpreter: the target's, for whose ABI they are.
+        interpreter: the target's; its ABI counts.
         cache: root of our cache.
-        variables: environment variables; with pip's own settings they say which index is asked.
-        emit: hears whom this waits for.
-        offline: whether the network must not be used.
-        sdists: what may come as a source distribution, since it has no wheels and compiles nothing.
+        variables: environment variables; with pip's own settings they name the index.
+        emit: receives an event while this waits for another process.
+        offline: whether the network is forbidden.
+        sdists: packages that may come as source distributions, because they have no wheels and compile nothing.
     """
 
     interpreter: Interpreter
@@ -198,24 +198,24 @@ class PackageFetching:
 
 
 def fetch_packages(name: str, requirements: Sequence[str], fetching: PackageFetching) -> Path:
-    """Have packages in our cache, fetched where they are not there yet.
+    """Return packages in our cache, fetched if missing.
 
     Args:
         name: of the adapter or store that needs them, for messages.
-        requirements: as pip reads them.
-        fetching: where from and where to.
+        requirements: in pip's syntax.
+        fetching: source and destination.
 
     Returns:
         A directory for `Job.site`.
 
     Raises:
-        NotLoadedError: they could not be fetched, which is the candidate's outcome: why, in pip's words.
+        NotLoadedError: fetching failed, which is the candidate's outcome: the reason, in pip's words.
     """
     place = _place(requirements, fetching)
     if place.is_dir():
         return place
     if fetching.offline:
-        raise _missing(f"its packages are not in our cache, and --quick fetches nothing; {_explain_fetching(name)}")
+        raise _missing(f"its packages are not in the cache, and --quick fetches nothing; {_explain_fetching(name)}")
     _refuse_full_disk(name, fetching)
 
     def say(process: int | None) -> None:
@@ -252,16 +252,16 @@ def _refuse_full_disk(name: str, fetching: PackageFetching) -> None:
     fetching.cache.mkdir(parents=True, exist_ok=True)
     free = shutil.disk_usage(fetching.cache).free
     if free < FREE_BYTES:
-        reason = f"{free >> 20} MiB are free in {fetching.cache}, and {FREE_BYTES >> 20} have to be"
-        raise _missing(f"{name} is not brought: {reason}")
+        reason = f"{free >> 20} MiB are free in {fetching.cache}, but {FREE_BYTES >> 20} are needed"
+        raise _missing(f"{name} is not fetched: {reason}")
     libraries = fetching.cache / "libraries"
     taken = sum(each.stat().st_size for each in libraries.rglob("*") if each.is_file())
     if taken > MOST_BYTES:
-        raise _missing(f"{name} is not brought: {libraries} takes {taken >> 20} MiB already, and may be removed")
+        raise _missing(f"{name} is not fetched: {libraries} takes {taken >> 20} MiB already; you may remove it")
 
 
 def _fetch(name: str, requirements: Sequence[str], fetching: PackageFetching, place: Path) -> None:
-    """By pip; wheels alone, but for what has none and compiles nothing."""
+    """Fetch with pip: only wheels, except packages without wheels that compile nothing."""
     sdists = ("--no-binary", ",".join(fetching.sdists)) if fetching.sdists else ()
     with files.temporary_directory("libraries", within=fetching.cache / "tmp") as space:
         words = ("install", "--quiet", "--progress-bar", "off", "--no-compile", "--only-binary", ":all:", *sdists)
@@ -277,7 +277,7 @@ def _fetch(name: str, requirements: Sequence[str], fetching: PackageFetching, pl
 
 
 def _summarize_pip_error(error: CommandError) -> str:
-    """The last thing that pip complained of."""
+    """Return pip's last complaint."""
     if error.timed_out:
         return f"pip needs more than {_SECONDS:g} s"
     said = [each.removeprefix("stderr: ") for each in error.details if each.startswith("stderr: ")]
@@ -304,12 +304,12 @@ stdout.write(json.dumps(found))
 
 
 def find_modules(names: Iterable[str], python: Path, variables: Mapping[str, str]) -> frozenset[str]:
-    """Those of these modules that are installed; none if the interpreter cannot say.
+    """Return those of these modules that are installed; none if the interpreter cannot tell.
 
     Args:
         names: of modules, dotted.
         python: the target's interpreter.
-        variables: the whole environment of the process.
+        variables: the complete environment of the process.
     """
     words = (python, "-I", "-B", "-c", _PROGRAM, json.dumps(sorted(set(names))))
     try:

@@ -1,4 +1,4 @@
-"""What a measurement of loading images asks for and says: images, candidates, results, verdict, advice, report.
+"""Requests and results of measuring image loading: images, candidates, results, verdict, advice, report.
 
 Values of the document `bench`. Nothing is measured or decided here.
 """
@@ -13,7 +13,7 @@ from fastinstall.model.receipt import SpeedTable
 
 
 class Stage(StrEnum):
-    """What happens to an image on its way to a training step, in this order."""
+    """The steps of an image on its way to training, in this order."""
 
     READ = "read"
     DECODE = "decode"
@@ -36,7 +36,7 @@ class CandidateKind(StrEnum):
 
 
 class CandidateOutcome(StrEnum):
-    """What became of a candidate."""
+    """The outcome of a candidate."""
 
     MEASURED = "measured"
     MISSING = "missing"
@@ -51,9 +51,9 @@ class StageTime:
     """One stage of a pipeline.
 
     Attributes:
-        stage: which one; a library that does several at once is timed as the first of them.
-        ms: milliseconds an image.
-        share: of the whole, 0 to 1.
+        stage: its name; a library that does several at once is timed as the first of them.
+        ms: milliseconds per image.
+        share: of the total, 0 to 1.
     """
 
     stage: Stage
@@ -67,11 +67,11 @@ class Timing:
 
     Attributes:
         stages: in order.
-        ms: milliseconds an image, all stages.
+        ms: milliseconds per image, all stages.
         images_per_second: 1000 / ms.
-        peak_bytes: the most memory that the process had (resident).
+        peak_bytes: the process's peak memory (resident).
         kept_bytes: what Pillow's C extension kept of it for the next image.
-        cold_read_ms: milliseconds to read a file that is not in the page cache; None if that could not be had.
+        cold_read_ms: milliseconds to read a file that is not in the page cache; None if not measurable.
     """
 
     stages: tuple[StageTime, ...]
@@ -83,7 +83,7 @@ class Timing:
 
 
 class WorkerStart(StrEnum):
-    """How worker processes come to be."""
+    """How worker processes start."""
 
     NONE = "in the process itself"
     FORK = "fork"
@@ -91,7 +91,7 @@ class WorkerStart(StrEnum):
 
 
 class LoadingEngine(StrEnum):
-    """Who hands the work to workers and collects the batches."""
+    """Who distributes the work to workers and collects the batches."""
 
     TORCH = "torch DataLoader"
     OWN = "processes, as a DataLoader uses them"
@@ -104,12 +104,12 @@ class LoadingRate:
 
     Attributes:
         workers: worker processes; 0 loads in the process itself; threads of a pipeline of batches.
-        start: how they come to be.
+        start: how they start.
         engine: who collects the batches.
         cold: whether the files were out of the page cache.
-        images_per_second: once batches flow.
+        images_per_second: after the first batches.
         first_batch_seconds: from the start of the workers to the first batch.
-        peak_bytes: the most memory of the process and its workers together (each its own share).
+        peak_bytes: the peak memory of the process and its workers together (each its own share).
     """
 
     workers: int
@@ -123,11 +123,11 @@ class LoadingRate:
 
 @immutable
 class Difference:
-    """How far the arrays of a candidate lie from the baseline's, on the same images.
+    """How far a candidate's arrays are from the baseline's, on the same images.
 
     Attributes:
         mean: mean absolute difference of a channel, in levels of 0 to 255.
-        highest: the largest one.
+        highest: the largest difference.
         images: how many were compared.
         same_shape: False if the arrays cannot be compared at all.
     """
@@ -144,9 +144,9 @@ class Gain:
 
     Attributes:
         ratio: the median of the rounds; above 1 is faster.
-        low: the least of the rounds; of six or more, without one in six at either end.
-        high: the greatest, likewise.
-        rounds: how many.
+        low: the lowest round; of six or more, without one in six at either end.
+        high: the highest, likewise.
+        rounds: number of rounds.
     """
 
     ratio: float
@@ -164,10 +164,10 @@ class Candidate:
         title: for people.
         kind: what it changes.
         adapter: the name of the adapter that decodes and resizes ("pillow").
-        stack: whose packages: "in place", "official wheel", "fastinstall", "its own" (brought to the cache).
-        variables: environment variables that it is started with.
-        storage: what the images lie in: "files", or the name of a store.
-        aliased: whether its resize is known to alias: faster, and not the same picture.
+        stack: whose packages: "in place", "official wheel", "fastinstall", "its own" (fetched into the cache).
+        variables: environment variables for its start.
+        storage: where the images are: "files", or the name of a store.
+        aliased: whether its resize is known to alias: faster, but not the same picture.
     """
 
     name: str
@@ -182,18 +182,18 @@ class Candidate:
 
 @immutable
 class CandidateResult:
-    """What was measured of a candidate, or why nothing was.
+    """The measurements of a candidate, or why there are none.
 
     Attributes:
         candidate: which one.
-        outcome: what became of it.
-        reason: in words, where it was not measured: what to install, what killed it; of a control, why it is one.
-        versions: of the packages that took part, name to version.
-        timing: one process; of a candidate, as it would be at the time when the baseline was measured by itself.
-        gain: against the baseline, one process; None for the baseline itself.
-        rates: with workers, where that was measured.
+        outcome: its outcome.
+        reason: why it was not measured, in words: what to install, what killed it; for a control, why it is one.
+        versions: of the packages involved, name to version.
+        timing: of one process; for a candidate, converted to the time when the baseline ran alone.
+        gain: over the baseline, one process; None for the baseline itself.
+        rates: with workers, if measured.
         difference: of the arrays; None if they were not compared.
-        stored_bytes: what the images take in its storage, measured ones only; None for files.
+        stored_bytes: size of the measured images in its storage; None for files.
         stored_ratio: the same, as a multiple of the files'.
         left_out: how many images of the workload it could not load, though the baseline can.
     """
@@ -217,7 +217,7 @@ class CandidateResult:
 
 
 CONTROL = "control: "
-"""How the reason of a control begins."""
+"""The start of a control's reason."""
 
 
 @published_as("Pipeline")
@@ -227,7 +227,7 @@ class ImagePipeline:
 
     Attributes:
         shorter: length of the shorter side after the resize, in pixels.
-        crop: side of the square that is cut out of the middle, in pixels; 0 cuts nothing.
+        crop: side of the centre crop, in pixels; 0 for none.
         filter: of the resize: "bilinear", "bicubic", "lanczos".
     """
 
@@ -241,9 +241,9 @@ class Unmeasured:
     """Images that were left out, for one reason.
 
     Attributes:
-        reason: "truncated", "corrupt", "not an image", "unreadable", "CMYK", "16 bits a channel", "animated",
+        reason: "truncated", "corrupt", "not an image", "unreadable", "CMYK", "16 bits per channel", "animated",
             "too large", "kills the decoder", ...
-        count: how many.
+        count: number of images.
         examples: some of their paths.
     """
 
@@ -254,21 +254,21 @@ class Unmeasured:
 
 @immutable
 class Workload:
-    """The images that are loaded.
+    """The images to load.
 
     Attributes:
         name: for people: "photos of ./train", "500 px JPEG (generated)".
-        directory: where they lie.
-        files: how many files were found, up to the bound of the search.
-        images: how many of them are measured.
-        formats: of the measured ones: "JPEG" to how many.
+        directory: that contains them.
+        files: number of files found, up to the search's limit.
+        images: number of measured images.
+        formats: of the measured ones: "JPEG" to its number.
         mean_bytes: of a file.
         megapixels: of an image, mean.
         width: median, in pixels.
         height: median, in pixels.
-        generated: whether they were made for the measurement.
-        unmeasured: what was left out and why.
-        filesystem: where they lie; None if unknown.
+        generated: whether they were generated for the measurement.
+        unmeasured: the images left out, with reasons.
+        filesystem: that contains them; None if unknown.
     """
 
     name: str
@@ -294,7 +294,7 @@ class LoadingLimit(StrEnum):
     COPY = "copy-bound"
     FAST_ENOUGH = "fast enough"
     UNTOLD = "not told apart"
-    """A loader of one piece, or none that could be measured."""
+    """A loader without separate stages, or one that could not be measured."""
 
 
 @published_as("Verdict")
@@ -303,11 +303,11 @@ class BottleneckVerdict:
     """What limits the loading, in one sentence.
 
     Attributes:
-        bound: which limit.
+        bound: the limit.
         sentence: for people.
-        evidence: the figures that it rests on, a line each.
-        target_rate: images per second that are wanted; None if nobody said.
-        reached_rate: images per second of the best number of workers.
+        evidence: the figures behind it, one per line.
+        target_rate: images per second that the user needs; None if not given.
+        reached_rate: images per second with the best number of workers.
     """
 
     bound: LoadingLimit
@@ -320,14 +320,14 @@ class BottleneckVerdict:
 @published_as("Advice")
 @immutable
 class SpeedAdvice:
-    """Something to do about it, with what it would bring.
+    """Something to do, with its gain.
 
     Attributes:
-        candidate: name of the candidate that shows it; empty if it is no candidate.
-        gain: measured here; None if it is a pointer and no measurement.
-        finding: check `data-loading`; its remedy holds the command, or says the line of code.
+        candidate: name of the candidate behind it; empty if there is none.
+        gain: measured here; None for a pointer without measurement.
+        finding: of the check `data-loading`; its remedy holds the command, or says the line of code.
         code: the line of code; empty if a command does it.
-        recommended: the one to begin with: the largest gain that leaves every picture as it is.
+        recommended: the first to try: the largest gain without changing pictures.
     """
 
     candidate: str
@@ -344,10 +344,10 @@ class WorkloadResult:
     Attributes:
         workload: the images.
         pipeline: what is done to them.
-        baseline: the environment as it is, or the loader that was named.
-        candidates: the others, in the order of their gain; those without one last.
+        baseline: the environment as it is, or the user's loader.
+        candidates: the others, ordered by gain; those without one last.
         verdict: what limits it.
-        advice: in the order of gain; pointers last.
+        advice: ordered by gain; pointers last.
     """
 
     workload: Workload
@@ -360,19 +360,19 @@ class WorkloadResult:
 
 @immutable
 class BenchReport:
-    """What `bench` found.
+    """The result of `bench`.
 
     Attributes:
         prefix: the environment.
         python: its interpreter's version.
-        machine: where it was measured.
+        machine: the measured one.
         measured_at: ISO 8601, UTC.
         tool_version: of fastinstall.
         effort: "quick" or "full".
-        seconds: how long it took.
+        seconds: duration.
         workloads: each with its verdict.
-        operations: before and after, operation by operation; None if that was not asked for.
-        remarks: what a reader should know: what was left out for the time, what was built or fetched.
+        operations: before and after, by operation; None if not requested.
+        remarks: for the reader: what was left out for lack of time, what was built or fetched.
     """
 
     prefix: PurePath
@@ -389,20 +389,20 @@ class BenchReport:
 
 @immutable
 class BenchRequest:
-    """What was asked for.
+    """The request.
 
     Attributes:
         paths: directories and files with images; empty for generated ones.
         workloads: names of generated workloads; empty for all of them.
         pipeline: what is done to every image.
-        quick: the answer in 20 seconds.
-        samples: how many images to measure; None for a number that fits the time.
+        quick: whether to answer in 20 seconds.
+        samples: number of images to measure; None for what fits the time.
         workers: numbers of workers to try; empty for 0, 1, ... up to the usable CPUs.
-        target_rate: images per second that training takes.
-        loader: FILE[:FUNCTION] of the user's own loader (path in, array out); it becomes the baseline.
+        target_rate: images per second that training consumes.
+        loader: FILE[:FUNCTION] of the user's loader (path in, array out); it becomes the baseline.
         candidates: names; empty for all that fit.
-        bring: adapters and storages whose packages are brought to our cache; ("all",) for every one.
-        build: whether the fastinstall build is made where it is not in the cache.
+        bring: adapters and stores whose packages are fetched into our cache; ("all",) for every one.
+        build: whether to make the fastinstall build if it is not in the cache.
         loading: whether to measure workloads.
         operations: whether to measure the operations of PIL.
     """

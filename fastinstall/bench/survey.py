@@ -1,6 +1,6 @@
-"""Which images can be measured: each is decoded once, in a process that it may kill.
+"""Find out which images can be measured: each is decoded once, in a process that it may kill.
 
-Photos for a measurement where the user has named none: generated, by the target's own PIL, in a given directory.
+Also generates photos with the target's own PIL, if the user has named none.
 """
 
 import json
@@ -28,18 +28,18 @@ def judge_images(
 ) -> tuple[SurveyedImage, ...]:
     """Decode each image once, in the target.
 
-    An image that kills the process or takes too long is an answer, and the next one goes to another process. For every
-    one that takes too long, half as long is waited for those after it, 2.5 seconds at least.
+    An image that kills the process or takes too long is a result; another process continues. Each slow image halves the
+    patience for the next ones, to 2.5 seconds at least.
 
     Args:
-        images: files; whatever else lies there is told, and not opened.
+        images: files; anything else is reported, and not opened.
         python: the target's interpreter.
-        variables: the whole environment of the process.
-        site: directories that go in front of the path, with another PIL.
-        patience: seconds that an image may take.
+        variables: the complete environment of the process.
+        site: directories for the front of the path, with another PIL.
+        patience: seconds for an image.
 
     Raises:
-        NotLoadedError: there is no PIL, or it cannot even be imported.
+        NotLoadedError: there is no PIL, or it cannot be imported.
     """
     found: list[SurveyedImage] = []
     while len(found) < len(images):
@@ -57,7 +57,7 @@ def judge_images(
 
 
 def _judge(images: Sequence[Path], found: list[SurveyedImage], talk: process.Conversation, patience: float) -> str:
-    """Go on with the images until one ends the process; how it did that, empty if none did."""
+    """Judge images until one ends the process; return how, or empty if none did."""
     for path in images[len(found) :]:
         try:
             answer: dict[str, Any] = json.loads(talk.ask(json.dumps(str(path)), patience))
@@ -81,16 +81,16 @@ WORKLOADS: Mapping[str, str] = {
     "12mp": "12 MP JPEG (generated)",
     "png": "800 px PNG (generated)",
 }
-"""By name, for people. 500 x 375 JPEG of quality 90, 4000 x 3000 JPEG of quality 92, both 4:2:0, and 800 x 600 PNG."""
+"""Titles by name. 500 x 375 JPEG of quality 90, 4000 x 3000 JPEG of quality 92, both 4:2:0, and 800 x 600 PNG."""
 
 _MOST = {"500px": 2000, "12mp": 40, "png": 150}
-"""A limit that fills nobody's disk: about 100 MB."""
+"""A limit that protects the disk: about 100 MB."""
 
 _PHOTOS_PROGRAM = Path(__file__).with_name("_photos.py")
 _SECONDS = 60.0
 
 
-def generate_photos(  # noqa: PLR0913 (which photos, where to, and by whose PIL)
+def generate_photos(  # noqa: PLR0913 (the photos, their place, and the PIL)
     name: str,
     directory: Path,
     python: Path,
@@ -99,20 +99,20 @@ def generate_photos(  # noqa: PLR0913 (which photos, where to, and by whose PIL)
     *,
     site: Sequence[Path] = (),
 ) -> tuple[Path, ...]:
-    """Make the photos of a workload: 24 of "500px" (1.1 MB), 4 of "12mp" (9.4 MB), 12 of "png" (8 MB).
+    """Generate the photos of a workload: 24 of "500px" (1.1 MB), 4 of "12mp" (9.4 MB), 12 of "png" (8 MB).
 
-    One PIL makes the same files every time, in 0.2 to 0.8 s a workload (measured 2026-11-22).
+    One PIL makes the same files every time, in 0.2 to 0.8 s per workload (measured 2026-11-22).
 
     Args:
         name: one of WORKLOADS.
-        directory: where to write them; it is there.
+        directory: the existing destination.
         python: the target's interpreter.
-        variables: the whole environment of the process.
-        count: how many; None for the usual number; 2000, 40, 150 at most (100 MB).
-        site: directories that go in front of the path, with another PIL.
+        variables: the complete environment of the process.
+        count: number of photos; None for the default; 2000, 40, 150 at most (100 MB).
+        site: directories for the front of the path, with another PIL.
 
     Raises:
-        NotLoadedError: there is no PIL, it could not do it, it died, or it hung.
+        NotLoadedError: there is no PIL, it failed, died, or hung.
     """
     number = min(count or 0, _MOST[name])
     argv: tuple[str | Path, ...] = (python, _PHOTOS_PROGRAM, name, directory, str(number), *site)

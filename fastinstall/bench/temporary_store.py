@@ -1,4 +1,4 @@
-"""Makes a temporary store of the images that are measured: bounded, told before, and gone when it was measured."""
+"""Makes a temporary store of the measured images: bounded, announced, and removed after the measurement."""
 
 import json
 import shutil
@@ -19,19 +19,19 @@ from fastinstall.model.history import format_bytes
 MOST_BYTES = 1 << 30
 PART_OF_FREE = 10
 _BASE = 1 << 16
-"""What an empty store takes."""
+"""Size of an empty store."""
 _OVERHEAD = 3 * 4096
-"""What is around an image: parts of pages (LMDB), a header and padding (tar), its entry in an index."""
+"""Overhead per image: parts of pages (LMDB), a header and padding (tar), its entry in an index."""
 
 
 @immutable
 class Estimate:
-    """What a store would come to, before it is made.
+    """A store's expected size.
 
     Attributes:
-        indexes: of the images that have room, spread evenly where that is not all of them.
-        most_bytes: what these take at most.
-        all_bytes: what all of them would.
+        indexes: of the images that fit, spread evenly if not all do.
+        most_bytes: their maximum size.
+        all_bytes: the maximum size of all images.
     """
 
     indexes: tuple[int, ...]
@@ -42,13 +42,13 @@ class Estimate:
 def estimate_store(
     kind: StoreKind, images: Sequence[SurveyedImage], pipeline: ImagePipeline, bound: int = MOST_BYTES
 ) -> Estimate:
-    """What a store of this kind would take, and which images it can hold.
+    """Return what a store of this kind would take, and which images it can hold.
 
     Args:
-        kind: which one.
+        kind: the kind of store.
         images: in the order of their indexes.
         pipeline: what is done to every image.
-        bound: how many bytes it may take.
+        bound: the size limit, in bytes.
     """
     sizes = [kind.most_bytes(each, encode(pipeline)) + _OVERHEAD for each in images]
     count = len(images)
@@ -62,22 +62,22 @@ def estimate_store(
 
 _PROGRAM = Path(__file__).with_name("_storage.py")
 _SECONDS = 120.0
-"""After which a store is given up."""
+"""Seconds before giving up a store."""
 
 
 @immutable
 class Maker:
-    """How a store is made.
+    """How to make a store.
 
     Attributes:
         python: the target's interpreter.
-        variables: the whole environment of the process.
-        directory: in which the store gets a directory of its own.
+        variables: the complete environment of the process.
+        directory: where the store gets its own directory.
         pipeline: what is done to every image.
-        site: directories that go in front of the path: another PIL, packages that were brought.
-        most_bytes: that it may take; None for 1 GiB, or a tenth of what is free on the disk where that is less.
-        processes: that work on it.
-        emit: hears what is about to be written, and where.
+        site: directories for the front of the path: another PIL, fetched packages.
+        most_bytes: its size limit; None for 1 GiB, or a tenth of the free disk space if that is less.
+        processes: number of processes that work on it.
+        emit: receives an event about what is written, and where.
     """
 
     python: Path
@@ -92,13 +92,13 @@ class Maker:
 
 @immutable
 class MadeStore:
-    """A store that is there.
+    """A finished store.
 
     Attributes:
-        store: for `Job.store`. Images have the indexes in it that they have among all of them.
-        indexes: of the images that are in it; any other fails when it is read.
-        bytes: what it takes.
-        ratio: the same, as a multiple of what these images take in their files.
+        store: for `Job.store`. Images keep the indexes that they have among all images.
+        indexes: of the images in it; reading any other fails.
+        bytes: its size.
+        ratio: the same, as a multiple of these images' files.
         skipped: indexes of images that could not be stored, and why.
     """
 
@@ -111,22 +111,22 @@ class MadeStore:
 
 @contextmanager
 def temporary_store(kind: StoreKind, images: Sequence[SurveyedImage], maker: Maker) -> Iterator[MadeStore]:
-    """Put images into a store; it is removed when the block ends, or where it comes to nothing.
+    """Put images into a store; it is removed when the block ends, or on failure.
 
     Args:
-        kind: which one.
-        images: that may be measured, in the order of their indexes.
-        maker: how.
+        kind: the kind of store.
+        images: measurable images, in the order of their indexes.
+        maker: how to make it.
 
     Raises:
-        NotLoadedError: it has no room, it cannot be written there, a package is missing, or it failed.
+        NotLoadedError: there is no space, it cannot be written, a package is missing, or it failed.
     """
     out = maker.directory / f"store-{kind.name}"
     try:
         free = shutil.disk_usage(maker.directory).free
         out.mkdir()
     except OSError as error:
-        raise NotLoadedError(CandidateOutcome.FAILED, f"nothing can be written there: {error}") from error
+        raise NotLoadedError(CandidateOutcome.FAILED, f"cannot write the store: {error}") from error
     try:
         yield _fill(kind, images, maker, out, free)
     finally:
@@ -138,11 +138,11 @@ def _fill(kind: StoreKind, images: Sequence[SurveyedImage], maker: Maker, out: P
     estimate = estimate_store(kind, images, maker.pipeline, bound)
     if not estimate.indexes:
         needed, granted = format_bytes(estimate.all_bytes), format_bytes(bound)
-        reason = f"{len(images)} images would take up to {needed}, and a temporary store may take {granted}"
+        reason = f"{len(images)} images would take up to {needed}, but a temporary store may take {granted}"
         raise NotLoadedError(CandidateOutcome.UNSUITED, f"{reason} ({format_bytes(free)} are free)")
     part = "" if len(estimate.indexes) == len(images) else f" of {len(images)}"
     most, place = format_bytes(estimate.most_bytes), maker.directory
-    message = f"{kind.title}: {len(estimate.indexes)}{part} images, at most {most} in {place}, removed when measured"
+    message = f"{kind.title}: {len(estimate.indexes)}{part} images, at most {most} in {place}, removed after measuring"
     maker.emit(Noted(message=message))
     job = {
         "kind": kind.name,
@@ -160,7 +160,7 @@ def _fill(kind: StoreKind, images: Sequence[SurveyedImage], maker: Maker, out: P
     held = tuple(index for index in estimate.indexes if index not in skipped)
     if not held:
         reason = next(iter(skipped.values()))
-        raise NotLoadedError(CandidateOutcome.FAILED, f"it could store none of the images: {reason}")
+        raise NotLoadedError(CandidateOutcome.FAILED, f"it could not store any image: {reason}")
     ratio = answer["bytes"] / max(1, sum(images[index].size_bytes for index in held))
     store = ImageStore(kind=kind.name, path=out)
     return MadeStore(store=store, indexes=held, bytes=answer["bytes"], ratio=ratio, skipped=skipped)

@@ -1,4 +1,4 @@
-"""One workload: the baseline, every candidate in turn with it, what helps together, and the best with workers."""
+"""One workload: the baseline, every candidate in turn with it, the combination, and the best with workers."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -44,13 +44,13 @@ from fastinstall.core.events import Progressed, Started
 from fastinstall.core.messages import listing
 
 _BEST = 3
-"""How many of the best are measured again where there is time."""
+"""How many of the best are measured again if time is left."""
 _UNBOUNDED = 1e9
 _RATE_START_SECONDS = 0.2
 
 
 class WorkloadComparison:
-    """A comparison that goes on, and the time that it has."""
+    """A running comparison, and its time."""
 
     def __init__(self, context: BenchContext, task: WorkloadTask, run: BaselineComparison, end: float) -> None:
         self.context = context
@@ -63,7 +63,7 @@ class WorkloadComparison:
         self.wishes = choose_pool_requests(context.machine, quick=context.wish.quick, workers=context.wish.workers)
 
     def choose_workload(self) -> Workload:
-        """The images that take part: all that the baseline can load, and that there is time for."""
+        """Return the images that take part: all that the baseline can load in the time."""
         effort, wished = self.context.effort, self.context.wish.samples
         most = _UNBOUNDED if wished else effort.pass_seconds
         first = self.run.choose_images(most, effort.least_sample)
@@ -74,11 +74,11 @@ class WorkloadComparison:
         return narrow_workload(self.task, self.run.indexes, first.failed)
 
     def measure_longer(self) -> None:
-        """Twice as many rounds from now on: others use the machine."""
+        """Double the rounds from now on: other programs use the machine."""
         self.run.schedule = replace(self.run.schedule, rounds=2 * self.context.effort.rounds)
 
     def baseline(self) -> CandidateResult:
-        """The environment as it is, in one process."""
+        """Measure the environment as it is, in one process."""
         context, run = self.context, self.run
         context.session.emit(Started(stage="measure", message=f"{self.title}: {len(run.indexes)} images"))
         timing = compute_timing(run.measure())
@@ -97,7 +97,7 @@ class WorkloadComparison:
     def measure_rates(
         self, job: Job, wishes: Sequence[PoolRequest], result: CandidateResult
     ) -> tuple[LoadingRate, ...]:
-        """With workers, in a process of their own, once the comparison is over: they take memory, and may hang."""
+        """Measure with workers, in a separate process after the comparison: they take memory, and may hang."""
         title, emit = result.candidate.title, self.context.session.emit
         emit(Started(stage="workers", message=f"{title}, with workers"))
         ms = result.timing.ms if result.timing else None
@@ -110,7 +110,7 @@ class WorkloadComparison:
             return ()
 
     def measure_candidate(self, candidate_run: CandidateRun) -> CandidateResult:
-        """Hold a candidate against the baseline; its store, if it has one, is there only meanwhile.
+        """Compare a candidate with the baseline; its store, if any, exists only meanwhile.
 
         Raises:
             FailedError: the baseline died or hung.
@@ -138,10 +138,10 @@ class WorkloadComparison:
             return make_unmeasured(candidate_run.candidate, error.outcome, error.reason)
 
     def has_time(self, measured: int | None = None) -> bool:
-        """Whether another candidate fits; those that were named always do, and some while the run has time at all.
+        """Return whether another candidate fits; named ones always do, and some do while the run has any time.
 
         Args:
-            measured: how many there are already, or None if that does not matter.
+            measured: how many are measured already, or None if that does not matter.
         """
         if self.context.wish.candidates:
             return True
@@ -150,18 +150,18 @@ class WorkloadComparison:
         return self._estimate_candidate_seconds() + self._estimate_rating_seconds() < left
 
     def _estimate_candidate_seconds(self) -> float:
-        """By what those before have taken, and at least what the baseline says."""
+        """Estimate from the previous candidates, and at least from the baseline."""
         seconds = seconds_for(self.run.schedule, self.pass_seconds, self.start_seconds)
         return seconds * max(1.0, self._spent / self._expected if self._expected else 1.0)
 
     def _estimate_rating_seconds(self) -> float:
-        """What is kept for workers."""
+        """Return the time reserved for workers."""
         loaders = 1 if self.context.wish.quick else LOADERS_RATED
         each = self.context.effort.rate_seconds + _RATE_START_SECONDS + self.pass_seconds
         return loaders * (2 * self.start_seconds + len(self.wishes) * each)
 
     def _measure_cold_read_ms(self) -> float | None:
-        """Of a file that is not in the page cache; where files lie in memory there is no such thing.
+        """Measure reading a file that is not in the page cache; None if files are in memory.
 
         Raises:
             FailedError: the baseline died or hung.
@@ -173,7 +173,7 @@ class WorkloadComparison:
         return round(read, 5) if cold.was_cold and read is not None else None
 
     def measure_candidates(self, candidate_runs: Sequence[CandidateRun]) -> Iterator[CandidateResult]:
-        """Each candidate that there is time for; those that were named are all measured.
+        """Measure each candidate that fits into the time, and all named ones.
 
         Raises:
             FailedError: the baseline died or hung.
@@ -194,15 +194,17 @@ class WorkloadComparison:
             yield result
         if dropped:
             name = self.task.workload.name
-            self.context.remark(f"{name}: no time was left for {listing(dropped)}; --candidates NAME measures one")
+            self.context.remark(
+                f"{name}: no time was left for {listing(dropped)}; pass --candidates NAME to measure one"
+            )
 
     def compare_all(
         self, candidate_runs: Sequence[CandidateRun], workload: Workload
     ) -> tuple[dict[str, CandidateRun], list[CandidateResult]]:
-        """Every candidate between two measurements of a control, and the best of them again as far as time goes.
+        """Measure every candidate between two measurements of a control, and the best again if time is left.
 
         Returns:
-            The candidates by their names, and what was measured of them.
+            The candidates by their names, and their results.
 
         Raises:
             FailedError: the baseline died or hung.
@@ -228,7 +230,7 @@ class WorkloadComparison:
         return by_name, [last if last.gain else first, *results]
 
     def _repeat_best(self, by_name: Mapping[str, CandidateRun], results: list[CandidateResult]) -> None:
-        """Measure the best again while there is time: the advice is chosen among them."""
+        """Measure the best again while time is left: the advice is chosen among them."""
         while not self.context.wish.quick and self._has_spare_time():
             ranked = sorted(results, key=_get_gain_ratio, reverse=True)
             again = [each for each in ranked if each.gain and each.candidate.storage == "files"][:_BEST]
@@ -243,15 +245,15 @@ class WorkloadComparison:
         return 2 * self._estimate_candidate_seconds() + self._estimate_rating_seconds() < self.end - time.monotonic()
 
     def can_rate(self) -> bool:
-        """Whether there is time to measure another one with workers; always where numbers of workers were asked for."""
+        """Return whether there is time to measure another with workers; always if numbers of workers were requested."""
         loaders = 1 if self.context.wish.quick else LOADERS_RATED
         seconds = self._estimate_rating_seconds() / loaders
         return bool(self.context.wish.workers) or seconds < 1.2 * max(0.0, self.end - time.monotonic())
 
     def choose_rated(self, ranked: Sequence[CandidateResult], batched: Sequence[str]) -> list[str]:
-        """Names of those that are measured with workers too: the best few, those that were named, and `batched`.
+        """Return the names to measure with workers too: the best few, the named ones, and `batched`.
 
-        A rate of fewer images than the baseline's could not be laid beside it.
+        A rate of fewer images than the baseline's would not be comparable.
         """
         request = self.context.wish
         whole = [each for each in ranked if each.outcome is CandidateOutcome.MEASURED and not each.left_out]
@@ -267,18 +269,18 @@ class WorkloadComparison:
 def compare_candidates(
     context: BenchContext, task: WorkloadTask, candidate_runs: Sequence[CandidateRun], seconds: float
 ) -> tuple[Workload, CandidateResult, tuple[CandidateResult, ...]]:
-    """Measure the baseline and every candidate in turn with it, as far as the time goes; then some with workers.
+    """Measure the baseline and every candidate in turn with it, as time allows; then some with workers.
 
-    A control comes first and last. Time that is left makes the ranges of the best ones surer.
+    A control comes first and last. Remaining time narrows the ranges of the best ones.
 
     Args:
         context: where it is measured.
         task: the images.
-        candidate_runs: what the baseline is compared with.
-        seconds: that all of it should take.
+        candidate_runs: the candidates.
+        seconds: for everything.
 
     Returns:
-        The images that the baseline could load, the baseline, and the others in the order of their gain.
+        The images that the baseline could load, the baseline, and the others ordered by gain.
 
     Raises:
         FailedError: the baseline cannot be started, died or hung.
@@ -291,7 +293,7 @@ def compare_candidates(
         baseline = comparison.baseline()
         by_name, results = comparison.compare_all(candidate_runs, workload)
     baseline = replace(baseline, rates=comparison.measure_rates(run.job, comparison.wishes, baseline))
-    warm = [each for each in comparison.wishes if not each.cold and each.start is not WorkerStart.SPAWN]  # as most are
+    warm = [each for each in comparison.wishes if not each.cold and each.start is not WorkerStart.SPAWN]  # like most
     results.sort(key=_get_gain_ratio, reverse=True)
     rated = comparison.choose_rated(results, [name for name, each in by_name.items() if each.batched])
     for index, result in enumerate(results):
@@ -302,11 +304,11 @@ def compare_candidates(
 
 
 def choose_parts(by_name: Mapping[str, CandidateRun], results: Sequence[CandidateResult]) -> list[CandidateRun]:
-    """The stack, decoder and setting that each help most, leave the pictures as they are, and can be joined.
+    """Return the stack, decoder and setting that each help most, do not change pictures, and can be combined.
 
     Args:
         by_name: all candidates.
-        results: what was measured of them.
+        results: their results.
     """
     best: dict[CandidateKind, CandidateRun] = {}
     for each in sorted(results, key=_get_gain_ratio, reverse=True):

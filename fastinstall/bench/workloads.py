@@ -1,6 +1,6 @@
 """A workload: images that are chosen and judged, or generated, and how processes load them.
 
-What a workload is for the report stands in `report`; how it is measured, in `workload_comparison`.
+`report` holds its value for the report, `workload_comparison` measures it.
 """
 
 import os
@@ -25,8 +25,8 @@ _QUICK_PHOTOS = {"500px": 12, "12mp": 2, "png": 6}
 _JUDGED_FOR_EACH = 3
 _LEAST_JUDGED = 16
 _NAMED = 2
-_HEIC = "convert them to JPEG; or install pillow-heif, and call its register_heif_opener() before Image.open()"
-_OTHER_IMAGES = "fastinstall bench DIR, with whole images in DIR"
+_HEIC = "convert them to JPEG; or install pillow-heif and call its register_heif_opener() before Image.open()"
+_OTHER_IMAGES = "fastinstall bench DIR, with intact images in DIR"
 _EXAMPLES = 3
 
 
@@ -37,7 +37,7 @@ class WorkloadTask:
     Attributes:
         workload: as it is reported.
         job: what the baseline loads.
-        images: what is known of each, in the order of their indexes.
+        images: facts about each, in the order of their indexes.
     """
 
     workload: Workload
@@ -46,7 +46,7 @@ class WorkloadTask:
 
 
 def task_names(context: BenchContext) -> tuple[str, ...]:
-    """What there is to measure: names of generated workloads, or an empty one for the user's own images.
+    """Return what to measure: names of generated workloads, or one empty name for the user's own images.
 
     Raises:
         UsageError: no workload has that name.
@@ -55,12 +55,12 @@ def task_names(context: BenchContext) -> tuple[str, ...]:
         return ("",)
     for name in context.wish.workloads:
         if name not in WORKLOADS:
-            raise UsageError(f"no workload is called {name!r}", hint=f"there are: {', '.join(WORKLOADS)}")
+            raise UsageError(f"no workload is named {name!r}", hint=f"choose from: {', '.join(WORKLOADS)}")
     return context.wish.workloads or tuple(WORKLOADS)
 
 
 def task_of(context: BenchContext, name: str) -> WorkloadTask:
-    """The images of a workload, chosen and judged.
+    """Return the images of a workload, chosen and judged.
 
     Args:
         context: where it is measured.
@@ -84,12 +84,12 @@ def task_of(context: BenchContext, name: str) -> WorkloadTask:
 
 
 def narrow_workload(task: WorkloadTask, indexes: Sequence[int], failed: Mapping[str, str]) -> Workload:
-    """The workload as it is measured.
+    """Return the workload as measured.
 
     Args:
-        task: as it was chosen.
-        indexes: of the images that are measured.
-        failed: what was wrong with those that the baseline could not load, by index.
+        task: as chosen.
+        indexes: of the measured images.
+        failed: errors of images that the baseline could not load, by index.
     """
     chosen = tuple(task.images[index] for index in indexes)
     whose = "your loader fails: " if task.job.loader else ""
@@ -99,7 +99,7 @@ def narrow_workload(task: WorkloadTask, indexes: Sequence[int], failed: Mapping[
 
 
 def _generate_images(context: BenchContext, name: str) -> tuple[tuple[SurveyedImage, ...], Workload]:
-    """Photos of a generated workload, in the temporary directory."""
+    """Generate a workload's photos in the temporary directory."""
     directory = context.space / name
     directory.mkdir(exist_ok=True)
     context.session.emit(Started(stage="photos", message=f"generating photos: {WORKLOADS[name]}"))
@@ -107,7 +107,7 @@ def _generate_images(context: BenchContext, name: str) -> tuple[tuple[SurveyedIm
         count = context.wish.samples or (_QUICK_PHOTOS.get(name) if context.wish.quick else None)
         paths = generate_photos(name, directory, context.python, context.session.variables, count)
     except NotLoadedError as error:
-        raise FailedError(f"no photos can be generated: {error.reason}", hint="fastinstall doctor") from error
+        raise FailedError(f"cannot generate photos: {error.reason}", hint="fastinstall doctor") from error
     found = tuple(each for each in _judge_images(context, paths) if not each.reason)
     chosen = found[: _count_fitting(context, found)]
     workload = Workload(
@@ -122,14 +122,14 @@ def _generate_images(context: BenchContext, name: str) -> tuple[tuple[SurveyedIm
 
 
 def _find_images(context: BenchContext) -> tuple[tuple[SurveyedImage, ...], Workload]:
-    """Images below the places that were named."""
+    """Find images below the named places."""
     places = [Path(each) for each in context.wish.paths]
     named = _format_places(places)
     context.session.emit(Started(stage="search", message=f"looking for images in {named}"))
     found = find_images(places)
     if not found.images:
-        others = f"{found.others} other file{'s' * (found.others > 1)}" if found.others else "nothing"
-        unreadable = f", and {len(found.unreadable)} directories that cannot be read" if found.unreadable else ""
+        others = f"{found.others} other file{'s' * (found.others > 1)}" if found.others else "no files"
+        unreadable = f", and {len(found.unreadable)} unreadable directories" if found.unreadable else ""
         problem = f"no images in {named}: {others}{unreadable}"
         raise UndeterminedError(problem, hint="fastinstall bench DIR, with images in DIR")
     if not found.complete:
@@ -140,7 +140,7 @@ def _find_images(context: BenchContext) -> tuple[tuple[SurveyedImage, ...], Work
     if not chosen:
         counted = Counter(each.reason for each in refused).most_common()
         reasons = listing(f"{count} {reason}" for reason, count in counted)
-        problem = f"none of the images in {named} can be measured: of {len(refused)} looked at, {reasons}"
+        problem = f"none of the images in {named} can be measured: {len(refused)} examined, {reasons}"
         heic = any(each.reason.startswith("HEIC") for each in refused)
         hint = _HEIC if heic else _OTHER_IMAGES
         raise UndeterminedError(problem, hint=hint)
@@ -160,7 +160,7 @@ def _find_images(context: BenchContext) -> tuple[tuple[SurveyedImage, ...], Work
 def _choose_images(
     context: BenchContext, ordered: Sequence[Path]
 ) -> tuple[tuple[SurveyedImage, ...], tuple[SurveyedImage, ...]]:
-    """Enough of them to measure, and those that were refused on the way; a bounded number is looked at."""
+    """Return enough images to measure, and those refused on the way; a bounded number is examined."""
     step = context.wish.samples or context.effort.sample
     bound = min(len(ordered), max(_LEAST_JUDGED, _JUDGED_FOR_EACH * step))
     good: list[SurveyedImage] = []
@@ -179,11 +179,11 @@ def _judge_images(context: BenchContext, paths: Sequence[Path]) -> tuple[Surveye
     try:
         return judge_images(paths, context.python, context.session.variables)
     except NotLoadedError as error:
-        raise FailedError(f"the images cannot be looked at: {error.reason}", hint="fastinstall doctor") from error
+        raise FailedError(f"cannot examine the images: {error.reason}", hint="fastinstall doctor") from error
 
 
 def _count_fitting(context: BenchContext, images: Sequence[SurveyedImage]) -> int:
-    """How many of these images there is time for."""
+    """Return how many of these images fit into the time."""
     return sample_size(context.effort, [each.megapixels for each in images], context.wish.samples)
 
 
@@ -193,7 +193,7 @@ def _format_places(places: Sequence[Path]) -> str:
 
 
 def _compute_figures(chosen: Sequence[SurveyedImage]) -> dict[str, Any]:
-    """The figures of a Workload."""
+    """Return the figures of a Workload."""
     return {
         "images": len(chosen),
         "formats": dict(Counter(each.format for each in chosen).most_common()),

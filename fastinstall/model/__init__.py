@@ -1,1 +1,1 @@
-"""Values that several features share, and the documents that they become. No input, no output."""
+"""Values shared by several features, and their documents. No input, no output."""

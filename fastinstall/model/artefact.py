@@ -1,11 +1,11 @@
-"""Files that can be installed: one of a package index, the results of `build`, and the version label of our wheels.
+"""Installable files: one of a package index, the results of `build`, and the version label of our wheels.
 
-- A file of an index is named so that nothing else can take its place.
-- `build` reports a wheel, or the conda packages made of it, and fastinstall itself beside them. The wheels of many
+- A file of an index is identified so that nothing else can replace it.
+- `build` reports a wheel, or the conda packages made from it, and fastinstall itself beside them. The wheels of many
   machines are a `Fleet`.
-- The local version label of a wheel of ours tells the CPU levels in it.
+- The local version label of our wheels names their CPU levels.
 
-What a wheel is to be made of, as a plan decides it and the build carries it out.
+Also the contents of a wheel, as a plan decides them and the build makes them.
 """
 
 from collections.abc import Sequence
@@ -27,12 +27,12 @@ class Artefact:
         name: of the distribution, normalised.
         version: of the distribution.
         filename: "pillow_simd-12.1.1.post0.tar.gz".
-        url: where to fetch it, without credentials and fragment ("file:///..." in a wheelhouse).
-        sha256: hexadecimal; empty only where the index gives none.
+        url: the address to fetch it from, without credentials and fragment ("file:///..." in a wheelhouse).
+        sha256: hexadecimal; empty only if the index gives none.
         requires_python: a specifier ("", ">=3.10").
         size: in bytes; 0 if unknown.
-        provenance: where the index publishes attestations of it (PEP 740), without credentials; empty if it
-            publishes none.
+        provenance: address of the attestations that the index publishes (PEP 740), without credentials; empty
+            if there are none.
     """
 
     name: str
@@ -55,10 +55,10 @@ class Releases:
         wheels: official wheels of what the recipe replaces that fit the target's tags, newest first,
             the best one of each version only.
         kernels: sdists of the fork that the recipe merges, newest first.
-        bases: sdists of what that fork follows, newest first.
+        bases: sdists that the fork is based on, newest first.
         statics: sdists of libraries that the recipe links into the core, newest first, by its names of them.
-        compilers: wheels that bring clang, for this machine, newest first.
-        prebuilt: wheels of our own making in the wheelhouse that fit the target's tags.
+        compilers: wheels with clang, for this machine, newest first.
+        prebuilt: our wheels in the wheelhouse that fit the target's tags.
         origin: where this was looked up, for messages ("the package index", a directory).
     """
 
@@ -73,7 +73,7 @@ class Releases:
 
 
 class Format(StrEnum):
-    """What was asked for."""
+    """The requested format."""
 
     WHEEL = "wheel"
     CONDA = "conda"
@@ -84,7 +84,7 @@ class BuiltPackage:
     """A conda package in the channel.
 
     Attributes:
-        name: of it ("pillow").
+        name: of the package ("pillow").
         version: conda's version.
         build: the build string ("simd_v2v3_py311_0").
         path: the file.
@@ -103,12 +103,12 @@ class ToolWheels:
     """fastinstall in a directory.
 
     Attributes:
-        directory: where its wheels and their SHA256SUMS lie.
+        directory: that contains its wheels and their SHA256SUMS.
         wheel: the file name of fastinstall's own.
-        version: of it.
+        version: of fastinstall.
         pythons: the minor versions of Python that can run it from there.
-        files: sha256 by file name, of all of them.
-        left_out: why a Python cannot be served, by its minor version.
+        files: sha256 by file name, of all files.
+        left_out: why a Python is not served, by its minor version.
     """
 
     directory: PurePath
@@ -121,16 +121,16 @@ class ToolWheels:
 
 @immutable
 class BuildReport:
-    """What was built for one Python.
+    """The build for one Python.
 
     Attributes:
-        format: what was asked for.
-        wheel: its file; of conda packages the wheel that they were made of.
+        format: the requested format.
+        wheel: its file; for conda packages, the wheel that they were made from.
         sha256: of the wheel, hexadecimal.
-        from_cache: whether it had been built before.
-        channel: the URL of the channel; empty if a wheel was asked for.
-        packages: of the channel, the stack first; empty if a wheel was asked for.
-        tool: fastinstall itself, put beside the wheel; None if that was not asked for.
+        from_cache: whether it was taken from the cache.
+        channel: the URL of the channel; empty for a wheel.
+        packages: of the channel, the stack first; empty for a wheel.
+        tool: fastinstall itself, beside the wheel; None if not requested.
     """
 
     format: Format
@@ -146,16 +146,16 @@ _PREFIX = "x86-64-"
 
 
 def make_labelled_version(recipe: Recipe, version: str, levels: Sequence[str], dist_name: str) -> str:
-    """The version of the wheel that is made, with its local label (PEP 440).
+    """Return the version of the built wheel, with its local label (PEP 440).
 
     Args:
-        recipe: gives the first part of the label.
+        recipe: for the first part of the label.
         version: of the source.
-        levels: names of those in the wheel, the baseline first.
-        dist_name: name of the distribution that is made.
+        levels: names of the wheel's levels, the baseline first.
+        dist_name: name of the built distribution.
 
     Returns:
-        "12.1.1+simd.v3", or "13.0.0+simd.v2.v3" where it carries several.
+        "12.1.1+simd.v3", or "13.0.0+simd.v2.v3" with several levels.
     """
     keeps = dist_name == recipe.source.pypi and dist_name != recipe.source.chassis
     public = version if keeps else base_version(version)
@@ -163,7 +163,7 @@ def make_labelled_version(recipe: Recipe, version: str, levels: Sequence[str], d
 
 
 def parse_labelled_levels(recipe: Recipe, version: str) -> tuple[str, ...]:
-    """The levels that a label tells, the baseline first; none if it is not one of this recipe's."""
+    """Return the levels in a label, the baseline first; none if it is not one of this recipe's."""
     label, prefix = version.partition("+")[2], f"{recipe.source.label}."
     told = label.removeprefix(prefix).split(".") if label.startswith(prefix) else []
     known = [level.name for level in reversed(recipe.levels) if level.name.removeprefix(_PREFIX) in told]
@@ -173,7 +173,7 @@ def parse_labelled_levels(recipe: Recipe, version: str) -> tuple[str, ...]:
 @published_as("Target")
 @immutable
 class LevelTarget:
-    """A CPU level that a core is compiled for.
+    """A CPU level to compile a core for.
 
     Attributes:
         level: its name.
@@ -188,22 +188,22 @@ class LevelTarget:
 
 @immutable
 class WheelOrder:
-    """The wheel that is to be made: of what, for which levels, and linked how.
+    """The wheel to build: from what, for which levels, and how linked.
 
     Attributes:
         recipe: name of the recipe.
-        source: the sdist; None when `prebuilt` is given.
-        kernels: the sdist of the fork whose changes are merged onto the source; None if nothing is merged.
-        base: the sdist of what the fork follows, at the version that it follows.
-        without: parts of the fork that are left out, by the recipe's names.
+        source: the sdist; None with `prebuilt`.
+        kernels: the sdist of the fork whose changes are merged onto the source, or None.
+        base: the sdist that the fork is based on, in that version.
+        without: parts of the fork to leave out, by the recipe's names.
         statics: sdists of libraries that are linked into the core, by the recipe's names of the libraries.
-        clang: the wheel whose clang compiles; None where another compiler does.
-        chassis: the official wheel that carries the core; None: build all and repair, or link in place.
-        prebuilt: a wheel of ours from the wheelhouse, taken as it is.
-        cached: the hash of a wheel in our cache that was built so before, and is taken; empty if there is none.
-        distribution: name of the distribution that is made.
+        clang: the wheel whose clang compiles; None with another compiler.
+        chassis: the official wheel that carries the core; None: build everything and repair, or link in place.
+        prebuilt: our wheel from the wheelhouse, used unchanged.
+        cached: the hash of a cached wheel of the same build, to use; empty if there is none.
+        distribution: name of the built distribution.
         version: its version, with the local label ("12.1.1+simd.v3").
-        targets: what is compiled, the baseline first; the loader chooses among several.
+        targets: levels to compile, the baseline first; the loader chooses among several.
         link: which native libraries the core uses.
         libraries: libraries that the build enables, by the recipe's names.
         jobs: parallel compile jobs.
@@ -228,5 +228,5 @@ class WheelOrder:
 
     @property
     def levels(self) -> tuple[str, ...]:
-        """Names of the levels, the baseline first."""
+        """The names of the levels, the baseline first."""
         return tuple(target.level for target in self.targets)

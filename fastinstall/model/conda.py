@@ -1,4 +1,4 @@
-"""What conda knows of an environment, from its files alone, and what one of its engines would change there."""
+"""Facts about a conda environment, from its files alone, and the changes that an engine would make there."""
 
 from enum import StrEnum
 from pathlib import PurePath
@@ -7,7 +7,7 @@ from fastinstall.core.values import encode, immutable
 
 
 class CondaInstaller(StrEnum):
-    """Who installs into a conda environment."""
+    """Which engine installs into a conda environment."""
 
     AUTO = "auto"
     CONDA = "conda"
@@ -17,19 +17,19 @@ class CondaInstaller(StrEnum):
 
 @immutable
 class CondaPackage:
-    """A conda package: one that is installed, one that a channel offers, or one that we are going to make.
+    """A conda package: installed, offered by a channel, or to be made by us.
 
     Attributes:
         name: normalised ("pillow").
         version: conda's version ("13.0.0").
         build: the build string ("simd_v2v3_py311_0").
-        build_number: of several builds of a version the later one has the greater.
+        build_number: of several builds of a version, the latest has the highest.
         subdir: "linux-64" or "noarch"; empty if unknown.
         channel: a name or a URL without credentials; empty if unknown.
         url: of the file; empty if unknown.
         sha256: of the file, hexadecimal; empty if unknown.
         depends: match specs of what must be installed with it.
-        constrains: match specs that hold where their package is installed.
+        constrains: match specs that hold if their package is installed.
     """
 
     name: str
@@ -50,7 +50,7 @@ class CondaPackage:
 
     @property
     def index(self) -> dict[str, object]:
-        """What a channel's index says of it first of all, in conda's own keys."""
+        """The main fields of its entry in a channel's index, by conda's keys."""
         keys = ("name", "version", "build", "build_number", "depends", "constrains")
         return {key: encode(getattr(self, key)) for key in keys}
 
@@ -62,16 +62,16 @@ class CondaPackage:
 
 @immutable
 class CondaClaim:
-    """Files that an installed package claims, as far as they matter to PIL.
+    """Files that an installed package claims, if relevant to PIL.
 
-    Of a package that provides PIL these are all its files; of others those below `PIL/`, and libraries
+    For a package that provides PIL, these are all its files; for others, those below `PIL/`, and libraries
     and headers of libjpeg and libtiff.
 
     Attributes:
         dist: of the package.
         files: paths relative to the prefix.
         missing: those that are not on disk.
-        altered: those whose size or hash is not what the record says.
+        altered: those whose size or hash differs from the record.
     """
 
     dist: str
@@ -82,12 +82,12 @@ class CondaClaim:
 
 @immutable
 class CondaClash:
-    """A file that matters to PIL, and that more than one package claims.
+    """A file relevant to PIL that several packages claim.
 
     Attributes:
         path: relative to the prefix.
-        claimants: the packages, by `dist`; one of pip's as "pip: NAME VERSION".
-        holder: whose content it has; empty if it is nobody's.
+        claimants: the packages, by `dist`; pip's as "pip: NAME VERSION".
+        holder: the package whose content it has; empty if none.
     """
 
     path: str
@@ -97,14 +97,14 @@ class CondaClash:
 
 @immutable
 class CondaRevision:
-    """An entry of `conda-meta/history` that installed or removed something which matters to PIL.
+    """An entry of `conda-meta/history` that installed or removed a package relevant to PIL.
 
     Attributes:
         number: its place in the history, 0 for the first.
-        at: when, as conda wrote it (local time).
+        at: its time, as conda wrote it (local time).
         command: the command line; empty if the history has none.
-        linked: what came of that, as "NAME-VERSION-BUILD".
-        unlinked: what went of that, likewise.
+        linked: installed relevant packages, as "NAME-VERSION-BUILD".
+        unlinked: removed relevant packages, likewise.
     """
 
     number: int
@@ -123,7 +123,7 @@ class CondaTool:
         version: of conda; empty if unknown.
         root: its own prefix ("base").
         solver: "classic", "libmamba", "rattler"; empty if unknown.
-        found_by: the variable that names it, or "PATH"; "environment" where an environment's place or history do.
+        found_by: the variable that names it, or "PATH"; "environment" if an environment's place or history does.
     """
 
     command: tuple[str, ...]
@@ -139,18 +139,18 @@ class Conda:
 
     Attributes:
         packages: every installed package.
-        unreadable: records that cannot be read: file name to what is wrong.
-        claims: who claims files that matter to PIL.
-        clashes: such files that several claim.
-        pins: lines of `conda-meta/pinned`, comments aside.
-        revisions: those of the history that matter to PIL, oldest first.
-        is_base: conda itself is installed here.
-        channels: that the environment's own configuration names (`condarc.d` and the like), without credentials.
+        unreadable: records that cannot be read, by file name, with the problem.
+        claims: which packages claim files relevant to PIL.
+        clashes: such files with several claimants.
+        pins: lines of `conda-meta/pinned`, without comments.
+        revisions: relevant entries of the history, oldest first.
+        is_base: whether conda itself is installed here.
+        channels: channels in the environment's own configuration (`condarc.d` and the like), without credentials.
         has_channels: whether any configuration that conda would read names channels.
-        usual_channels: those that the configuration files of conda and of its user name; not those with credentials.
+        usual_channels: channels in conda's and its user's configuration files; without those with credentials.
         stale: `site-packages` of other versions of Python that still hold distributions, relative to the prefix.
-        debris: left-overs of an interrupted conda transaction, relative to the prefix.
-        tool: the conda executable; None if none was found, or it was not looked for.
+        debris: leftovers of an interrupted conda transaction, relative to the prefix.
+        tool: the conda executable; None if not found, or not looked for.
     """
 
     packages: tuple[CondaPackage, ...]
@@ -168,20 +168,20 @@ class Conda:
     tool: CondaTool | None = None
 
     def named(self, name: str) -> CondaPackage | None:
-        """The installed package of that name."""
+        """Return the installed package of that name."""
         return next((package for package in self.packages if package.name == name), None)
 
 
 @immutable
 class CondaRequest:
-    """What an engine's solver is asked.
+    """A request to an engine's solver.
 
     Attributes:
         prefix: the environment.
-        ours: packages that are going to be made; they need not exist yet.
-        specs: further match specs that have to be installed ("libjpeg-turbo").
-        channels: where other packages may come from; empty: what is installed and `ours` have to do.
-        offline: use what is cached of the channels alone.
+        ours: packages to be made; they need not exist yet.
+        specs: further match specs to install ("libjpeg-turbo").
+        channels: sources of other packages; empty: only use what is installed and `ours`.
+        offline: only use what is cached of the channels.
     """
 
     prefix: PurePath
@@ -193,18 +193,18 @@ class CondaRequest:
 
 @immutable
 class CondaChange:
-    """What a transaction of an engine comes to.
+    """The changes of an engine's transaction.
 
     Attributes:
-        linked: packages that come.
-        unlinked: packages that go; one that is replaced stands in both.
+        linked: packages to install.
+        unlinked: packages to remove; a replaced one is in both.
     """
 
     linked: tuple[CondaPackage, ...] = ()
     unlinked: tuple[CondaPackage, ...] = ()
 
     def without(self, names: frozenset[str]) -> "CondaChange":
-        """The same, less packages of those names."""
+        """Return the same changes without packages of those names."""
         return CondaChange(
             linked=tuple(each for each in self.linked if each.name not in names),
             unlinked=tuple(each for each in self.unlinked if each.name not in names),
@@ -213,12 +213,12 @@ class CondaChange:
 
 @immutable
 class CondaStack:
-    """The stack as conda packages, as a setup put them in.
+    """The stack as conda packages, as installed by a setup.
 
     Attributes:
-        package: what provides PIL.
-        guard: what keeps the solver from replacing it; None if that was declined.
-        channel: the directory of the channel that holds both, inside the environment.
+        package: the package that provides PIL.
+        guard: the package that stops the solver from replacing it; None if declined.
+        channel: the directory of the channel with both, inside the environment.
     """
 
     package: CondaPackage

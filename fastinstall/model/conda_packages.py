@@ -1,11 +1,11 @@
-"""The stack as conda packages, and conda's records, specs and pins as far as they concern PIL. Pure.
+"""The stack as conda packages, and conda's records, specs and pins about PIL. Pure.
 
-- What the packages are called, what they need, and what they conflict with. Source: conda's package specification
-  (`index.json`), the grammar of its match specs, and conda-forge's convention of bounds (">=1.2.3,<2.0a0").
-- Match specs are read only as far as sentences about them need: whose they are. Which packages a spec matches is never
-  decided here. Source: conda's documentation of `conda.models.match_spec.MatchSpec`.
-- What conda's packages and pins require of Pillow's version is put into Python's version specifiers. Only what means
-  the same in both is translated; the rest is left to the solver's preview. The exception is pre-releases, which conda
+- Names, dependencies and conflicts of the packages. Source: conda's package specification (`index.json`), the grammar
+  of its match specs, and conda-forge's convention of bounds (">=1.2.3,<2.0a0").
+- Match specs are only read for messages about them. This module never decides which packages a spec matches. Source:
+  conda's documentation of `conda.models.match_spec.MatchSpec`.
+- Requirements of conda's packages and pins on Pillow's version become Python version specifiers. Only specs with the
+  same meaning in both are translated; the solver's preview decides the rest. The exception is pre-releases, which conda
   sorts below a bound and PEP 440 leaves out. Source: conda's package match specifications; the version specifiers of
   PEP 440.
 - Pins that would keep the package out are found, and conda commands are worded for an environment.
@@ -27,16 +27,16 @@ from fastinstall.model.recipe import PROVIDERS, NativeRequirement, Recipe
 from fastinstall.model.request import LinkMode, Request
 
 GUARD = "fastinstall-guard"
-"""Name of the package that keeps solvers from replacing the stack."""
+"""Name of the package that stops solvers from replacing the stack."""
 
 GUARD_VERSION = "1"
-"""Counts what the guard package is for; the build string tells contents apart."""
+"""Version of the guard package's purpose; the build string distinguishes contents."""
 
 CHANNEL = "share/fastinstall/channel"
 """The channel inside an environment, relative to its prefix."""
 
 REGISTRATION = "condarc.d/fastinstall.yml"
-"""Relative to the prefix: conda and mamba read it where the environment is the active one or the target."""
+"""Relative to the prefix: conda and mamba read it if the environment is active or the target."""
 
 
 _OURS = re.compile(r"[a-z]+_(?:(?:v\d)+|native)_py\d+t?_\d+")
@@ -51,13 +51,13 @@ def plan_stack_package(
     number: int,
     libraries: Mapping[str, NativeRequirement] | None = None,
 ) -> CondaPackage:
-    """The conda package that a wheel becomes.
+    """Return the conda package for a wheel.
 
     Args:
         build: of the wheel.
         facts: of the target.
         microarchitectures: CPU level to the names of the processors that have it.
-        number: tells later builds of the same version and levels apart; they have the greater.
+        number: distinguishes later builds of the same version and levels; they have a higher one.
         libraries: the recipe's, for link mode "env".
     """
     public, _, label = build.version.partition("+")
@@ -81,14 +81,14 @@ def _list_dependencies(
     libraries: Mapping[str, NativeRequirement],
 ) -> Iterator[str]:
     interpreter, conda = facts.interpreter, facts.conda
-    # Which ABI Python has is told by a package of its own, or by its build string, or not at all.
+    # Python's ABI is in a separate package, in its build string, or nowhere.
     major, minor = (int(part) for part in interpreter.version.split(".")[:2])
     python = conda.named("python") if conda is not None else None
     abi = f" *_{interpreter.abi}" if python is not None and python.build.endswith(f"_{interpreter.abi}") else ""
     yield f"python >={major}.{minor},<{major}.{minor + 1}.0a0{abi}"
     if conda is not None and conda.named("python_abi") is not None:
         yield f"python_abi {major}.{minor}.* *_{interpreter.abi}"
-    # The official wheel's promise; without one, the C library that it is built on.
+    # The official wheel's minimum; without one, the C library of the build.
     given = build.prebuilt or build.chassis
     promised = find_required_glibc(given.filename) if given is not None else None
     own = re.match(r"(\d+)\.(\d+)", interpreter.libc_version)
@@ -111,13 +111,13 @@ def _list_dependencies(
 
 
 def plan_guard_package(stack: CondaPackage, prefix: PurePath, keeps: tuple[str, ...] = ()) -> CondaPackage:
-    """The package that keeps solvers from replacing the stack by another build; the final one bears a digest.
+    """Return the package that stops solvers from replacing the stack; the final one bears a digest.
 
     Args:
-        stack: what it keeps.
+        stack: the protected package.
         prefix: the environment.
-        keeps: packages that the replaced Pillow depended on. Nothing may need them now, and a solver that tidied them
-            away would leave a rollback with a Pillow that lacks its libraries.
+        keeps: packages that the replaced Pillow depended on. Nothing else may need them, and if a solver removed them,
+            a rollback would leave a Pillow without its libraries.
     """
     return CondaPackage(
         name=GUARD,
@@ -131,12 +131,12 @@ def plan_guard_package(stack: CondaPackage, prefix: PurePath, keeps: tuple[str, 
 
 
 def is_ours(package: CondaPackage) -> bool:
-    """Whether a package is one that fastinstall makes: the stack or its guard."""
+    """Return whether fastinstall made a package: the stack or its guard."""
     return package.name == GUARD or (package.name in PROVIDERS and _OURS.fullmatch(package.build) is not None)
 
 
 def preference(levels: tuple[str, ...]) -> int:
-    """Where build numbers begin: of several builds that a processor can run, solvers take the greatest.
+    """Return the first build number: among builds that a processor can run, solvers take the highest.
 
     The highest level counts first, then the lowest: v2 < v2+v3 < v3 < v2+v3+v4 < v4 < native.
     """
@@ -145,10 +145,10 @@ def preference(levels: tuple[str, ...]) -> int:
 
 
 def make_bounded_spec(package: CondaPackage, conda: Conda) -> str:
-    """A match spec for a library that is linked: what is installed or later, while its ABI stays.
+    """Return a match spec for a linked library: the installed version or later, with the same ABI.
 
-    How long that is, channels know for their packages: the upper bound is the one that most packages of the
-    environment set for it. Where none does, it is the next major release.
+    Channels know how long the ABI lasts: the upper bound is the one that most packages of the environment use. Without
+    any, it is the next major release.
     """
     pattern = re.compile(rf"{re.escape(package.name)} +(?:[^\s,]+,)*<([\w.]+)")
     given = [match[1] for each in conda.packages for spec in each.depends if (match := pattern.match(spec))]
@@ -174,7 +174,7 @@ def find_required_glibc(tags: str) -> tuple[int, int] | None:
 
 
 def glibc_spec(version: tuple[int, int]) -> str:
-    """The match spec for a glibc of at least this version."""
+    """Return the match spec for at least this version of glibc."""
     return f"__glibc >={version[0]}.{version[1]},<3.0.a0"
 
 
@@ -182,26 +182,26 @@ TURBO, IJG, TIFF = "libjpeg-turbo", "jpeg", "libtiff"
 
 
 def providers(recipe: Recipe) -> frozenset[str]:
-    """Names under which conda packages provide what a recipe replaces."""
+    """Return the conda package names that provide what a recipe replaces."""
     names = (*recipe.replaces, recipe.source.pypi, recipe.source.chassis)
     return frozenset(name.lower().replace("_", "-") for name in names)
 
 
 def find_replaced_packages(conda: Conda, recipe: Recipe) -> tuple[CondaPackage, ...]:
-    """The installed packages that make room for ours: those that provide PIL, and a guard package."""
+    """Return the installed packages to replace: those that provide PIL, and a guard package."""
     names = {*providers(recipe), GUARD}
     return tuple(package for package in conda.packages if package.name in names)
 
 
 def conda_command(facts: Facts, verb: str, *words: str) -> str:
-    """A command of conda's on this environment, that can be pasted."""
+    """Return a pasteable conda command for this environment."""
     tool = facts.conda.tool if facts.conda is not None else None
     start = tool.command if tool is not None else ("conda",)
     return shlex.join((*start, verb, "--prefix", str(facts.environment.prefix), *words))
 
 
 def foreign_channels(channels: Iterable[str]) -> tuple[str, ...]:
-    """Channels less the one that we keep inside an environment, each once."""
+    """Return channels without the one inside the environment, each once."""
     return tuple(dict.fromkeys(channel for channel in channels if channel and not channel.endswith(CHANNEL)))
 
 
@@ -209,33 +209,33 @@ _NAME = re.compile(r"(?:[^\s\[]*::)?\s*([A-Za-z0-9_][A-Za-z0-9_.-]*|\*)")
 
 
 def name_of(spec: str) -> str:
-    """The name of the package that a spec speaks of: "pillow" of "conda-forge::pillow >=12"; empty if it has none."""
+    """Return the package name in a spec: "pillow" of "conda-forge::pillow >=12"; empty if it has none."""
     match = _NAME.match(spec.strip())
     return match[1].lower() if match is not None else ""
 
 
 def bounds_of(spec: str) -> str:
-    """What a spec says behind the name: ">=12" of "conda-forge::pillow >=12"; empty if it says nothing."""
+    """Return the part of a spec after the name: ">=12" of "conda-forge::pillow >=12"; empty without one."""
     match = _NAME.match(spec.strip())
     return spec.strip()[match.end() :].strip() if match is not None else ""
 
 
 PINS = "conda-meta/pinned"
-"""Relative to the prefix: match specs that conda's solvers keep to."""
+"""Relative to the prefix: match specs that conda's solvers obey."""
 
 _RELEASE = r"\d+(?:\.\d+)*"
 _CLAUSE = re.compile(rf"(?P<sign>[<>=!~]=|[<>=]|)(?P<version>{_RELEASE}(?:(?:a|b|rc)\d+)?)(?P<star>\.?\*)?")
 
 
 def conda_dependants(conda: Conda, names: Collection[str]) -> tuple[Dependant, ...]:
-    """Installed conda packages, and pins, that take some versions only.
+    """Return installed conda packages, and pins, that only accept some versions.
 
     Args:
         conda: the environment.
         names: of the packages that provide PIL.
 
     Returns:
-        One for each spec that says something of the version, each pin as a dependant of the name of its file.
+        One for each spec that restricts the version; a pin is a dependant named after its file.
     """
     found = [(PINS, "", spec) for spec in conda.pins]
     for package in conda.packages:
@@ -250,7 +250,7 @@ def conda_dependants(conda: Conda, names: Collection[str]) -> tuple[Dependant, .
 
 
 def all_dependants(python: Iterable[Dependant], conda: Iterable[Dependant]) -> tuple[Dependant, ...]:
-    """Those of Python's distributions and those of conda's packages; what both say in other words is told once."""
+    """Return the dependants among Python's distributions and conda's packages; duplicates are listed once."""
     found: dict[tuple[str, frozenset[str]], Dependant] = {}
     for each in (*python, *conda):
         asked = frozenset(re.split(r"(?=[<>=!~])(?<![<>=!~])|,", each.requirement.replace(" ", "")))
@@ -259,21 +259,21 @@ def all_dependants(python: Iterable[Dependant], conda: Iterable[Dependant]) -> t
 
 
 def dependants_of(facts: Facts) -> tuple[Dependant, ...]:
-    """Whatever is installed in an environment and takes some versions of Pillow only."""
+    """Return everything installed in an environment that only accepts some versions of Pillow."""
     if facts.conda is None:
         return facts.stack.dependants
     return all_dependants(facts.stack.dependants, conda_dependants(facts.conda, PROVIDERS))
 
 
 def build_asked(spec: str) -> tuple[str, str]:
-    """The name in a match spec, and the pattern that it has for the build string: ("pillow", "simd_*")."""
+    """Return the name in a match spec, and its pattern for the build string: ("pillow", "simd_*")."""
     return name_of(spec), _split_bounds(spec)[1]
 
 
 def version_asked(spec: str) -> tuple[str, str]:
-    """The name in a match spec, and what it asks of the version: ("pillow", ">=9.5,<10").
+    """Return the name in a match spec, and its version specifier: ("pillow", ">=9.5,<10").
 
-    The specifier is empty if every version will do, or if it cannot be said in Python's terms.
+    The specifier is empty if every version fits, or if Python cannot express it.
     """
     version, found = _split_bounds(spec)[0], []
     for clause in map(_CLAUSE.fullmatch, version.split(",") if "|" not in version else ()):
@@ -290,7 +290,7 @@ def version_asked(spec: str) -> tuple[str, str]:
 
 
 def _split_bounds(spec: str) -> tuple[str, str]:
-    """Version and build behind a name: of ">=9.5,<10 py311_0", or "9.5=py311_0"; none where it has brackets."""
+    """Return version and build after a name: of ">=9.5,<10 py311_0", or "9.5=py311_0"; none with brackets."""
     rest = re.sub(r"\s*([,|])\s*", r"\1", re.sub(r"([<>=!~])\s+", r"\1", bounds_of(spec)))
     words = rest.split() if "[" not in rest else []
     if len(words) == 1 and (joined := re.fullmatch(r"([^=]*[^=<>!~,|])=([^=,|]+)", words[0])) is not None:
@@ -299,17 +299,17 @@ def _split_bounds(spec: str) -> tuple[str, str]:
 
 
 def pin_line(package: CondaPackage) -> str:
-    """The line of `conda-meta/pinned` that keeps a stack to builds of ours ("pillow * simd_*")."""
+    """Return the line of `conda-meta/pinned` that keeps a stack to our builds ("pillow * simd_*")."""
     return f"{package.name} * {package.build.partition('_')[0]}_*"
 
 
 def is_pinned(conda: Conda, package: CondaPackage) -> bool:
-    """Whether a pin keeps a stack to builds of ours, however it is spelt."""
+    """Return whether a pin keeps a stack to our builds, in any spelling."""
     return build_asked(pin_line(package)) in map(build_asked, conda.pins)
 
 
 def refuse_contrary_pins(facts: Facts, package: CondaPackage, request: Request) -> None:
-    """Raise if a pin asks for another build than the package's, or if ours would be the second one.
+    """Raise if a pin requires another build than the package's, or if ours would be the second pin.
 
     Raises:
         RefusedError: names the line.
@@ -320,11 +320,11 @@ def refuse_contrary_pins(facts: Facts, package: CondaPackage, request: Request) 
         build = build_asked(pin)[1]
         if not build.startswith("^") and not fnmatchcase(package.build, build):
             raise RefusedError(
-                f"{file} keeps {package.name} to other builds: {pin!r}",
-                hint=f"take that line out of {quote(file)}; --pin puts one there that keeps this build",
+                f"{file} pins {package.name} to other builds: {pin!r}",
+                hint=f"remove that line from {quote(file)}; --pin adds one for this build",
             )
     if request.pin and others and conda is not None and not is_pinned(conda, package):
         raise RefusedError(
-            f"--pin: {file} pins {package.name} already: {others[0]!r}, and two pins may exclude each other",
-            hint=f"take that line out of {quote(file)}, or go without --pin",
+            f"--pin: {file} already pins {package.name}: {others[0]!r}; two pins may conflict",
+            hint=f"remove that line from {quote(file)}, or omit --pin",
         )

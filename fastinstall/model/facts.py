@@ -1,12 +1,12 @@
-"""What was observed of a target and of the machine; never what was requested.
+"""Observations of a target and of the machine; never requests.
 
-A field that is None (or an empty tuple, where the docstring says so) was not there or could not be seen. `Runtime` is
-None if nothing was executed: the static facts stand without it.
+A field that is None (or an empty tuple, if the docstring says so) was absent or not visible. `Runtime` is None if
+nothing was executed: the static facts do not need it.
 
-Processes that use PIL are described by the files that they have mapped, which tell the PIL they run, and by where one
+Processes that use PIL are described by their mapped files, which show the PIL that they run, and by where one
 died.
 
-Among what is observed are pins of environments and projects, and the guard's events and cost.
+The facts include pins of environments and projects, and the guard's events and cost.
 """
 
 from collections.abc import Collection
@@ -22,7 +22,7 @@ from fastinstall.model.request import Environment
 
 
 class PinKind(StrEnum):
-    """A pin that the environment's own configuration holds; that of a project bears the name of the project's tool."""
+    """A pin in the environment's own configuration; a project's pin is named after the project's tool."""
 
     PIP = "pip"
     CONDA = "conda"
@@ -30,13 +30,13 @@ class PinKind(StrEnum):
 
 @immutable
 class PinState:
-    """A pin of ours, as it lies there.
+    """One of our pins.
 
     Attributes:
-        kind: whose configuration it is in: a `PinKind`, or the name of a project's tool ("uv").
-        file: that bears it, absolute.
-        requirement: what it holds to ("pillow==13.0.0+simd.v2.v3", "pillow * simd_*").
-        problems: what is wrong with it (the wheel is gone, the line was altered, another build is in place).
+        kind: the configuration that contains it: a `PinKind`, or the name of a project's tool ("uv").
+        file: that contains it, absolute.
+        requirement: the pinned requirement ("pillow==13.0.0+simd.v2.v3", "pillow * simd_*").
+        problems: its problems (the wheel is missing, the line was altered, another build is installed).
     """
 
     kind: str
@@ -47,14 +47,14 @@ class PinState:
 
 @immutable
 class Project:
-    """A directory whose manifest a tool makes environments of.
+    """A directory with a manifest from which a tool creates environments.
 
     Attributes:
         directory: absolute.
         manager: the name of the tool ("uv").
         manifest: the file that people write ("pyproject.toml", "pixi.toml"), absolute.
         lock: the file that the tool writes, absolute; None if there is none yet.
-        sync: the command by which the tool makes the environment ("uv sync").
+        sync: the command that creates the environment with the tool ("uv sync").
     """
 
     directory: PurePath
@@ -66,14 +66,14 @@ class Project:
 
 @immutable
 class GuardEvent:
-    """Something that the start-up guard has told.
+    """A report of the start-up guard.
 
     Attributes:
-        at: when it was told, ISO 8601, UTC.
-        change: what became of the stack ("was replaced with Pillow 13.0.0").
-        tool: who did it ("pip", "uv"); empty if nothing told.
-        stack: what was in place before ("12.1.1+simd.v3", as the guard knows it).
-        found: the version that is there now; empty if there is none.
+        at: time of the report, ISO 8601, UTC.
+        change: the change of the stack ("was replaced with Pillow 13.0.0").
+        tool: the tool that made it ("pip", "uv"); empty if unknown.
+        stack: the version before ("12.1.1+simd.v3", as the guard knows it).
+        found: the version found; empty if there is none.
     """
 
     at: str
@@ -85,12 +85,12 @@ class GuardEvent:
 
 @immutable
 class GuardCost:
-    """What the start-up guard costs at each start of an interpreter, measured there.
+    """The measured cost of the start-up guard at each start of an interpreter.
 
     Attributes:
         median_us: microseconds, the median of the starts.
-        start_ms: milliseconds that a whole start takes without it, the median.
-        starts: how many were measured.
+        start_ms: milliseconds of a complete start without it, the median.
+        starts: number of measured starts.
     """
 
     median_us: float
@@ -106,12 +106,12 @@ class Fault:
     """The instruction at which a signal killed a process.
 
     Attributes:
-        file: the mapped file that holds it; None if it lies outside of every file.
+        file: the mapped file that holds it; None if it is outside every file.
         offset: of the instruction in that file, in bytes.
         code: its first bytes (up to 15), hexadecimal.
         instruction: disassembled ("vpmovzxbw ymm0,[rsi]"); empty without the extra `isa`.
-        features: the CPU features that it needs, as in /proc/cpuinfo; empty if that could not be told.
-        truncated: mapped files that end before what is mapped of them, at a SIGBUS; those of PIL's first.
+        features: the CPU features that it needs, as in /proc/cpuinfo; empty if unknown.
+        truncated: files shorter than their mappings, after a SIGBUS; PIL's first.
     """
 
     file: PurePath | None
@@ -124,23 +124,23 @@ class Fault:
 
 @immutable
 class LiveProcess:
-    """A process that runs already, as /proc shows it.
+    """A running process, as /proc shows it.
 
     Attributes:
         pid: its number.
         command: its argv, for people.
-        executable: what it runs.
-        mapped: its program and the shared objects that it has mapped, in order of their addresses' first appearance,
-            each once. The kernel names them, without symbolic links.
-        replaced: those of them whose file on disk is another one by now, or gone.
+        executable: the program that it runs.
+        mapped: its program and its mapped shared objects, ordered by their lowest addresses, each once. The kernel
+            names them, without symbolic links.
+        replaced: those whose file on disk has been replaced or removed.
         library_path: LD_LIBRARY_PATH of its environment; empty if unset.
         preload: LD_PRELOAD of its environment; empty if unset.
         tunables: GLIBC_TUNABLES of its environment; empty if unset.
-        bindings: how the libjpeg functions that PIL's files call are really bound, as its memory says.
-        libjpegs: the libraries of these bindings, as far as they are some.
+        bindings: actual bindings of the libjpeg functions that PIL's files call, from its memory.
+        libjpegs: the libraries of these bindings.
         unread: why its memory was not read; empty if it was.
-        root: the directory below which its files are found: "/", or "/proc/PID/root" for one that has a file system of
-            its own, as in a container. All paths here are as the process has them.
+        root: the directory that contains its files: "/", or "/proc/PID/root" for one with its own file system, as in a
+            container. All paths here are as the process has them.
     """
 
     pid: int
@@ -158,14 +158,14 @@ class LiveProcess:
 
     @property
     def taken(self) -> tuple[Binding, ...]:
-        """The bindings to another library than the one that is asked for, those of the core first."""
+        """The bindings to another library than the requested one, those of the core first."""
         crossed = (binding for binding in self.bindings if binding.is_crossed)
         return tuple(sorted(crossed, key=lambda binding: "_imaging" not in binding.user.name))
 
 
 @immutable
 class Interpreter:
-    """The target's Python, as it answered itself.
+    """The target's Python, from its own answer.
 
     Attributes:
         executable: `sys.executable` of the target.
@@ -175,15 +175,15 @@ class Interpreter:
         platform: `sysconfig.get_platform()`: "linux-x86_64".
         libc: "glibc" or "musl"; empty if unknown.
         libc_version: "2.36"; empty if unknown.
-        free_threaded: built without the global interpreter lock (PEP 703).
+        free_threaded: whether it was built without the global interpreter lock (PEP 703).
         extension_suffix: ".cpython-311-x86_64-linux-gnu.so".
         prefix: `sys.prefix`.
         base_prefix: `sys.base_prefix`; differs from `prefix` in a virtual environment.
-        site_packages: the directory that platform-dependent distributions are installed to.
+        site_packages: the directory for platform-dependent distributions.
         include: the directory that should hold Python.h.
         has_headers: whether Python.h is there.
         cflags: the interpreter's own CFLAGS (sysconfig), for provenance.
-        externally_managed: the marker file of PEP 668, where it applies to this target.
+        externally_managed: the marker file of PEP 668, if it applies to this target.
         pip_version: of the pip inside the target; None if it has none.
     """
 
@@ -212,10 +212,10 @@ class Distribution:
 
     Attributes:
         name: normalised (PEP 503).
-        version: as its METADATA says.
+        version: from its METADATA.
         metadata: the name of its `.dist-info` directory in site-packages.
         installer: content of INSTALLER ("pip", "uv", "conda", "fastinstall"); empty if there is none.
-        requested: whether REQUESTED is there (PEP 376); what that says depends on the tool, see `rules.intent`.
+        requested: whether REQUESTED exists (PEP 376); its meaning depends on the tool.
     """
 
     name: str
@@ -230,16 +230,16 @@ class Owner:
     """A distribution that claims files below `PIL/`.
 
     Attributes:
-        distribution: which one.
+        distribution: the distribution.
         installed_at: when its metadata was written, ISO 8601 in UTC, to the second.
         has_record: False if RECORD is missing; then nothing can be compared.
-        recorded_core: the digest that RECORD gives for `PIL/_imaging*.so` ("sha256=..."), if any.
+        recorded_core: the digest in RECORD for `PIL/_imaging*.so` ("sha256=..."), if any.
         entries: the top-level names in site-packages that hold its files ("PIL", "pillow.libs", ...),
             its own `.dist-info` included.
-        outside: recorded files that lie outside site-packages (scripts), relative to it.
-        files: how many files it records.
+        outside: recorded files outside site-packages (scripts), relative to it.
+        files: number of recorded files.
         mismatched: recorded files whose size or hash differs on disk.
-        missing: recorded files that are not on disk (bytecode aside).
+        missing: recorded files that are not on disk (without bytecode).
     """
 
     distribution: Distribution
@@ -269,25 +269,25 @@ class Dependant:
 
     @property
     def sentence(self) -> str:
-        """For people: "gradio 5.49.1 requires pillow<13"."""
+        """A sentence for people: "gradio 5.49.1 requires pillow<13"."""
         return f"{f'{self.name} {self.version}'.strip()} requires {self.requirement}"
 
 
 @published_as("Stack")
 @immutable
 class InstalledStack:
-    """PIL as it lies in site-packages, from files alone.
+    """PIL in site-packages, from files alone.
 
     Attributes:
         directory: `site-packages/PIL`; None if there is none.
         has_init: whether `PIL/__init__.py` is there (else PIL is a namespace package).
-        version: what `PIL/_version.py` says; None if it is missing or unreadable.
-        core: the imaging core for this interpreter's ABI; None if it is missing.
+        version: from `PIL/_version.py`; None if it is missing or unreadable.
+        core: Pillow's C extension for this interpreter's ABI; None if it is missing.
         foreign_cores: `_imaging` files of another ABI.
         owners: distributions that claim files of PIL.
-        unclaimed: files below `PIL/` that no RECORD names (bytecode aside).
-        debris: left-overs of an interrupted installer (`~IL`, `~illow-...`).
-        dependants: who requires what we would replace.
+        unclaimed: files below `PIL/` that no RECORD names (without bytecode).
+        debris: leftovers of an interrupted installer (`~IL`, `~illow-...`).
+        dependants: distributions that require what we would replace.
     """
 
     directory: PurePath | None
@@ -303,11 +303,11 @@ class InstalledStack:
 
 @immutable
 class OperationResult:
-    """What one real operation did in a subprocess of the target.
+    """The result of one operation in a subprocess of the target.
 
     Attributes:
         name: "resize-lanczos-RGB", "jpeg-round-trip", ...
-        ok: whether it ran.
+        ok: whether it worked.
         error: its exception, if it did not.
     """
 
@@ -318,22 +318,22 @@ class OperationResult:
 
 @immutable
 class Runtime:
-    """What happened when the target's own interpreter imported and used PIL.
+    """The result of importing and using PIL with the target's interpreter.
 
     Attributes:
         imported: whether `PIL.Image` could be imported.
         error: the exception of the import; empty if it worked.
         signal: the signal that killed the subprocess ("SIGILL"); empty if none did.
-        during: the operation that was running when it died or failed; empty if none.
+        during: the operation during which it died or failed; empty if none.
         version: `PIL.__version__`.
         location: `PIL.__file__`.
-        core: the file that really holds the running core's code; empty if it could not be told.
-        features: what `PIL.features` says was compiled in: name to version ("" where it has none).
+        core: the file that holds the running core's code; empty if unknown.
+        features: from `PIL.features`: name to version ("" without one).
         operations: each operation's result, in order.
-        mapped_by_import: files that were mapped after the import, in the loader's order, each once.
-        mapped: files that were mapped at the end, likewise; empty if it died before.
-        fault: where the signal struck; None if none did, or if it could not be told.
-        kept_bytes: memory that the core kept for the next image in the end; None if it keeps none.
+        mapped_by_import: files mapped after the import, in the loader's order, each once.
+        mapped: files mapped at the end, likewise; empty if it died before.
+        fault: where the signal struck; None without a signal, or if unknown.
+        kept_bytes: memory kept for the next image at the end; None if the core keeps none.
     """
 
     imported: bool
@@ -353,12 +353,12 @@ class Runtime:
 
 @immutable
 class GuardState:
-    """The start-up guard as it lies in site-packages.
+    """The start-up guard in site-packages.
 
     Attributes:
-        installed: whether any of its files is there.
+        installed: whether any of its files exists.
         version: of the hook; empty if unknown.
-        problems: what is wrong with it (missing, altered, not compiled, outdated, state differs).
+        problems: its problems (missing, altered, not compiled, outdated, state differs).
     """
 
     installed: bool
@@ -368,11 +368,11 @@ class GuardState:
 
 @immutable
 class LoadingFacts:
-    """How memory is handed out to a program that loads images.
+    """How a program that loads images gets memory.
 
     Attributes:
-        huge_pages: the kernel's word on transparent huge pages: "always", "madvise", "never"; empty if unknown.
-        tunables: GLIBC_TUNABLES, as the target's programs get it.
+        huge_pages: the kernel's setting of transparent huge pages: "always", "madvise", "never"; empty if unknown.
+        tunables: GLIBC_TUNABLES, as the target's programs receive it.
     """
 
     huge_pages: str = ""
@@ -381,30 +381,30 @@ class LoadingFacts:
 
 @immutable
 class Facts:
-    """Everything that a decision or a check may look at.
+    """Everything that a decision or a check may use.
 
     Attributes:
         environment: the target.
         active: the prefixes that the shell says are active, by variable (VIRTUAL_ENV, CONDA_PREFIX).
         tool_prefix: `sys.prefix` of fastinstall itself, which is never the target by accident.
         writable: whether this user may write to the target's site-packages.
-        frozen: `conda-meta/frozen`, where the environment is protected by it.
-        conda: what conda knows of the environment; None if it is none of conda's.
+        frozen: `conda-meta/frozen`, if it protects the environment.
+        conda: conda's facts about the environment; None if it is not a conda environment.
         cpu: the processor.
         interpreter: the target's Python.
         distributions: everything installed there.
-        stack: PIL in place.
+        stack: the installed PIL.
         guard: the start-up guard.
-        pins: those of ours that keep tools from replacing the stack.
-        interrupted: the identifier of a transaction of ours that neither finished nor was undone.
-        past: what is on record of our changes, what a dead run left of them included.
-        linkage: what a process that imports PIL would load; None if it was not asked for.
-        isa: what the code of PIL's extension modules asks of a CPU, the core's copies included.
+        pins: our pins that stop tools from replacing the stack.
+        interrupted: the identifier of our transaction that neither finished nor was undone.
+        past: the record of our changes, including leftovers of a killed run.
+        linkage: what a process that imports PIL would load; None if not requested.
+        isa: CPU features that PIL's extension modules need, including the core's copies.
         runtime: None if nothing was executed.
-        process: a process that runs already, where one was named.
-        toolchain: None if it was not asked for.
-        gpu: GPUs of NVIDIA's and what frameworks were built for; None if there is neither.
-        loading: how memory is handed out; None if nothing is installed that trains on images.
+        process: a running process, if named.
+        toolchain: None if not requested.
+        gpu: NVIDIA GPUs and the CUDA of frameworks; None if there is neither.
+        loading: how memory is allocated; None without an installed training framework.
     """
 
     environment: Environment
@@ -435,15 +435,15 @@ _CORES = ("_imaging.", "lib_imaging_core-")
 
 
 def running_core(mapped: Collection[PurePath]) -> PurePath | None:
-    """Return the file that holds a process's imaging core, or None if none is mapped.
+    """Return the file that holds a process's C extension of Pillow, or None if none is mapped.
 
-    Where a core has copies for several CPU levels, the module in `PIL/` is an empty stub, and the copy counts.
+    If a core has copies for several CPU levels, the module in `PIL/` is an empty stub, and the copy counts.
     """
     found = [path for path in mapped if path.name.startswith(_CORES) and packages_of(path) is not None]
     return max(found, key=lambda path: path.name.startswith(_CORES[1]), default=None)
 
 
 def packages_of(path: PurePath) -> PurePath | None:
-    """Give the directory of packages that a file of PIL's or of its libraries lies in; None for any other file."""
+    """Return the package directory of a file of PIL or its libraries; None for any other file."""
     holders = (parent for parent in path.parents if parent.name in {_PACKAGE, _LIBRARIES})
     return next((holder.parent for holder in holders), None)

@@ -1,4 +1,4 @@
-"""What a check found: a value, rendered elsewhere."""
+"""The findings of checks, as values."""
 
 from enum import StrEnum
 from pathlib import PurePath
@@ -8,7 +8,7 @@ from fastinstall.model.request import Environment, Risk
 
 
 class Status(StrEnum):
-    """A verdict. The first four rise in gravity; the others stand beside them."""
+    """A verdict. The first four rise in severity; the others are separate."""
 
     OK = "ok"
     HINT = "hint"
@@ -20,7 +20,7 @@ class Status(StrEnum):
 
     @property
     def gravity(self) -> int:
-        """0 for ok to 3 for error; a crashed check weighs as an error, an unknown one as a warning."""
+        """0 for ok to 3 for error; a crashed check counts as an error, an unknown one as a warning."""
         return {"ok": 0, "skipped": 0, "hint": 1, "warning": 2, "unknown": 2, "error": 3, "crashed": 3}[self.value]
 
 
@@ -30,7 +30,7 @@ class Remedy:
 
     Attributes:
         text: in words.
-        command: one that can be pasted; None if there is none.
+        command: to paste; None if there is none.
         risk: the named risk that it takes, if any.
     """
 
@@ -46,13 +46,13 @@ class Finding:
     Attributes:
         check: stable name of the check.
         status: the verdict.
-        message: one sentence, whose meaning survives without colour.
-        evidence: lines that a person can verify.
-        expected: what should be.
-        observed: what is.
-        remedy: what to do; None if nothing is to be done.
-        link: a page that explains.
-        verify: a command that shows what the verdict rests on, to be pasted; empty if there is none.
+        message: one sentence, understandable without colour.
+        evidence: lines that the reader can verify.
+        expected: the expected state.
+        observed: the observed state.
+        remedy: what to do; None if nothing.
+        link: a page that explains it.
+        verify: a command to paste that shows the verdict's evidence; empty if there is none.
     """
 
     check: str
@@ -72,8 +72,8 @@ class EnvironmentReport:
     """All findings on one environment.
 
     Attributes:
-        environment: what was examined.
-        status: the gravest of the findings'.
+        environment: the examined environment.
+        status: the worst of the findings'.
         findings: in the order of the checks.
     """
 
@@ -84,10 +84,10 @@ class EnvironmentReport:
 
 @immutable
 class Unobservable:
-    """An environment that is known and could not be looked at.
+    """A known environment that could not be examined.
 
     Attributes:
-        prefix: which one.
+        prefix: the environment.
         problem: why, in one sentence.
     """
 
@@ -97,13 +97,13 @@ class Unobservable:
 
 @immutable
 class Survey:
-    """The reports on all environments that are known.
+    """The reports on all known environments.
 
     Attributes:
-        status: the gravest of the reports'; an environment that could not be looked at weighs as `unknown`.
+        status: the worst of the reports'; an environment that could not be examined counts as `unknown`.
         reports: one for each environment that has PIL or a receipt of ours, by prefix.
-        unobservable: those that could not be looked at.
-        without: how many others are known, which have no PIL.
+        unobservable: environments that could not be examined.
+        without: number of other known environments, without PIL.
     """
 
     status: Status

@@ -1,4 +1,4 @@
-"""What remains of a finished setup, read by doctor and rollback; and the journal of a running one."""
+"""The record of a finished setup, read by doctor and rollback; and the journal of a running one."""
 
 from enum import StrEnum
 
@@ -10,7 +10,7 @@ from fastinstall.model.request import Environment, LinkMode, Request
 
 @immutable
 class BuiltCore:
-    """The imaging core that we put in place.
+    """The C extension of Pillow that we installed.
 
     Attributes:
         path: relative to site-packages.
@@ -32,11 +32,11 @@ class SpeedRow:
     """One line of a speed table.
 
     Attributes:
-        operation: what was timed.
-        before_ms: milliseconds with the stack that was replaced, the least of all rounds.
-        after_ms: milliseconds with ours, likewise.
-        low: the least ratio before/after of a round; None if there was one round alone.
-        high: the greatest.
+        operation: the measured operation.
+        before_ms: milliseconds with the replaced stack, the least of all rounds.
+        after_ms: milliseconds with the fast build, likewise.
+        low: the lowest ratio before/after of a round; None with a single round.
+        high: the highest.
     """
 
     operation: str
@@ -57,9 +57,9 @@ class SpeedTable:
         measured_at: ISO 8601, UTC.
         geomean: geometric mean of before/after over all rows.
         rows: each operation.
-        python: version of the interpreter that ran both; empty if an older fastinstall did not note it.
-        prefix: of the environment that it was measured for; empty likewise.
-        reused: whether an earlier setup had measured it, of the same two builds on the same CPU.
+        python: version of the interpreter that ran both; empty if an older fastinstall did not record it.
+        prefix: the measured environment; empty likewise.
+        reused: whether an earlier setup had measured the same two builds on the same CPU.
     """
 
     baseline: str
@@ -74,7 +74,7 @@ class SpeedTable:
 
     @property
     def occasion(self) -> str:
-        """When and where it was measured, for people; an older fastinstall did not note all of it."""
+        """When and where it was measured, for people; an older fastinstall did not record everything."""
         day, _, time = self.measured_at.partition("T")
         when = f"{day} {time[:5]} UTC" if time else day
         python = f" with Python {self.python}" if self.python else ""
@@ -84,14 +84,14 @@ class SpeedTable:
 
 @immutable
 class Receipt:
-    """What a finished setup left in an environment.
+    """The record of a finished setup in an environment.
 
     Attributes:
         id: of its transaction (sortable by time).
         created_at: ISO 8601, UTC.
         tool_version: of fastinstall.
         environment: the target.
-        wish: what was asked for, so that a repair asks for the same.
+        wish: the request, so that a repair requests the same.
         recipe: name.
         source_version: of the source distribution ("12.1.1.post0").
         distribution: name of the installed distribution.
@@ -99,19 +99,19 @@ class Receipt:
         metadata: its `.dist-info` directory.
         levels: CPU levels in the wheel, the baseline first.
         kernels: the fork whose kernels were merged in ("pillow-simd 12.1.1.post0"); empty if none were.
-        left_out: parts of that fork that were left out, because they did not prove.
+        left_out: parts of that fork that were left out, because they failed the proof.
         link: which native libraries the core uses.
         wheel: file name of the wheel.
         wheel_sha256: hexadecimal.
         python_version: of the target, "3.11.7".
-        core: the imaging core.
-        stack_version: what `PIL/_version.py` says.
+        core: Pillow's C extension.
+        stack_version: from `PIL/_version.py`.
         features: of `PIL.features`, name to version.
         jpeg: the libjpeg that the core resolves to.
         speed: the table measured, if it was.
-        previous: what was replaced, for people ("pillow 13.0.0 (pip)"); empty if nothing was.
-        engine: who installed it; pip also stands for our own way with a wheel.
-        conda: the conda packages that it consists of; None if it is a wheel.
+        previous: the replaced distribution, for people ("pillow 13.0.0 (pip)"); empty if there was none.
+        engine: the installer; pip also stands for our own installation of a wheel.
+        conda: its conda packages; None if it is a wheel.
     """
 
     id: str
@@ -142,7 +142,7 @@ class Receipt:
 
 
 class MoveKind(StrEnum):
-    """How one entry changes place."""
+    """How one entry moves."""
 
     OUT = "out"
     IN = "in"
@@ -156,9 +156,9 @@ class Move:
     OUT moves `live` to `kept`; IN moves `kept` to `live`; EXCHANGE swaps the two.
 
     Attributes:
-        kind: which of them.
-        live: path relative to the environment's prefix, where Python looks.
-        kept: path relative to the transaction's directory, where we keep.
+        kind: the kind of move.
+        live: path relative to the environment's prefix, where Python searches.
+        kept: path relative to the transaction's directory, where we keep the other side.
     """
 
     kind: MoveKind

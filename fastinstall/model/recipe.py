@@ -1,8 +1,8 @@
 """A recipe: what to build, with which flags and libraries, and what to expect of it. Data only.
 
-Known vulnerabilities and defects, as recipes list them. Data only.
+Also known vulnerabilities and defects, as recipes list them.
 
-Which advisories concern a version, and which ones a downgrade brings back.
+Also which advisories affect a version, and which ones a downgrade brings back.
 """
 
 from collections import Counter
@@ -17,7 +17,7 @@ from fastinstall.core.version_numbers import base_version, contains, is_version
 
 
 class Severity(StrEnum):
-    """How bad an advisory is, in the words of its source."""
+    """The severity of an advisory, in its source's words."""
 
     LOW = "low"
     MODERATE = "moderate"
@@ -31,15 +31,15 @@ class Advisory:
     """A known vulnerability or defect.
 
     Attributes:
-        id: "CVE-2026-...", "GHSA-...", or a name of ours for a defect.
-        aliases: further identifiers of the same thing.
+        id: "CVE-2026-...", "GHSA-...", or our name for a defect.
+        aliases: other identifiers of the same issue.
         severity: as the source rates it.
         affects: specifier over versions of the upstream Pillow ("<12.2.0").
         summary: one sentence.
-        source: where it stands.
-        dated: when the data was taken.
-        kernels_only: whether only a core with the SIMD kernels has it, and stock Pillow does not.
-        component: the bundled library that has it ("libjpeg-turbo"), whose versions `affects` then speaks of;
+        source: its address.
+        dated: the date of the data.
+        kernels_only: whether only a core with SIMD kernels has it, not stock Pillow.
+        component: the affected bundled library ("libjpeg-turbo"), to whose versions `affects` then applies;
             empty for the distribution itself.
         demonstration: one line of Python that shows it; empty if there is none.
     """
@@ -62,7 +62,7 @@ class AdvisoryList:
 
     Attributes:
         schema: 1.
-        advisories: what is known.
+        advisories: the known advisories.
     """
 
     schema: int
@@ -70,9 +70,9 @@ class AdvisoryList:
 
 
 PROVIDERS = ("pillow", "pillow-simd", "pil")
-"""What the recipes that come with fastinstall replace: the distributions that provide PIL, for whoever has no recipe at
-hand, as readers of lock files, records and pins. Where there is a recipe, its `replaces` decides. A test holds the two
-together."""
+"""The distributions that provide PIL, which the built-in recipes replace. For code without a recipe, such as readers
+of lock files, records and pins. With a recipe, its `replaces` decides. A test compares
+both."""
 
 LIBRARIES = ("pillow.libs", "pillow_simd.libs")
 """Directories in which auditwheel puts the libraries of their wheels."""
@@ -81,15 +81,15 @@ LIBRARIES = ("pillow.libs", "pillow_simd.libs")
 @published_as("Source")
 @immutable
 class SourceOrigin:
-    """Where the source comes from.
+    """The origin of the source.
 
     Attributes:
         pypi: name of the distribution on the package index whose sdist is built.
         chassis: name of the distribution whose official wheel carries the built core.
-        label: first part of the local version label of the wheel that is made ("simd").
+        label: first part of the built wheel's local version label ("simd").
         versions: specifier over the versions that this recipe can build; empty for all.
-        pythons: specifier over the minor versions of Python that any of these runs on; empty if that is not known.
-            The index decides; this tells it without one, for a fleet.
+        pythons: specifier over the minor versions of Python that any of these supports; empty if unknown. The index
+            decides; this answers without one, for a fleet.
     """
 
     pypi: str
@@ -106,9 +106,9 @@ class Level:
     Attributes:
         name: "x86-64-v3", "native".
         requires: flags of /proc/cpuinfo that the CPU must have.
-        cflags: what the compiler is told.
-        fallback: what it is told where it does not know `cflags`.
-        ldflags: linker flags that mark the binary (dropped where the toolchain refuses them).
+        cflags: the compiler's flags.
+        fallback: the flags for a compiler without `cflags`.
+        ldflags: linker flags that mark the binary (omitted if the toolchain rejects them).
         automatic: whether level "auto" may choose it.
     """
 
@@ -122,15 +122,15 @@ class Level:
 
 @immutable
 class StaticSource:
-    """A C library that is built from an sdist of the package index and linked into the core, its symbols hidden.
+    """A C library built from an sdist of the package index and linked into the core, with hidden symbols.
 
     Attributes:
-        pypi: name of the distribution whose sdist holds the library's source.
-        versions: specifier over the versions that will do; empty for all.
+        pypi: name of the distribution whose sdist contains the library's source.
+        versions: specifier over the suitable versions; empty for all.
         directory: of the library inside the sdist, relative to its top directory.
         configure: words for the library's `configure` script.
-        archive: the static library that its `make` leaves, relative to `directory`; also the target of `make`.
-        headers: what is put before the compiler, relative to `directory`.
+        archive: the static library that its `make` produces, relative to `directory`; also the target of `make`.
+        headers: headers to give to the compiler, relative to `directory`.
         reason: why it is built and not taken from the system.
     """
 
@@ -153,14 +153,14 @@ class NativeRequirement:
         pkgconfig: its name for pkg-config.
         feature: its name in `PIL SETUP SUMMARY` ("JPEG", "LIBTIFF"); empty if it has none.
         option: its name as a build option (`-C jpeg=enable`).
-        core: whether the imaging core itself links it, or only a further extension.
+        core: whether Pillow's C extension itself links it, or only another extension module.
         in_wheels: whether the official wheels have it, so that a build without it loses something.
         required: whether a build without it is refused.
-        implementation: the implementation to prefer ("libjpeg-turbo"); empty if there is one only.
+        implementation: the implementation to prefer ("libjpeg-turbo"); empty if there is only one.
         apt: Debian's packages.
         dnf: Fedora's packages.
         conda: conda-forge's packages.
-        static: where it is built from and linked into the core, instead of what the system or the chassis has.
+        static: the source to build and link it from, instead of using the system's or the official wheel's.
     """
 
     header: str
@@ -180,11 +180,11 @@ class NativeRequirement:
 
 @immutable
 class Expectation:
-    """What a right build shows.
+    """The signs of a correct build.
 
     Attributes:
-        symbols: symbols that the core defines only if the kernels are in it.
-        features: names of `PIL.features` that must be there.
+        symbols: symbols that the core defines only with the kernels.
+        features: names of `PIL.features` that must be present.
     """
 
     symbols: tuple[str, ...] = ()
@@ -193,11 +193,11 @@ class Expectation:
 
 @immutable
 class BenchSpec:
-    """How speed is shown for this recipe.
+    """How to show this recipe's speed.
 
     Attributes:
         workload: the name of a workload of `fastinstall.bench`.
-        measured: a dated figure to choose by, of another machine than the reader's; empty if there is none.
+        measured: a dated figure of another machine, to choose by; empty if there is none.
     """
 
     workload: str
@@ -210,22 +210,22 @@ class Recipe:
 
     Attributes:
         schema: 1.
-        name: what `--recipe` takes.
+        name: the value for `--recipe`.
         summary: one line.
-        replaces: names of the distributions that it takes the place of, normalised.
+        replaces: names of the distributions that it replaces, normalised.
         package: the import package that all of them provide ("PIL").
-        source: where the source comes from.
-        base_cflags: full optimisation flags, put before those of the level.
-        levels: from the best to the least.
-        libraries: what it links, by name.
-        expect: what a right build shows.
-        advisories: what is known against it; once loaded, those of `advisories_from` too.
+        source: the origin of the source.
+        base_cflags: complete optimisation flags, before those of the level.
+        levels: from the highest to the lowest.
+        libraries: the libraries to link, by name.
+        expect: the signs of a correct build.
+        advisories: known issues; once loaded, also those of `advisories_from`.
         advisories_from: files of shared advisories, by name: "pillow" is advisories/pillow.toml.
         bench: how to show its speed.
-        kernels: the fork whose changes are merged onto the source; None if the source is built as it is.
+        kernels: the fork whose changes are merged onto the source; None to build the source unchanged.
         tuning: optimisation options for single files.
-        keep_memory: whether the core keeps large pieces of memory for the next image (recipes/memory.c).
-        recommended: whether the wizard puts it first.
+        keep_memory: whether the core keeps large blocks of memory for the next image (recipes/memory.c).
+        recommended: whether the wizard lists it first.
     """
 
     schema: int
@@ -253,14 +253,14 @@ GRAVEST_FIRST = (Severity.CRITICAL, Severity.HIGH, Severity.MODERATE, Severity.L
 def select_applicable_advisories(
     advisories: Iterable[Advisory], pillow_version: str, *, kernels: bool = True
 ) -> tuple[Advisory, ...]:
-    """The advisories that concern a version of the distribution itself, the gravest first.
+    """Return the advisories that affect a version of the distribution itself, the most severe first.
 
-    Those of bundled libraries are left to `select_library_advisories`.
+    `select_library_advisories` handles those of bundled libraries.
 
     Args:
         advisories: of a recipe.
-        pillow_version: of Pillow or of a fork that follows it: "12.1.1.post0" counts as 12.1.1.
-        kernels: whether the core has the SIMD kernels, whose own defects stock Pillow does not have.
+        pillow_version: of Pillow or of a fork based on it: "12.1.1.post0" counts as 12.1.1.
+        kernels: whether the core has the SIMD kernels, with defects that stock Pillow does not have.
 
     Raises:
         ValueError: `pillow_version` is not a version (PEP 440).
@@ -274,11 +274,11 @@ def select_applicable_advisories(
 
 
 def select_library_advisories(advisories: Iterable[Advisory], versions: Mapping[str, str]) -> tuple[Advisory, ...]:
-    """The advisories that concern bundled libraries, the gravest first.
+    """Return the advisories that affect bundled libraries, the most severe first.
 
     Args:
         advisories: of a recipe.
-        versions: of the libraries, by the names that advisories have for them; see `comparable`.
+        versions: of the libraries, by their names in advisories; see `select_comparable_versions`.
 
     Raises:
         ValueError: one of `versions` is not a version (PEP 440).
@@ -291,18 +291,18 @@ def select_library_advisories(advisories: Iterable[Advisory], versions: Mapping[
 
 
 def select_comparable_versions(versions: Mapping[str, str]) -> dict[str, str]:
-    """Those that are versions (PEP 440), which "1.3.1.zlib-ng" is not."""
+    """Return those that are versions (PEP 440), which "1.3.1.zlib-ng" is not."""
     return {name: version for name, version in versions.items() if is_version(version)}
 
 
 def select_critical_advisories(
     advisories: Iterable[Advisory], version: str, *, kernels: bool = True
 ) -> tuple[Advisory, ...]:
-    """The advisories of the gravest severity that concern a version of the distribution itself.
+    """Return the advisories of the highest severity that affect a version of the distribution itself.
 
     Args:
         advisories: of a recipe.
-        version: as `applicable` takes it.
+        version: as for `select_applicable_advisories`.
         kernels: likewise.
 
     Raises:
@@ -313,7 +313,7 @@ def select_critical_advisories(
 
 
 def count_by_severity(advisories: Iterable[Advisory]) -> dict[Severity, int]:
-    """How many there are of each severity, the gravest first; a severity without any is left out."""
+    """Return how many there are of each severity, the most severe first; severities without any are omitted."""
     counts = Counter(advisory.severity for advisory in advisories)
     return {severity: counts[severity] for severity in GRAVEST_FIRST if counts[severity]}
 
@@ -321,9 +321,9 @@ def count_by_severity(advisories: Iterable[Advisory]) -> dict[Severity, int]:
 def find_returning_advisories(
     advisories: Iterable[Advisory], installed_version: str, wanted_version: str, *, installed_kernels: bool = False
 ) -> tuple[Advisory, ...]:
-    """The advisories that concern the wanted version and not the installed one, the gravest first.
+    """Return the advisories that affect the wanted version and not the installed one, the most severe first.
 
-    An installed version that is not one (PEP 440) is taken to be free of all of them.
+    An installed version that is invalid (PEP 440) counts as free of all of them.
     """
     known, present = tuple(advisories), tuple[Advisory, ...]()
     with suppress(ValueError):

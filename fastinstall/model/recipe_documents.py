@@ -1,11 +1,11 @@
-"""Text of a recipe to a `Recipe`, with everything checked that can be checked without a target. Pure.
+"""Parse and check the text of a recipe, as far as possible without a target. Pure.
 
-A problem is a dotted key and what is wrong there. How words, names and paths are spelled is one table, by keys; what
-several values have to say together stands below it.
+A problem is a dotted key and its description. One table, by keys, defines the spelling of words, names and paths; rules
+about several values follow it.
 
-Flags and words that a recipe may hand to compilers are a closed list, since a recipe may come from anybody. Compilers
-load plugins, read further options from files, start other programs and write where they are told. Nothing of that is
-needed for speed; whatever is not known to be about the generated code is refused.
+Recipes may come from anybody, so the flags and arguments that one may pass to compilers are a closed list. Compilers
+load plugins, read more options from files, start other programs and write where told. Speed needs none of that; any
+flag not known to affect only the generated code is refused.
 """
 
 import dataclasses
@@ -27,14 +27,14 @@ _Rule = Callable[[str], str]
 
 
 def parse_recipe(text: str, file: PurePath | str) -> Recipe:
-    """Read and check one recipe; `advisories_from` is left for whoever can read files.
+    """Read and check one recipe; the caller must load `advisories_from`.
 
     Args:
         text: TOML.
-        file: where it came from: its stem must be the recipe's name.
+        file: its file: the stem must be the recipe's name.
 
     Raises:
-        DocumentError: not TOML, an unknown or missing key, or a value that cannot be right; names
+        DocumentError: not TOML, an unknown or missing key, or an invalid value; names
             file and dotted key.
     """
     recipe = _decode(Recipe, text, file)
@@ -57,13 +57,13 @@ def parse_advisories(text: str, file: PurePath | str) -> tuple[Advisory, ...]:
 
 
 def find_spelling_problem(key: str, word: str) -> str:
-    """What is wrong with a word of a recipe by itself; empty if nothing is.
+    """Return what is wrong with a single word of a recipe; empty if nothing is.
 
     Args:
-        key: where it stands, without indices and names: "levels[].cflags[]", "libraries.*.apt[]".
+        key: its key, without indices and names: "levels[].cflags[]", "libraries.*.apt[]".
         word: the value.
     """
-    if _CONTROL.search(word):  # it would steer a terminal, and hide what stands beside it
+    if _CONTROL.search(word):  # it would control a terminal, and hide text beside it
         return f"{word!r} has control characters"
     return _RULES[key](word) if key in _RULES else ""
 
@@ -92,7 +92,7 @@ def _list_shared_problems(document: Recipe | AdvisoryList) -> Iterator[Problem]:
 
 
 def _walk(value: object, key: str = "", kind: str = "") -> Iterator[tuple[str, str, object]]:
-    """Every value in a document: its dotted key, the same without indices and names, and the value."""
+    """Yield every value in a document: its dotted key, the same without indices and names, and the value."""
     yield key, kind, value
     if isinstance(value, tuple):
         for index, item in enumerate(value):
@@ -108,10 +108,10 @@ def _walk(value: object, key: str = "", kind: str = "") -> Iterator[tuple[str, s
 
 
 def _list_duplicates(names: list[str], key: str) -> Iterator[Problem]:
-    """Where a name stands there a second time; the key has "{}" where the index goes."""
+    """Yield names that occur twice; the key has "{}" for the index."""
     for index, name in enumerate(names):
         if name in names[:index]:
-            yield key.format(index), f"{name!r} stands there twice"
+            yield key.format(index), f"{name!r} is there twice"
 
 
 def _list_problems(recipe: Recipe, stem: str) -> Iterator[Problem]:
@@ -120,39 +120,39 @@ def _list_problems(recipe: Recipe, stem: str) -> Iterator[Problem]:
         yield "name", f"{recipe.name!r} must be the name of the file, {stem!r}"
     for key, name in (("pypi", source.pypi), ("chassis", source.chassis)):
         if name not in recipe.replaces:
-            yield f"source.{key}", f"{name!r} must stand in replaces too: it provides {recipe.package}"
+            yield f"source.{key}", f"{name!r} must also be in replaces: it provides {recipe.package}"
     if not {"-O2", "-O3"} & set(recipe.base_cflags):
-        yield "base_cflags", "must hold -O2 or -O3: these flags replace those of the interpreter"
+        yield "base_cflags", "must contain -O2 or -O3: these flags replace the interpreter's"
     if not any(level.automatic for level in recipe.levels):
-        yield "levels", "none of them is automatic, so that level auto could choose nothing"
+        yield "levels", "none is automatic, so level auto could not choose any"
     yield from _list_duplicates([level.name for level in recipe.levels], "levels[{}].name")
     for index, tuning in enumerate(recipe.tuning):
         if not tuning.options and not tuning.macros:
             yield f"tuning[{index}].options", "empty: nothing would be tuned"
         if tuning.macros and not tuning.functions:
-            yield f"tuning[{index}].macros", "only inside functions: name them in functions"
+            yield f"tuning[{index}].macros", "macros need functions: name them in functions"
     code = recipe.kernels.pypi if recipe.kernels else source.pypi
     if code != source.chassis and not recipe.expect.symbols:
-        yield "expect.symbols", f"empty: nothing would tell {code} from {source.chassis}"
+        yield "expect.symbols", f"empty: nothing would distinguish {code} from {source.chassis}"
 
 
 def _list_kernel_problems(kernels: Kernels, replaces: tuple[str, ...]) -> Iterator[Problem]:
     if kernels.pypi not in replaces:
-        yield "kernels.pypi", f"{kernels.pypi!r} must stand in replaces too: it provides the same package"
+        yield "kernels.pypi", f"{kernels.pypi!r} must also be in replaces: it provides the same package"
     guarded = [f"{guard.file}: {guard.function}" for guard in kernels.guards]
     yield from _list_duplicates(guarded, "kernels.guards[{}].function")
     yield from _list_duplicates([part.name for part in kernels.parts], "kernels.parts[{}].name")
     yield from _list_duplicates([kernel.name for kernel in kernels.own], "kernels.own[{}].name")
     for index, kernel in enumerate(kernels.own):
         if kernel.name in [part.name for part in kernels.parts]:
-            yield f"kernels.own[{index}].name", f"{kernel.name!r} is a part's name already"
+            yield f"kernels.own[{index}].name", f"{kernel.name!r} is already a part's name"
     claimed: dict[str, str] = {}
     for index, part in enumerate(kernels.parts):
         if not part.files and not part.items:
-            yield f"kernels.parts[{index}]", "empty: holds neither files nor items"
+            yield f"kernels.parts[{index}]", "empty: it has neither files nor items"
         for file in (*part.files, *part.items):
             if claimed.setdefault(file, part.name) != part.name:
-                yield f"kernels.parts[{index}]", f"{file!r} belongs to {claimed[file]!r} already"
+                yield f"kernels.parts[{index}]", f"{file!r} already belongs to {claimed[file]!r}"
 
 
 def _spelled(pattern: str, what: str) -> _Rule:
@@ -182,7 +182,7 @@ def _judge_option(option: str) -> str:
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
-# What setup.py of Pillow and Pillow-SIMD takes as `-C OPTION=enable`.
+# What setup.py of Pillow and Pillow-SIMD accepts as `-C OPTION=enable`.
 _BUILD_OPTIONS = ("jpeg", "zlib", "tiff", "freetype", "raqm", "lcms", "webp", "jpeg2000", "imagequant", "xcb", "avif")
 
 _GENERATED = (
@@ -197,7 +197,7 @@ _GENERATED = (
 )
 _CFLAG = (
     rf"-O(?:[0123s]|fast)|-f(?:no-)?(?:{_GENERATED})|-g[0-3]?|-pipe|-std=[a-z]+\d[\dxyz]"
-    r"|-D[A-Z][A-Z0-9_]*(?:=\d+)?"  # a word in capitals, and at most a number: no function gets another's name
+    r"|-D[A-Z][A-Z0-9_]*(?:=\d+)?"  # a word in capitals, and at most a number: it cannot rename a function
     r"|-W(?:no-)?[a-z][a-z0-9+-]*(?:=\d+)?"
     r"|-m(?:arch|tune|cpu|fpmath|prefer-vector-width|branch-cost)=[a-z0-9_.+-]+|-m(?!llvm)[a-z][a-z0-9._-]*"
 )
@@ -232,11 +232,9 @@ _RULES_OF: dict[str, _Rule] = {
     "expect.features[]": _spelled(_FEATURE, "a name of PIL.features"),
     "levels[].requires[]": _spelled(_FEATURE, "a feature as the kernel names it"),
     "levels[].name": _spelled(r"[a-z0-9]+([._-][a-z0-9]+)*", "the name of a level (a-z, 0-9, single dots and dashes)"),
-    "base_cflags[] levels[].cflags[] levels[].fallback[]": _spelled(
-        _CFLAG, "one flag of a compiler that a recipe may give"
-    ),
-    "levels[].ldflags[]": _spelled(_LDFLAG, "one flag of a linker that a recipe may give"),
-    "libraries.*.header": _spelled(_HEADER, "relative to an include directory, or no name of a header"),
+    "base_cflags[] levels[].cflags[] levels[].fallback[]": _spelled(_CFLAG, "one compiler flag that a recipe may use"),
+    "levels[].ldflags[]": _spelled(_LDFLAG, "one linker flag that a recipe may use"),
+    "libraries.*.header": _spelled(_HEADER, "a header path relative to an include directory"),
     "libraries.* libraries.*.link": _spelled(_LIBRARY, "the name of a library"),
     "libraries.*.pkgconfig": _spelled(rf"(?:{_LIBRARY})?", "a name for pkg-config"),
     "libraries.*.option": _judge_option,
@@ -257,7 +255,7 @@ _RULES_OF: dict[str, _Rule] = {
     "tuning[].options[]": _spelled(r"[A-Za-z0-9][A-Za-z0-9_=+-]*", "an option of GCC's optimize pragma"),
     "tuning[].macros[]": macro_problem,
 }
-"""By the keys that it is for, without indices and names: what tells a problem with one word; empty if there is none."""
+"""Rules by key, without indices and names; each returns the problem of one word, empty if there is none."""
 _RULES = {key: rule for keys, rule in _RULES_OF.items() for key in keys.split()}
 
 _NEVER_EMPTY = {

@@ -1,6 +1,6 @@
-"""What the user asked for.
+"""The user's request.
 
-The environment that is worked on: where it is and of what kind.
+Also the environment to work on: its place and its kind.
 """
 
 from enum import StrEnum
@@ -10,7 +10,7 @@ from fastinstall.core.values import immutable, published_as
 from fastinstall.model.conda import CondaInstaller
 
 DIST_NAMES = ("pillow", "pillow-simd")
-"""What a build may be called, the usual name first."""
+"""Possible distribution names of a build, the usual one first."""
 
 
 class LinkMode(StrEnum):
@@ -22,7 +22,7 @@ class LinkMode(StrEnum):
 
 
 class ToolchainSource(StrEnum):
-    """Where compiler and headers come from."""
+    """The source of compiler and headers."""
 
     AUTO = "auto"
     SYSTEM = "system"
@@ -31,7 +31,7 @@ class ToolchainSource(StrEnum):
 
 
 class Risk(StrEnum):
-    """What a script must allow by name; `--yes` grants none of them."""
+    """Risks that a script must allow by name; `--yes` grants none of them."""
 
     FORCE_REMOVE = "force-remove"
     VULNERABLE = "vulnerable"
@@ -48,10 +48,10 @@ class PlanRisk:
 
     Attributes:
         risk: its name, for `--allow`.
-        summary: what it means here, in one sentence.
-        items: the particulars (advisories that come back, features that go).
-        allowed: whether the wish allows it.
-        instead: what to do rather than allow it; empty if nothing is known.
+        summary: its meaning here, in one sentence.
+        items: the details (returning advisories, lost features).
+        allowed: whether the request allows it.
+        instead: what to do rather than allow it; empty if unknown.
     """
 
     risk: Risk
@@ -64,28 +64,28 @@ class PlanRisk:
 @published_as("Wish")
 @immutable
 class Request:
-    """Everything that flags, variables and settings can ask of setup, plan and build.
+    """All flags, variables and settings of setup, plan and build.
 
     Attributes:
         recipe: name of the recipe.
-        version: of the source distribution; None for the newest that fits.
+        version: of the source distribution; None for the newest suitable one.
         level: "auto" or the name of a level of the recipe.
-        levels: several of them in one wheel, chosen by the loader; empty for what `level` says.
+        levels: several levels in one wheel, chosen by the loader; empty to use `level`.
         require: names of libraries that the build must have.
         link: which native libraries the core uses.
-        dist_name: name of the distribution that is made: "pillow" or "pillow-simd".
+        dist_name: name of the built distribution: "pillow" or "pillow-simd".
         jobs: parallel compile jobs; None for the CPUs granted.
         offline: never touch the network.
         wheelhouse: a directory of sdists and wheels to use.
         with_system_deps: install missing system packages.
         toolchain: where compiler and headers come from.
-        engine: who installs into a conda environment.
-        channels: conda channels for what else is needed, the first one preferred; empty: as conda is configured.
+        engine: the installer for a conda environment.
+        channels: conda channels for other packages, the preferred one first; empty: as conda is configured.
         guard: install the guards: the start-up guard, and in a conda environment the guard package.
-        pin: also pin the stack, so that solvers keep it.
-        upgrade: look for a later version even if the environment is healthy.
+        pin: whether to pin the stack, so that solvers keep it.
+        upgrade: whether to look for a later version even if the environment is healthy.
         allow: risks that the user accepts.
-        avoid: versions of the source that did not prove here; no flag asks for it.
+        avoid: source versions that failed the proof here; no flag sets it.
     """
 
     recipe: str = "pillow-merged"
@@ -110,7 +110,7 @@ class Request:
 
 
 class EnvironmentKind(StrEnum):
-    """Who made and manages an environment."""
+    """The manager of an environment."""
 
     VENV = "venv"
     CONDA = "conda"
@@ -123,8 +123,8 @@ class Environment:
 
     Attributes:
         prefix: `sys.prefix` of the target, absolute.
-        kind: who manages it.
-        python: the interpreter to run inside it (not resolved: a venv's symlink is its identity).
+        kind: its manager.
+        python: its interpreter (not resolved: a venv's symlink is its identity).
     """
 
     prefix: PurePath

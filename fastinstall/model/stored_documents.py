@@ -1,12 +1,11 @@
-"""Documents that lie in environments, and that a fastinstall of another version may have written.
+"""Documents in environments, which another version of fastinstall may have written.
 
-Within one number of a schema, keys may be added; a reader ignores those that it does not know, and whoever rewrites
-such a document keeps them. What a reader must heed to be right bears another name or number, and is refused with the
-version that wrote it.
+Within one schema number, keys may be added. A reader ignores unknown keys, and a writer preserves them. Data that a
+reader must not ignore gets another name or number, and is refused with the version that wrote it.
 
-Earlier forms, recognised by what stands there, are brought to the current one.
+Earlier forms are recognised by their content and converted to the current one.
 
-Not for what people write or send (recipes, settings, saved plans): there an unknown key is a mistake.
+Not for documents that people write or send (recipes, settings, saved plans): there an unknown key is a mistake.
 """
 
 import re
@@ -24,16 +23,16 @@ _WRITER = "tool_version"
 
 
 def open_stored(cls: type[T], name: str, data: object, *, file: PurePath | str) -> T:
-    """Read a document of ours, whichever version wrote it.
+    """Read one of our documents, from any version.
 
     Args:
         cls: a dataclass of the model.
         name: of its schema.
-        data: what the JSON parser gave.
-        file: where it came from, for messages.
+        data: from the JSON parser.
+        file: its file, for messages.
 
     Raises:
-        LaterDocumentError: its schema bears a higher number, or it says things that this version does not know.
+        LaterDocumentError: its schema has a higher number, or it has values unknown to this version.
         DocumentError: it is malformed.
     """
     if not isinstance(data, dict):
@@ -48,13 +47,13 @@ def refuse_other_schema(name: str, schema: object, *, file: PurePath | str, vers
 
     Args:
         name: of the schema.
-        schema: what the document says.
+        schema: the document's schema.
         file: for messages.
-        version: of the fastinstall that wrote it; empty if it does not say.
+        version: of the fastinstall that wrote it; empty if unknown.
 
     Raises:
-        LaterDocumentError: it is the schema, with a higher number.
-        DocumentError: it is another one.
+        LaterDocumentError: it has a higher number.
+        DocumentError: it is another schema.
     """
     expected = f"fastinstall.{name}/{_NUMBER}"
     if schema == expected:
@@ -67,11 +66,11 @@ def refuse_other_schema(name: str, schema: object, *, file: PurePath | str, vers
 
 
 def keep_unknown_keys(before: object, after: object) -> Any:  # noqa: ANN401 (JSON is what it is)
-    """A document written anew, with the keys of what it replaces that the writer does not know.
+    """Return a rewritten document, with the unknown keys of its predecessor.
 
     Args:
-        before: the document that was read, as JSON-ready data.
-        after: the one that takes its place; it has every key that the writer knows.
+        before: the previous document, as JSON-ready data.
+        after: its replacement; it has every key that the writer knows.
     """
     if not isinstance(before, Mapping) or not isinstance(after, Mapping):
         return after
@@ -87,9 +86,9 @@ Fields = dict[str, Any]
 
 
 def migrate_fields(name: str, fields: Fields) -> Fields:
-    """The fields of a document in today's form.
+    """Return the fields of a document in the current form.
 
-    A receipt named the one level of its core before a wheel could have several.
+    Receipts named a core's only level before a wheel could have several.
 
     Args:
         name: of its schema, without the number.

@@ -1,1 +1,1 @@
-"""What is true of a target and of this machine: observed, never judged. Files named `_*.py` run in the target."""
+"""Observe an environment and this machine, without judging them. Files named `_*.py` run in the environment."""

@@ -1,10 +1,10 @@
-"""Note where a signal strikes this process, before it dies of it. Runs inside the target, never in the tool.
+"""Record where a signal strikes this process, before the process dies of it. Runs inside the target.
 
-The handler is machine code of its own (Linux on x86-64): a signal may strike while `malloc` or the interpreter
-holds a lock, or in a thread that Python knows nothing of, and a handler in Python would then wait for ever. It
-takes no lock, no memory and no stack, prints one line of JSON with the address of the instruction, copies
-/proc/self/maps behind it, and sends the signal again, whose action is the default one by then: the process dies
-of what it would have died of. A signal that was sent by a process is passed on without a word.
+The handler is machine code (Linux on x86-64). A signal may strike while `malloc` or the interpreter holds a lock,
+or in a thread unknown to Python; a Python handler would then wait forever. The machine code takes no lock and needs
+no memory or stack. It prints one line of JSON with the address of the instruction, copies /proc/self/maps after it,
+and raises the signal again with the default action: the process dies of the same signal. A signal sent by another
+process is passed on silently.
 Sources: sigaction(2), the kernel's uapi/asm-generic/siginfo.h, glibc's sys/ucontext.h.
 
 Standard library only, for Python 3.7 to 3.14.
@@ -28,11 +28,10 @@ WITH_INFORMATION_ONCE = 0x80000004  # SA_SIGINFO | SA_RESETHAND
 
 
 def install() -> bool:
-    """Have the place noted where SIGILL, SIGFPE, SIGSEGV or SIGBUS strike this process.
+    """Record where SIGILL, SIGFPE, SIGSEGV or SIGBUS strikes this process.
 
     Returns:
-        Whether it was possible; where it was not (another machine, no ctypes, memory that may not be executed),
-        nothing is changed.
+        True on success. Otherwise nothing changed: another machine, no ctypes, or memory that may not be executed.
     """
     if not sys.platform.startswith("linux") or os.uname().machine != "x86_64" or sys.maxsize < 2**32:
         return False
@@ -64,7 +63,7 @@ def _install() -> bool:
 
 
 def _map_executable(ctypes: Any, library: Any) -> int:  # noqa: ANN401 (a module, a library)
-    """Two pages: the code, which nothing can write to any more, and its data. The address of the code; 0 if refused."""
+    """Map two pages, the read-only code and its data. Return the code's address; 0 if refused."""
     library.mmap.restype = ctypes.c_void_p
     library.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, *(ctypes.c_int,) * 3, ctypes.c_long)
     library.mprotect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
@@ -78,7 +77,7 @@ def _map_executable(ctypes: Any, library: Any) -> int:  # noqa: ANN401 (a module
 
 
 def machine_code() -> bytes:
-    """The bytes of the listing, in order; its data starts a page later: the text, the path, the buffer."""
+    """Return the bytes of the listing, in order; its data starts one page later: the text, the path, the buffer."""
     words = (line.split(None, 1)[0] for line in LISTING.splitlines() if line[:1].strip())
     return bytes.fromhex("".join(words))
 

@@ -1,7 +1,7 @@
-"""What NVML says, as one line of JSON. Runs in a process of its own: the driver below it may be dead and never answer.
+"""Print NVML's answers as one line of JSON. Runs in its own process, because a dead driver may never answer.
 
-Meant for `PYTHON -I -B` of the tool, with the directory of nvidia-ml-py's `pynvml` as its argument. It gives names,
-versions and sizes; neither serial numbers nor UUIDs.
+Run as `PYTHON -I -B` of the tool, with the directory of nvidia-ml-py's `pynvml` as its argument. It prints names,
+versions and sizes, but no serial numbers or UUIDs.
 """
 
 import json
@@ -11,7 +11,7 @@ from types import ModuleType
 
 
 def main() -> None:
-    """Ask, and print what came of it: `error` is empty if NVML answered."""
+    """Query NVML and print the result; `error` is empty if NVML answered."""
     sys.path.insert(0, sys.argv[1])
     import pynvml as nvml  # noqa: PLC0415 (from the directory put there just now)
 

@@ -1,8 +1,8 @@
-"""What an interpreter says about itself, as one line of JSON. Runs inside the target, never in the tool.
+"""Print what an interpreter says about itself, as one line of JSON. Runs inside the target, never in the tool.
 
-Meant for `PYTHON -I -S -B`: without `site` it starts in a fraction of the time, runs no `.pth` file
-and writes no bytecode. What `site` does for a virtual environment (PEP 405) is therefore done here
-first. Standard library only, for Python 3.7 to 3.14, CPython and PyPy.
+Run as `PYTHON -I -S -B`: without `site` it starts in a fraction of the time, runs no `.pth` file and writes no
+bytecode. This script therefore does first what `site` does for a virtual environment (PEP 405). Standard library
+only, for Python 3.7 to 3.14, CPython and PyPy.
 """
 
 # ruff: noqa: PTH100, PTH112, PTH113, PTH118, PTH120, PTH208 (importing pathlib would take longer than all of this)
@@ -17,7 +17,7 @@ MARKER = "fastinstall.interpreter/1"
 
 
 def enter_environment() -> None:
-    """Point `sys.prefix` into the virtual environment that this interpreter stands in, as `site` does."""
+    """Point `sys.prefix` to the virtual environment of this interpreter, as `site` does."""
     if sys.prefix != sys.base_prefix:
         return
     here = os.path.dirname(os.path.abspath(sys.executable))
@@ -28,7 +28,7 @@ def enter_environment() -> None:
 
 
 def describe() -> dict[str, object]:
-    """Everything that `fastinstall.model.facts.Interpreter` holds."""
+    """Return the fields of `fastinstall.model.facts.Interpreter`."""
     import sysconfig  # noqa: PLC0415 (reads sys.prefix when it is imported)
 
     implementation = sys.implementation.name
@@ -57,20 +57,20 @@ def describe() -> dict[str, object]:
 
 
 def _stage() -> str:
-    """The pre-release part of the version: "rc1"."""
+    """Return the pre-release part of the version: "rc1"."""
     level = {"alpha": "a", "beta": "b", "candidate": "rc"}.get(sys.version_info.releaselevel, "")
     return level + str(sys.version_info.serial) if level else ""
 
 
 def _derive_abi(implementation: str, soabi: str) -> str:
-    """The ABI tag of PEP 425; PyPy's is derived from its SOABI ("pypy310-pp73")."""
+    """Return the ABI tag of PEP 425; PyPy's is derived from its SOABI ("pypy310-pp73")."""
     if implementation == "cpython":
         return "cp{}{}{}".format(sys.version_info[0], sys.version_info[1], getattr(sys, "abiflags", ""))
     return "_".join(soabi.split("-")[:2])
 
 
 def _detect_libc() -> tuple[str, str]:
-    """Name and version of the C library; musl does not answer to confstr, but its loader has one place."""
+    """Return name and version of the C library; musl does not answer confstr, but its loader has a fixed path."""
     try:
         name, _, version = (os.confstr("CS_GNU_LIBC_VERSION") or "").partition(" ")
     except (AttributeError, ValueError, OSError):
@@ -82,15 +82,15 @@ def _detect_libc() -> tuple[str, str]:
 
 
 def _find_marker(stdlib: str) -> str | None:
-    """The marker of PEP 668, which does not speak of virtual environments."""
+    """Return the marker of PEP 668, which does not apply to virtual environments."""
     marker = os.path.join(stdlib, "EXTERNALLY-MANAGED")
     return marker if sys.prefix == sys.base_prefix and os.path.isfile(marker) else None
 
 
 def _find_site_packages(platlib: str, managed: str | None) -> str:
-    """Where distributions go; for a Python of the system's, which nobody changes, where its own PIL lies.
+    """Return where distributions go or, for a system Python, which nobody changes, where its PIL is installed.
 
-    Debian's has several such directories, and installs by pip go to another one than its packages do.
+    Debian's Python has several such directories; pip installs into a different one from Debian's packages.
     """
     if managed is None or os.path.isdir(os.path.join(platlib, "PIL")):
         return platlib

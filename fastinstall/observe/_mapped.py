@@ -1,4 +1,4 @@
-"""Name the files that this process has mapped, and the one that holds the running core.
+"""List the files that this process has mapped, and find the one that holds the running core.
 
 Runs inside the target, never in the tool. Standard library only, for Python 3.7 to 3.14.
 """
@@ -11,11 +11,11 @@ import os
 
 
 def mapped_files() -> list[str]:
-    """The program and its shared objects, each once: by the loader's list, or else by what the kernel shows.
+    """List the program and its shared objects, each once, from the loader's list or else from the kernel's.
 
     Returns:
-        Paths as the loader names them, in its order, `..` resolved where that names the same file. Without
-        `dl_iterate_phdr(3)`: real paths, in the order of addresses. Nothing where neither can be read.
+        Paths as the loader names them, in its order, with `..` resolved if that names the same file. Without
+        `dl_iterate_phdr(3)`: real paths, ordered by address. Empty if neither list can be read.
     """
     try:
         names = _list_loaded_objects()
@@ -25,13 +25,13 @@ def mapped_files() -> list[str]:
 
 
 def core_file(module: str) -> str:
-    """Find the file that holds the running core's code: that of the module may be a stub before several copies of it.
+    """Find the file with the running core's code; the module's own file may be a stub that selects one of several.
 
     Args:
         module: `PIL._imaging.__file__`.
 
     Returns:
-        Its real path; empty if it cannot be told.
+        Its real path; empty if unknown.
     """
     try:
         return _find_entry_file(module)
@@ -42,7 +42,7 @@ def core_file(module: str) -> str:
 
 
 def kept_bytes(core: str) -> int | None:
-    """How many bytes the running core keeps for the next image; None if it keeps no memory.
+    """Return how many bytes the running core keeps for the next image; None if it keeps no memory.
 
     Args:
         core: as `core_file` found it.
@@ -58,7 +58,7 @@ def kept_bytes(core: str) -> int | None:
 
 
 def _find_entry_file(module: str) -> str:
-    """The file that the loader takes the module's entry from. Source: dladdr(3)."""
+    """Return the file that holds the module's entry point. Source: dladdr(3)."""
     import ctypes  # noqa: PLC0415 (not every interpreter has it)
 
     class Information(ctypes.Structure):
@@ -78,7 +78,7 @@ def _find_entry_file(module: str) -> str:
 
 
 def _list_loaded_objects() -> list[str]:
-    """The loader's list; the program itself has no name there. Source: dl_iterate_phdr(3)."""
+    """Return the loader's list, without the program, which has no name there. Source: dl_iterate_phdr(3)."""
     import ctypes  # noqa: PLC0415 (not every interpreter has it)
 
     class Information(ctypes.Structure):
@@ -97,7 +97,7 @@ def _list_loaded_objects() -> list[str]:
 
 
 def _list_mapped_code() -> list[str]:
-    """Files of which code is mapped, and those named like shared objects. Source: proc_pid_maps(5)."""
+    """List files with mapped code, and those named like shared objects. Source: proc_pid_maps(5)."""
     try:
         with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as stream:
             fields = [line.rstrip("\n").split(None, 5) for line in stream]
@@ -108,7 +108,7 @@ def _list_mapped_code() -> list[str]:
 
 
 def _tidy(name: str) -> str:
-    """Absolute, and without `..` where that names the same file."""
+    """Return an absolute path, without `..` if that names the same file."""
     name = name if name.startswith("/") else os.path.join(os.getcwd(), name)
     shorter = os.path.normpath(name)
     try:

@@ -1,14 +1,14 @@
 """Import PIL and do real work with it. Runs inside the target, never in the tool: what it imports may kill it.
 
-One line of JSON on stdout before each operation and one after it, so that a death by signal names its operation;
-`_fault` notes where the signal struck, `_mapped` which files are mapped. Standard library only, for Python 3.7 to
-3.14. No operation here is one where Pillow-SIMD is known to compute something else than Pillow by a defect of its own.
+Prints one line of JSON before and after each operation, so that a death by signal names its operation. `_fault`
+records where the signal struck, `_mapped` which files are mapped. Standard library only, for Python 3.7 to 3.14. The
+operations avoid those where a known defect makes Pillow-SIMD compute something else than Pillow.
 
     python _operations.py [--quick] [--stage DIR] [--pixels FILE]
 
---quick: a few operations only, for a look at health.
+--quick: only a few operations, for a health check.
 --stage DIR: look for PIL in DIR first.
---pixels FILE: also write the pixels that each operation made, in a zip file with one member
+--pixels FILE: also write the pixels that each operation produced to a zip file with one member
   "NAME/MODE" each.
 """
 
@@ -43,7 +43,7 @@ QUICK = frozenset(
 
 
 def main(arguments: list[str]) -> None:
-    """Do what the arguments ask for and report every step."""
+    """Run what the arguments ask for and report every step."""
     stage, pixels = _get_option(arguments, "--stage"), _get_option(arguments, "--pixels")
     _import_sibling("_fault").install()
     if stage:
@@ -73,7 +73,7 @@ def main(arguments: list[str]) -> None:
 
 
 def _import_sibling(name: str) -> Any:  # noqa: ANN401 (a module that lies beside this file)
-    """Import a file of ours; an isolated interpreter does not look where its script lies."""
+    """Import a module beside this file; an isolated interpreter does not search its script's directory."""
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
     try:
         return importlib.import_module(name)
@@ -82,7 +82,7 @@ def _import_sibling(name: str) -> Any:  # noqa: ANN401 (a module that lies besid
 
 
 def _import_package(stage: str) -> Any:  # noqa: ANN401 (whichever Pillow is found)
-    """Import PIL; with a stage, from nowhere else: one without `__init__.py` would give way to an installed one."""
+    """Import PIL; with a stage, only from there: without `__init__.py`, an installed PIL would be imported."""
     package = importlib.import_module("PIL")
     if stage and not (package.__file__ or "").startswith(stage + os.sep):
         raise ImportError(f"PIL comes from {package.__file__}, not from {stage}")
@@ -90,13 +90,13 @@ def _import_package(stage: str) -> Any:  # noqa: ANN401 (whichever Pillow is fou
 
 
 def report(**values: object) -> None:
-    """Print one line, at once: what comes next may kill this process."""
+    """Print one line immediately: the next operation may kill this process."""
     sys.stdout.write(json.dumps(values) + "\n")
     sys.stdout.flush()
 
 
 def import_extensions() -> None:
-    """Import each extension module that lies beside the core: an operation each, for what it needs may be missing."""
+    """Import each extension module beside the core, each as one operation: its libraries may be missing."""
     directory = os.path.dirname(importlib.import_module("PIL").__file__ or "")
     suffixes = importlib.machinery.EXTENSION_SUFFIXES
     there = [
@@ -106,7 +106,7 @@ def import_extensions() -> None:
 
 
 def report_features() -> None:
-    """Report what `PIL.features` says was compiled in, with versions; tkinter aside, which is not Pillow's."""
+    """Report what `PIL.features` says was compiled in, with versions; tkinter is not Pillow's and left out."""
     report(event="begin", name="features")
     features = _import_pil_module("features")
     names = (*features.modules, *features.codecs, *features.features)
@@ -115,7 +115,7 @@ def report_features() -> None:
 
 
 def perform(chosen: Iterable[tuple[str, Callable[[], Image]]]) -> list[tuple[str, Image]]:
-    """Run operations one by one and keep what they make."""
+    """Run operations one by one and return the images they produce."""
     made = []
     for name, operation in chosen:
         report(event="begin", name=name)
@@ -129,7 +129,7 @@ def perform(chosen: Iterable[tuple[str, Callable[[], Image]]]) -> list[tuple[str
 
 
 def write_pixels(path: str, made: list[tuple[str, Image]]) -> None:
-    """Write the samples of every result, uncompressed; the file is complete or not there."""
+    """Write the samples of every result, uncompressed; the file is either complete or absent."""
     import zipfile  # noqa: PLC0415 (only where pixels are asked for)
 
     with zipfile.ZipFile(path + ".part", "w") as archive:
@@ -139,7 +139,7 @@ def write_pixels(path: str, made: list[tuple[str, Image]]) -> None:
 
 
 def operations() -> Iterator[tuple[str, Callable[[], Image]]]:
-    """Every operation by name, each of them a function without arguments that makes an image."""
+    """Yield every operation by name, each a function without arguments that returns an image."""
     report(event="begin", name="make-pictures")
     pictures = {mode: picture(mode) for mode in MODES}
     for mode in MODES:
@@ -150,14 +150,14 @@ def operations() -> Iterator[tuple[str, Callable[[], Image]]]:
 
 
 def picture(mode: str) -> Image:
-    """Make a picture with slopes, edges and noise, the same on every machine."""
+    """Return an image with slopes, edges and noise, the same on every machine."""
     module = _import_pil_module("Image")
     bands = [module.frombytes("L", (WIDTH, HEIGHT), _make_samples(number)) for number in range(MODES[mode])]
     return module.merge(mode, bands) if len(bands) > 1 else bands[0]
 
 
 def _make_samples(number: int) -> bytes:
-    """Slopes with edges on the left, noise on the right."""
+    """Return slopes with edges on the left, noise on the right."""
     half, step = WIDTH // 2, number + 2
     slope = bytes(value % 251 for value in range(251 + half * step))
     noise = hashlib.shake_128(b"fastinstall %d" % number).digest(WIDTH * HEIGHT)
@@ -218,7 +218,7 @@ def _list_codec_operations(pictures: dict[str, Image]) -> Iterator[tuple[str, Ca
 
 
 def _has(feature: str) -> bool:
-    """Whether a feature is there; asking loads its extension module, which may kill this process."""
+    """Return whether Pillow has a feature; asking loads its extension module, which may kill this process."""
     report(event="begin", name="feature " + feature)
     there = bool(_import_pil_module("features").check(feature))
     report(event="loaded", name="feature " + feature)

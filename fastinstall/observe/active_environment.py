@@ -1,6 +1,6 @@
 """Find the environment to work on, from what the user named or what the shell says is active.
 
-It does not judge whether that may be changed (PEP 668, frozen): that is decided from its facts.
+It does not judge whether the environment may be changed (PEP 668, frozen): the plan decides that from the facts.
 """
 
 import os
@@ -19,16 +19,16 @@ from fastinstall.observe.session import Session
 _ACTIVE = ("VIRTUAL_ENV", "CONDA_PREFIX")
 _NAMES = ("bin/python", "bin/python3")
 USUAL_NAMES = ("fast-env", ".venv", "venv", "env")
-"""What environments of a project are called, the likeliest one first."""
+"""Usual names of a project's environment, the likeliest first."""
 
 _NAME_ONE = "name the environment with --prefix DIR"
 
 
 def locate(prefix: Path | None, python: Path | None, variables: Mapping[str, str], tool_prefix: Path) -> Environment:
-    """The environment that `--prefix`, `--python` or the active shell names, in this order.
+    """Return the environment named by `--prefix`, `--python` or the active shell, in this order.
 
-    Relative paths are taken from the working directory; symlinks are kept as they are, because a
-    virtual environment's interpreter is told by the path that it is called by.
+    Relative paths start at the working directory. Symlinks are not resolved, because the path of a virtual
+    environment's interpreter identifies the environment.
 
     Args:
         prefix: value of `--prefix`.
@@ -37,8 +37,8 @@ def locate(prefix: Path | None, python: Path | None, variables: Mapping[str, str
         tool_prefix: `sys.prefix` of fastinstall itself, which is never the target.
 
     Raises:
-        UndeterminedError: what was named is no environment, or its interpreter does not answer.
-        RefusedError: nothing was named and nothing is active, the active ones disagree, or the target
+        UndeterminedError: the named directory is no environment, or its interpreter does not answer.
+        RefusedError: nothing is named or active, the active environments disagree, or the target
             would be the tool's own environment.
         UsageError: `--prefix` and `--python` name different environments.
     """
@@ -47,25 +47,25 @@ def locate(prefix: Path | None, python: Path | None, variables: Mapping[str, str
         if prefix is not None and not _is_same_path(Path(found.prefix), prefix):
             raise UsageError(
                 f"--prefix {prefix} and --python {python} disagree: that interpreter belongs to {found.prefix}",
-                hint="give one of the two",
+                hint="pass only one of them",
             )
     else:
         found = _observe_prefix(prefix.absolute() if prefix is not None else _find_active_prefix(variables))
     if _is_same_path(Path(found.prefix), tool_prefix):
         raise RefusedError(
-            f"{found.prefix}: this is the environment that fastinstall itself runs in, and it is never the target",
-            hint=f"{_NAME_ONE}; or make one: fastinstall setup --new-env DIR",
+            f"{found.prefix}: fastinstall itself runs in this environment and never changes it",
+            hint=f"{_NAME_ONE}, or create one: fastinstall setup --new-env DIR",
         )
     return found
 
 
 def active_prefixes(variables: Mapping[str, str]) -> dict[str, PurePath]:
-    """The prefixes that the shell says are active, by the name of the variable."""
+    """Return the prefixes that the shell says are active, by the name of the variable."""
     return {name: PurePath(variables[name]) for name in _ACTIVE if variables.get(name)}
 
 
 def kind_of_prefix(prefix: Path) -> EnvironmentKind:
-    """Who manages a prefix, from its files: `conda-meta/` (conda) or `pyvenv.cfg` (PEP 405)."""
+    """Return who manages a prefix, from its files: `conda-meta/` (conda) or `pyvenv.cfg` (PEP 405)."""
     if (prefix / "conda-meta").is_dir():
         return EnvironmentKind.CONDA
     if (prefix / "pyvenv.cfg").is_file():
@@ -74,7 +74,7 @@ def kind_of_prefix(prefix: Path) -> EnvironmentKind:
 
 
 def is_environment(prefix: Path) -> bool:
-    """Whether a directory is a virtual environment (PEP 405) or one of conda's."""
+    """Return whether a directory is a virtual environment (PEP 405) or a conda environment."""
     try:
         return kind_of_prefix(prefix) is not EnvironmentKind.SYSTEM
     except OSError:
@@ -82,7 +82,7 @@ def is_environment(prefix: Path) -> bool:
 
 
 def is_made_by_uv(prefix: Path) -> bool:
-    """Whether uv made a virtual environment, by its own word in pyvenv.cfg ("uv = 0.9.1")."""
+    """Return whether uv created a virtual environment, from its pyvenv.cfg ("uv = 0.9.1")."""
     lines = foreign.text_or_empty(prefix / "pyvenv.cfg").splitlines()
     return any(line.partition("=")[0].strip() == "uv" for line in lines)
 
@@ -93,17 +93,17 @@ def _observe_prefix(prefix: Path) -> Environment:
         raise UndeterminedError(f"{prefix}: {what}", hint=_NAME_ONE)
     python = next((prefix / name for name in _NAMES if os.path.lexists(prefix / name)), None)
     if python is None and is_journaled(prefix):
-        python = prefix / _NAMES[0]  # its Python is gone; the way back needs none, and all else says so
+        python = prefix / _NAMES[0]  # its Python is gone; rollback needs none, and everything else reports it
     if python is None:
         raise UndeterminedError(
-            f"{prefix}: not a Python environment: neither bin/python nor bin/python3 is there",
-            hint=f"{_NAME_ONE}; or make one: fastinstall setup --new-env DIR",
+            f"{prefix}: not a Python environment: it has neither bin/python nor bin/python3",
+            hint=f"{_NAME_ONE}, or create one: fastinstall setup --new-env DIR",
         )
     return Environment(prefix=prefix, kind=kind_of_prefix(prefix), python=python)
 
 
 def _observe_interpreter_environment(python: Path) -> Environment:
-    """The environment of an interpreter: beside a `pyvenv.cfg` it is told without running it."""
+    """Return the environment of an interpreter; a `pyvenv.cfg` beside it answers without running it."""
     prefix = python.parent.parent
     if python.is_file() and (prefix / "pyvenv.cfg").is_file():
         return Environment(prefix=prefix, kind=kind_of_prefix(prefix), python=python)
@@ -120,7 +120,7 @@ def _find_active_prefix(variables: Mapping[str, str]) -> Path:
         shown = " but ".join(f"{name} is {path}" for name, path in active.items())
         raise RefusedError(
             f"two environments are active: {shown}",
-            hint="name the one that is meant: " + " or ".join(f"--prefix '{path}'" for path in active.values()),
+            hint="choose one: " + " or ".join(f"--prefix '{path}'" for path in active.values()),
         )
     return first.absolute()
 
@@ -136,7 +136,7 @@ class NamedTarget:
     Attributes:
         prefix: an environment's directory.
         python: an interpreter.
-        new: a directory to make a virtual environment in, by `python` or the tool's own base interpreter.
+        new: a directory for a new virtual environment, created with `python` or the tool's own base interpreter.
     """
 
     prefix: Path | None = None
@@ -145,24 +145,24 @@ class NamedTarget:
 
 
 def find(session: Session, target: NamedTarget) -> Environment:
-    """The existing environment that is meant.
+    """Return the existing environment that the user means.
 
     Raises:
-        RefusedError: none, or two that disagree; the tool's own.
+        RefusedError: there is none, two disagree, or it is the tool's own.
         UndeterminedError: it is not an environment.
     """
     return locate(target.prefix, target.python, session.variables, session.tool_prefix)
 
 
 def is_active_elsewhere(session: Session) -> bool:
-    """Whether the shell has activated an environment that is not the tool's own.
+    """Return whether the shell has activated an environment other than the tool's own.
 
-    Where it has not, what is only built is for `base_python`.
+    If not, a build without installation is for `base_python`.
     """
     own = os.path.realpath(session.tool_prefix)
     return any(os.path.realpath(prefix) != own for prefix in active_prefixes(session.variables).values())
 
 
 def base_python(session: Session) -> Path:
-    """The interpreter that the tool's own environment was made from."""
+    """Return the interpreter that created the tool's own environment."""
     return Path(getattr(sys, "_base_executable", "") or session.tool_python)

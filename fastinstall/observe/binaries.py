@@ -1,6 +1,6 @@
-"""What a process of the target that imports PIL would load; from files alone, nothing is imported.
+"""Find what a process of the target would load when it imports PIL, from files alone; nothing is imported.
 
-What PIL's extension modules ask of a CPU; what was decoded once is kept under the file's hash.
+Also scan PIL's extension modules for the instructions they need; scans are cached under the file's hash.
 """
 
 from collections.abc import Iterator
@@ -25,12 +25,12 @@ def observe_linkage(interpreter: Interpreter, stack: InstalledStack, settings: P
 
     Args:
         interpreter: the target's Python.
-        stack: PIL as it lies there.
-        settings: the program behind the interpreter, and what else its dynamic loader goes by.
+        stack: PIL as installed.
+        settings: the program behind the interpreter, and the other inputs of its dynamic loader.
 
     Returns:
-        A linkage with nothing but a `problem` where the interpreter is none that the loader begins (a script, a
-        static program), or cannot be read; one without modules where there is no PIL.
+        A linkage with only a `problem` if the loader does not start this interpreter (a script, a static program)
+        or it cannot be read; one without modules if PIL is not installed.
     """
     modules = _list_extension_modules(stack.directory, interpreter.extension_suffix) if stack.directory else ()
     try:
@@ -40,7 +40,7 @@ def observe_linkage(interpreter: Interpreter, stack: InstalledStack, settings: P
 
 
 def _list_extension_modules(directory: PurePath, extension_suffix: str) -> tuple[Path, ...]:
-    """The files that `import PIL.NAME` would take, by the order of the import system's suffixes."""
+    """List the files that `import PIL.NAME` would load, by the order of the import system's suffixes."""
     found: dict[str, Path] = {}
     names = foreign.list_names(Path(directory))
     for suffix in (extension_suffix, ".abi3.so", ".so"):
@@ -52,18 +52,18 @@ def _list_extension_modules(directory: PurePath, extension_suffix: str) -> tuple
 
 
 def observe_isa(stack: InstalledStack, *, cache: Path | None, scan: bool) -> tuple[IsaScan, ...]:
-    """Scan the core (of one with copies each copy) and PIL's other extension modules, in this order.
+    """Scan the core (every copy if it has several), then PIL's other extension modules.
 
     Args:
-        stack: PIL as it lies in site-packages.
-        cache: a directory that keeps scans; None keeps and takes nothing.
-        scan: decode what was not kept; else what its note says has to do.
+        stack: PIL as installed in site-packages.
+        cache: a directory for scans; None neither reads nor writes a cache.
+        scan: decode files without a cached scan; otherwise use their note alone.
     """
     return tuple(_scan(path, digest, cache, scan=scan) for path, digest in _list_scanned_modules(stack))
 
 
 def _list_scanned_modules(stack: InstalledStack) -> Iterator[tuple[Path, str]]:
-    """Files with code of this interpreter's, and their hashes where the stack has them."""
+    """Yield files with code for this interpreter, and their hashes if the stack has them."""
     core = stack.core
     if core is not None and core.readable:
         copies = [(Path(copy.path), copy.sha256) for copy in core.levels if not copy.problem]
@@ -77,7 +77,7 @@ def _list_scanned_modules(stack: InstalledStack) -> Iterator[tuple[Path, str]]:
 
 
 def _scan(path: Path, digest: str, cache: Path | None, *, scan: bool) -> IsaScan:
-    """A scan that was kept of a file of this content, or a new one; a damaged entry is none, and is written again."""
+    """Return the cached scan of a file with this content, or a new one; a damaged entry is replaced."""
     from fastinstall.core.values import document, dump, open_document  # noqa: PLC0415 (beside subprocesses under way)
     from fastinstall.elf.isa.verdict import ALGORITHM, scan_isa  # noqa: PLC0415 (likewise)
 

@@ -1,11 +1,10 @@
 """Notice other programs that change an environment: by /proc, and by changes to the files that a setup replaces.
 
-/proc shows the processes of this machine that the kernel lets us see: none on another machine that shares the
-filesystem, none in another container, and of other users' processes only the command line.
+/proc shows the processes of this machine that the kernel lets us see: none in other containers or on other machines
+with the same filesystem, and only the command line of other users' processes.
 
-Files are compared by inode, size and time. That is cheap, since no content is read, and exact, since installers never
-write into an existing file: pip and conda put another in its place, and uv links one. It does not judge the content;
-the other observations do.
+Files are compared by inode, size and time. That is cheap, because no content is read, and exact, because installers
+never write into an existing file: pip and conda replace it, and uv links one. Other observations judge the content.
 """
 
 import os
@@ -25,13 +24,13 @@ from fastinstall.model.recipe import PROVIDERS
 from fastinstall.observe.running_process import executable_of
 
 _MARKS = ("pyvenv.cfg", "conda-meta")
-"""What an environment of its own has."""
+"""Files that make a directory an environment."""
 
 
 def observe_concurrent_installers(prefix: Path, processes: Path = PROCESSES) -> tuple[ConcurrentInstaller, ...]:
-    """Programs that change packages of an environment: pip, uv, conda and their like.
+    """List programs that are changing packages of an environment: pip, uv, conda and the like.
 
-    Never ourselves, what has started us, or what we have started.
+    Never this process, its ancestors or its children.
 
     Args:
         prefix: of the environment.
@@ -57,7 +56,7 @@ def _read_program(number: int, words: tuple[str, ...], processes: Path) -> Runni
     pairs = (entry.partition("=") for entry in words_of(f"{place}/environ"))
     variables = {name: value for name, found, value in pairs if found}
     directory, interpreter = PurePath("/"), PurePath(words[0])
-    with suppress(OSError):  # not for us to see
+    with suppress(OSError):  # not readable for us
         directory = (place / "cwd").readlink()
     with suppress(UndeterminedError):
         interpreter = executable_of(place, words, variables, Path("/"))
@@ -76,7 +75,7 @@ def _is_about_prefix(change: Change, prefix: Path) -> bool:
 
 
 def _list_path_forms(place: PurePath) -> tuple[Path, ...]:
-    """A path as it is named, and with the directories on its way resolved; itself it may be a link, as `bin/python`."""
+    """Return a path as named and with its directories resolved; the path itself may be a link, as `bin/python`."""
     named = Path(os.path.normpath(place))
     resolved = Path(os.path.realpath(named))
     beside = Path(os.path.realpath(named.parent), named.name)
@@ -84,7 +83,7 @@ def _list_path_forms(place: PurePath) -> tuple[Path, ...]:
 
 
 def _is_in_prefix(path: Path, prefix: Path) -> bool:
-    """Whether a path is the environment or lies in it, and not in another one that lies in there."""
+    """Return whether a path is the environment or inside it, but not inside a nested environment."""
     if path != prefix and prefix not in path.parents:
         return False
     inside = takewhile(lambda directory: directory != prefix, chain((path,), path.parents))
@@ -92,27 +91,27 @@ def _is_in_prefix(path: Path, prefix: Path) -> bool:
 
 
 def _has(directory: Path, name: str) -> bool:
-    return os.path.exists(directory / name)  # noqa: PTH110 (no error where it is not for us to see)
+    return os.path.exists(directory / name)  # noqa: PTH110 (no error if it is not readable for us)
 
 
 _STACK = re.compile(rf"(?:{'|'.join(PROVIDERS).replace('-', '[-_.]')})(?:[-.].*)?|~.*", re.IGNORECASE)
-"""Top-level names of PIL and its distributions, and what pip moves aside."""
+"""Top-level names of PIL and its distributions, and of what pip moves aside."""
 
 _BYTECODE = (".pyc", ".pyo")
 _RECORD = re.compile(rf"(?:{'|'.join(PROVIDERS)})-[^-]+-[^-]+\.json")
 _INSTALLER = "INSTALLER"
 
 PilSnapshot = dict[str, str]
-"""Paths, relative to the prefix, with what tells a file from another one in its place."""
+"""Paths, relative to the prefix, with what distinguishes a file from its replacement."""
 
 
 def observe_pil_snapshot(prefix: Path, site_packages: Path, names: Collection[str] = ()) -> PilSnapshot:
-    """Everything of PIL in an environment, and of further entries of its site-packages; bytecode aside.
+    """Return everything of PIL in an environment, and of further entries of its site-packages, without bytecode.
 
     Args:
         prefix: of the environment.
         site_packages: of the environment.
-        names: top-level names there that matter too; those that are not there are left out.
+        names: more top-level names to include; absent ones are left out.
     """
     found = (name for name in foreign.list_names(site_packages) if name in names or _STACK.fullmatch(name))
     entries = [site_packages / name for name in found]
@@ -126,7 +125,7 @@ def observe_pil_snapshot(prefix: Path, site_packages: Path, names: Collection[st
 
 
 def installers(prefix: Path, paths: Collection[str]) -> tuple[str, ...]:
-    """Who wrote the metadata directories among paths, by their own word (INSTALLER, PEP 376): "pip", "uv"."""
+    """Return the installers of the metadata directories among paths, from INSTALLER (PEP 376): "pip", "uv"."""
     files = {f"{path.partition('.dist-info')[0]}.dist-info/{_INSTALLER}" for path in paths if ".dist-info" in path}
     return tuple(sorted({foreign.text_or_empty(prefix / file).strip() for file in files} - {""}))
 
@@ -139,7 +138,7 @@ def _list_file_states(path: str) -> Iterator[tuple[str, str]]:
             return
         with os.scandir(path) as entries:
             inside = [entry.path for entry in entries]
-    except OSError:  # it is being changed at this moment: what is found next time will differ
+    except OSError:  # it is changing right now: the next observation will differ
         return
     for each in inside:
         if not each.endswith(_BYTECODE):

@@ -1,11 +1,11 @@
-"""The machine as programs see it: the processor's CPU level, and what limits loading images.
+"""Observe the machine as programs see it: the CPU level, and what limits loading images.
 
-The level comes from the dynamic loader if there is one, because the loader chooses between libraries of several levels
-(and is right under an emulator too); otherwise from /proc/cpuinfo. A build can also be judged for other machines, each
+The level comes from the dynamic loader if possible, because the loader chooses between libraries of several levels
+and is right under an emulator too; otherwise from /proc/cpuinfo. A build can also be judged for other machines, each
 described by a file about its processor.
 
-What limits loading: processors, memory, huge pages, and malloc's settings. These are observed only if a package is
-installed that trains on images. Such packages, and those that decode images beside Pillow, are known by name.
+Limits of loading are processors, memory, huge pages, and malloc's settings. They are observed only if a package that
+trains on images is installed. Such packages, and other image decoders, are known by name.
 """
 
 import os
@@ -31,12 +31,12 @@ _TIMEOUT = 5.0
 
 
 def observe_cpu(*, root: Path = Path("/"), allowed_cores: int, tunables: str = "") -> Cpu:
-    """The processor, in about 2 ms where /proc/cpuinfo exists.
+    """Observe the processor, in about 2 ms where /proc/cpuinfo exists.
 
     Args:
-        root: what stands for "/": another directory holds the files of a captured machine.
+        root: what stands for "/"; another directory holds the files of a captured machine.
         allowed_cores: logical CPUs that this process may run on.
-        tunables: the variable GLIBC_TUNABLES, by which the loader can be made to overlook features.
+        tunables: the variable GLIBC_TUNABLES, which can hide features from the loader.
     """
     text = foreign.text_or_empty(root / "proc/cpuinfo")
     seen = parse_cpuinfo(text) if text else _ask_package(root)
@@ -55,7 +55,7 @@ def observe_cpu(*, root: Path = Path("/"), allowed_cores: int, tunables: str = "
 
 
 def parse_cpuinfo(text: str) -> Cpu:
-    """The processor that a /proc/cpuinfo describes first, with the features that all of them share."""
+    """Parse the first processor of a /proc/cpuinfo, with the features that all processors share."""
     blocks = []
     for block in re.split(r"\n\s*\n", text.strip()):
         pairs = (line.partition(":") for line in block.splitlines())
@@ -78,7 +78,7 @@ def parse_cpuinfo(text: str) -> Cpu:
 
 
 def observe_quota(root: Path = Path("/")) -> float | None:
-    """Read how many CPUs this process's control groups grant, or return None if they set no limit.
+    """Return how many CPUs this process's control groups grant, or None without a limit.
 
     The tightest limit from the process's own group up to the root counts, in both versions of the
     interface. Source: Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/, and sched-bwc.rst.
@@ -94,7 +94,7 @@ def observe_quota(root: Path = Path("/")) -> float | None:
 
 
 def control_groups(root: Path, controller: str) -> list[Path]:
-    """The directories of the control groups that this process is in, each with those above it, in both versions.
+    """Return the directories of this process's control groups and those above them, in both versions.
 
     Args:
         root: what stands for "/".
@@ -116,7 +116,7 @@ def control_groups(root: Path, controller: str) -> list[Path]:
 
 
 def _ask_package(root: Path) -> Cpu:
-    """py-cpuinfo's answer, which takes a second, for systems without /proc."""
+    """Return py-cpuinfo's answer, which takes a second, for systems without /proc."""
     if root != Path("/"):
         return Cpu(architecture="")
     import cpuinfo  # noqa: PLC0415 (slow, and needed only off Linux)
@@ -134,7 +134,7 @@ def _ask_package(root: Path) -> Cpu:
 
 
 def find_hiding_tunables(tunables: str) -> str:
-    """The part of GLIBC_TUNABLES that hides features of the CPU from the loader; empty if it hides none.
+    """Return the part of GLIBC_TUNABLES that hides CPU features from the loader; empty if none does.
 
     Source: the GNU C Library manual, "Hardware Capability Tunables".
     """
@@ -158,7 +158,7 @@ def _find_level(root: Path, seen: Cpu, tunables: str) -> tuple[str | None, str]:
 
 
 def level_from_help(text: str) -> str | None:
-    """Read the level from `ld.so --help` (glibc 2.33 and later), or return None if it names none.
+    """Return the level from `ld.so --help` (glibc 2.33 and later), or None if it names none.
 
     A loader that names levels but supports none of them runs on the baseline.
     """
@@ -174,7 +174,7 @@ _SCHEMA = "fastinstall.facts/1"
 
 @immutable
 class _Facts:
-    """What counts of `model.facts.Facts`."""
+    """The parts of `model.facts.Facts` read here."""
 
     cpu: Cpu
 
@@ -184,19 +184,19 @@ _CPUINFO = re.compile(r"^(?:flags|Features|processor)\s*:", re.MULTILINE)
 _FEATURES = re.compile(r"(?:flags|Features)\s*:")
 _LARGEST = 1 << 24
 _HINT = (
-    "give what `fastinstall inspect --json` printed on that host, a copy of its /proc/cpuinfo, "
+    "pass the output of `fastinstall inspect --json` from that host, a copy of its /proc/cpuinfo, "
     "or a list of its flags: `ssh HOST cat /proc/cpuinfo > HOST.txt`"
 )
 
 
 def read_host(path: Path) -> Host:
-    """Read a machine's description; it is named after the file.
+    """Read a machine's description; its name is the file's.
 
     The file is a document of `fastinstall inspect --json`, redacted or not, a copy of /proc/cpuinfo, or a list of
-    flags as the kernel names them, separated by white space; there, `#` begins a comment.
+    kernel flag names separated by white space, with comments after `#`.
 
     Raises:
-        DocumentError: it is none of these, is cut off, or cannot be read.
+        DocumentError: the file is none of these, is incomplete, or cannot be read.
     """
     try:
         text = foreign.read_text(path, limit=_LARGEST)
@@ -209,7 +209,7 @@ def read_host(path: Path) -> Host:
     except OSError as error:
         raise DocumentError(path, "", f"cannot be read: {error.strerror or error}", hint=_HINT) from None
     except UnicodeDecodeError:
-        raise DocumentError(path, "", "is no text", hint=_HINT) from None
+        raise DocumentError(path, "", "is not text", hint=_HINT) from None
     return Host(name=path.stem or path.name, cpu=cpu)
 
 
@@ -217,7 +217,7 @@ def _read_facts(path: Path, text: str) -> Cpu:
     try:
         data = json_data(text)
     except ValueError as error:
-        raise DocumentError(path, "", f"is no JSON: {error}") from None
+        raise DocumentError(path, "", f"is not JSON: {error}") from None
     if data.get("schema") != _SCHEMA:
         raise DocumentError(path, "schema", f"expected {_SCHEMA!r}, found {data.get('schema')!r}")
     return decode(_Facts, data, file=path, strict=False).cpu
@@ -225,18 +225,18 @@ def _read_facts(path: Path, text: str) -> Cpu:
 
 def _read_cpuinfo(path: Path, text: str) -> Cpu:
     if _is_cut(text):
-        raise DocumentError(path, "flags", "the file ends in the middle of them: a copy that was cut off")
+        raise DocumentError(path, "flags", "the file ends in the middle of the list: copy it again")
     cpu = parse_cpuinfo(text)
     if not cpu.flags:
-        raise DocumentError(path, "flags", "missing: no line of it names the processor's features")
+        raise DocumentError(path, "flags", "missing: no line lists the processor's features")
     return cpu
 
 
 def _is_cut(text: str) -> bool:
-    """Whether a copy of /proc/cpuinfo ends with features that may be some of several.
+    """Return whether a copy of /proc/cpuinfo ends within a list of features.
 
-    Their line has an end. Further lines of the same processor follow it, or an empty one; where all that somebody has
-    kept are these lines, which begin with no number of a processor, nothing follows.
+    A complete list ends with a line break. After it come further lines of the same processor or an empty line, unless
+    the file consists of such lists alone and no line gives a processor's number.
     """
     last = re.split(r"\n\s*\n", text)[-1]
     lines = last.splitlines()
@@ -247,14 +247,14 @@ def _is_cut(text: str) -> bool:
 
 def _read_flags(path: Path, text: str) -> Cpu:
     if not text.endswith("\n") and text.strip():
-        raise DocumentError(path, "", "its last line has no end: end it, if no flag is missing there")
+        raise DocumentError(path, "", "its last line has no line break: add one if no flag is missing")
     words = [word for line in text.splitlines() for word in line.partition("#")[0].split()]
     wrong = next((word for word in words if not _FLAG.fullmatch(word)), None)
     if wrong is not None:
-        raise DocumentError(path, "", f"{wrong[:40]!r} is no flag of a processor")
+        raise DocumentError(path, "", f"{wrong[:40]!r} is not a processor flag")
     known = {flag for flags in LEVELS.values() for flag in flags}
     if known.isdisjoint(words):
-        raise DocumentError(path, "", "holds no flag that a level of x86-64 knows")
+        raise DocumentError(path, "", "has no flag of an x86-64 level")
     flags = tuple(dict.fromkeys((*LEVELS["x86-64-v1"], *words)))
     return Cpu(architecture="x86_64", flags=flags, level=level_of(flags), level_source=path.name)
 
@@ -264,13 +264,13 @@ _TOTAL = re.compile(r"^MemTotal:\s+(\d+) kB$", re.MULTILINE)
 
 
 def observe_machine(cpu: Cpu, libc_version: str, variables: Mapping[str, str], root: Path = Path("/")) -> LoaderLimits:
-    """The machine as the measured processes find it.
+    """Return the machine's limits as the measured processes see them.
 
     Args:
         cpu: as `probes.cpu` observed it.
         libc_version: of glibc; empty otherwise.
-        variables: the environment variables that the processes are given.
-        root: what stands for "/": another directory holds the files of a captured machine.
+        variables: the environment variables of the processes.
+        root: what stands for "/"; another directory holds the files of a captured machine.
     """
     return LoaderLimits(
         cpu=cpu.name or cpu.architecture,
@@ -284,10 +284,10 @@ def observe_machine(cpu: Cpu, libc_version: str, variables: Mapping[str, str], r
 
 
 def memory_bytes(root: Path = Path("/")) -> int:
-    """Memory that may be used: what there is, or less where a control group above this process grants less.
+    """Return the usable memory: the machine's, or less if a control group of this process limits it.
 
     Source: Documentation/admin-guide/cgroup-v2.rst (`memory.max`) and cgroup-v1/memory.rst
-    (`memory.limit_in_bytes`, which says a number larger than any memory where there is no limit).
+    (`memory.limit_in_bytes`, which without a limit is larger than any memory).
     """
     total = _TOTAL.search(foreign.text_or_empty(root / "proc/meminfo"))
     limits = [int(total[1]) * 1024] if total else []
@@ -298,7 +298,7 @@ def memory_bytes(root: Path = Path("/")) -> int:
 
 
 def huge_pages(root: Path = Path("/")) -> str:
-    """The kernel's word on transparent huge pages: "always", "madvise", "never"; empty if unknown.
+    """Return the kernel's setting of transparent huge pages: "always", "madvise", "never"; empty if unknown.
 
     Source: Documentation/admin-guide/mm/transhuge.rst.
     """
@@ -307,11 +307,11 @@ def huge_pages(root: Path = Path("/")) -> str:
 
 
 def observe_loading(distributions: Sequence[Distribution], tunables: str) -> LoadingFacts | None:
-    """Read how memory is allocated for training, or return None if no training framework is installed.
+    """Return how memory is allocated for training, or None if no training framework is installed.
 
     Args:
-        distributions: what is installed in the target.
-        tunables: the variable GLIBC_TUNABLES, as the target's programs get it.
+        distributions: everything installed in the target.
+        tunables: the variable GLIBC_TUNABLES, as the target's programs receive it.
     """
     return LoadingFacts(huge_pages=huge_pages(), tunables=tunables) if frameworks_of(distributions) else None
 
@@ -327,10 +327,10 @@ DECODERS = frozenset(
 
 
 def frameworks_of(distributions: Iterable[Distribution]) -> tuple[str, ...]:
-    """Those that train, with their versions: "torch 2.13.0"."""
+    """Return the training frameworks, with their versions: "torch 2.13.0"."""
     return tuple(sorted(f"{each.name} {each.version}" for each in distributions if each.name in FRAMEWORKS))
 
 
 def decoders_of(distributions: Iterable[Distribution]) -> tuple[str, ...]:
-    """Those that decode images, with their versions."""
+    """Return the image decoders, with their versions."""
     return tuple(sorted(f"{each.name} {each.version}" for each in distributions if each.name in DECODERS))

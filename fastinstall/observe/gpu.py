@@ -1,25 +1,25 @@
-"""NVIDIA GPUs and their driver, and what installed frameworks were built for; no framework is imported or executed.
+"""Find NVIDIA GPUs, their driver, and the CUDA that frameworks were built for; no framework is imported or run.
 
-The GPUs are seen in the kernel's files, and NVML is asked if there is one, through nvidia-ml-py (the extra "cuda") in a
-process with a time limit, because a driver that hangs takes its caller with it. Without it, /proc/driver/nvidia gives
-the driver's version and the names of the GPUs, but not their compute capability and memory.
+The kernel's files show the GPUs. If there is one, NVML is asked, through nvidia-ml-py (the extra "cuda") in a process
+with a time limit, because a hung driver hangs its caller. Without NVML, /proc/driver/nvidia gives the driver's version
+and the names of the GPUs, but not their compute capability and memory.
 
 A driver installs `libcuda.so.1` and `libnvidia-ml.so.1` as links to files named after its version. A package for
-forward compatibility brings only a later libcuda, in a directory `compat`; then only libnvidia-ml tells the driver's
+forward compatibility adds only a later libcuda, in a directory `compat`; then only libnvidia-ml shows the driver's
 version.
 
-What frameworks were built for, their own files tell:
+The frameworks' own files tell what they were built for:
 
-- torch writes `torch/version.py` when it is built, with the versions of CUDA, ROCm and XPU, or None. It is parsed,
-  never run. If it is missing, the local label of the version, the required `nvidia-cuda-runtime` and the build string
-  of a conda package serve instead.
+- torch's build writes `torch/version.py`, with the versions of CUDA, ROCm and XPU, or None. It is parsed, never run.
+  If it is missing, the version's local label, the required `nvidia-cuda-runtime` and the build string of a conda
+  package serve instead.
 - tensorflow writes `tensorflow/python/platform/build_info.py`, with the compute capabilities that it has code for.
-- jax has its CUDA part in a distribution of its own, `jax-cuda12-plugin`.
+- jax has its CUDA part in a separate distribution, `jax-cuda12-plugin`.
 - torchvision's metadata names the one torch that it was built against.
 
 Sources: the driver's README, "The /proc Interface"; NVIDIA's CUDA on WSL User Guide; NVML API Reference; NVIDIA's CUDA
-Compatibility, "Forward Compatibility". The format of the driver's files is known from machines that others have shown
-in public; none was at hand.
+Compatibility, "Forward Compatibility". The format of the driver's files comes from public listings of other machines;
+none was tested here.
 """
 
 import ast
@@ -55,18 +55,18 @@ def join_gpu_facts(hardware: Gpu, frameworks: tuple[FrameworkBuild, ...]) -> Gpu
 
 
 def observe_hardware(*, nvml: bool = True, library_path: str = "", root: Path = _ROOT) -> Gpu:
-    """The GPUs and their driver, without frameworks: about 0.1 ms where there are none.
+    """Find the GPUs and their driver, without frameworks: about 0.1 ms if there are none.
 
     Args:
         nvml: whether NVML may be asked.
         library_path: the variable LD_LIBRARY_PATH.
-        root: what stands for "/": another directory holds the files of a captured machine.
+        root: what stands for "/"; another directory holds the files of a captured machine.
     """
     wsl = (root / "dev/dxg").exists() and (root / _WSL).exists()
     board = foreign.text_or_empty(root / "proc/device-tree/compatible")
     tegra = (root / "etc/nv_tegra_release").exists() or "nvidia,tegra" in board
     nodes = wsl or any((root / name).exists() for name in _NODES)
-    text = foreign.text_or_empty(root / "proc/driver/nvidia/version")  # in the words of either kernel module
+    text = foreign.text_or_empty(root / "proc/driver/nvidia/version")  # both kernel modules write it
     version = _VERSION.search(text)
     driver = version[1] if version else foreign.text_or_empty(root / "sys/module/nvidia/version").strip()
     container = any((root / name).exists() for name in _CONTAINER)
@@ -75,7 +75,7 @@ def observe_hardware(*, nvml: bool = True, library_path: str = "", root: Path = 
     gpus = root / "proc/driver/nvidia/gpus"
     texts = (foreign.text_or_empty(gpus / name / "information") for name in foreign.list_names(gpus))
     devices = tuple(GpuDevice(name=found[1]) for text in texts if (found := _MODEL.search(text)))
-    if tegra and not devices:  # a Tegra's driver lists no device: the board that its GPU is part of
+    if tegra and not devices:  # a Tegra's driver lists no device: use the board's name
         name = foreign.text_or_empty(root / "proc/device-tree/model").strip("\0\n ")
         devices = (GpuDevice(name=name),) if name else ()
     by_nodes = GpuSource.NODES if nodes else GpuSource.NOTHING
@@ -99,7 +99,7 @@ def observe_hardware(*, nvml: bool = True, library_path: str = "", root: Path = 
 
 
 def _count_cards(root: Path) -> int:
-    """GPUs of NVIDIA's on the PCI bus (vendor 10de, display class 03), less those that virtual machines are given."""
+    """Count NVIDIA's GPUs on the PCI bus (vendor 10de, display class 03), less those passed to virtual machines."""
     if "\t10de" not in foreign.text_or_empty(root / "proc/bus/pci/devices"):
         return 0
     count = 0
@@ -119,35 +119,35 @@ _DIRECTORIES = (
 
 
 def _find_library(name: str, root: Path, library_path: str, *, wsl: bool) -> Path | None:
-    """Look where the loader looks: LD_LIBRARY_PATH, its cache, the usual directories (man ld.so)."""
+    """Search where the loader does: LD_LIBRARY_PATH, its cache, the usual directories (man ld.so)."""
     from fastinstall.elf.loader.ld_so_cache import read_loader_cache  # noqa: PLC0415 (only where a GPU is)
 
     places = [root / part.lstrip("/") / name for part in library_path.split(":") if part.startswith("/")]
     cached = read_loader_cache(root / "etc/ld.so.cache").find(name, os.uname().machine, ())
     places += [root / cached.lstrip("/")] if cached is not None else []
-    places += [root / "usr/lib/wsl/lib" / name] if wsl else []  # which Windows hands in
+    places += [root / "usr/lib/wsl/lib" / name] if wsl else []  # provided by Windows
     places += [root / directory / name for directory in _DIRECTORIES]
     return next((path for path in places if path.exists()), None)
 
 
 def _parse_library_version(path: Path | None) -> str:
-    """The version that the file bears behind all links."""
+    """Return the version in the name of the file behind all links."""
     found = _NUMBERED.search(path.resolve().name) if path is not None else None
     return found[1] if found else ""
 
 
 _SCRIPT = Path(__file__).with_name("_gpu_nvml.py")
-_NO_PACKAGE = "nvidia-ml-py, which asks NVML, is not installed beside fastinstall: its extra [cuda] brings it"
+_NO_PACKAGE = "nvidia-ml-py, which queries NVML, is not installed beside fastinstall: install fastinstall[cuda]"
 _SECONDS = 5.0
 _STATES = {12: Nvml.NO_LIBRARY, 18: Nvml.MISMATCH}
 """NVML_ERROR_LIBRARY_NOT_FOUND and NVML_ERROR_LIB_RM_VERSION_MISMATCH (nvml.h)."""
 
 
 def ask_nvml(seen: Gpu, *, seconds: float = _SECONDS) -> Gpu:
-    """What was seen in files, with what NVML knows beside it; `problem` says why it told nothing.
+    """Add NVML's answers to the facts from files; `problem` says why NVML gave none.
 
     Args:
-        seen: the GPUs as /proc has them.
+        seen: the GPUs from /proc.
         seconds: how long it may take.
     """
     package = find_spec("pynvml")
@@ -161,7 +161,7 @@ def ask_nvml(seen: Gpu, *, seconds: float = _SECONDS) -> Gpu:
             return replace(seen, nvml=Nvml.HUNG, problem=f"NVML did not answer within {seconds:g} s")
         last = error.completed.stderr.strip().rpartition("\n")[2]
         killed = error.completed.signal_name
-        problem = f"NVML was killed by {killed}" if killed else f"NVML could not be asked: {last or error}"
+        problem = f"NVML was killed by {killed}" if killed else f"querying NVML failed: {last or error}"
         return replace(seen, nvml=Nvml.REFUSED, problem=problem)
     if told["error"]:
         state = _STATES.get(told["code"], Nvml.REFUSED)
@@ -187,12 +187,12 @@ _LARGEST = 1 << 16
 def observe_frameworks(
     site_packages: Path, distributions: Sequence[Distribution], packages: Sequence[CondaPackage] = ()
 ) -> tuple[FrameworkBuild, ...]:
-    """What torch, torchvision, tensorflow and jax were built for, of those that are installed.
+    """Return what the installed ones of torch, torchvision, tensorflow and jax were built for.
 
     Args:
         site_packages: of the environment.
         distributions: everything installed there.
-        packages: those of conda, where the environment is conda's.
+        packages: conda's, in a conda environment.
     """
     installed = {distribution.name: distribution for distribution in distributions}
     found = (
@@ -232,7 +232,7 @@ def _observe_torch(
 
 
 def _observe_torch_of_conda(packages: Sequence[CondaPackage]) -> FrameworkBuild | None:
-    """By the build string: "py3.11_cuda12.1_cudnn8.9.2_0", "cuda126_generic_py311_h1234567_200", "cpu_generic_..."."""
+    """Parse the build string: "py3.11_cuda12.1_cudnn8.9.2_0", "cuda126_generic_py311_h1234567_200", "cpu_generic_"."""
     for package in packages:
         if package.name == "pytorch":
             found = _BUILD.search(package.build)
@@ -279,7 +279,7 @@ def _observe_tensorflow(site_packages: Path, installed: dict[str, Distribution])
 
 
 def _parse_architecture(word: str) -> str:
-    """A capability of tensorflow's list: "sm_86" has code for it, "compute_90" has PTX for it and later ones."""
+    """Parse a capability of tensorflow: "sm_86" has code for it, "compute_90" has PTX for it and later ones."""
     found = re.fullmatch(r"(sm|compute)_(\d+)", word)
     return f"{_insert_dot(found[2])}{'+PTX' if found[1] == 'compute' else ''}" if found else ""
 
@@ -295,9 +295,9 @@ def _observe_jax(installed: dict[str, Distribution]) -> FrameworkBuild | None:
 
 
 def _read_assigned_constants(path: Path) -> dict[str, object]:
-    """Names that a module assigns literals to, at its top level; empty if it cannot be read or parsed.
+    """Return names that a module assigns literals to, at its top level; empty if it cannot be read or parsed.
 
-    A call with one literal, as `OrderedDict([...])`, counts as that literal; a list of pairs is given as a dictionary.
+    A call with one literal, as `OrderedDict([...])`, counts as that literal; a list of pairs becomes a dictionary.
     """
     try:
         with foreign.open_foreign_file(path) as stream, warnings.catch_warnings(action="ignore"):
@@ -315,7 +315,7 @@ def _read_assigned_constants(path: Path) -> dict[str, object]:
         with suppress(ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
             literal = ast.literal_eval(value) if value is not None else None
             if isinstance(literal, list) and literal:
-                with suppress(TypeError, ValueError):  # these are no pairs
+                with suppress(TypeError, ValueError):  # not pairs
                     literal = dict(literal)
             found |= {target.id: literal for target in targets if isinstance(target, ast.Name)}
     return found
@@ -327,5 +327,5 @@ def _read_label(version: str) -> str | None:
 
 
 def _insert_dot(digits: str) -> str:
-    """Put the dot in front of the last digit: 126 is 12.6, 92 is 9.2, 120 is 12.0."""
+    """Put the dot before the last digit: 126 is 12.6, 92 is 9.2, 120 is 12.0."""
     return f"{digits[:-1]}.{digits[-1]}"

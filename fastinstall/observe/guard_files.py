@@ -1,10 +1,10 @@
-"""The start-up guard's files in site-packages: what is there, whether it is intact, and how they are staged.
+"""Inspect, describe and stage the start-up guard's files in site-packages.
 
-The guard's `state` file says what PIL looked like when the guard was installed, in lines that a start-up hook can
-split. Paths in it are relative to site-packages, so that an environment can be moved or copied with its guard.
+The guard's `state` file describes PIL as it was when the guard was installed, in lines that a start-up hook can split.
+Paths in it are relative to site-packages, so the guard still works when an environment is moved or copied.
 
-Staging writes the guard, compiled, into a staging directory; a transaction renames it into site-packages. The files
-come from `hooks/` byte for byte; only `state` is made here. Nothing of the target is touched.
+Staging writes the compiled guard into a staging directory; a transaction renames it into site-packages. The files
+are copies from `hooks/`; only `state` is generated here. Nothing of the target is touched.
 """
 
 import os
@@ -21,10 +21,10 @@ from fastinstall.model.receipt import BuiltCore
 STATE_FORMAT = "1"
 VERSION_FILE = "PIL/_version.py"
 PREFIX = "../../.."
-"""Of an environment, seen from its `lib/pythonX.Y/site-packages`."""
+"""Of an environment, relative to its `lib/pythonX.Y/site-packages`."""
 
 _HEADER = """\
-# Put here by fastinstall: PIL as it was installed, compared by the guard at each start of Python.
+# Put here by fastinstall: PIL as installed. The guard compares it each time Python starts.
 # Remove with: fastinstall guard remove --prefix PREFIX
 """
 
@@ -35,15 +35,15 @@ _STATE = re.compile(
 
 
 def render_state(tree: Path, core: BuiltCore, stack_version: str) -> str:
-    """The text of the `state` file for the PIL in `tree` (site-packages, or a stage that will be renamed into it).
+    """Return the text of the `state` file for the PIL in `tree` (site-packages, or a stage for it).
 
     Args:
-        tree: where PIL lies.
-        core: the imaging core; whether it has SIMD kernels decides what the warning calls it.
+        tree: the directory that contains PIL.
+        core: Pillow's C extension; the warning names its SIMD kernels if it has some.
         stack_version: what `PIL/_version.py` says.
 
     Raises:
-        OSError: `PIL/_version.py` is not there.
+        OSError: `PIL/_version.py` is missing.
     """
     version = (tree / VERSION_FILE).stat()
     return (
@@ -56,19 +56,19 @@ def render_state(tree: Path, core: BuiltCore, stack_version: str) -> str:
 
 
 def parse_state(text: str) -> tuple[str, str] | None:
-    """The core of a `state` file and its hash, or None if this version of the guard does not understand the file."""
+    """Return the core of a `state` file and its hash, or None if this guard version cannot parse the file."""
     found = _STATE.fullmatch("".join(line for line in text.splitlines(keepends=True) if not line.startswith("#")))
     return (found["core"], found["sha256"]) if found is not None else None
 
 
 GUARD_VERSION = "2"
-"""Of the hook; it says the same of itself, in `VERSION`."""
+"""The hook's version, the same as its own `VERSION`."""
 
 GUARD_PACKAGE = "_fastinstall_guard"
 
 GUARD_ENTRIES: tuple[str, ...] = (GUARD_PACKAGE, "fastinstall_guard.pth", "fastinstall_guard.start")
-"""Top-level names in site-packages, in the order of installation; remove them in reverse, so that no hook
-ever names a package that is gone (Python 3.15 complains about that at each start, PEP 829)."""
+"""Top-level names in site-packages, in the order of installation. Remove them in reverse, so that no hook
+ever names a missing package (Python 3.15 complains about that at each start, PEP 829)."""
 
 GUARD_SOURCES: tuple[str, ...] = (
     f"{GUARD_PACKAGE}/__init__.py",
@@ -76,7 +76,7 @@ GUARD_SOURCES: tuple[str, ...] = (
     f"{GUARD_PACKAGE}/tree.py",
     *GUARD_ENTRIES[1:],
 )
-"""The files that are copied from `hooks/`, relative to site-packages."""
+"""The files copied from `hooks/`, relative to site-packages."""
 
 GUARD_STATE = f"{GUARD_PACKAGE}/state"
 
@@ -88,7 +88,7 @@ def stage_guard(stage: Path, state: str, python: Path) -> tuple[str, ...]:
 
     Args:
         stage: a directory on the target's filesystem.
-        state: of `render_state`: what the guard will compare at each start.
+        state: from `render_state`, for the guard to compare at each start.
         python: the target's interpreter.
 
     Returns:
@@ -100,25 +100,25 @@ def stage_guard(stage: Path, state: str, python: Path) -> tuple[str, ...]:
     for name in GUARD_SOURCES:
         files.write_bytes(stage / name, foreign.read_bytes(hooks_directory() / name))
     files.write_text(stage / GUARD_STATE, state)
-    # by size and time of the source, which a rename keeps, whatever SOURCE_DATE_EPOCH says
+    # validated by the source's size and time, which a rename keeps; ignores SOURCE_DATE_EPOCH
     compiling = ("compileall", "-q", "-d", GUARD_PACKAGE, "--invalidation-mode", "timestamp", stage / GUARD_PACKAGE)
     process.run((python, "-I", "-S", "-m", *compiling), timeout=_COMPILE_SECONDS)
     return GUARD_ENTRIES
 
 
 def observe_guard(site_packages: Path, core: ImagingCore | None) -> GuardState:
-    """Compare the guard in place with the one that this fastinstall would install.
+    """Compare the installed guard with the one that this fastinstall would install.
 
     Args:
-        site_packages: where the guard lies, if it does.
-        core: the imaging core in place, or None if there is none.
+        site_packages: the directory to look in.
+        core: the installed C extension of Pillow, or None if there is none.
     """
     if not entries_present(site_packages):
         return GuardState(installed=False)
     said = re.search(rb'^VERSION = "([^"]+)"$', foreign.bytes_or_empty(site_packages / GUARD_SOURCES[0]), re.MULTILINE)
     version = said[1].decode("ascii", "replace") if said else ""
     if version not in ("", GUARD_VERSION):
-        problem = f"the guard is outdated: version {version}, this fastinstall brings {GUARD_VERSION}"
+        problem = f"the guard is outdated: version {version}, this fastinstall has {GUARD_VERSION}"
         return GuardState(installed=True, version=version, problems=(problem,))
     missing, altered, compiled = list[str](), list[str](), True
     for name in GUARD_SOURCES:
@@ -129,13 +129,13 @@ def observe_guard(site_packages: Path, core: ImagingCore | None) -> GuardState:
         if foreign.bytes_or_empty(file) != foreign.read_bytes(hooks_directory() / name):
             altered.append(f"{name} is altered")
         compiled = compiled and (file.suffix != ".py" or _is_compiled(file))
-    bytecode = f"{GUARD_PACKAGE} is not compiled: each start of Python takes about 2 ms longer"
+    bytecode = f"{GUARD_PACKAGE} is not compiled: Python takes about 2 ms longer to start"
     problems = (*missing, *altered, *(() if compiled else (bytecode,)), *_find_state_problems(site_packages, core))
     return GuardState(installed=True, version=version, problems=problems)
 
 
 def entries_present(site_packages: Path) -> tuple[str, ...]:
-    """The guard's top-level names that are there, in the order of `GUARD_ENTRIES`."""
+    """Return the guard's top-level names that exist, in the order of `GUARD_ENTRIES`."""
     return tuple(name for name in GUARD_ENTRIES if os.path.lexists(site_packages / name))
 
 
@@ -145,17 +145,17 @@ def _find_state_problems(site_packages: Path, core: ImagingCore | None) -> tuple
         return (f"{GUARD_STATE} is missing",)
     state = parse_state(foreign.text_or_empty(file))
     if state is None:
-        return (f"{GUARD_STATE} is not readable",)
+        return (f"{GUARD_STATE} cannot be read",)
     described, sha256 = state
     if core is None:
-        return (f"{GUARD_STATE} describes {described}, and there is no imaging core",)
+        return (f"{GUARD_STATE} describes {described}, but Pillow's C extension is missing",)
     if sha256 != core.sha256:
-        return (f"{GUARD_STATE} describes another {described} than the one in place",)
+        return (f"{GUARD_STATE} describes {described}, which has changed since",)
     return ()
 
 
 def _is_compiled(module: Path) -> bool:
-    """Whether some interpreter's bytecode is valid for a module, by the header that PEP 552 describes."""
+    """Return whether some interpreter's bytecode is valid for a module, by the header that PEP 552 describes."""
     status = module.stat()
     valid = struct.pack("<3I", 0, int(status.st_mtime) & 0xFFFFFFFF, status.st_size & 0xFFFFFFFF)
     return any(

@@ -1,11 +1,11 @@
-"""The pins of fastinstall in an environment, and the line that keeps conda's solvers from replacing the stack.
+"""The pins of fastinstall in an environment, and the line that stops conda's solvers from replacing the stack.
 
-Observing reads a few tiny files and runs no tool. The project's pin is included: a change to it that was interrupted is
-noticed here, and finished by recovery. Deciding where a pin is possible goes from facts to a refusal. Pins for pip are
-not described here.
+Observing reads a few tiny files and runs no tool. It includes the project's pin: an interrupted change to it is noticed
+here and finished by recovery. `refuse_unpinnable` decides from facts whether a pin is possible. Pins for pip are in
+`pip_pins`.
 
-A pin is made only on request, because it holds back whatever would replace the stack, even a Pillow that fixes a
-vulnerability. Which solver obeys it, and when, stands in docs/how-to/pin.md.
+A pin is made only on request, because it blocks every replacement of the stack, even a Pillow that fixes a
+vulnerability. docs/how-to/pin.md says which solver obeys it, and when.
 """
 
 import re
@@ -41,11 +41,11 @@ from fastinstall.pins.recognition import find_project_directory, observe_project
 
 
 def observe_pins(prefix: Path, conda: Conda | None = None) -> tuple[PinState, ...]:
-    """The pins of an environment and of the project that it is noted to belong to (0.1 ms).
+    """Yield the pins of an environment and of the project recorded for it (0.1 ms).
 
     Args:
         prefix: of the environment.
-        conda: what conda knows of it, or None if it is not a conda environment.
+        conda: conda's facts, or None if it is not a conda environment.
     """
     line = pin_in("\n".join(conda.pins)) if conda is not None else ""
     of_conda = (PinState(kind=PinKind.CONDA, file=prefix / PINNED, requirement=line),) if line else ()
@@ -65,51 +65,51 @@ def _find_wrong_lines(prefix: Path, said: dict[str, str]) -> str:
     file, ours = prefix / CONFIGURATION, settings(prefix)
     elsewhere = said.get(CONSTRAINT, "")
     if not said:
-        return f"{file} does not have its lines any more, so pip does not obey it"
+        return f"{file} no longer contains the pin, so pip ignores it"
     if elsewhere == ours[CONSTRAINT] and ours[LINKS] in said.get(LINKS, "").split():
         return ""
     if elsewhere.endswith(f"/{CONSTRAINTS}"):
-        return f"{file} names {elsewhere}: the environment was moved or copied, and pip looks there"
+        return f"{file} names {elsewhere}, where pip looks: the environment was moved or copied"
     return f"its lines in {file} were altered"
 
 
 def _find_wrong_files(prefix: Path, requirement: str) -> Iterator[str]:
-    """What is wrong with constraints and wheel; a file may say anything, so what it says makes no pattern."""
+    """Yield problems of constraints and wheel; file contents are arbitrary, so they never become a pattern."""
     name, _, version = requirement.partition("==")
     wheel = f"{name.replace('-', '_')}-{version}-"
     wheels = foreign.list_names(prefix / WHEELS)
     if not version:
-        yield f"{prefix / CONSTRAINTS} is gone or altered"
+        yield f"{prefix / CONSTRAINTS} is missing or altered"
     elif not any(each.startswith(wheel) and each.endswith(".whl") for each in wheels):
-        yield f"the wheel of {requirement} is gone from {prefix / WHEELS}"
-    with suppress(ValueError, KeyError, TypeError):  # whoever reads the receipt whole says what is wrong with it
+        yield f"the wheel of {requirement} is missing from {prefix / WHEELS}"
+    with suppress(ValueError, KeyError, TypeError):  # reading the receipt itself reports its problems
         receipt = json_data(foreign.bytes_or_empty(prefix / RECEIPT))
         installed = requirement_of(receipt["distribution"], receipt["version"])
         if requirement and requirement != installed:
-            yield f"it holds to {requirement}, and {installed} was installed"
+            yield f"it pins {requirement}, but {installed} was installed"
 
 
 PINNED = "conda-meta/pinned"
 """The file that conda, mamba and micromamba read, relative to the prefix: one match spec a line."""
 
 PIN = "pillow * simd_*"
-"""Our line, for a stack of the usual name and label. So spelt, every solver reads it: py-rattler refuses the spelling
-"pillow *=simd_*". It bears no comment and has no blank line beside it, because mamba and micromamba stumble over both
-(https://github.com/mamba-org/mamba/issues/3374); it is known by its spelling."""
+"""Our line, for a stack with the usual name and label. Every solver reads this spelling; py-rattler refuses
+"pillow *=simd_*". It has neither a comment nor a blank line beside it, because mamba and micromamba fail on both
+(https://github.com/mamba-org/mamba/issues/3374). It is recognised by its spelling."""
 
 NAME = "pillow"
-"""Of the distribution that can be pinned: it is what others require, so a constraint on another name holds nothing."""
+"""The only distribution name that can be pinned: others require it, so a constraint on another name has no effect."""
 
-HOLDS_BACK = "the pin holds back every other Pillow, security updates too"
+HOLDS_BACK = "the pin holds back every other Pillow, including security updates"
 
 _OURS = re.compile(rf"(?:{'|'.join(PROVIDERS)}) \* [a-z]+_\*")
 
 
 def add_pin_line(existing: str, line: str = PIN) -> str:
-    """What the file `PINNED` says with our pin at its end; unchanged where it is there.
+    """Return the text of the file `PINNED` with our pin at its end; unchanged if it is there.
 
     Args:
-        existing: what the file says; empty if there is none.
+        existing: the file's text; empty if there is none.
         line: of `conda_pins.pin_line`.
     """
     if pin_in(existing):
@@ -119,46 +119,45 @@ def add_pin_line(existing: str, line: str = PIN) -> str:
 
 
 def remove_pin_line(existing: str) -> str:
-    """What the file says without our pin; every other byte of it stays."""
+    """Return the file's text without our pin; every other byte stays."""
     return "".join(line for line in existing.splitlines(keepends=True) if not _OURS.fullmatch(line.strip()))
 
 
 def pin_in(existing: str) -> str:
-    """Return our pin from the lines, or "" if it is not there."""
+    """Return our pin from the lines, or "" if it is absent."""
     return next((line.strip() for line in existing.splitlines() if _OURS.fullmatch(line.strip())), "")
 
 
 def refuse_unpinnable(facts: Facts) -> None:
-    """Raise if a pin would do nothing, or would leave a solver without a way out.
+    """Raise if a pin would have no effect, or would make a solver fail.
 
     Args:
-        facts: of an environment in which the stack is in place.
+        facts: of an environment with the stack installed.
 
     Raises:
-        RefusedError: neither a conda nor a virtual environment; a conda environment of pixi's, which reads no pins;
-            the stack is no conda package there, or no wheel named pillow elsewhere; or somebody else's pin of Pillow
-            is there.
+        RefusedError: the environment is neither conda nor virtual; it belongs to pixi, which reads no pins; the stack
+            is not a conda package there, or not a wheel named pillow elsewhere; or another pin of Pillow exists.
     """
     prefix, conda = facts.environment.prefix, facts.conda
     if facts.environment.kind is EnvironmentKind.VENV:
-        # a constraint on pillow holds a distribution of that name, and the wheel has to be ours, or pip finds none
+        # a constraint applies to a distribution of that name, and pip must find its wheel
         owners = [owner.distribution for owner in facts.stack.owners]
         if len(owners) != 1 or owners[0].name != NAME or "+" not in owners[0].version:
             told = listing(f"{owner.name} {owner.version}" for owner in owners) or "nothing"
             raise RefusedError(
-                f"{prefix}: PIL belongs to {told}: only a build of ours that is named pillow can be pinned",
+                f"{prefix}: PIL belongs to {told}: only a fastinstall build named pillow can be pinned",
                 hint=f"fastinstall setup --pin --dist-name {NAME} --prefix {quote(prefix)}",
             )
         return
     if facts.environment.kind is not EnvironmentKind.CONDA or conda is None:
         raise RefusedError(
-            f"{prefix} is neither a virtual nor a conda environment: what is not ours to change cannot be pinned",
-            hint="make one: fastinstall setup --pin --new-env ./fast-env",
+            f"{prefix} is neither a virtual nor a conda environment, so it cannot be pinned",
+            hint="create one: fastinstall setup --pin --new-env ./fast-env",
         )
     if is_of_pixi(prefix):
         raise RefusedError(
-            f"{prefix} is made by pixi, which reads no {PINNED}: the pin belongs into pixi.toml",
-            hint="make a channel of the build that outlives the environment, and add these lines: "
+            f"{prefix} belongs to pixi, which does not read {PINNED}: put the pin in pixi.toml",
+            hint="build a channel outside the environment, and add these lines: "
             "fastinstall build --format conda -o ./channel",
             details=pixi_lines("file:///path/of/the/channel"),
         )
@@ -166,15 +165,15 @@ def refuse_unpinnable(facts: Facts) -> None:
 
 
 def is_of_pixi(prefix: PurePath) -> bool:
-    """Whether pixi makes the environment, and makes it again from its own files."""
+    """Return whether pixi manages the environment and recreates it from its own files."""
     return ".pixi" in prefix.parts
 
 
 def pixi_lines(channel: str, line: str = PIN) -> tuple[str, ...]:
-    """What goes into pixi.toml, where pixi makes the environment.
+    """Return the lines for pixi.toml, in an environment managed by pixi.
 
     Args:
-        channel: URL of a channel that has the package; it outlives the environment.
+        channel: URL of a channel with the package, outside the environment.
         line: of `conda_pins.pin_line`.
     """
     name, version, build = line.split()
@@ -186,7 +185,7 @@ def pixi_lines(channel: str, line: str = PIN) -> tuple[str, ...]:
 
 
 def environment_lines(channel: str, line: str = PIN) -> tuple[str, ...]:
-    """What goes into environment.yml, where environments are made of one; arguments as of `pixi_lines`."""
+    """Return the lines for environment.yml; arguments as of `pixi_lines`."""
     return ("channels:", f"  - {channel}", "  - conda-forge", "dependencies:", f"  - {'='.join(line.split())}")
 
 
@@ -204,18 +203,18 @@ def _refuse_unsatisfiable(prefix: PurePath, conda: Conda) -> None:
     others = [line for line in conda.pins if name_of(line) == stack.name and not pin_in(line)]
     if others:
         raise RefusedError(
-            f"{prefix}/{PINNED} pins {stack.name} already: {others[0]!r}, and two pins may exclude each other",
-            hint=f"take that line out of {quote(f'{prefix}/{PINNED}')}, or go without --pin",
+            f"{prefix}/{PINNED} already pins {stack.name}: {others[0]!r}; two pins may conflict",
+            hint=f"remove that line from {quote(f'{prefix}/{PINNED}')}, or omit --pin",
         )
 
 
 _HOME = ".fastinstall"
 _REACH = 3
-"""So far above an environment lies the project that holds it: PROJECT/.venv, PROJECT/.pixi/envs/NAME."""
+"""How far above an environment its project may be: PROJECT/.venv, PROJECT/.pixi/envs/NAME."""
 
 
 def pin_interruptions(session: Session, prefix: Path) -> Iterator[Interruption]:
-    """Such changes, in the project that an environment lies in or is noted to be pinned in.
+    """Yield interrupted changes of the pin, in the project that contains an environment or is recorded for it.
 
     Args:
         session: the outside world.

@@ -1,6 +1,6 @@
-"""Interpreters: find those that a wheel could be built with, and ask one what it is, without running its `site`.
+"""Find interpreters that a wheel could be built with, and ask one about itself, without running its `site`.
 
-The slowest question can be started before the rest of the program is imported, because doctor must feel instant.
+The slowest question can start before the rest of the program is imported, because doctor must feel instant.
 Nothing is imported in the target.
 """
 
@@ -31,21 +31,21 @@ _HINT = "name another interpreter with --python EXE, or another environment with
 
 
 def observe_interpreter(python: Path) -> Interpreter:
-    """What the interpreter `python` says about itself (about 20 ms).
+    """Return what the interpreter `python` says about itself (about 20 ms).
 
     Args:
-        python: its path; a virtual environment's symlink must not be resolved.
+        python: its path; do not resolve a virtual environment's symlink.
 
     Raises:
-        UndeterminedError: it is not there, cannot be executed, is no Python (or too old to answer),
+        UndeterminedError: it is missing, cannot be executed, is not a Python, is too old to answer,
             crashes, or does not answer within 20 seconds.
     """
     absent = explain_absence(python)
     if absent:
-        raise _make_error(python, f"{absent}, so no interpreter to observe")
+        raise _make_error(python, absent)
     _check_settings(python)
     completed = _ask(python, "-I", "-S", "-B", str(_INSIDE))
-    with suppress(ValueError):  # then it was no Python that could give an answer
+    with suppress(ValueError):  # the output is not an answer of Python
         document = json_data(completed.stdout.strip().rpartition("\n")[2])
         answer = document.get("interpreter") if isinstance(document, dict) else None
         if isinstance(answer, dict) and document.get("schema") == _SCHEMA:
@@ -54,7 +54,7 @@ def observe_interpreter(python: Path) -> Interpreter:
 
 
 def explain_absence(python: Path) -> str:
-    """Explain from its file why an interpreter cannot run here, or return "" if it may."""
+    """Explain why an interpreter cannot run here, from its file, or return "" if it can."""
     if python.is_dir():
         return "is a directory"
     if python.is_symlink() and not python.exists():
@@ -65,7 +65,7 @@ def explain_absence(python: Path) -> str:
 
 
 def _check_settings(python: Path) -> None:
-    """A Python whose pyvenv.cfg cannot be read speaks of the installation behind it, or waits for ever (PEP 405)."""
+    """Require a readable pyvenv.cfg: without it, Python describes its base installation, or hangs (PEP 405)."""
     settings = python.parent.parent / "pyvenv.cfg"
     if os.path.lexists(settings):
         try:
@@ -76,12 +76,12 @@ def _check_settings(python: Path) -> None:
 
 
 def _format_hint(python: Path) -> str:
-    """Going back needs no interpreter."""
+    """Return the hint; rollback needs no interpreter."""
     prefix = python.parent.parent
     if not is_journaled(prefix):
         return _HINT
     back = f"fastinstall rollback --yes --prefix {quote(prefix)}"
-    return f"what fastinstall did there can be undone without it: {back}; or {_HINT}"
+    return f"to undo what fastinstall did there, run: {back}; or {_HINT}"
 
 
 def _ask(python: Path, *arguments: str) -> Completed:
@@ -99,13 +99,13 @@ def _make_no_answer_error(python: Path, completed: Completed) -> UndeterminedErr
     details = tuple(line for line in completed.stderr.strip().splitlines()[-4:] if line.strip())
     settings = python.parent.parent / "pyvenv.cfg"
     if os.path.lexists(settings):
-        details = (f"which Python it stands for is read from {settings}", *details)
+        details = (f"{settings} names the base Python", *details)
     if completed.signal_name:
         return _make_error(python, f"killed by {completed.signal_name} when asked", details)
     version = _ask(python, "-c", _OLD).stdout.strip()
     if re.fullmatch(r"\d+\.\d+\.\d+", version):
-        return _make_error(python, f"Python {version} is too old to be observed; 3.7 is the oldest that can answer")
-    return _make_error(python, "does not answer like a Python interpreter", details)
+        return _make_error(python, f"Python {version} is too old: fastinstall can observe 3.7 and later")
+    return _make_error(python, "the answer is not that of a Python interpreter", details)
 
 
 _ELF = b"\x7fELF"
@@ -117,10 +117,10 @@ def interpreter_with(
     """Find a CPython with this ABI, or return None. Root never runs another user's interpreter.
 
     Args:
-        abi: the ABI tag that its extension modules have: "cp311".
-        python: its version, by which it is looked up: "3.11".
-        first: interpreters that are asked before all others.
-        variables: those on PATH come first, then those that pyenv and uv keep (PYENV_ROOT, XDG_DATA_HOME, HOME).
+        abi: the ABI tag of its extension modules: "cp311".
+        python: its version: "3.11".
+        first: interpreters to ask before all others.
+        variables: to find those on PATH, then those of pyenv and uv (PYENV_ROOT, XDG_DATA_HOME, HOME).
     """
     free_threaded = "t" if abi.endswith("t") else ""
     seen: set[str] = set()
@@ -139,7 +139,7 @@ def interpreter_with(
 
 
 def _list_interpreters(name: str, variables: Mapping[str, str]) -> Iterator[Path]:
-    """Programs, and no scripts that stand for one and may refuse to run: pyenv's shims do."""
+    """Yield programs, not scripts that start one and may refuse: pyenv's shims do."""
     home = Path(variables.get("HOME", "/"))
     candidates = [Path(place, name) for place in variables.get("PATH", "").split(os.pathsep) if place]
     versions = Path(variables.get("PYENV_ROOT") or home / ".pyenv", "versions")
@@ -153,12 +153,12 @@ def _list_interpreters(name: str, variables: Mapping[str, str]) -> Iterator[Path
 
 
 def use_pil(session: Session, environment: Environment) -> RunningProbe[Runtime]:
-    """Import and use the target's PIL in a subprocess, while this process goes on."""
-    from fastinstall.observe.runtime import observe_runtime  # noqa: PLC0415 (a quick examination uses nothing)
+    """Import and use the target's PIL in a subprocess, without waiting for it."""
+    from fastinstall.observe.runtime import observe_runtime  # noqa: PLC0415 (a quick examination skips it)
 
     return RunningProbe(partial(observe_runtime, Path(environment.python), environment=session.variables, quick=True))
 
 
 def ask(environment: Environment) -> RunningProbe[Interpreter]:
-    """Ask the target's interpreter what it is, while this process goes on."""
+    """Ask the target's interpreter about itself, without waiting for it."""
     return RunningProbe(partial(observe_interpreter, Path(environment.python)))

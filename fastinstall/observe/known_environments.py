@@ -1,15 +1,15 @@
-"""The environments of this user, as listed by tools, kept in known places, or near the working directory.
+"""List this user's environments: those that tools list, in known places, or near the working directory.
 
-It is no search of the disk, and no interpreter is asked. What is listed and gone is skipped. Sources:
+This neither searches the disk nor asks interpreters. Listed environments that are gone are skipped. Sources:
 
-- fastinstall: `environments.txt` in its state directory, a line for each environment that was set up, written here so
-  that `doctor --all` finds it.
+- fastinstall: `environments.txt` in its state directory, one line for each environment that was set up, written here
+  for `doctor --all`.
 - conda: `~/.conda/environments.txt`. Source: conda's `core/envs_manager.py`.
 - one directory each: pipx, uv's tools, poetry, pipenv, virtualenvwrapper, and pyenv's pyenv-virtualenv.
-- the working directory and the project that it lies in, by place alone.
+- the working directory and its project, by place alone.
 
-A summary shows an environment's Python and Pillow from file names and one small file. It is not a fact: nothing is
-checked against the content of files.
+A summary shows an environment's Python and Pillow from file names and one small file. It is not a fact: no file
+content is checked.
 """
 
 import contextlib
@@ -30,14 +30,14 @@ from fastinstall.observe.session import Session
 
 _ACTIVE = ("VIRTUAL_ENV", "CONDA_PREFIX")
 LIST = "environments.txt"
-"""Our own list, in the state directory: one absolute prefix a line."""
+"""Our own list, in the state directory: one absolute prefix per line."""
 
 
 def list_known_environments(variables: Mapping[str, str], state: Path) -> tuple[Path, ...]:
-    """The prefixes that are known, each once however many paths lead to it, sorted.
+    """Return the known prefixes, sorted, each once even if several paths lead to it.
 
     Args:
-        variables: environment variables; HOME, and those by which the tools move their directories.
+        variables: environment variables; HOME, and those that move the tools' directories.
         state: our state directory.
     """
     listed = [*read_list(state / LIST), *read_list(_get_home(variables) / ".conda" / LIST)]
@@ -49,22 +49,22 @@ def list_known_environments(variables: Mapping[str, str], state: Path) -> tuple[
 
 
 def read_list(file: Path) -> tuple[Path, ...]:
-    """The absolute paths that a file lists, one a line; none if it cannot be read."""
+    """Return the absolute paths that a file lists, one per line; none if it cannot be read."""
     lines = foreign.text_or_empty(file, errors="surrogateescape").splitlines()
     return tuple(Path(line) for line in lines if line.startswith("/"))
 
 
 def has_pillow(prefix: Path) -> bool:
-    """Whether PIL lies in an environment, from its directories alone."""
+    """Return whether PIL is in an environment, from its directories alone."""
     return any(True for lib in ("lib", "lib64") for _ in prefix.glob(f"{lib}/p*/site-packages/PIL"))
 
 
 def _list_known_places(variables: Mapping[str, str]) -> Iterator[Path]:
-    """Directories that hold nothing but environments. Sources: the manuals of the tools named."""
+    """Yield directories that contain only environments. Sources: the manuals of the tools named."""
     home = _get_home(variables)
 
     def find(name: str, usual: Path) -> Path:
-        """Where a variable says, if it says an absolute path; else the usual place."""
+        """Return the absolute path from a variable, else the usual place."""
         told = variables.get(name, "")
         return Path(told) if told.startswith("/") else usual
 
@@ -90,10 +90,10 @@ _ABOVE = 4
 
 
 def nearby_environments(directory: Path, variables: Mapping[str, str]) -> tuple[Path, ...]:
-    """Environments that lie in a directory, and in the project around it, the nearest first, each once.
+    """Return environments in a directory and in the project around it, the nearest first, each once.
 
     Args:
-        directory: where the person is.
+        directory: the working directory.
         variables: UV_PROJECT_ENVIRONMENT moves the environment of a uv project. Source: uv's reference of variables.
     """
     found: dict[str, Path] = {}
@@ -107,7 +107,7 @@ def nearby_environments(directory: Path, variables: Mapping[str, str]) -> tuple[
 
 
 def _list_nearby_places(directory: Path, home: Path) -> Iterator[Path]:
-    """The directory, and those above it up to the one that holds the project."""
+    """Yield the directory, and those above it up to the project's."""
     yield directory
     above = [each for each in directory.parents if each not in (home, home.parent, Path("/"))][:_ABOVE]
     root = next((each for each in above if any((each / name).exists() for name in _PROJECT_FILES)), None)
@@ -116,7 +116,7 @@ def _list_nearby_places(directory: Path, home: Path) -> Iterator[Path]:
 
 
 def _list_entries(place: Path) -> list[Path]:
-    """Directories inside, sorted; of a huge place the first that the kernel names."""
+    """List directories inside, sorted; in a huge place, the first that the kernel names."""
     try:
         with os.scandir(place) as entries:
             some = [Path(entry.path) for entry, _ in zip(entries, range(_ENTRIES), strict=False) if entry.is_dir()]
@@ -137,9 +137,9 @@ class EnvironmentSummary:
     Attributes:
         prefix: its directory.
         kind: who manages it.
-        python: version of its interpreter; empty if no file tells.
-        pillow: distributions that say they are Pillow ("pillow 13.0.0"), sorted; empty: none.
-        ours: what fastinstall set up there ("pillow 13.0.0+simd.v2.v3"); empty: nothing.
+        python: version of its interpreter; empty if unknown.
+        pillow: distributions that say they are Pillow ("pillow 13.0.0"), sorted; empty if none.
+        ours: what fastinstall set up there ("pillow 13.0.0+simd.v2.v3"); empty if nothing.
     """
 
     prefix: Path
@@ -150,15 +150,15 @@ class EnvironmentSummary:
 
     @property
     def is_replaced(self) -> bool:
-        """Whether something else has taken the place of what fastinstall set up."""
+        """Whether something else replaced what fastinstall set up."""
         return bool(self.ours) and self.ours not in self.pillow
 
 
 def scan_environment(prefix: Path) -> EnvironmentSummary:
-    """Look at an environment; what cannot be read is left empty."""
+    """Return a summary of an environment; unreadable parts are left empty."""
     lines = foreign.text_or_empty(prefix / "pyvenv.cfg").splitlines()
     pairs = {key.strip(): value.strip() for key, _, value in (line.partition("=") for line in lines)}
-    told = pairs.get("version") or pairs.get("version_info", "")  # as `venv` writes it; as virtualenv and uv do
+    told = pairs.get("version") or pairs.get("version_info", "")  # from `venv`; from virtualenv and uv
     records = filter(None, map(_CONDA_PYTHON.fullmatch, foreign.list_names(prefix / "conda-meta")))
     sites = [site for pattern in _SITE for site in prefix.glob(pattern)]
     owners = [found for site in sites for found in map(_OWNER.fullmatch, foreign.list_names(site)) if found]
@@ -176,7 +176,7 @@ def scan_environment(prefix: Path) -> EnvironmentSummary:
 
 
 def remember(session: Session, environment: Environment) -> None:
-    """Add an environment to our list, once; a list that cannot be written is no reason to stop."""
+    """Add an environment to our list, once; a failure to write is ignored."""
     file, prefix = session.directories.state / LIST, Path(environment.prefix)
     if prefix in read_list(file) or "\n" in str(prefix):
         return

@@ -1,9 +1,9 @@
-"""Observe a target whole: run every probe, and find the recipe that gives the facts their meaning.
+"""Observe a target completely: run every probe, and find the recipe that gives the facts their meaning.
 
-Probes that wait for a subprocess run at the same time as the others. The probes that read files are imported only when
-the subprocesses have started: importing them takes as long as running them, and doctor runs often.
+Probes that wait for a subprocess run in parallel with the others. The probes that read files are imported after the
+subprocesses have started: importing them takes as long as running them, and doctor runs often.
 
-Recipes and their shared advisories are read from directories; the first directory that has a name wins. Directories
+Recipes and their shared advisories are read from directories; the first directory with a name wins. Directories
 that other distributions name by the entry points `fastinstall.recipes` come last.
 """
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 class Binaries(Enum):
-    """How deep to look into PIL's extension modules, beside the core itself."""
+    """How deeply to examine PIL's extension modules, beside the core itself."""
 
     CORE = "the core alone"
     LINKED = "what a process would load, and what is known already of the code"
@@ -53,18 +53,18 @@ class Binaries(Enum):
 
 @immutable
 class ObservationRequest:
-    """What to look at.
+    """What to observe.
 
     Attributes:
-        recipe: which names, symbols, flags and libraries to look for.
+        recipe: the names, symbols, flags and libraries to look for.
         runtime: also import and use PIL, in a subprocess of the target.
-        started: the same, where it is under way already.
-        binaries: how deep to look into PIL's extension modules.
-        process: a process that runs already; what it was started with decides what the loader finds.
+        started: that subprocess, if it is already running.
+        binaries: how deeply to examine PIL's extension modules.
+        process: a running process, whose environment decides what the loader finds.
         toolchain: also look for compiler, libraries and package manager.
-        interpreter: the target's Python, where it was asked already, or is being asked.
-        cpu: the processor, where it was observed already.
-        thorough: read the files of PIL; else those count as recorded that have not changed since by size and times.
+        interpreter: the target's Python, if already asked or being asked.
+        cpu: the processor, if already observed.
+        thorough: read PIL's files; otherwise, files whose size and times have not changed count as recorded.
     """
 
     recipe: Recipe
@@ -79,7 +79,7 @@ class ObservationRequest:
 
 
 def facts_of(session: Session, environment: Environment, request: ObservationRequest) -> Facts:
-    """Everything that a decision or a check may look at; what is decoded of the code is kept in our cache.
+    """Return everything that a decision or a check may read; decoded code is cached.
 
     Raises:
         UndeterminedError: the target's interpreter does not answer.
@@ -123,7 +123,7 @@ def facts_of(session: Session, environment: Environment, request: ObservationReq
             interpreter,
             (*names, GUARD),
             variables,
-            tool=request.toolchain,  # which conda there is counts only where something is to be built or changed
+            tool=request.toolchain,  # conda matters only for a build or a change
             thorough=thorough,
             distributions=tuple(owner.distribution for owner in stack.owners),
         )
@@ -157,14 +157,14 @@ def facts_of(session: Session, environment: Environment, request: ObservationReq
 
 
 def observe_means(recipe: Recipe, variables: Mapping[str, str]) -> Toolchain:
-    """The means to build a recipe here, by the shell's variables: compiler, libraries and package manager."""
+    """Return the means to build a recipe here: compiler, libraries and package manager."""
     from fastinstall.observe.toolchain import list_probed_flags, observe_toolchain
 
     return observe_toolchain(recipe.libraries, list_probed_flags(recipe), variables=variables)
 
 
 def _find_gpu_hardware(request: ObservationRequest, variables: Mapping[str, str]) -> Gpu:
-    """GPUs and their driver; NVML is asked where the whole environment is looked at, and files alone elsewhere."""
+    """Find GPUs and their driver; NVML is asked only when the complete environment is observed."""
     from fastinstall.observe.gpu import observe_hardware
 
     asked = request.thorough and request.binaries is not Binaries.CORE
@@ -172,7 +172,7 @@ def _find_gpu_hardware(request: ObservationRequest, variables: Mapping[str, str]
 
 
 def _list_replaced_names(recipe: Recipe) -> tuple[str, ...]:
-    """Names of the distributions that provide what the recipe provides, its own included."""
+    """List the distributions that provide what the recipe provides, its own included."""
     from fastinstall.observe.stack import normalise_distribution_name
 
     names = (*recipe.replaces, recipe.source.pypi, recipe.source.chassis)
@@ -182,7 +182,7 @@ def _list_replaced_names(recipe: Recipe) -> tuple[str, ...]:
 def _make_process_settings(
     cpu: Cpu, interpreter: Interpreter, process: LiveProcess | None, variables: Mapping[str, str]
 ) -> "ProcessSettings":
-    """What the loader goes by: in a new process, or in one that runs already."""
+    """Return the loader's inputs, in a new process or in a running one."""
     from fastinstall.elf.cpu_levels import find_offered_level, platform_of
     from fastinstall.elf.loader.search import ProcessSettings
 
@@ -203,7 +203,7 @@ def _get_tunables(process: LiveProcess | None, variables: Mapping[str, str]) -> 
 
 
 def list_searched_levels(cpu: Cpu, interpreter: Interpreter) -> tuple[str, ...]:
-    """The subdirectories of glibc-hwcaps that the loader searches, the best first; the baseline has none."""
+    """Return the subdirectories of glibc-hwcaps that the loader searches, the best first, without the baseline."""
     from fastinstall.elf.cpu_levels import knows_levels
     from fastinstall.elf.loader.search import usable_hwcaps
 
@@ -211,17 +211,17 @@ def list_searched_levels(cpu: Cpu, interpreter: Interpreter) -> tuple[str, ...]:
 
 
 def _is_writable(directory: Path) -> bool:
-    """Whether this user may write there, or to the nearest ancestor that exists."""
+    """Return whether this user may write there, or to the nearest existing ancestor."""
     existing = next(path for path in (directory, *directory.parents) if path.exists())
     return os.access(existing, os.W_OK | os.X_OK)
 
 
 SCANS = "isa"
-"""Where in the cache it is kept what code asks of a CPU."""
+"""The cache's directory for instruction scans."""
 
 
 def recipe_named(session: Session, name: str) -> Recipe:
-    """The recipe of that name.
+    """Return the recipe of that name.
 
     Raises:
         UsageError: there is none.
@@ -231,10 +231,10 @@ def recipe_named(session: Session, name: str) -> Recipe:
 
 
 def read_recorded_recipe(session: Session, environment: Environment, receipt: Receipt | None) -> Recipe:
-    """The recipe that the receipt of an environment names; the usual one where there is no receipt.
+    """Return the recipe that an environment's receipt names; the default one without a receipt.
 
     Raises:
-        DocumentError: there is none of that name, and the receipt says so; or the recipe is malformed.
+        DocumentError: the receipt names a missing recipe, or the recipe is malformed.
     """
     try:
         return recipe_named(session, Request().recipe if receipt is None else receipt.recipe)
@@ -245,19 +245,19 @@ def read_recorded_recipe(session: Session, environment: Environment, receipt: Re
 
 
 def recorded_facts(session: Session, environment: Environment, receipt: Receipt | None) -> Facts:
-    """Everything of an environment, observed by the recipe that its receipt names; errors as of both."""
+    """Return all facts of an environment, observed with its receipt's recipe; errors as of both functions."""
     return facts_of(
         session, environment, ObservationRequest(recipe=read_recorded_recipe(session, environment, receipt))
     )
 
 
 def receipt_of(environment: Environment) -> Receipt | None:
-    """What an earlier setup left there."""
+    """Return the receipt of an earlier setup."""
     return read_receipt(Path(environment.prefix))
 
 
 def receipt_if_readable(environment: Environment) -> Receipt | None:
-    """The same; None also where it cannot be read, which `Facts.past` tells."""
+    """Return the same; None also if it cannot be read, which `Facts.past` reports."""
     try:
         return receipt_of(environment)
     except DocumentError:
@@ -265,7 +265,7 @@ def receipt_if_readable(environment: Environment) -> Receipt | None:
 
 
 def observe_committed(session: Session, seen: Facts) -> Facts:
-    """Facts that were observed in an open transaction, as they are once it is closed; only files are read for it."""
+    """Return facts from an open transaction as they will be once it is closed; only reads files."""
     prefix = Path(seen.environment.prefix)
     past = _read_past(session, prefix, sized=True)
     return replace(
@@ -279,10 +279,10 @@ def _read_past(session: Session, prefix: Path, *, sized: bool) -> EnvironmentHis
 
 
 def load_recipes(directories: tuple[Path, ...]) -> dict[str, Recipe]:
-    """Every recipe of the directories, by name.
+    """Return every recipe of the directories, by name.
 
     Args:
-        directories: those with `NAME.toml` in them; the first one that has a name wins.
+        directories: with `NAME.toml` files; the first one with a name wins.
 
     Raises:
         DocumentError: a malformed recipe.
@@ -294,10 +294,10 @@ def load_recipes(directories: tuple[Path, ...]) -> dict[str, Recipe]:
 
 
 def load_recipe(name: str, directories: tuple[Path, ...]) -> Recipe:
-    """The recipe of that name; the others are not read.
+    """Return the recipe of that name; the others are not read.
 
     Raises:
-        UsageError: there is none of that name; the hint lists those that there are.
+        UsageError: there is none of that name; the hint lists the known ones.
         DocumentError: it is malformed.
     """
     files = _list_recipe_files(directories)
@@ -316,7 +316,7 @@ def load_recipe(name: str, directories: tuple[Path, ...]) -> Recipe:
 
 
 def load_recipe_file(file: Path) -> Recipe:
-    """The recipe of one file, wherever it lies; shared advisories are sought beside it, then among ours.
+    """Return the recipe of one file, anywhere; shared advisories come from beside it, then from ours.
 
     Raises:
         UsageError: it cannot be read.
@@ -326,10 +326,10 @@ def load_recipe_file(file: Path) -> Recipe:
 
 
 def recipe_problems(directories: tuple[Path, ...]) -> tuple[str, ...]:
-    """Why recipes of other distributions are left out, one sentence each.
+    """Return why recipes of other distributions are ignored, one sentence each.
 
     Args:
-        directories: those that go before theirs.
+        directories: those before theirs.
     """
     holders = {name: file.parent for name, file in _list_recipe_files(directories).items()}
     theirs, problems = _find_foreign_directories()
@@ -347,7 +347,7 @@ def _list_foreign_directories() -> tuple[Path, ...]:
 
 
 def _find_foreign_directories() -> tuple[list[tuple[str, Path]], list[str]]:
-    """The directories of other distributions, each with the distribution's name, and why some are left out."""
+    """Return the directories of other distributions, each with its distribution's name, and why some are ignored."""
     from fastinstall.core.extensions import RECIPES, find_installed_extensions
 
     found: list[tuple[str, Path]] = []
@@ -356,7 +356,7 @@ def _find_foreign_directories() -> tuple[list[tuple[str, Path]], list[str]]:
         try:
             found.append((extension.distribution, extension.directory()))
         except ImportError as error:
-            problems.append(f"the recipes of {extension.distribution} are left out: {error}")
+            problems.append(f"the recipes of {extension.distribution} are ignored: {error}")
     return found, problems
 
 
@@ -372,7 +372,7 @@ def _list_recipe_files(directories: tuple[Path, ...], theirs: tuple[Path, ...] =
     return found
 
 
-@cache  # a setup asks for its recipe three times, and 20 ms each
+@cache  # a setup asks for its recipe three times, 20 ms each
 def _read(file: Path, directories: tuple[Path, ...]) -> Recipe:
     try:
         recipe = parse_recipe(_read_recipe_text(file), file)

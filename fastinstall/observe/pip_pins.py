@@ -1,7 +1,7 @@
-"""The pin of a virtual environment: files inside it that hold pip and uv to the stack. Pure: from texts to texts.
+"""The pin of a virtual environment: files that hold pip and uv to the stack. Pure functions on texts.
 
-A constraint alone does harm: a resolver that does not find the wheel takes ancient versions of whatever requires
-another Pillow, until one requires none. So wheel and constraint go together, always. Source of the formats: pip's
+A constraint alone does harm: a resolver that does not find the wheel picks ancient versions of packages that require
+Pillow, until one requires none. So wheel and constraint always go together. Source of the formats: pip's
 "Configuration" and "Constraints Files", uv's "Environment variables".
 """
 
@@ -15,30 +15,30 @@ from fastinstall.core.values import immutable
 from fastinstall.pins.markers import parse_pinned_build
 
 DIRECTORY = "share/fastinstall/pin"
-"""Of everything but the lines in pip's configuration, relative to the prefix, like the names below."""
+"""The directory of everything but the lines in pip's configuration, relative to the prefix, like the names below."""
 
 WHEELS = f"{DIRECTORY}/wheels"
 CONSTRAINTS = f"{DIRECTORY}/constraints.txt"
 ENVIRONMENT = f"{DIRECTORY}/environment.sh"
 CONFIGURATION = "pip.conf"
 SECTION = "install"
-"""Of `pip install` alone: what `pip download` and `pip wheel` fetch is for other environments."""
+"""Of `pip install` alone: `pip download` and `pip wheel` fetch for other environments."""
 
 LINKS, CONSTRAINT = "find-links", "constraint"
 
-_OPENING = "# >>> fastinstall pin: no other Pillow comes here, security updates neither"
-_TELLING = "# `fastinstall guard remove` takes these lines away; yours go below them, under a [section] of their own"
+_OPENING = "# >>> fastinstall pin: blocks every other Pillow, including security updates"
+_TELLING = "# `fastinstall guard remove` removes these lines; put yours below them, under their own [section]"
 _CLOSING = "# <<< fastinstall pin"
 _PLAIN = re.compile(r"[A-Za-z0-9_./+@=~-]+")
 
 
 @immutable
 class Insertion:
-    """Text for a file that people write.
+    """Text to insert into a file that people write.
 
     Attributes:
-        text: what goes in.
-        place: where, in bytes from the start.
+        text: the insertion.
+        place: its offset in bytes.
     """
 
     text: str
@@ -46,12 +46,12 @@ class Insertion:
 
 
 def requirement_of(distribution: str, version: str) -> str:
-    """What holds to one build ("pillow==13.0.0+simd.v2.v3")."""
+    """Return the requirement for one build ("pillow==13.0.0+simd.v2.v3")."""
     return f"{distribution}=={version}"
 
 
 def location(path: PurePath) -> str:
-    """A path as pip's and uv's lists take it; those end at blanks, so an odd one becomes a URL."""
+    """Return a path for pip's and uv's lists, which split at blanks; an unusual path becomes a URL."""
     text = str(path)
     if _PLAIN.fullmatch(text):
         return text
@@ -61,26 +61,26 @@ def location(path: PurePath) -> str:
 
 
 def settings(prefix: PurePath, links: Sequence[str] = ()) -> dict[str, str]:
-    """What pip's configuration has to say.
+    """Return the settings that pip's configuration needs.
 
     Args:
         prefix: of the environment.
-        links: further places of wheels, which the pin's own would hide otherwise.
+        links: further places of wheels, which the pin would otherwise hide.
     """
     return {LINKS: " ".join((*links, location(prefix / WHEELS))), CONSTRAINT: location(prefix / CONSTRAINTS)}
 
 
 def constraints_text(requirement: str, wheel: str) -> str:
-    """What the constraints file says.
+    """Return the text of the constraints file.
 
-    It bears the marker of where the wheel runs: uv locks projects for other systems too, and goes back to ancient
-    versions of whatever requires Pillow where a constraint can not be met (measured 2026-11-21 with uv 0.13.8).
+    It has the marker of the wheel's platform: uv also locks projects for other systems. Where a constraint cannot be
+    met, uv picks ancient versions of packages that require Pillow (measured 2026-11-21 with uv 0.13.8).
 
     Args:
         requirement: of `requirement_of`.
         wheel: its file name.
     """
-    comment = "# of fastinstall, for pip and uv: the build whose wheel lies in wheels/ beside this file"
+    comment = "# fastinstall, for pip and uv: the wheel of this build is in wheels/ beside this file"
     try:
         marker = f" ; {parse_pinned_build(wheel).here}"
     except ValueError:  # a wheel that runs everywhere
@@ -89,18 +89,18 @@ def constraints_text(requirement: str, wheel: str) -> str:
 
 
 def constraint_in(text: str) -> str:
-    """The requirement that a constraints file of ours holds to, without its marker; empty if there is none."""
+    """Return the requirement that our constraints file pins, without its marker; empty if there is none."""
     lines = (line.strip() for line in text.splitlines())
     return next((line.partition(";")[0].strip() for line in lines if line and not line.startswith("#")), "")
 
 
 def environment_text(prefix: PurePath, links: Sequence[str] = ()) -> str:
-    """Lines for a POSIX shell; what is exported already stays, and comes first. Arguments as of `settings`."""
+    """Return lines for a POSIX shell; exported values stay and come first. Arguments as of `settings`."""
     wheels, constraints = location(prefix / WHEELS), location(prefix / CONSTRAINTS)
     return "\n".join(
         (
-            "# of fastinstall: holds uv, and pip, to the Pillow of this environment, security updates too;",
-            "# to be read by a POSIX shell; what it has exported already stays",
+            "# fastinstall: holds uv and pip to this environment's Pillow, including security updates.",
+            "# Source it in a POSIX shell; values that are already exported stay.",
             _export("UV_CONSTRAINT", constraints, " "),
             _export("UV_FIND_LINKS", wheels, ","),
             _export("PIP_CONSTRAINT", constraints, " "),
@@ -112,7 +112,7 @@ def environment_text(prefix: PurePath, links: Sequence[str] = ()) -> str:
 
 
 def insertion(content: bytes, prefix: PurePath, links: Sequence[str] = ()) -> Insertion:
-    """Where our lines go into pip's configuration of an environment, and how they read there.
+    """Return our lines for pip's configuration of an environment, and where they go.
 
     Args:
         content: of the file; empty if there is none.
@@ -120,13 +120,13 @@ def insertion(content: bytes, prefix: PurePath, links: Sequence[str] = ()) -> In
         links: as of `settings`.
 
     Raises:
-        RefusedError: pip cannot read the file, or would read it otherwise than it says.
+        RefusedError: pip cannot read the file, or would read it differently.
     """
     lines = [f"{key} = {value}" for key, value in settings(prefix, links).items()]
     header = re.search(rb"(?m)^\[install\][^\n]*(\n|\Z)", content)
     lines = [_OPENING, _TELLING, *([f"[{SECTION}]"] if header is None else []), *lines, _CLOSING]
     text, place = "\n".join((*lines, "")), header.end() if header is not None else 0
-    if header is not None and not header[1]:  # its last line has no end, so ours takes over that it has none
+    if header is not None and not header[1]:  # its last line has no line break, so ours gets none either
         text = "\n" + text.removesuffix("\n")
     made = Insertion(text=text, place=place)
     _refuse_misread(content, made, prefix)
@@ -134,19 +134,19 @@ def insertion(content: bytes, prefix: PurePath, links: Sequence[str] = ()) -> In
 
 
 def block_in(content: bytes) -> tuple[str, ...]:
-    """Return our lines with their marks, empty if they are not there."""
+    """Return our lines with their marks, or empty if absent."""
     start, end = _find_span(content)
     return tuple(content[start:end].decode("utf-8", "surrogateescape").strip("\r\n").splitlines())
 
 
 def read_pinned_settings(content: bytes) -> dict[str, str]:
-    """Parse our lines by key, empty if they are not there."""
+    """Return our lines by key, or empty if absent."""
     pairs = (line.partition("=") for line in block_in(content) if not line.startswith(("#", "[")))
     return {key.strip(): value.strip() for key, _, value in pairs}
 
 
 def remove_pin_block(content: bytes) -> bytes:
-    """The file less our lines; a header of ours stays where somebody's settings have come to stand below it."""
+    """Return the file without our lines; a header of ours stays if others' settings follow it."""
     start, end = _find_span(content)
     header, following = f"[{SECTION}]", (line.strip() for line in content[end:].split(b"\n"))
     first = next((line for line in following if line and not line.startswith((b"#", b";"))), b"[")
@@ -155,7 +155,7 @@ def remove_pin_block(content: bytes) -> bytes:
 
 
 def parse_pip_config(content: bytes, file: PurePath) -> dict[str, dict[str, str]]:
-    """Sections and settings, by the reader that pip has.
+    """Parse sections and settings, with pip's own reader.
 
     Raises:
         RefusedError: pip cannot read it.
@@ -167,13 +167,13 @@ def parse_pip_config(content: bytes, file: PurePath) -> dict[str, dict[str, str]
         parser.read_string(content.decode("utf-8", "surrogateescape"))
     except configparser.Error as error:
         raise RefusedError(
-            f"{file}: pip cannot read it: {' '.join(str(error).split())}", hint=f"mend it first: {quote(file)}"
+            f"{file}: pip cannot read it: {' '.join(str(error).split())}", hint=f"correct it first: {quote(file)}"
         ) from None
     return {section: dict(parser.items(section)) for section in parser.sections()}
 
 
 def _find_span(content: bytes) -> tuple[int, int]:
-    """Where our lines start and end."""
+    """Return where our lines start and end."""
     opening = re.search(rb"(?m)^# >>> fastinstall pin", content)
     closing = opening and re.compile(rb"(?m)^# <<< fastinstall pin[^\n]*(\n|\Z)").search(content, opening.end())
     if opening is None or closing is None:
@@ -189,7 +189,7 @@ def _export(name: str, value: str, separator: str) -> str:
 
 
 def _refuse_misread(content: bytes, made: Insertion, prefix: PurePath) -> None:
-    """Raise if the file would not say what it said before, and what we add."""
+    """Raise if our lines would change what the file said before."""
     file = prefix / CONFIGURATION
     before = parse_pip_config(content, file)
     after = parse_pip_config(content[: made.place] + made.text.encode() + content[made.place :], file)
@@ -197,6 +197,6 @@ def _refuse_misread(content: bytes, made: Insertion, prefix: PurePath) -> None:
     expected = {key: value for key, value in ours.items() if key not in (LINKS, CONSTRAINT)}
     if before.get(SECTION, {}) != expected or {**before, SECTION: ours} != after:
         raise RefusedError(
-            f"{file}: lines of ours in its section [{SECTION}] would change what the others mean",
-            hint=f"start the lines of that section without blanks: {quote(file)}",
+            f"{file}: the pin in section [{SECTION}] would change the meaning of the other lines",
+            hint=f"remove the blanks before the lines of that section: {quote(file)}",
         )

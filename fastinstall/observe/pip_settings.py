@@ -1,6 +1,6 @@
-"""What pip's configuration says about a target, key by key and with its origin, from files alone; pip is not run.
+"""List pip's settings for a target, key by key and with their origin, from files alone; pip is not run.
 
-It also finds settings of other people that a pin for pip would hide, or that would hide the pin.
+It also finds settings of others that conflict with a pin for pip.
 
 Source: pip's "Configuration". For one key in one section the last file wins: global, user's, the environment's, the one
 that PIP_CONFIG_FILE names. `pip install` then takes [install] before [global], and a variable before both.
@@ -36,14 +36,14 @@ _TRUE = ("1", "true", "yes", "on", "y", "t")
 
 @immutable
 class PipSetting:
-    """One setting of pip's.
+    """One setting of pip.
 
     Attributes:
         origin: the file, or the name of the variable.
         section: of the file; ":env:" for a variable.
         key: as in a file ("find-links").
-        value: several of them parted by blanks.
-        later: whether its file is the environment's own, or one that pip reads after that.
+        value: several values are separated by blanks.
+        later: whether its file is the environment's own, or one that pip reads after it.
     """
 
     origin: str
@@ -54,7 +54,7 @@ class PipSetting:
 
     @property
     def told(self) -> str:
-        """For a sentence, without passwords."""
+        """The setting for a sentence, without passwords."""
         value = redact_text(self.value)
         if self.section == _VARIABLES:
             return f"{self.origin}={quote(value)}"
@@ -67,17 +67,17 @@ def links_beside(
     *,
     used_by_pip: bool = True,
 ) -> tuple[str, ...]:
-    """Places of wheels that pip is told of elsewhere: the pin repeats them, because it would hide them.
+    """Return the wheel directories configured elsewhere: the pin repeats them, because it would hide them.
 
     Args:
         prefix: of the environment.
-        found: what pip is told, in rising order of precedence, the pin's own lines left out.
-        used_by_pip: whether pip installs there; uv, poetry and pdm read none of its settings, so that only the file
-            which the pin is written into can be in its way.
+        found: pip's settings, in rising order of precedence, without the pin's own lines.
+        used_by_pip: whether pip installs there; uv, poetry and pdm read none of its settings, so only the pin's own
+            file can conflict.
 
     Raises:
-        RefusedError: a setting would hide the pin, or the pin would hide it; or it bears a password, which is not
-            written into a file that others may read.
+        RefusedError: a setting and the pin would hide one another; or it has a password, which must not go
+            into a file that others may read.
     """
     for setting in found:
         if _is_in_the_way(setting, prefix) and (used_by_pip or setting.later):
@@ -85,17 +85,17 @@ def links_beside(
     hidden = [setting for setting in found if setting.key == LINKS and setting.section != _VARIABLES]
     if hidden and has_credentials(hidden[-1].value):
         raise RefusedError(
-            f"{hidden[-1].told} bears a password, and the pin would have to repeat it in {prefix / CONFIGURATION}",
-            hint="keep the password elsewhere, in ~/.netrc or a keyring",
+            f"{hidden[-1].told} contains a password, which the pin would copy to {prefix / CONFIGURATION}",
+            hint="move the password to ~/.netrc or a keyring",
         )
     return tuple(dict.fromkeys(hidden[-1].value.split())) if hidden else ()
 
 
 def find_unheeded_pins(prefix: PurePath, found: Sequence[PipSetting]) -> tuple[str, ...]:
-    """What pip would take instead of a pin, where it is not pip that installs; a sentence each, arguments likewise."""
+    """Return what pip would use instead of a pin, where pip does not install; one sentence each, arguments likewise."""
     return tuple(
-        f"{setting.told} does not concern the pin: pip installs nothing here; if it ever does, the pin holds it in a "
-        f"shell that has read {prefix / ENVIRONMENT}"
+        f"{setting.told} does not affect the pin: pip does not install here; if it ever does, the pin applies in a "
+        f"shell that has sourced {prefix / ENVIRONMENT}"
         for setting in found
         if _is_in_the_way(setting, prefix) and not setting.later
     )
@@ -104,7 +104,7 @@ def find_unheeded_pins(prefix: PurePath, found: Sequence[PipSetting]) -> tuple[s
 def _is_in_the_way(setting: PipSetting, prefix: PurePath) -> bool:
     ours = {LINKS: WHEELS, CONSTRAINT: CONSTRAINTS}.get(setting.key)
     is_variable = setting.section == _VARIABLES
-    if ours is not None and is_variable:  # which is what environment.sh exports
+    if ours is not None and is_variable:  # environment.sh exports it
         return location(prefix / ours) not in setting.value.split()
     if setting.key == LINKS:
         return setting.section == SECTION and setting.later
@@ -113,17 +113,17 @@ def _is_in_the_way(setting: PipSetting, prefix: PurePath) -> bool:
 
 def _make_conflict_error(setting: PipSetting, prefix: PurePath, lines: tuple[str, ...]) -> RefusedError:
     ours = settings(prefix).get(setting.key, "")
-    pin = f"{prefix / CONFIGURATION}: [{SECTION}] {setting.key} = {ours}" if ours else "it needs an index beside it"
-    named = f" (which says {', '.join(map(repr, lines))})" if lines else ""
+    pin = f"{prefix / CONFIGURATION}: [{SECTION}] {setting.key} = {ours}" if ours else "it also needs an index"
+    named = f" (with {', '.join(map(repr, lines))})" if lines else ""
     again = f"fastinstall guard install --pin --prefix {quote(prefix)}"
     if setting.section != _VARIABLES:
-        hint = f"take that line out of {quote(setting.origin)}, then: {again}"
+        hint = f"remove that line from {quote(setting.origin)}, then: {again}"
     elif setting.key == LINKS:
         both = f"$PIP_FIND_LINKS {location(prefix / WHEELS)}"
-        hint = f'let it name the place of the pin too: export PIP_FIND_LINKS="{both}"; {again}'
+        hint = f'add the directory of the pin: export PIP_FIND_LINKS="{both}"; {again}'
     else:
         hint = f"unset {setting.origin}; {again}"
-    message = f"{setting.told}{named} is in the way of the pin ({pin}): pip takes one of the two"
+    message = f"{setting.told}{named} conflicts with the pin ({pin}): pip uses only one of them"
     return RefusedError(message, hint=hint)
 
 
@@ -134,7 +134,7 @@ _ON_PILLOW = re.compile(r"\s*pillow(?![\w.-])", re.IGNORECASE)
 
 
 def observe_pip_settings(prefix: Path, variables: Mapping[str, str]) -> tuple[PipSetting, ...]:
-    """What bears on a pin, in rising order of precedence.
+    """Return the settings that affect a pin, in rising order of precedence.
 
     Args:
         prefix: of the environment.
@@ -150,10 +150,10 @@ def observe_pip_settings(prefix: Path, variables: Mapping[str, str]) -> tuple[Pi
 
 
 def list_pip_settings(prefix: Path, variables: Mapping[str, str]) -> tuple[PipSetting, ...]:
-    """All that `pip install` is told, in rising order of precedence; arguments likewise.
+    """Return all settings of `pip install`, in rising order of precedence; arguments likewise.
 
     Raises:
-        RefusedError: pip cannot read a file of its own.
+        RefusedError: pip cannot read one of its files.
     """
     named = variables.get("PIP_CONFIG_FILE", "")
     own = (prefix / _NAME, Path(named))
@@ -164,17 +164,17 @@ def list_pip_settings(prefix: Path, variables: Mapping[str, str]) -> tuple[PipSe
 
 
 def links_of(prefix: Path, variables: Mapping[str, str], *, used_by_pip: bool = True) -> tuple[str, ...]:
-    """Places of wheels that pip is told of, for a pin to repeat; arguments likewise, and as of `links_beside`.
+    """Return the configured wheel directories for a pin to repeat; arguments likewise, and as of `links_beside`.
 
     Raises:
-        RefusedError: a setting would hide a pin, or a pin would hide it; or pip cannot read a file of its own.
+        RefusedError: a setting and the pin would hide one another; or pip cannot read one of its files.
     """
     found = observe_pip_settings(prefix, variables)
     return links_beside(prefix, found, used_by_pip=used_by_pip)
 
 
 def _find_pillow_lines(setting: PipSetting) -> tuple[str, ...]:
-    """The lines of local constraint files, named by a setting, that are about Pillow."""
+    """Return the lines about Pillow in the local constraint files that a setting names."""
     if setting.key != CONSTRAINT:
         return ()
     files = (Path(word.removeprefix("file://")).expanduser() for word in setting.value.split())

@@ -1,8 +1,8 @@
-"""Look at a running process through /proc, and at how it has bound PIL's references; it is neither stopped nor changed.
+"""Inspect a running process and its bindings of PIL's functions through /proc, without stopping or changing it.
 
-The loader has written the addresses of functions into the tables of each file, and the file's code calls these,
-whatever was loaded first and by whom. An extension module's are all bound at import (RTLD_NOW). Nothing is read from
-files, which may have been replaced since. Sources: elf(5), proc_pid_mem(5), the ELF gABI on dynamic sections and
+The loader has written the addresses of functions into the tables of each file. The file's code calls these addresses,
+whatever was loaded first and by whom. An extension module's are all bound at import (RTLD_NOW). Files are not read,
+because they may have been replaced since. Sources: elf(5), proc_pid_mem(5), the ELF gABI on dynamic sections and
 relocations.
 """
 
@@ -24,22 +24,22 @@ from fastinstall.model.facts import LiveProcess, packages_of
 from fastinstall.observe.runtime import Mapping, read_mappings
 
 _DELETED = " (deleted)"
-_LIST = "list the processes of Python with `pgrep -a python`"
+_LIST = "list Python processes with `pgrep -a python`"
 
 
 def observe_process(pid: int, root: Path = Path("/")) -> LiveProcess:
-    """What a process runs, has mapped, and was started with.
+    """Return what a process runs, has mapped, and was started with.
 
     Args:
         pid: its number.
-        root: the directory below which `proc` lies.
+        root: the directory that contains `proc`.
 
     Returns:
-        All of its paths as the process itself has them, which in a container is below `LiveProcess.root`.
+        The process with its own paths, which in a container are below `LiveProcess.root`.
 
     Raises:
-        UndeterminedError: there is no such process, it belongs to somebody else, or it has nothing mapped (a thread of
-            the kernel, one that has ended and was not waited for).
+        UndeterminedError: there is no such process, it belongs to another user, or it has nothing mapped (a kernel
+            thread or a zombie).
     """
     place = root / "proc" / str(pid)
     maps = os.fsdecode(_read(place / "maps", pid)).splitlines()
@@ -47,7 +47,7 @@ def observe_process(pid: int, root: Path = Path("/")) -> LiveProcess:
         raise UndeterminedError(f"process {pid} has no memory: it has ended, or belongs to the kernel", hint=_LIST)
     command = tuple(os.fsdecode(word) for word in _read(place / "cmdline", pid).split(b"\0")[:-1])
     pairs = (os.fsdecode(entry).partition("=") for entry in _read(place / "environ", pid).split(b"\0"))
-    variables = {name: value for name, found, value in pairs if found}  # what it has set since cannot be seen
+    variables = {name: value for name, found, value in pairs if found}  # later changes are not visible
     loaded = _list_loaded_files(maps)
     base = _find_process_root(place, root, loaded)
     bindings: tuple[Binding, ...] = ()
@@ -73,7 +73,7 @@ def observe_process(pid: int, root: Path = Path("/")) -> LiveProcess:
 
 
 def _list_libjpegs(bindings: tuple[Binding, ...], base: Path) -> Iterator[LoadedLibrary]:
-    """What is called, and what was asked for; of one alone nothing has to be compared."""
+    """Yield the libjpegs that are called and those that were requested; a single one needs no comparison."""
     crossed = (path for each in bindings if each.is_crossed for path in (each.provider, each.wanted))
     for path in dict.fromkeys(path for path in crossed if path is not None):
         with suppress(OSError, ElfError):
@@ -82,23 +82,23 @@ def _list_libjpegs(bindings: tuple[Binding, ...], base: Path) -> Iterator[Loaded
 
 
 def executable_of(place: Path, command: tuple[str, ...], variables: dict[str, str], base: Path) -> Path:
-    """What a process runs, by the name that it was called by if that can be told.
+    """Return a process's program, by the name that started it if possible.
 
-    A virtual environment's interpreter is a link, and only its name says to which environment it belongs.
+    A virtual environment's interpreter is a link, and only its name identifies the environment.
 
     Args:
         place: of the process in /proc.
         command: its argv.
         variables: it was started with.
-        base: the directory below which its files are found.
+        base: the directory that contains its files.
 
     Raises:
-        UndeterminedError: it has ended, or is not for us to see.
+        UndeterminedError: it has ended, or is not readable for us.
     """
     try:
         running = Path(str((place / "exe").readlink()).removesuffix(_DELETED))
     except OSError as error:
-        raise UndeterminedError(f"process {place.name} has ended meanwhile", hint=_LIST) from error
+        raise UndeterminedError(f"process {place.name} has ended", hint=_LIST) from error
     name = command[0] if command else ""
     directories = [""] if "/" in name else variables.get("PATH", "").split(":")
     for directory in directories if command else ():  # where a shell would have found the program
@@ -117,22 +117,22 @@ def _read(path: Path, pid: int) -> bytes:
         raise UndeterminedError(f"there is no process {pid}", hint=_LIST) from error
     except OSError as error:
         raise UndeterminedError(
-            f"process {pid} cannot be looked at: {error.strerror}",
+            f"cannot inspect process {pid}: {error.strerror}",
             hint=f"run it as the user of that process, or as root: sudo fastinstall doctor --pid {pid}",
         ) from error
 
 
 def _list_loaded_files(maps: list[str]) -> tuple[Mapping, ...]:
-    """One stretch of each file that is the loader's, and not data; a module that is a stub has no code of its own."""
+    """List one mapping of each file that the loader maps, except data; a stub module has no code of its own."""
     files = (mapping for mapping in read_mappings(maps) if mapping.is_file)
     found = (mapping for mapping in files if mapping.is_executable or ".so" in PurePath(mapping.path).name)
     return tuple({(mapping.path, mapping.inode): mapping for mapping in found}.values())
 
 
 def _find_process_root(place: Path, root: Path, loaded: tuple[Mapping, ...]) -> Path:
-    """Where the process's files are found from here: `root`, unless it has other files under their names.
+    """Return the directory with the process's files: `root`, unless its paths lead to other files.
 
-    A mount namespace of its own is not enough: services have one that differs in `/tmp` alone.
+    A separate mount namespace is not enough: services have one that differs only in `/tmp`.
     """
     inside = place / "root"
     try:
@@ -146,18 +146,18 @@ def _find_process_root(place: Path, root: Path, loaded: tuple[Mapping, ...]) -> 
 
 
 def _is_same_file(inside: Path, here: Path) -> bool:
-    """Whether a name leads to the same file for the process and for us, or for both of us to none."""
+    """Return whether a name leads to the same file for the process and for us, or to none for both."""
     try:
         return inside.samefile(here) if inside.exists() else not here.exists()
     except OSError as error:
-        return not isinstance(error, FileNotFoundError)  # not for us to see
+        return not isinstance(error, FileNotFoundError)  # not readable for us
 
 
 def _is_replaced(mapping: Mapping, base: Path) -> bool:
-    """Whether another file, or none, stands under the name of the one that is mapped.
+    """Return whether the path of a mapped file now leads to another file or to none.
 
-    File systems that are laid over others show one inode to `stat` and another one in maps; what tells then is how the
-    kernel shows a mapping of ours.
+    On overlay file systems, `stat` and maps show different inodes; comparing with how the kernel shows our own mapping
+    decides.
     """
     if mapping.is_deleted:
         return True
@@ -166,12 +166,12 @@ def _is_replaced(mapping: Mapping, base: Path) -> bool:
         return path.stat().st_ino != mapping.inode and _read_mapped_inode(path) not in {0, mapping.inode}
     except FileNotFoundError:
         return True
-    except (OSError, ValueError):  # not for us to see; empty, so that nothing of it can be mapped
+    except (OSError, ValueError):  # not readable for us; or empty, so that it cannot be mapped
         return False
 
 
 def _read_mapped_inode(path: Path) -> int:
-    """The inode that the kernel shows for a file that we map; 0 where it cannot be mapped."""
+    """Return the inode that the kernel shows for a file that we map; 0 if it cannot be mapped."""
     with path.open("rb") as stream, mmap.mmap(stream.fileno(), 1, prot=mmap.PROT_READ):
         maps = foreign.read_text(Path("/proc/self/maps"), "utf-8", "surrogateescape")
         name = str(path.resolve())
@@ -186,7 +186,7 @@ _LOAD, _DYNAMIC = 1, 2
 _NEEDED, _PLT_SIZE, _STRINGS, _SYMBOLS, _RELA, _RELA_SIZE, _STRINGS_SIZE, _PLT = 1, 2, 5, 6, 7, 8, 10, 23
 _SEGMENT, _TAG, _RELOCATION = (struct.Struct(form) for form in ("<IIQQQQQQ", "<QQ", "<QQq"))
 _LARGEST, _MOST = 1 << 25, 1000
-"""Of the bytes of a table, and of functions; a process may say anything of itself."""
+"""Largest size of a table in bytes, and number of functions: the data of a process is not trusted."""
 _PAGE, _END = 4096, 1 << 63
 
 
@@ -194,8 +194,8 @@ class _MappedFile:
     """An ELF file in memory, by the tags of its dynamic section.
 
     Raises:
-        OSError: the memory is not for us to read, or not there any more.
-        ValueError: what stands there is no ELF file of 64 bits.
+        OSError: the memory cannot be read, or is gone.
+        ValueError: it is not a 64-bit ELF file.
     """
 
     def __init__(self, descriptor: int, mapping: Mapping) -> None:
@@ -203,7 +203,7 @@ class _MappedFile:
         self._descriptor = descriptor
         header = self.read(mapping.start, 64)
         if header[:6] != b"\x7fELF\x02\x01":
-            raise ValueError(f"{self.path} is no ELF file of 64 bits")
+            raise ValueError(f"{self.path} is not a 64-bit ELF file")
         table, one, count = struct.unpack_from("<Q14xHH", header, 32)
         if one != _SEGMENT.size:
             raise ValueError(f"{self.path} has program headers of {one} bytes")
@@ -216,7 +216,7 @@ class _MappedFile:
             self.tags = list(_TAG.iter_unpack(content))
 
     def read(self, address: int, size: int) -> bytes:
-        """Bytes of the process's memory."""
+        """Return bytes of the process's memory."""
         if size > _LARGEST or address + size >= _END:
             raise ValueError(f"a table of {size} bytes at {address:#x}")
         content = os.pread(self._descriptor, size, address)
@@ -225,17 +225,17 @@ class _MappedFile:
         return content
 
     def tag(self, kind: int) -> int:
-        """The value of the first tag of a kind; 0 if there is none."""
+        """Return the value of the first tag of a kind; 0 if there is none."""
         return next((value for found, value in self.tags if found == kind), 0)
 
     def read_table(self, kind: int, size: int) -> bytes:
-        """A table; the loader of glibc has made addresses of what are offsets in the file."""
+        """Return a table; glibc's loader has replaced the file's offsets by addresses."""
         address = self.tag(kind)
         return self.read(address if address >= self.base else self.base + address, size)
 
 
 def read_bindings(memory: Path, mappings: Sequence[Mapping], start: str) -> tuple[Binding, ...]:
-    """How PIL's files, and its libtiff, are bound to functions whose names begin alike ("jpeg_").
+    """Return how PIL's files and its libtiff bind functions whose names start alike ("jpeg_").
 
     Args:
         memory: `/proc/PID/mem`.
@@ -243,8 +243,8 @@ def read_bindings(memory: Path, mappings: Sequence[Mapping], start: str) -> tupl
         start: of the names.
 
     Raises:
-        OSError: the memory is not for us to read, or not there any more.
-        ValueError: what stands there is no ELF file of 64 bits.
+        OSError: the memory cannot be read, or is gone.
+        ValueError: it is not a 64-bit ELF file.
     """
     found: dict[str, Mapping] = {}
     for each in mappings:
@@ -265,14 +265,14 @@ def _read_bindings(file: _MappedFile, mappings: Sequence[Mapping], start: str) -
     for name, slot in islice(_list_slots(file, strings, start), _MOST):
         address = int.from_bytes(file.read(slot, 8), "little")
         holder = next((each.path for each in mappings if each.start <= address < each.end and each.is_file), "")
-        if holder and PurePath(holder) != file.path:  # else it is not bound before its first call
+        if holder and PurePath(holder) != file.path:  # otherwise it stays unbound until its first call
             provider = PurePath(holder)
             wanted = _choose_libjpeg(needed, mappings, provider)
             yield Binding(symbol=name, version="", user=file.path, provider=provider, wanted=wanted)
 
 
 def _list_slots(file: _MappedFile, strings: bytes, start: str) -> Iterator[tuple[str, int]]:
-    """The functions that the file itself does not define, and where their addresses stand."""
+    """Yield the functions that the file does not define itself, and the addresses of their slots."""
     named: dict[int, int] = {}
     for table, size in ((_RELA, file.tag(_RELA_SIZE)), (_PLT, file.tag(_PLT_SIZE))):
         content = file.read_table(table, size // _RELOCATION.size * _RELOCATION.size) if size else b""
@@ -286,7 +286,7 @@ def _list_slots(file: _MappedFile, strings: bytes, start: str) -> Iterator[tuple
 
 
 def _choose_libjpeg(needed: Sequence[str], mappings: Sequence[Mapping], provider: PurePath) -> PurePath | None:
-    """The mapped libjpeg that the file asks for: maps name what a link leads to."""
+    """Return the mapped libjpeg that the file requests; maps name the targets of links."""
     names = [PurePath(name).name for name in needed if "jpeg" in name]
     paths = dict.fromkeys(PurePath(each.path) for each in mappings if each.is_file)
     found = [path for path in paths for name in names if path.name == name or path.name.startswith(f"{name}.")]

@@ -1,7 +1,7 @@
-"""Use PIL for real, in a subprocess of the target's interpreter: a crash there stays there and is explained.
+"""Use PIL in a subprocess of the target's interpreter: a crash stays there and is explained.
 
-The instruction at which a signal killed the process is named from the output of its handler (`_fault`) and the kernel's
-memory map of the process. Source: proc_pid_maps(5).
+A signal's instruction is named from the output of its handler (`_fault`) and the kernel's memory map of the process.
+Source: proc_pid_maps(5).
 """
 
 import re
@@ -36,13 +36,13 @@ def observe_runtime(
 
     Args:
         python: the target's interpreter.
-        stage: a directory to look for PIL in first, before it is in place.
-        pixels: a file to write every operation's pixels to, for `compare_pixels`.
+        stage: a directory to search for PIL first, before it is installed.
+        pixels: a file for every operation's pixels, for `compare_pixels`.
         environment: variables of the subprocess.
-        quick: a few operations only, in about 100 ms.
+        quick: run only a few operations, in about 100 ms.
 
     Returns:
-        What happened, whatever that is: a crash, a hang and a failed import are results too.
+        The result, even after a crash, a hang or a failed import.
     """
     options = ["--quick"] if quick else []
     options += ["--stage", str(stage.absolute())] if stage is not None else []
@@ -57,7 +57,7 @@ def observe_runtime(
 
 
 def _describe_exit(completed: Completed) -> str:
-    """Why the subprocess did not finish; empty if it did."""
+    """Return why the subprocess did not finish; empty if it did."""
     if completed.signal_name:
         return f"killed by {completed.signal_name}"
     last_line = completed.stderr.strip().rpartition("\n")[2]
@@ -99,7 +99,7 @@ def _make_runtime(completed: Completed, error: str, signal: str = "") -> Runtime
 
 
 def _parse_events(stdout: str) -> Iterator[dict[str, Any]]:
-    """The lines of our script; anything else that was printed is passed over."""
+    """Yield the events of our script; other output is skipped."""
     for line in stdout.splitlines():
         try:
             event = json_data(line)
@@ -116,16 +116,16 @@ _NO_FILES = ("/memfd:", "/dev/", "/SYSV", "/[aio]", "/anon_hugepage")
 
 @dataclass(frozen=True, slots=True)
 class Mapping:
-    """A stretch of a process's memory.
+    """A range of a process's memory.
 
     Attributes:
         start: its first address.
-        end: the address behind it.
+        end: the address after it.
         is_executable: whether code may run there.
-        offset: of its beginning in the file, in bytes.
-        inode: of the file, as the kernel numbers it; 0 where there is none.
-        path: the file, in the mount namespace of the process; in brackets where it is none ("[stack]"), or empty.
-        is_deleted: whether the file has no name any more; `path` is the one that it had.
+        offset: of its start in the file, in bytes.
+        inode: of the file, from the kernel; 0 without a file.
+        path: the file, in the mount namespace of the process; in brackets if not a file ("[stack]"), or empty.
+        is_deleted: whether the file has been unlinked; `path` is its former name.
     """
 
     start: int
@@ -143,7 +143,7 @@ class Mapping:
 
 
 def read_mappings(lines: Iterable[str]) -> Iterator[Mapping]:
-    """Parse the lines of a `maps` file; others among them are passed over."""
+    """Parse the lines of a `maps` file; other lines are skipped."""
     for found in map(_LINE.fullmatch, lines):
         if found is not None:
             start, end, offset = (int(found[group], 16) for group in (1, 2, 4))
@@ -163,16 +163,16 @@ _LONGEST = 15
 
 
 def read_fault(address: int, maps: Iterable[str], *, decode: bool, truncated: bool = False) -> Fault | None:
-    """Say which file holds an address, and what stands there.
+    """Return the file that holds an address, and its contents there.
 
     Args:
         address: of the instruction, in the process that died.
-        maps: lines of its `/proc/PID/maps`; others among them are passed over.
-        decode: also tell the instruction and what it asks of a CPU, which takes the extra `isa`.
-        truncated: also look for files that are too short, whose reader need not lie in them: the loader's is its own.
+        maps: lines of its `/proc/PID/maps`; other lines are skipped.
+        decode: also name the instruction and the CPU features that it needs, which requires the extra `isa`.
+        truncated: also look for truncated files; the crash may be in code that reads them, such as the loader's.
 
     Returns:
-        None if there is no map.
+        None without a map.
     """
     mappings = tuple(read_mappings(maps))
     if not mappings:
@@ -195,7 +195,7 @@ def read_fault(address: int, maps: Iterable[str], *, decode: bool, truncated: bo
 
 
 def _list_truncated_files(mappings: tuple[Mapping, ...]) -> tuple[Path, ...]:
-    """The files that are empty, or end before the segments that their headers speak of; PIL's first."""
+    """List files that are empty or end before the segments in their headers; PIL's first."""
     found = []
     for path in dict.fromkeys(Path(each.path) for each in mappings if each.is_file and not each.is_deleted):
         try:

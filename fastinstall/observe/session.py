@@ -1,4 +1,4 @@
-"""What every verb needs from the outside world, in one value."""
+"""Everything that a verb needs from the outside world, in one value."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ def _read_clock() -> datetime:
 
 
 def _ignore(_event: "Event") -> None:
-    """What listens where nobody does."""
+    """Ignore an event."""
 
 
 @immutable
@@ -29,7 +29,7 @@ class Session:
 
     Attributes:
         variables: environment variables.
-        recipe_directories: where recipes are, the first one wins.
+        recipe_directories: directories of recipes, the first one wins.
         tool_prefix: `sys.prefix` of fastinstall itself.
         tool_python: the interpreter that runs fastinstall.
         emit: listens to events.
@@ -45,31 +45,31 @@ class Session:
 
     @property
     def directories(self) -> Directories:
-        """Where our cache, state and settings are; looked up when asked, as doctor never asks."""
+        """Our cache, state and settings directories; computed on demand, because doctor never needs them."""
         return user_directories(self.variables)
 
     @property
     def begun_pins(self) -> "UnfinishedPins":
-        """What this user has begun in projects, noted outside of them."""
-        from fastinstall.pins.project_files import UnfinishedPins  # noqa: PLC0415 (as doctor rarely asks)
+        """This user's unfinished changes to projects, recorded outside them."""
+        from fastinstall.pins.project_files import UnfinishedPins  # noqa: PLC0415 (doctor rarely needs it)
 
         return UnfinishedPins(directory=self.directories.state / "pins")
 
     def own_cache(self) -> Path:
-        """Our cache directory, to be written to and run from.
+        """Our cache directory, for writing and execution.
 
         Raises:
-            RefusedError: others could put there what would be installed.
+            RefusedError: others could put files there that would be installed.
         """
         return make_own_cache(self.directories.cache, self.variables)
 
     def listening(self, emit: "Emit") -> "Session":
-        """The same session with another listener."""
+        """Return the same session with another listener."""
         return replace(self, emit=emit)
 
 
 def open_session(variables: Mapping[str, str]) -> Session:
-    """The session of this process; FASTINSTALL_RECIPES adds a directory of recipes in front."""
+    """Return the session of this process; FASTINSTALL_RECIPES adds a directory of recipes at the front."""
     added = variables.get("FASTINSTALL_RECIPES")
     directories = (Path(added), recipes_directory()) if added else (recipes_directory(),)
     return Session(

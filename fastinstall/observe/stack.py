@@ -1,10 +1,10 @@
-"""PIL as it lies in site-packages, and the distributions around it, from files alone: nothing is imported or run.
+"""Observe PIL in site-packages, and the distributions around it, from files alone; nothing is imported or run.
 
-- Which distributions are installed, from the names of their `.dist-info` directories. Older formats are neither made
-  nor removed by the installers that matter here.
+- Which distributions are installed, from the names of their `.dist-info` directories. The relevant installers neither
+  create nor remove older formats.
 - Which of them claim files of PIL, and whether those files still match their RECORD.
-- Which require a distribution that we would replace. A requirement is parsed only if its line begins with one of the
-  names, and the `packaging` library is loaded only if such a line has a marker: it would double doctor's time.
+- Which require a distribution that we would replace. A requirement is parsed only if its line starts with one of the
+  names. The `packaging` library is loaded only if such a line has a marker, because it would double doctor's time.
 
 Source: PyPA "Recording installed projects"; REQUESTED is PEP 376's.
 """
@@ -43,14 +43,14 @@ def observe_stack(  # noqa: PLR0913 (how thoroughly to look is asked of every pr
     settings: ProcessSettings = _NO_SETTINGS,
     thorough: bool = True,
 ) -> InstalledStack:
-    """Everything that files tell about PIL in the target's site-packages.
+    """Return everything that files show about PIL in the target's site-packages.
 
     Args:
         interpreter: the target's Python.
         replaces: names of distributions that provide PIL, normalised.
-        symbols: symbols that tell SIMD kernels, looked for in the core.
+        symbols: symbols that identify SIMD kernels, looked for in the core.
         distributions: everything installed there.
-        settings: what the dynamic loader's search depends on, its program the interpreter.
+        settings: inputs of the dynamic loader's search, with the interpreter as its program.
         thorough: see `observe_owners`.
     """
     site_packages = Path(interpreter.site_packages)
@@ -86,9 +86,9 @@ def observe_stack(  # noqa: PLR0913 (how thoroughly to look is asked of every pr
 
 
 def _find_debris(site_packages: Path, replaces: tuple[str, ...]) -> tuple[str, ...]:
-    """What an interrupted pip leaves.
+    """List what an interrupted pip leaves.
 
-    It moves a directory aside under its own name with the first letters replaced: "~IL", "~-llow.libs".
+    pip moves a directory aside under its own name with the first letters replaced: "~IL", "~-llow.libs".
     Source: pip's AdjacentTempDirectory.
     """
     spellings = [(_PACKAGE, r"(?:-.*)?"), *((re.sub("[-_.]+", "_", name), r"(?:-.*|\.libs)?") for name in replaces)]
@@ -113,14 +113,14 @@ def observe_owners(
     *,
     thorough: bool = True,
 ) -> tuple[Owner, ...]:
-    """The distributions that are named like one of `replaces`, or whose RECORD lists files below `PIL/`.
+    """Return the distributions named like one of `replaces`, or whose RECORD lists files below `PIL/`.
 
     Args:
-        site_packages: where they lie.
+        site_packages: their directory.
         replaces: names of distributions that provide PIL, normalised.
         distributions: everything installed there.
-        thorough: read every file. Else a file of the recorded size that has not changed since its RECORD was written,
-            by its times of modification and of change of status, counts as it was recorded.
+        thorough: read every file. Otherwise, a file of the recorded size that has not changed since its RECORD was
+            written, by its modification and status times, counts as recorded.
     """
     digests: dict[tuple[str, str], str] = {}
     return tuple(
@@ -132,7 +132,7 @@ def observe_owners(
 
 
 def _list_unclaimed_files(site_packages: Path, owners: tuple[Owner, ...]) -> tuple[str, ...]:
-    """Files below PIL/ that no RECORD of `owners` lists, relative to site-packages, bytecode aside."""
+    """List files below PIL/ that no RECORD of `owners` lists, relative to site-packages, without bytecode."""
     skipped = len(str(site_packages)) + 1
     records = (_read_record(site_packages, owner.distribution) for owner in owners)
     listed = {path for record in records if record is not None for path, _, _ in read_rows(record)}
@@ -142,7 +142,7 @@ def _list_unclaimed_files(site_packages: Path, owners: tuple[Owner, ...]) -> tup
 
 
 def digest_file(path: str, algorithm: str) -> bytes:
-    """Hash a file: a small one in one piece, which takes half the time; a large one never lies in memory whole."""
+    """Hash a file: a small one in one read, which halves the time; a large one in pieces, to save memory."""
     with foreign.open_foreign_file(path) as stream:
         if os.fstat(stream.fileno()).st_size > _SMALL:
             return hashlib.file_digest(stream, algorithm).digest()
@@ -158,11 +158,11 @@ def _read_record(site_packages: Path, distribution: Distribution) -> bytes | Non
 
 @lru_cache(maxsize=2)
 def read_rows(record: bytes) -> tuple[tuple[str, str, str], ...]:
-    """Path, digest and size of the files of a RECORD, without bytecode, which is made anew whenever it is needed."""
+    """Return path, digest and size of the files of a RECORD, without bytecode, which is recreated when needed."""
     text = record.decode("utf-8", "surrogateescape")
     try:
         lines = list(csv.reader(io.StringIO(text, newline="")))
-    except csv.Error:  # a field without end
+    except csv.Error:  # an unterminated field
         return ()
     rows = ((*cells, "", "", "")[:3] for cells in lines)
     return tuple(
@@ -201,18 +201,18 @@ def _make_owner(
 
 
 def is_altered(root: str, row: tuple[str, str, str], since: int, digests: dict[tuple[str, str], str]) -> bool:
-    """Whether a file on disk is not what RECORD says; one that cannot be read is not.
+    """Return whether a file differs from its RECORD; an unreadable file does.
 
     Args:
         root: site-packages.
         row: of the RECORD.
-        since: what has not changed since then, by its times in nanoseconds, counts as it was recorded.
-        digests: what was read already, each file once however many RECORDs list it.
+        since: a file unchanged since then, by its times in nanoseconds, counts as recorded.
+        digests: of files read already, each once even if several RECORDs list it.
     """
     path, told, size = row
     algorithm, _, digest = told.partition("=")
     try:
-        status = os.stat(f"{root}/{path}")  # noqa: PTH116 (a thousand paths are not worth as many objects)
+        status = os.stat(f"{root}/{path}")  # noqa: PTH116 (a thousand objects would cost too much time)
         if not stat.S_ISREG(status.st_mode) or (size.isdigit() and int(size) != status.st_size):
             return True
         if not digest or max(status.st_mtime_ns, status.st_ctime_ns) <= since:
@@ -221,12 +221,12 @@ def is_altered(root: str, row: tuple[str, str, str], since: int, digests: dict[t
             found = digest_file(f"{root}/{path}", algorithm)
             digests[path, algorithm] = base64.urlsafe_b64encode(found).rstrip(b"=").decode()
         return digests[path, algorithm] != digest
-    except (OSError, ValueError, TypeError):  # what its hash is named after makes none of a fixed length
+    except (OSError, ValueError, TypeError):  # its hash algorithm has no fixed length
         return True
 
 
 def _read_installation_time(metadata: Path) -> str:
-    """When the metadata was written: the time of what installers write last."""
+    """Return when the metadata was written: the time of the file that installers write last."""
     path = next((metadata / name for name in _WRITTEN_LAST if (metadata / name).exists()), None)
     return datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds") if path is not None else ""
 
@@ -236,19 +236,19 @@ _HEADER = re.compile(rb"^(Name|Version):[ \t]*(.*?)[ \t\r]*$", re.MULTILINE)
 
 
 def observe_distributions(site_packages: Path) -> tuple[Distribution, ...]:
-    """Everything installed there, sorted by name (about 22 us each)."""
+    """Return everything installed there, sorted by name (about 22 us each)."""
     names = (name for name in foreign.list_names(site_packages) if name.endswith(".dist-info"))
     found = (_parse_distribution(site_packages / name) for name in names if not name.startswith("~"))
     return tuple(sorted(found, key=lambda distribution: (distribution.name, distribution.version)))
 
 
 def normalise_distribution_name(name: str) -> str:
-    """A distribution's name for comparisons (PEP 503)."""
+    """Return a distribution's name for comparisons (PEP 503)."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def read_head(metadata: Path) -> bytes:
-    """The headers of a METADATA file, without the description; empty if it cannot be read."""
+    """Return the headers of a METADATA file, without the description; empty if it cannot be read."""
     content = foreign.bytes_or_empty(metadata / "METADATA")
     if b"\r" in content:
         content = content.replace(b"\r\n", b"\n")
@@ -256,7 +256,7 @@ def read_head(metadata: Path) -> bytes:
 
 
 def _parse_distribution(metadata: Path) -> Distribution:
-    """One distribution; METADATA is read only where the directory's name can be split in two ways."""
+    """Parse one distribution; METADATA is read only if the directory's name is ambiguous."""
     match = _ESCAPED.fullmatch(metadata.name)
     name, _, version = metadata.name.removesuffix(".dist-info").rpartition("-")
     told = match.groupdict() if match else {"name": name or version, "version": version if name else ""}
@@ -281,7 +281,7 @@ _EXTRA_ONLY = re.compile(r"""\(?\s*extra\s*==\s*(['"])[^'"]*\1\s*\)?""")
 def observe_dependants(
     interpreter: Interpreter, replaces: tuple[str, ...], distributions: tuple[Distribution, ...]
 ) -> tuple[Dependant, ...]:
-    """The distributions that require one of `replaces` on this interpreter, extras left out.
+    """Return the distributions that require one of `replaces` on this interpreter, without extras.
 
     Args:
         interpreter: the target's Python, for the environment markers.
@@ -303,7 +303,7 @@ def observe_dependants(
 
 
 def _is_marker_true(marker: str, interpreter: Interpreter) -> bool:
-    """Whether a marker holds for the target; a malformed one counts as holding (it hides nothing)."""
+    """Return whether a marker holds for the target; a malformed one counts as true, to hide nothing."""
     from packaging.markers import InvalidMarker, Marker  # noqa: PLC0415 (slow, and rarely needed)
 
     full = interpreter.version

@@ -1,7 +1,7 @@
-"""What this machine could build with: compiler, native libraries with headers, package manager.
+"""Find this machine's means to build: compiler, native libraries with headers, package manager.
 
-- Which flags the C compiler accepts is found by giving them to it; a build's log shows whether they were obeyed.
-- A native library is seen as a build would find it: header, file for the linker, version, implementation.
+- The C compiler is tried with each flag; a build's log shows whether the flags took effect.
+- A native library is examined as a build would find it: header, file for the linker, version, implementation.
 """
 
 import importlib.util
@@ -33,11 +33,11 @@ def observe_toolchain(
     *,
     variables: Mapping[str, str],
 ) -> Toolchain:
-    """Look for everything that a build needs (about 100 ms).
+    """Find everything that a build needs (about 100 ms).
 
     Args:
         recipe_libraries: the native libraries that the recipe names.
-        flags: flags of compiler and linker that a build might use, to be tried.
+        flags: flags of compiler and linker that a build might use, to try.
         variables: environment variables: CC, PATH, PKG_CONFIG_PATH.
     """
     search = SearchPath.of_system()
@@ -54,8 +54,8 @@ def observe_toolchain(
 
 
 def _read_conda_channels(variables: Mapping[str, str]) -> tuple[str, ...]:
-    """As conda is configured; "defaults" by what it stands for, where that is configured."""
-    from fastinstall.observe.conda.condarc import find_conda  # noqa: PLC0415 (only where something is built)
+    """Return conda's configured channels, with "defaults" resolved if configured."""
+    from fastinstall.observe.conda.condarc import find_conda  # noqa: PLC0415 (only for a build)
 
     prefix = Path(variables.get("CONDA_PREFIX") or "/")
     tool = find_conda(variables, prefix)
@@ -72,11 +72,11 @@ _TIMEOUT = 20.0
 
 
 def observe_compiler(flags: tuple[str, ...], variables: Mapping[str, str]) -> Compiler | None:
-    """Find the compiler: CC, else the first of cc, gcc and clang on PATH. Returns None if there is none.
+    """Find the compiler: CC, else the first of cc, gcc and clang on PATH; None if there is none.
 
     Args:
-        flags: which ones to try; those that begin with "-Wl," are tried on the linker.
-        variables: environment variables, of which CC and PATH decide.
+        flags: flags to try; those that start with "-Wl," are tried on the linker.
+        variables: environment variables; CC and PATH are read.
 
     Raises:
         UsageError: CC cannot be split into words.
@@ -85,7 +85,7 @@ def observe_compiler(flags: tuple[str, ...], variables: Mapping[str, str]) -> Co
         named = shlex.split(variables.get("CC", ""))
     except ValueError as error:
         problem = f"CC={variables['CC']}: {error}"
-        raise UsageError(problem, hint="name a compiler and its first words: export CC=gcc") from None
+        raise UsageError(problem, hint="set CC to a compiler and its options: export CC=gcc") from None
     candidates = [tuple(named)] if named else [(name,) for name in _USUAL]
     command = next((words for words in candidates if find_program(words[0], variables)), None)
     version = _run((*command, "--version"), variables) if command is not None else None
@@ -101,9 +101,9 @@ def observe_compiler(flags: tuple[str, ...], variables: Mapping[str, str]) -> Co
 def _select_accepted_flags(
     command: tuple[str, ...], flags: tuple[str, ...], variables: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """The flags that are accepted, by preprocessing and by linking: all at once where that works, else one by one.
+    """Return the flags that preprocessing and linking accept: all at once if possible, else one by one.
 
-    The linker only warns about a `-z` that it does not know.
+    The linker only warns about an unknown `-z`.
     """
 
     def accepts(front: tuple[str, ...], some: tuple[str, ...], back: tuple[str, ...]) -> bool:
@@ -139,7 +139,7 @@ _IJG = re.compile(r"^\s*#\s*define\s+JPEG_LIB_VERSION\s+(\d+)", re.MULTILINE)
 
 @immutable
 class SearchPath:
-    """Where compiler and linker look, in their order.
+    """Where compiler and linker search, in their order.
 
     Attributes:
         include: directories of headers.
@@ -151,7 +151,7 @@ class SearchPath:
 
     @classmethod
     def of_system(cls) -> "SearchPath":
-        """The system's directories."""
+        """Return the system's directories."""
         triplet = f"{os.uname().machine}-linux-gnu"
         include = ("/usr/local/include", f"/usr/include/{triplet}", "/usr/include")
         usual = ("/usr/local/lib", f"/usr/lib/{triplet}", f"/lib/{triplet}", "/usr/lib64", "/lib64", "/usr/lib", "/lib")
@@ -165,13 +165,13 @@ def observe_library(
 
     Args:
         name: the recipe's name for it.
-        requirement: what it is known by.
-        search: where to look.
+        requirement: how the recipe identifies it.
+        search: directories to search.
         variables: environment variables: PATH, PKG_CONFIG_PATH.
     """
 
     def ask(question: str) -> str:
-        """The answer of pkg-config, which is asked only where files alone do not answer."""
+        """Return pkg-config's answer, asked only if files alone do not suffice."""
         program = find_program("pkg-config", variables) if requirement.pkgconfig else None
         if program is None:
             return ""
@@ -200,7 +200,7 @@ def observe_library(
 
 
 def _include(header: str, directories: tuple[Path, ...]) -> Path | None:
-    """The include directory that the header is found in: what stands up to the last wildcard belongs to it."""
+    """Return the include directory with the header; the pattern up to its last wildcard belongs to the directory."""
     parts = PurePosixPath(header).parts
     inner = next((index for index in range(len(parts) - 2, -1, -1) if "*" in parts[index]), -1)
     for directory in directories:
@@ -211,12 +211,12 @@ def _include(header: str, directories: tuple[Path, ...]) -> Path | None:
 
 
 def _find_shared_library(link: str, directories: tuple[Path, ...]) -> Path | None:
-    """The shared library that `-lLINK` would take; a dangling symlink, as headers alone bring it, is none."""
+    """Return the shared library that `-lLINK` would use; dangling symlinks do not count."""
     return next((path for each in directories if (path := each / f"lib{link}.so").is_file()), None)
 
 
 def _identify_jpeg(include: Path | None, search: SearchPath) -> tuple[str, str]:
-    """Version and implementation, from the jconfig.h that `#include "jconfig.h"` in jpeglib.h would take."""
+    """Return version and implementation, from the jconfig.h that jpeglib.h would include."""
     if include is None:
         return "", ""
     directories = (include, *search.include)
@@ -228,15 +228,15 @@ def _identify_jpeg(include: Path | None, search: SearchPath) -> tuple[str, str]:
     return (str(int(classic[1]) // 10), "IJG libjpeg") if classic else ("", "")
 
 
-RECORD_SWITCHES = "-frecord-gcc-switches"  # the command line goes into the binary, for provenance
-KERNEL_FILE = "Resample.c"  # where the flags of a level matter most
+RECORD_SWITCHES = "-frecord-gcc-switches"  # records the command line in the binary, for provenance
+KERNEL_FILE = "Resample.c"  # the file where the flags of a level matter most
 
 _OPTIMISED = ("-O2", "-O3")
 _SUMMARY = re.compile(r"(---|\*\*\*) (.+?) support (?:not )?available(?: \((.*)\))?\s*$", re.MULTILINE)
 
 
 def list_probed_flags(recipe: Recipe) -> tuple[str, ...]:
-    """Every flag about which a compiler is to be asked before it is used."""
+    """Return every flag that must be tried on a compiler before use."""
     flags = [RECORD_SWITCHES]
     for level in recipe.levels:
         flags += [*level.cflags, *level.fallback, *level.ldflags]
@@ -244,25 +244,25 @@ def list_probed_flags(recipe: Recipe) -> tuple[str, ...]:
 
 
 def list_clang_flags(recipe: Recipe) -> tuple[str, ...]:
-    """Those of the probed flags that the clang of our cache takes: it marks no file, neither by switches nor level."""
+    """Return the probed flags that fastinstall's clang accepts; it records neither switches nor level in a file."""
     return tuple(flag for flag in list_probed_flags(recipe) if flag != RECORD_SWITCHES and not flag.startswith("-Wl,"))
 
 
 def compile_flags(
     recipe: Recipe, level: Level, accepted: Collection[str], *, compiler: str = ""
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The full CFLAGS and the LDFLAGS for a level.
+    """Return the full CFLAGS and the LDFLAGS for a level.
 
-    CFLAGS of the environment replace the interpreter's own (setuptools 75.7), so they are always full.
+    CFLAGS of the environment replace the interpreter's own (setuptools 75.7), so they are always complete.
 
     Args:
-        recipe: gives the base flags.
-        level: gives its own flags, and what stands in for them with an older compiler.
+        recipe: for the base flags.
+        level: for its own flags and their fallback with an older compiler.
         accepted: the probed flags that the compiler accepts.
         compiler: its version, for messages.
 
     Raises:
-        RefusedError: the compiler knows neither the level's flags nor their fallback.
+        RefusedError: the compiler accepts neither the level's flags nor their fallback.
     """
     record = (RECORD_SWITCHES,) if RECORD_SWITCHES in accepted else ()
     ldflags = tuple(flag for flag in level.ldflags if flag in accepted)
@@ -273,7 +273,7 @@ def compile_flags(
     who = f"the C compiler ({compiler})" if compiler else "the C compiler"
     raise RefusedError(
         f"{who} accepts neither {tried}" if level.fallback else f"{who} does not accept {tried}",
-        hint=f"{level.name} cannot be built with it: install gcc 11 or clang 12 or later, or ask for a lower --level",
+        hint=f"to build {level.name}, install gcc 11 or clang 12 or later; or choose a lower --level",
     )
 
 
@@ -284,15 +284,15 @@ def parse_compiled_file(line: str) -> str | None:
 
 
 def audit_compile_lines(lines: Iterable[str], cflags: Sequence[str]) -> tuple[str, ...]:
-    """What is wrong with the compile lines of a build log; empty if nothing is.
+    """Return problems of the compile lines of a build log; empty if there are none.
 
     Args:
-        lines: of the log; others than compile lines are passed over.
-        cflags: the full CFLAGS that were given.
+        lines: of the log; lines that compile nothing are skipped.
+        cflags: the full CFLAGS of the build.
     """
     compiled = [(source, _split_flags(line)) for line in lines if (source := parse_compiled_file(line))]
     if not compiled:
-        return ("the log has no compile line, so the flags cannot be audited",)
+        return ("cannot audit the flags: the log has no compile line",)
     kernels = [words for source, words in compiled if PurePosixPath(source).name == KERNEL_FILE]
     problems = []
     levels = [(source, _find_last_word(words, "-O")) for source, words in compiled]
@@ -313,11 +313,11 @@ def audit_compile_lines(lines: Iterable[str], cflags: Sequence[str]) -> tuple[st
 
 
 def parse_setup_summary(output: str) -> dict[str, str | None]:
-    """Features of the PIL SETUP SUMMARY in a build log, by the name that stands there.
+    """Return features of the PIL SETUP SUMMARY in a build log, by their names there.
 
     Returns:
-        The text in parentheses ("2.5.0") for a feature that is available, empty if it has none; None for
-        one that is not.
+        The text in parentheses ("2.5.0") for an available feature, empty if it has none; None for
+        an unavailable feature.
     """
     return {name: extra if mark == "---" else None for mark, name, extra in _SUMMARY.findall(output)}
 
@@ -327,7 +327,7 @@ def _split_flags(line: str) -> list[str]:
         return []
     try:
         return shlex.split(line)
-    except ValueError:  # a stray quote: no compile line, or one that only white space can split
+    except ValueError:  # a stray quote: not a compile line, or one to split only at white space
         return line.split()
 
 

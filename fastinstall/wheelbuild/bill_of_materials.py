@@ -1,8 +1,8 @@
-"""A wheel's bill of materials: what is in it, what it was made from, and what it was made with.
+"""A wheel's bill of materials: its contents, its sources, and the tools that built it.
 
-CycloneDX 1.6 (ECMA-424, https://cyclonedx.org/docs/1.6/json/). What merely took part in the making, the base of
-a merge among it, stands under `formulation`, where no scanner takes it for something that is installed.
-No date and no random number: the same wheel has the same bill.
+CycloneDX 1.6 (ECMA-424, https://cyclonedx.org/docs/1.6/json/). Inputs that are not in the wheel, such as the base of a
+merge, are under `formulation`, so that no scanner reports them as installed. Without date and random number: the same
+wheel has the same bill.
 """
 
 import json
@@ -31,20 +31,20 @@ _ALIASES = {
     "libsharpyuv": "libwebp",
     "libwebpdemux": "libwebp",
     "libwebpmux": "libwebp",
-}  # libraries that bear another name than the project that the official bill names
+}  # libraries named differently from their project in the official bill
 _VENDORED = "#thirdparty/"  # in the official bill: C code inside Pillow's own source
 _Component = dict[str, Any]
 
 
 @immutable
 class StaticPart:
-    """A library inside the core.
+    """A library linked into the core.
 
     Attributes:
         name: as its project calls it ("zlib-ng").
         version: of the library, not of the sdist; empty if unknown.
         archive_sha256: of the static library, hexadecimal.
-        sdist: what it was built from.
+        sdist: the sdist that it was built from.
     """
 
     name: str
@@ -55,15 +55,15 @@ class StaticPart:
 
 @immutable
 class WheelComponents:
-    """What went into a wheel.
+    """The components of a wheel.
 
     Attributes:
         distribution: name of the wheel's distribution.
         version: its version.
         source: the sdist of the core.
-        chassis: the official wheel around the core, or None if there is none.
-        kernels: the sdist of the fork whose changes were merged, or None if nothing was.
-        base: the sdist of what that fork follows.
+        chassis: the official wheel around the core, or None.
+        kernels: the sdist of the fork whose changes were merged, or None.
+        base: the sdist that the fork is based on.
         without: parts of the fork that were left out.
         statics: libraries inside the core.
         requirements: file name and sha256 of the wheels that the build ran with.
@@ -85,10 +85,10 @@ class WheelComponents:
 def contents_of(
     step: WheelOrder, made: Provenance, statics: Sequence[StaticLibrary], requirements: tuple[tuple[str, str], ...]
 ) -> WheelComponents:
-    """Put together what is known of a build.
+    """Collect the components of a build.
 
     Args:
-        step: the build, for what the wheel is called.
+        step: the build, for the wheel's name.
         made: how it was made.
         statics: libraries that were linked into the cores.
         requirements: file name and sha256 of the wheels that the build ran with.
@@ -112,11 +112,11 @@ def contents_of(
 
 
 def bill_of_materials(contents: WheelComponents, tree: Path) -> str:
-    """Write the bill.
+    """Return the bill.
 
     Args:
-        contents: what went in.
-        tree: the unpacked wheel with its bundled libraries, and with the official bills where it has some.
+        contents: the components.
+        tree: the unpacked wheel with its bundled libraries and, if present, the official bills.
     """
     components = [
         *_list_included_distributions(contents),
@@ -159,19 +159,19 @@ def _describe_changes(contents: WheelComponents) -> str:
     source, kernels, base = contents.source, contents.kernels, contents.base
     if kernels is None or base is None:
         return f"Its core is {source.name} {source.version}, compiled by fastinstall."
-    changes = f"what {kernels.name} {kernels.version} changes of {base.name} {base.version}"
+    changes = f"the changes of {kernels.name} {kernels.version} to {base.name} {base.version}"
     left_out = f", without {', '.join(contents.without)}" if contents.without else ""
     return f"Its core is {source.name} {source.version} with {changes}{left_out}, merged and compiled by fastinstall."
 
 
 def _list_included_distributions(contents: WheelComponents) -> list[_Component]:
-    """Distributions whose code or files are in the wheel."""
+    """List distributions whose code or files are in the wheel."""
     parts = [each for each in (contents.source, contents.kernels, contents.chassis) if each is not None]
     return [{**_describe_package(each), "bom-ref": f"fastinstall:from/{each.filename}"} for each in parts]
 
 
 def _list_build_tools(contents: WheelComponents) -> list[_Component]:
-    """What took part in the making, and is not in the wheel."""
+    """List the inputs of the build that are not in the wheel."""
     found: list[_Component] = [{"type": "application", "name": "C compiler", "version": contents.compiler}]
     if contents.base is not None:
         found.append(_describe_package(contents.base))
@@ -202,7 +202,7 @@ def _describe_package(value: Ingredient) -> _Component:
 
 
 def _from_tree(tree: Path) -> Iterator[_Component]:
-    """Bundled libraries, each by its digest and, where the official bills know it, by its name; and vendored code."""
+    """Yield bundled libraries, by digest and by their name in the official bills; and vendored code."""
     known = _read_official_bills(tree)
     for path in sorted(tree.glob("*.libs/**/*.so*")):
         location = path.relative_to(tree).as_posix()
@@ -217,9 +217,9 @@ def _from_tree(tree: Path) -> Iterator[_Component]:
 
 
 def _read_official_bills(tree: Path) -> dict[str, _Component]:
-    """What the official wheel's bills tell, by a library's name, and by the whole reference of vendored code.
+    """Return the components of the official wheel's bills, by library name, and by reference for vendored code.
 
-    A bill that cannot be read tells nothing: it is replaced anyway.
+    An unreadable bill is skipped: it is replaced anyway.
     """
     found: dict[str, _Component] = {}
     for path in sorted(tree.glob("*.dist-info/sboms/*.cdx.json")):

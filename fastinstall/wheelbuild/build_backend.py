@@ -1,9 +1,9 @@
-"""Call the build backend of a source (PEP 517), with what it requires at hand and nothing else.
+"""Call the build backend of a source (PEP 517), with its requirements and nothing else.
 
-Each wheel takes one process of the target's interpreter. pip would take five, and unpack the requirements once more for
-each: 3.8 s of CPU time beside the compiler's, where this takes 1.0 (Pillow 13.0.0, measured 2026-11-23).
+Each wheel takes one process of the target's interpreter. pip would take five, and unpack the requirements again for
+each: 3.8 s of CPU time beside the compiler's, instead of 1.0 s (Pillow 13.0.0, measured 2026-11-23).
 
-The interpreter runs without `site`, so that nothing of the target's own site-packages is found, and no `.pth` runs.
+The interpreter runs without `site`: it sees nothing of the target's site-packages and runs no `.pth`.
 """
 
 import os
@@ -23,7 +23,7 @@ class BackendFailedError(Exception):
     """The backend's process exited with an error.
 
     Attributes:
-        completed: with everything that it said.
+        completed: with its complete output.
     """
 
     def __init__(self, completed: Completed) -> None:
@@ -32,19 +32,19 @@ class BackendFailedError(Exception):
 
 
 RunBackend = Callable[[Sequence[str], Path, Mapping[str, str]], Completed]
-"""Runs a process of a backend: the command, where, and the variables to set beside those of the build."""
+"""Runs a backend's process: the command, its directory, and variables to add to the build's."""
 
 
 @immutable
 class BackendCall:
-    """One wheel that a backend makes.
+    """One wheel for a backend to build.
 
     Attributes:
         source: the unpacked source.
-        requirements: what the backend runs with, as `install_requirements` left it.
+        requirements: the backend's requirements, as `install_requirements` installed them.
         python: the interpreter.
         settings: configuration settings (PEP 517), by name.
-        output: the directory for the wheel; made if it is not there.
+        output: the directory for the wheel; created if missing.
     """
 
     source: Path
@@ -55,11 +55,11 @@ class BackendCall:
 
 
 def install_requirements(requirements: BuildRequirements, interpreter: Interpreter, directory: Path) -> None:
-    """Unpack what a build requires, programs included.
+    """Unpack a build's requirements, programs included.
 
     Args:
         requirements: wheels.
-        interpreter: what their programs are run by.
+        interpreter: runs their programs.
         directory: an empty one.
 
     Raises:
@@ -85,22 +85,20 @@ def install_requirements(requirements: BuildRequirements, interpreter: Interpret
             with WheelFile.open(wheel) as source:
                 install(source, destination, additional_metadata={})
         except (InstallerError, BadZipFile, OSError, ValueError) as error:
-            raise FailedError(
-                f"{wheel}: not a whole wheel: {error}", hint="remove it and run the same command again"
-            ) from error
+            raise FailedError(f"{wheel}: damaged: {error}", hint="remove it and run the same command again") from error
 
 
 def call_backend(call: BackendCall, variables: Mapping[str, str], run: RunBackend) -> None:
-    """Have the backend make a wheel.
+    """Have the backend build a wheel.
 
     Args:
-        call: what it makes, of what.
+        call: the wheel to build.
         variables: of every process of this build.
         run: starts the process.
 
     Raises:
         BackendFailedError: its process failed.
-        FailedError: the source names no backend that can be used.
+        FailedError: the source's backend cannot be used.
     """
     from pyproject_hooks import (  # noqa: PLC0415 (only for a build)
         BackendUnavailable,
@@ -128,4 +126,4 @@ def call_backend(call: BackendCall, variables: Mapping[str, str], run: RunBacken
     try:
         hooks.build_wheel(str(call.output), dict(call.settings))
     except (BackendUnavailable, HookMissing, UnsupportedOperation) as error:
-        raise FailedError(f"{call.source.name}: its build backend {system.backend} cannot be used: {error}") from error
+        raise FailedError(f"{call.source.name}: cannot use its build backend {system.backend}: {error}") from error

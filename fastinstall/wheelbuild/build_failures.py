@@ -1,4 +1,4 @@
-"""Say why a build failed, where its output tells: a missing header, no compiler, no network, a full disk."""
+"""Explain why a build failed, if its output shows it: a missing header, no compiler, no network, a full disk."""
 
 import re
 from collections.abc import Callable
@@ -16,12 +16,12 @@ _REFUSED = re.compile(r"^\s*((src/[\w./-]+\.[ch]):\d+(?::\d+)?: (?:fatal )?error
 
 
 def explain(request: BuildRequest, completed: Completed, log: Path) -> FailedError:
-    """The error to raise for a failed build, with the end of its output and the path of its log.
+    """Return the error for a failed build, with the end of its output and the path of its log.
 
     Args:
         request: the build.
         completed: the command that failed, both streams joined in `stdout`.
-        log: the file that holds all of it.
+        log: the file with the complete output.
     """
     cause = _find_cause(request, completed.stdout)
     lines = [line for line in completed.stdout.splitlines() if line.strip()]
@@ -32,11 +32,11 @@ def explain(request: BuildRequest, completed: Completed, log: Path) -> FailedErr
     if request.kernels is not None and refused:
         return _explain_refused_merge(request, refused, log)
     ending = f"killed by {completed.signal_name}" if completed.signal_name else f"exit code {completed.exit_code}"
-    return FailedError(f"the build failed ({ending})", hint=f"read the whole log: less {quote(log)}", details=details)
+    return FailedError(f"the build failed ({ending})", hint=f"read the log: less {quote(log)}", details=details)
 
 
 def _explain_refused_merge(request: BuildRequest, refused: dict[str, str], log: Path) -> UnprovenError:
-    """What the compiler does not take of a merged source; `refused` has its messages and their files."""
+    """Return the error for a merged source that does not compile; `refused` has the messages and their files."""
     version = request.step.source.version if request.step.source is not None else request.step.version
     files = tuple(dict.fromkeys(refused.values()))
     details = (*tuple(refused)[:_LAST_LINES], f"log: {log}")
@@ -45,7 +45,7 @@ def _explain_refused_merge(request: BuildRequest, refused: dict[str, str], log: 
 
 
 def _find_cause(request: BuildRequest, output: str) -> tuple[str, str] | None:
-    """What went wrong and what to do about it, where the output tells."""
+    """Return the cause and a remedy, if the output shows them."""
     for pattern, describe in _CAUSES:
         if match := re.search(pattern, output, re.MULTILINE):
             return describe(request, match)
@@ -61,21 +61,21 @@ def _find_cause(request: BuildRequest, output: str) -> tuple[str, str] | None:
 
 
 def _describe_full_disk(request: BuildRequest, _match: re.Match[str]) -> tuple[str, str]:
-    return f"no space left on the device of {request.cache}", "FASTINSTALL_CACHE_DIR=DIR moves the cache"
+    return f"no space left on the device of {request.cache}", "set FASTINSTALL_CACHE_DIR=DIR to move the cache"
 
 
 def _describe_missing_compiler(request: BuildRequest, _match: re.Match[str]) -> tuple[str, str]:
     command = " ".join(request.compiler.command)
-    return f"the C compiler ({command}) cannot be run", "apt-get install gcc libc6-dev, or dnf install gcc"
+    return f"the C compiler ({command}) cannot run", "apt-get install gcc libc6-dev, or dnf install gcc"
 
 
 def _describe_unknown_flag(_request: BuildRequest, match: re.Match[str]) -> tuple[str, str]:
-    return f"the C compiler does not know {match[1]}", "ask for a lower --level, or install a later gcc"
+    return f"the C compiler does not know {match[1]}", "choose a lower --level, or install a later gcc"
 
 
 def _describe_lack_of_memory(request: BuildRequest, _match: re.Match[str]) -> tuple[str, str]:
     jobs = max(1, request.step.jobs // 2)
-    return "the compiler was killed, probably for memory", f"run again with --jobs {jobs}"
+    return "the compiler was killed, probably for lack of memory", f"run again with --jobs {jobs}"
 
 
 _CAUSES: tuple[tuple[str, Callable[[BuildRequest, re.Match[str]], tuple[str, str]]], ...] = (
@@ -92,7 +92,7 @@ _CAUSES: tuple[tuple[str, Callable[[BuildRequest, re.Match[str]], tuple[str, str
 _LIBRARIES: tuple[tuple[str, str, Callable[[NativeRequirement, str], bool]], ...] = (
     (
         r"headers or library files could not be found for (\w+)|DependencyException: (\w+)",
-        "headers or library of {} were not found",
+        "cannot find the headers or the library of {}",
         lambda library, name: library.option == name,
     ),
     (
@@ -102,8 +102,8 @@ _LIBRARIES: tuple[tuple[str, str, Callable[[NativeRequirement, str], bool]], ...
     ),
     (
         r"ld(?:\.\w+)?: cannot find -l(\w+)",
-        "the linker does not find lib{}",
+        "the linker cannot find lib{}",
         lambda library, name: library.link == name,
     ),
 )
-"""What says that a library is missing: a pattern, what to say of the name in it, and which library is meant."""
+"""Signs of a missing library: a pattern, the message for the name in it, and the library."""

@@ -1,14 +1,14 @@
-"""What a build needs and what it gives: request, result, requirements, and the flags that make it reproducible.
+"""Inputs and outputs of a build: request, result, requirements, and the flags that make it reproducible.
 
-The same inputs give the same bytes, whenever and wherever they are built. The flags for paths are here; the rest is
-done where it arises: a wheel is packed in order and without dates, its statements hold neither times nor paths of the
-machine, and static libraries are archived without dates. No `-frandom-seed`: C without link-time optimisation has no
-names for it to seed. Source: https://reproducible-builds.org/docs/ and GCC's manual on `-ffile-prefix-map`.
+The same inputs give the same bytes, on any machine and date. The flags for paths are here; the rest is done elsewhere:
+a wheel is packed in order and without dates, its metadata has no times or paths of the machine, and static libraries
+are archived without dates. No `-frandom-seed`: C without link-time optimisation has no names that need it. Source:
+https://reproducible-builds.org/docs/ and GCC's manual on `-ffile-prefix-map`.
 
-What a build itself requires (setuptools, pybind11) is fetched before it, so that the build needs no network.
+A build's own requirements (setuptools, pybind11) are fetched first, so that the build needs no network.
 `<cache>/requirements/<key>/` holds directories of wheels, each named after its content, and `latest.json`, which names
-the one fetched last and counts only while all its files are whole. It is used for 30 days; then the index is asked
-again, and if that cannot be reached, what is there still serves.
+the latest one and is valid only while all its files are intact. It is used for 30 days; then the index is asked again.
+If the index cannot be reached, the old files are used.
 """
 
 import os
@@ -35,26 +35,26 @@ from fastinstall.model.recipe import NativeRequirement, Recipe
 
 @immutable
 class BuildRequest:
-    """Everything that decides a build; nothing else is looked up.
+    """All inputs of a build; nothing else is looked up.
 
     Attributes:
-        recipe: what to build.
+        recipe: the recipe to build.
         step: version, level, flags, link mode and libraries, as planned.
         interpreter: the Python that it is built for.
         source: the sdist, its hash verified.
-        kernels: the sdist of the fork whose changes are merged, or None if nothing is.
-        base: the sdist of what that fork follows.
+        kernels: the sdist of the fork whose changes are merged, or None.
+        base: the sdist that the fork is based on.
         statics: sdists of libraries that are linked into the core, by the recipe's names of the libraries.
-        chassis: the official wheel that carries the core, its hash verified, or None if all is built.
+        chassis: the official wheel that carries the core, its hash verified, or None to build everything.
         include_directories: private C headers, searched before the system's.
-        library_prefix: the environment whose libraries are linked (link mode "env"): its `lib` and `include`.
+        library_prefix: the environment with the libraries to link (link mode "env"): its `lib` and `include`.
         compiler: the C compiler.
-        cache: root of our cache; everything temporary lies below it too.
-        offline: whether the build's own requirements may come from `wheelhouse` alone.
-        wheelhouse: a directory with the build's own requirements; searched besides the index.
-        pip: the words that start pip for the interpreter.
-        variables: the environment that the build starts from.
-        emit: who hears of the progress.
+        cache: root of our cache, which also holds all temporary files.
+        offline: whether the build's own requirements must come from `wheelhouse`.
+        wheelhouse: a directory with the build's own requirements; searched in addition to the index.
+        pip: the command that starts pip for the interpreter.
+        variables: the environment variables to start from.
+        emit: receives progress events.
     """
 
     recipe: Recipe
@@ -76,23 +76,23 @@ class BuildRequest:
     emit: Emit = ignore
 
     def enabled(self) -> dict[str, NativeRequirement]:
-        """The libraries that are compiled against: with a chassis the core's only, for the rest is in it."""
+        """The libraries to compile against: with an official wheel only the core's, because the wheel has the rest."""
         known = {name: self.recipe.libraries[name] for name in self.step.libraries if name in self.recipe.libraries}
         return {name: library for name, library in known.items() if library.core or self.chassis is None}
 
 
 @immutable
 class BuildResult:
-    """A finished wheel in the cache.
+    """A built wheel in the cache.
 
     Attributes:
         wheel: the file.
         sha256: of it, hexadecimal.
-        from_cache: whether it had been built before.
-        features: of the build's own summary: name to version ("" where it gives none), None if absent.
-        log: the whole output of the build, level by level; may have been tidied away when the wheel is from the cache,
-            and is None if it was built elsewhere.
-        seconds: how long this took.
+        from_cache: whether it was taken from the cache.
+        features: of the build's own summary: name to version ("" if unknown), None if absent.
+        log: the complete output of the build, level by level; may be gone if the wheel is from the cache; None if the
+            wheel was built elsewhere.
+        seconds: duration of this step.
     """
 
     wheel: Path
@@ -104,15 +104,15 @@ class BuildResult:
 
 
 def find_memory_source(recipe: Recipe) -> Path | None:
-    """The C file that keeps memory for a recipe's core; None where it keeps none."""
+    """Return the C file that keeps memory for a recipe's core; None if it keeps none."""
     return recipes_directory() / "memory.c" if recipe.keep_memory else None
 
 
 def list_kernel_sources(recipe: Recipe) -> tuple[Path, ...]:
-    """The C files of a recipe's own kernels, with what they include.
+    """Return the C files of a recipe's own kernels, with the files that they include.
 
     Raises:
-        UsageError: the recipe names a kernel that fastinstall does not have.
+        UsageError: the recipe names an unknown kernel.
     """
     if recipe.kernels is None or not recipe.kernels.own:
         return ()
@@ -121,29 +121,29 @@ def list_kernel_sources(recipe: Recipe) -> tuple[Path, ...]:
     for index, kernel in enumerate(recipe.kernels.own):
         if kernel.name not in found:
             raise UsageError(
-                f"recipe {recipe.name}: kernels.own[{index}].name: fastinstall has no kernel {kernel.name!r}",
-                hint=f"those that it has: {listing(sorted(found))}",
+                f"recipe {recipe.name}: kernels.own[{index}].name: unknown kernel {kernel.name!r}",
+                hint=f"known: {listing(sorted(found))}",
             )
     return (directory / "vectors.h", *(directory / f"{kernel.name}.c" for kernel in recipe.kernels.own))
 
 
 def kernels_directory() -> Path:
-    """The directory of the kernels that come with fastinstall."""
+    """Return the directory of the kernels that come with fastinstall."""
     return recipes_directory() / "kernels"
 
 
 FIXED_VARIABLES = {
-    "SOURCE_DATE_EPOCH": "1577836800",  # 2020-01-01: a date that a zip archive can hold
-    "PYTHONHASHSEED": "0",  # a build script that walks a set does it in the same order
+    "SOURCE_DATE_EPOCH": "1577836800",  # 2020-01-01: a zip archive can hold it
+    "PYTHONHASHSEED": "0",  # build scripts iterate over sets in the same order
     "TZ": "UTC",
     "LC_ALL": "C.UTF-8",
 }
 
 
 def path_flags(*directories: Path) -> tuple[str, ...]:
-    """Compiler flags after which these directories do not show in what it makes, nor in its debug information.
+    """Return compiler flags that keep these directories out of the output and its debug information.
 
-    Where one lies in another, the inner one counts: GCC takes the last map that fits.
+    If one contains another, the inner one counts: GCC uses the last map that fits.
     """
     outermost_first = sorted(directories, key=lambda directory: len(directory.parts))
     return tuple(f"-ffile-prefix-map={directory}=." for directory in outermost_first)
@@ -152,8 +152,8 @@ def path_flags(*directories: Path) -> tuple[str, ...]:
 _LIFETIME = 30 * 24 * 3600.0
 _SECONDS = 300.0
 _LATEST = "latest.json"
-_DEFAULT = {"requires": ["setuptools>=40.8.0"]}  # PEP 518: where there is no pyproject.toml, or no [build-system]
-_LEGACY = "setuptools.build_meta:__legacy__"  # PEP 517: where no backend is named
+_DEFAULT = {"requires": ["setuptools>=40.8.0"]}  # PEP 518: without pyproject.toml or [build-system]
+_LEGACY = "setuptools.build_meta:__legacy__"  # PEP 517: without a named backend
 
 
 @immutable
@@ -161,7 +161,7 @@ class BuildRequirements:
     """Wheels that a build runs with.
 
     Attributes:
-        directory: holds them and nothing else, or None if the build requires nothing.
+        directory: contains only them, or None if the build requires nothing.
         files: file name and sha256 of each, sorted.
     """
 
@@ -171,7 +171,7 @@ class BuildRequirements:
 
 @immutable
 class _Latest:
-    """What was fetched last: the name of its directory, and sha256 by file name."""
+    """The latest fetch: the name of its directory, and sha256 by file name."""
 
     directory: str
     files: dict[str, str]
@@ -180,16 +180,16 @@ class _Latest:
 def fetch_requirements(
     request: BuildRequest, source: Path, process_group: ProcessGroup | None = None
 ) -> BuildRequirements:
-    """Bring the wheels that a source tree requires for its build, out of our cache where they are fresh.
+    """Return the wheels that a source tree requires for its build, from our cache if recent.
 
     Args:
-        request: the build; its settings of pip say which index is asked.
+        request: the build; its pip settings name the index.
         source: the unpacked source, with its pyproject.toml.
-        process_group: ends the download with other works; needed in another thread than the main one.
+        process_group: stops the download together with other work; required outside the main thread.
 
     Raises:
-        FailedError: they are neither in the cache nor in the wheelhouse, and the index cannot be
-            reached, may not be, or has no wheel for this interpreter.
+        FailedError: they are neither in the cache nor in the wheelhouse, and the index is unreachable,
+            not allowed, or has no wheel for this interpreter.
     """
     required = read_build_system(source).requires
     if not required:
@@ -203,12 +203,12 @@ def fetch_requirements(
 
 @immutable
 class BuildSystem:
-    """What builds a source.
+    """The build system of a source.
 
     Attributes:
-        requires: what has to be installed for it (PEP 518).
-        backend: the object that is called (PEP 517).
-        backend_path: directories of the source in which it lies; None if it is installed.
+        requires: its requirements (PEP 518).
+        backend: the object to call (PEP 517).
+        backend_path: directories of the source that contain it; None if it is installed.
     """
 
     requires: tuple[str, ...]
@@ -217,7 +217,7 @@ class BuildSystem:
 
 
 def read_build_system(source: Path) -> BuildSystem:
-    """What `[build-system]` of a source tree says.
+    """Return the `[build-system]` of a source tree.
 
     Raises:
         FailedError: pyproject.toml is malformed.
@@ -234,11 +234,11 @@ def read_build_system(source: Path) -> BuildSystem:
     except FileNotFoundError:
         return BuildSystem(requires=tuple(_DEFAULT["requires"]), backend=_LEGACY, backend_path=None)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise FailedError(f"{path}: build-system.requires cannot be read: {error!r}") from error
+        raise FailedError(f"{path}: build-system.requires invalid: {error!r}") from error
 
 
 def remove_pip_settings(variables: Mapping[str, str]) -> dict[str, str]:
-    """The environment for a pip that asks no index: without the user's settings, which may name further files."""
+    """Return the environment for a pip that uses no index, without the user's settings, which may name more files."""
     kept = {name: value for name, value in variables.items() if not name.startswith("PIP_")}
     return {**kept, "PIP_CONFIG_FILE": os.devnull}
 
@@ -260,13 +260,13 @@ def _refresh_requirements(
     latest: _Latest | None,
     process_group: ProcessGroup | None,
 ) -> _Latest:
-    """Fetch anew; where that fails, what is there serves beyond its time."""
+    """Fetch again; if that fails, return the old files."""
     try:
         return _fetch_requirements(request, required, place, process_group)
     except CommandError as error:
         if latest is None:
             raise _explain_missing_requirements(request, required, error) from error
-        message = f"{', '.join(required)}: cannot be looked up, so what was fetched before serves the build"
+        message = f"{', '.join(required)}: cannot be looked up; using the copies fetched before"
         request.emit(Noted(message=message, warning=True))
         return latest
 
@@ -301,7 +301,7 @@ def _explain_missing_requirements(request: BuildRequest, required: tuple[str, ..
     )
     reason = f"{where}, and this run is offline" if request.offline else "cannot be fetched"
     download = f"{quote(request.interpreter.executable)} -m pip download --only-binary :all: -d {directory} {wanted}"
-    hint = f"where there is a network: {download}; then --wheelhouse {directory}"
+    hint = f"on a machine with a network, run: {download}; then pass --wheelhouse {directory}"
     return FailedError(f"the build requires {', '.join(required)}: {reason}", hint=hint, details=error.details)
 
 
@@ -310,7 +310,7 @@ class FetchedFiles(Protocol):
 
     @property
     def directory(self) -> str:
-        """Where they lie, beside the record."""
+        """Their directory, beside the record."""
         ...
 
     @property
@@ -331,7 +331,7 @@ def read_latest_record(kind: type[T], name: str, path: Path) -> tuple[T | None, 
         path: of the record.
 
     Returns:
-        The record and its age in seconds; None and 0 where it cannot be read or a file is not as it says.
+        The record and its age in seconds; None and 0 if it cannot be read or a file does not match.
     """
     try:
         record = values.open_document(kind, name, json_data(foreign.read_text(path)), file=path)

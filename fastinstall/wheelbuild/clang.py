@@ -1,8 +1,8 @@
-"""clang out of the wheel of Zig, unpacked into our cache, and a front for it that takes the words of other compilers.
+"""clang from the Zig wheel, unpacked into our cache, with a wrapper that accepts other compilers' options.
 
-`zig cc` is clang with the headers and the symbol versions of every glibc, so that it needs nothing of the machine and
-makes the same bytes on each. It differs from other compilers in some words, which the front translates. Zig's own
-run-time libraries are left out (`-nostdlib`): a core needs none of them, and to compile them takes 17 s.
+`zig cc` is clang with the headers and the symbol versions of every glibc: it needs nothing of the machine and produces
+the same bytes everywhere. Some options differ from other compilers; the wrapper translates them. Zig's own run-time
+libraries are left out (`-nostdlib`): a core needs none of them, and compiling them takes 17 s.
 Source: https://andrewkelley.me/post/zig-cc-powerful-drop-in-replacement-gcc-clang.html
 """
 
@@ -14,7 +14,7 @@ from fastinstall.core.archives import unpack_zip
 from fastinstall.core.events import Emit, Started
 
 TOOLCHAINS = "toolchains"
-"""The directory of our cache that private toolchains lie in."""
+"""The cache's directory for private toolchains."""
 
 _LIBC = "lib/libc"
 _KEPT = (
@@ -22,11 +22,11 @@ _KEPT = (
     *(f"ziglang/{_LIBC}/include/{name}/" for name in ("generic-glibc", "any-linux-any")),
     *(f"ziglang/{_LIBC}/include/{name}/" for name in ("x86-linux-gnu", "x86-linux-any")),
 )
-"""Of 411 MB the 206 MB that compile C for glibc on x86; Zig looks for its `std.zig` to know where it lies itself."""
+"""206 MB of 411 MB, which compile C for glibc on x86; Zig looks for its `std.zig` to find itself."""
 
 _CC = """\
 #!/bin/sh
-# Made by fastinstall: zig cc, spoken to as other C compilers are.
+# Made by fastinstall: zig cc with other C compilers' options.
 here=${0%/*}
 export ZIG_GLOBAL_CACHE_DIR="$here/cache" ZIG_LOCAL_CACHE_DIR="$here/cache"
 case ${TMPDIR-} in */fastinstall-*) ZIG_LOCAL_CACHE_DIR=$TMPDIR ;; esac
@@ -51,13 +51,13 @@ done
 exec "$here/ziglang/zig" cc -target x86_64-linux-gnu.2.27 $frame -g0 -fno-sanitize=undefined \\
     -idirafter /usr/include/x86_64-linux-gnu -idirafter /usr/include "$@" $linked
 """
-"""Zig takes another spelling of the levels, would add frame pointers, debug information and without -O checks of
-undefined behaviour, and keeps a copy of each object: in the temporary directory of a build, which goes with it. 2.27
-is the glibc of the official wheels, 2.28 their tag's."""
+"""Zig spells the levels differently, would add frame pointers, debug information and (without -O) checks of undefined
+behaviour, and keeps a copy of each object; here in the temporary directory of a build, which is deleted. 2.27 is the
+glibc of the official wheels, 2.28 their tag's."""
 
 _AR = """\
 #!/bin/sh
-# Made by fastinstall: the archiver of Zig.
+# Made by fastinstall: Zig's archiver.
 exec "${0%/*}/ziglang/zig" ar "$@"
 """
 
@@ -66,9 +66,9 @@ def prepare_clang(wheel: Path, cache: Path, emit: Emit) -> Path:
     """Unpack the compiler into our cache, unless it is there, and return the program.
 
     Args:
-        wheel: of Zig, its hash verified.
+        wheel: Zig's, its hash verified.
         cache: our cache directory.
-        emit: hears of it.
+        emit: receives progress events.
 
     Raises:
         ArchiveError: the wheel is damaged or hostile.
@@ -77,7 +77,7 @@ def prepare_clang(wheel: Path, cache: Path, emit: Emit) -> Path:
     key = hashlib.sha256("\n".join((files.sha256(wheel), *_KEPT, _CC, _AR)).encode()).hexdigest()
     place = cache / TOOLCHAINS / f"clang-{key[:16]}"
     if not place.is_dir():
-        emit(Started(stage="toolchain", message=f"unpacking clang of {wheel.name}"))
+        emit(Started(stage="toolchain", message=f"unpacking clang from {wheel.name}"))
         with files.temporary_directory("clang", within=cache / "tmp") as space:
             fresh = space / "fresh"
             unpack_zip(wheel, fresh, lambda name: name.startswith(_KEPT))

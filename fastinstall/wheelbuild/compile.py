@@ -1,8 +1,7 @@
-"""Compile a source for each CPU level, all levels in parallel, and audit the build's log. The target is not touched.
+"""Compile a source for all CPU levels in parallel, and audit the build's log. The target is not touched.
 
-Each level is compiled by the source's build backend, read line by line, in its own copy of the source: build backends
-leave objects in it, and would take those of another level for their own. The environment variables of a build are what
-is kept of the user's and what we set.
+The source's build backend compiles each level in its own copy of the source, because backends leave objects there
+that another level would reuse. The build's environment variables are selected ones of the user's, and ours.
 """
 
 import shlex
@@ -42,12 +41,12 @@ STAGE = "compile"
 
 @immutable
 class CompilerOutput:
-    """What the compiler made.
+    """A compiled wheel.
 
     Attributes:
-        wheel: as the build's backend left it.
-        features: of its summary: name to version ("" where it gives none), None if absent.
-        output: everything that the build said.
+        wheel: as the build backend made it.
+        features: of its summary: name to version ("" if unknown), None if absent.
+        output: the complete output of the build.
     """
 
     wheel: Path
@@ -57,17 +56,17 @@ class CompilerOutput:
 
 @immutable
 class CompileContext:
-    """Where a core is compiled.
+    """The inputs of one compilation.
 
     Attributes:
-        target: the level that it is for, with its flags.
+        target: the level, with its flags.
         jobs: parallel compile jobs.
-        source: the unpacked source, used by no other.
+        source: the unpacked source, exclusive to this compilation.
         output: an empty directory for the wheel.
-        temporary: for the backend's and the compiler's temporary files.
+        temporary: for temporary files of backend and compiler.
         requirements: the build's own, installed.
-        log: the file that receives the whole output.
-        process_group: ends the compilation with those of other levels.
+        log: the file for the complete output.
+        process_group: stops the compilation together with the other levels.
         tally: counts compiled files.
     """
 
@@ -83,7 +82,7 @@ class CompileContext:
 
 
 class CompileProgress:
-    """Compiled files of all levels that are built at the same time, told to whoever listens."""
+    """Counts compiled files of all levels in parallel, and emits progress."""
 
     def __init__(self, emit: Emit, total: int) -> None:
         self._emit = emit
@@ -105,13 +104,13 @@ def compile_wheel(
 
     Args:
         request: the build.
-        context: where it happens.
-        link: how it links.
+        context: the compilation.
+        link: how to link.
         cppflags: preprocessor flags.
 
     Raises:
-        FailedError: the build failed, the flags did not reach the compiler, or a required library
-            was not used; with the last lines, the log's path, and what to do where the cause is known.
+        FailedError: the build failed, the flags did not reach the compiler, or a required library was not used; with
+            the last lines, the log's path, and a remedy if the cause is known.
     """
     flags = Flags(target=context.target, jobs=context.jobs, preprocessor=cppflags, linker=link.flags)
     variables = {**remove_pip_settings(build_variables(request, flags)), "TMPDIR": str(context.temporary)}
@@ -150,7 +149,7 @@ def compile_wheel(
 
 
 class _Watch:
-    """Turns lines of the build into progress."""
+    """Turns lines of the build's output into progress."""
 
     def __init__(self, tally: CompileProgress) -> None:
         self.lines: list[str] = []
@@ -163,7 +162,7 @@ class _Watch:
 
 
 def files_to_compile(source: Path) -> int:
-    """C files of the source less those that another one includes; an estimate for the progress bar."""
+    """Count C files of the source without those that another one includes; an estimate for the progress bar."""
     found = [path for path in source.glob("src/**/*.c") if "thirdparty" not in path.parts]
     lines = (line for path in found for line in path.read_text("utf-8", "replace").splitlines())
     included = {line.split('"')[1] for line in lines if line.startswith("#include") and line.rstrip().endswith('.c"')}
@@ -173,35 +172,35 @@ def files_to_compile(source: Path) -> int:
 def _require_flags(context: CompileContext, lines: list[str]) -> None:
     problems = audit_compile_lines(lines, context.target.cflags)
     if problems:
-        raise FailedError(f"the build is not what was asked for: {problems[0]}; log: {context.log}", details=problems)
+        raise FailedError(f"the build ignored its flags: {problems[0]}; log: {context.log}", details=problems)
 
 
 def _require_features(request: BuildRequest, features: dict[str, str | None], log: Path) -> None:
     wanted = {name: library.feature for name, library in request.enabled().items() if library.feature}
     missing = [name for name, feature in wanted.items() if features.get(feature) is None]
     if missing:
-        raise FailedError(f"the build left out {', '.join(missing)}, which it was to use; log: {log}")
+        raise FailedError(f"the build left out {', '.join(missing)}; log: {log}")
 
 
 def _find_only_wheel(context: CompileContext) -> Path:
     wheels = sorted(context.output.glob("*.whl"))
     if len(wheels) != 1:
-        raise FailedError(f"the build left {len(wheels)} wheels where one was expected; log: {context.log}")
+        raise FailedError(f"the build made {len(wheels)} wheels, expected one; log: {context.log}")
     return wheels[0]
 
 
 @immutable
 class BuildContext:
-    """What all compiled_levels of a build share.
+    """The inputs shared by all levels of a build.
 
     Attributes:
         request: the build.
-        headers: as found, with all directories that are searched.
+        headers: as found, with all searched directories.
         source: the prepared source.
-        link: the libraries that are linked.
+        link: the libraries to link.
         requirements: the build's own, installed.
         space: the build's temporary directory.
-        log: the file that receives the output of all compiled_levels.
+        log: the file for the output of all levels.
     """
 
     request: BuildRequest
@@ -220,8 +219,8 @@ class CompiledLevel:
     Attributes:
         target: the level.
         source: its copy of the source.
-        compiled: what came of it.
-        tree: its wheel, unpacked.
+        compiled: the result.
+        tree: its unpacked wheel.
     """
 
     target: LevelTarget
@@ -231,11 +230,11 @@ class CompiledLevel:
 
 
 def compile_levels(ground: BuildContext, places: Mapping[str, LinkLocation]) -> tuple[CompiledLevel, ...]:
-    """Compile for every target of the build.
+    """Compile every target of the build.
 
     Args:
-        ground: what they share.
-        places: where the core of each level will lie, by the level's name.
+        ground: the shared inputs.
+        places: the place of each level's core, by the level's name.
 
     Raises:
         FailedError: one of them failed; the others were stopped.
@@ -280,7 +279,7 @@ def _make_compile_context(
     (space / "tmp").mkdir()
     return CompileContext(
         target=target,
-        jobs=ground.request.step.jobs,  # of each: whatever level takes longest gets the CPUs that the others leave
+        jobs=ground.request.step.jobs,  # for each level: the slowest gets the CPUs that the others leave
         source=source,
         output=space / "built",
         temporary=space / "tmp",
@@ -314,16 +313,16 @@ _STRAY = frozenset(
     }
 )
 _MULTIARCH = Path("/usr/include/x86_64-linux-gnu")
-"""Where Debian keeps headers that a compiler finds by itself, and Pillow's setup.py only by pkg-config or when told."""
+"""Debian's place of headers that compilers find automatically, but Pillow's setup.py only by pkg-config or if told."""
 
 _WORTH_SAYING = ("CFLAGS", "CPPFLAGS", "LDFLAGS", "CPATH", "LIBRARY_PATH", "PKG_CONFIG_PATH")
 
 
 def remove_stray_variables(variables: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
-    """The user's environment without what would lead a build elsewhere.
+    """Return the user's environment without variables that would misdirect a build.
 
     Returns:
-        What is kept; and the names of dropped ones that somebody may have set on purpose.
+        The kept variables; and the names of dropped ones that somebody may have set on purpose.
     """
     kept = {name: value for name, value in variables.items() if name not in _STRAY}
     return kept, tuple(name for name in _WORTH_SAYING if variables.get(name))
@@ -331,13 +330,13 @@ def remove_stray_variables(variables: Mapping[str, str]) -> tuple[dict[str, str]
 
 @immutable
 class Flags:
-    """What compiler and linker are told for one core.
+    """Flags of compiler and linker for one core.
 
     Attributes:
         target: the level, with its flags.
         jobs: parallel compile jobs.
-        preprocessor: where to find headers, and which one to put before every file.
-        linker: where to find libraries, at build time and at run time.
+        preprocessor: directories of headers, and the header to include first.
+        linker: directories of libraries, at build time and at run time.
     """
 
     target: LevelTarget
@@ -347,14 +346,14 @@ class Flags:
 
 
 def build_variables(request: BuildRequest, flags: Flags) -> dict[str, str]:
-    """The environment variables of a build.
+    """Return the environment variables of a build.
 
-    CC and LDSHARED are set so that the interpreter's own linker flags, and with them its absolute
-    RUNPATH, stay out; CFLAGS are full, for they may replace the interpreter's (setuptools 75.7).
-    A source that is built is code of others: passwords and tokens are not for it.
+    CC and LDSHARED are set to exclude the interpreter's own linker flags with their absolute RUNPATH. CFLAGS are
+    complete, because they may replace the interpreter's (setuptools 75.7). A source is other people's code: it gets
+    no passwords and tokens.
 
     Args:
-        request: the build; its variables are clean.
+        request: the build, with clean variables.
         flags: of the core.
     """
     compiler = shlex.join((*request.compiler.command, "-pthread"))
@@ -373,5 +372,5 @@ def build_variables(request: BuildRequest, flags: Flags) -> dict[str, str]:
 
 
 def preprocessor_flags(directories: tuple[Path, ...], prefix: tuple[str, ...]) -> tuple[str, ...]:
-    """CPPFLAGS: where to find headers, and which one to put before every file."""
+    """Return CPPFLAGS: directories of headers, and the header to include first."""
     return (*include_flags(directories), *prefix)

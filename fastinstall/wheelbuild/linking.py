@@ -1,17 +1,17 @@
-"""Which libraries a build links, with which headers, and where the core will look for them.
+"""Decide which libraries a build links, with which headers, and where the core looks for them.
 
-The run-time path is a DT_RPATH relative to the module, written by the linker: unlike DT_RUNPATH it cannot be overridden
-by somebody else's LD_LIBRARY_PATH (ld.so(8)), and unlike an absolute one it survives a moved environment.
+The run-time path is a DT_RPATH relative to the module, written by the linker. Unlike DT_RUNPATH, LD_LIBRARY_PATH cannot
+override it (ld.so(8)), and unlike an absolute path it survives moving the environment.
 
-One run of the preprocessor with the build's flags tells whether all C headers are there, their versions, and a digest
-of their content. The digest covers what the compiler would read, so it changes with a header, with glibc, with the
-compiler and with the CPU behind `-march=native`, but not with the place of a header.
+One run of the preprocessor with the build's flags shows whether all C headers are there, their versions, and a digest
+of their content. The digest covers everything that the compiler would read. It changes with a header, with glibc, with
+the compiler and with the CPU behind `-march=native`, but not with the place of a header.
 
-The jpeg headers are made to fit the ABI of the libjpeg that is linked. libjpeg-turbo emulates one of several ABIs of
-libjpeg. Which one stands in two places: in the soname (libjpeg.so.62 is version 62, libjpeg.so.8 is 80) and in
-JPEG_LIB_VERSION of jconfig.h, which lays out the structures. Debian's and Fedora's headers say 62, Ubuntu's 80, the
-official wheels' library 62; a core compiled for another refuses to decode ("library is 62, caller expects 80"). The
-headers are otherwise the same, so a private copy with the right number serves.
+The jpeg headers are adapted to the ABI of the linked libjpeg. libjpeg-turbo emulates one of several ABIs of libjpeg.
+Two places show which one: the soname (libjpeg.so.62 is version 62, libjpeg.so.8 is 80) and JPEG_LIB_VERSION of
+jconfig.h, which lays out the structures. Debian's and Fedora's headers say 62, Ubuntu's 80, the official wheels' says
+62; a core compiled for another version refuses to decode ("library is 62, caller expects 80"). The headers are
+otherwise the same, so a private copy with the right number works.
 """
 
 import hashlib
@@ -46,11 +46,11 @@ class Linking:
 
 @immutable
 class LinkLocation:
-    """Where a core will lie.
+    """The place of a core.
 
     Attributes:
-        run_path: where it looks for libraries, relative to itself; empty for nowhere of its own.
-        soname: its own name, where another file asks for it; empty otherwise.
+        run_path: where it looks for libraries, relative to itself; empty for no path of its own.
+        soname: its own name, if another file needs it; empty otherwise.
     """
 
     run_path: str
@@ -58,13 +58,13 @@ class LinkLocation:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """What the linker is told."""
+        """The linker's flags."""
         search = (f"-Wl,--disable-new-dtags,-rpath,{self.run_path}",) if self.run_path else ()
         return (*search, f"-Wl,-soname,{self.soname}") if self.soname else search
 
 
 def linking(request: BuildRequest, chassis: BaseWheel | None, archives: Mapping[str, Path], directory: Path) -> Linking:
-    """Decide which libraries are linked.
+    """Decide which libraries to link.
 
     Args:
         request: the build.
@@ -91,7 +91,7 @@ def linking(request: BuildRequest, chassis: BaseWheel | None, archives: Mapping[
 
 
 def make_standalone_location(request: BuildRequest) -> LinkLocation:
-    """Where a core lies that is the module itself, without a chassis."""
+    """Return the place of a core that is the module itself, without an official wheel."""
     if request.step.link is LinkMode.ENV and request.library_prefix is not None:
         module = Path(request.interpreter.site_packages) / request.recipe.package
         return LinkLocation(run_path=f"$ORIGIN/{os.path.relpath(request.library_prefix / 'lib', module)}")
@@ -99,7 +99,7 @@ def make_standalone_location(request: BuildRequest) -> LinkLocation:
 
 
 def options(request: BuildRequest, *, exclusive: bool) -> dict[str, str]:
-    """The build's options: required for what is enabled; with `exclusive`, refused for all else."""
+    """Return the build's options: required for enabled libraries; with `exclusive`, refused for all others."""
     enabled = request.enabled()
     known = {name: library for name, library in request.recipe.libraries.items() if library.option}
     found = {library.option: "enable" for name, library in known.items() if name in enabled}
@@ -109,7 +109,7 @@ def options(request: BuildRequest, *, exclusive: bool) -> dict[str, str]:
 
 
 def find_linked_libraries(request: BuildRequest) -> tuple[Path, ...]:
-    """The files that the linker finds for the enabled libraries without a chassis, for the cache's key."""
+    """Return the library files that a build without an official wheel links, for the cache's key."""
     places = (request.library_prefix / "lib",) if request.library_prefix is not None else ()
     linked = (library for name, library in request.enabled().items() if name not in request.statics)
     found = (_find_development_library(request, library, places) for library in linked)
@@ -123,14 +123,14 @@ def _link_bundled(
         target = _find_carried_library(request, chassis, library)
         if target is None:
             raise FailedError(
-                f"{chassis.filename} brings no lib{library.link}, so a core with {name} cannot be linked to it",
-                hint=f"leave {name} out, or --link system to build without the official wheel",
+                f"{chassis.filename} has no lib{library.link}, so it cannot carry a core with {name}",
+                hint=f"leave out {name}, or pass --link system to build without the official wheel",
             )
         (directory / f"lib{library.link}.so").symlink_to(target)
 
 
 def _find_carried_library(request: BuildRequest, chassis: BaseWheel, library: NativeRequirement) -> Path | None:
-    """The library that the official core uses: out of the wheel, or the host's (libz)."""
+    """Return the library that the official core uses: the wheel's, or the host's (libz)."""
     bundled = chassis.library(library.link)
     if bundled is not None and chassis.libraries is not None:
         return chassis.libraries / bundled
@@ -143,8 +143,8 @@ def _require_inside(library: Path, enabled: dict[str, NativeRequirement]) -> Non
     if missing:
         conda = " ".join(package for name in missing for package in enabled[name].conda)
         raise FailedError(
-            f"{library}: no library for {', '.join(missing)}",
-            hint=f"conda install -p {quote(library.parent)} {conda}, or --link bundle",
+            f"{library}: it lacks libraries: {', '.join(missing)}",
+            hint=f"conda install -p {quote(library.parent)} {conda}, or pass --link bundle",
         )
 
 
@@ -157,7 +157,7 @@ def _find_development_library(
 
 
 def _ask_compiler_for_library(request: BuildRequest, name: str) -> Path | None:
-    """Where the compiler's own search finds a library; it echoes the name where it does not."""
+    """Return the library that the compiler finds; if it finds none, it echoes the name."""
     argv = (*request.compiler.command, f"-print-file-name={name}")
     answer = run(argv, environment=request.variables).stdout.strip()
     return Path(answer) if answer != name and answer else None
@@ -175,14 +175,14 @@ _VERSION_MACROS = {
 
 @immutable
 class Headers:
-    """The C headers as the compiler sees them.
+    """The C headers as the compiler finds them.
 
     Attributes:
-        directories: what is passed with -I, in order.
-        digest: of everything that was read, and of the compiler's own macros.
-        versions: of the libraries' headers, by the recipe's names, where they tell one.
+        directories: passed with -I, in order.
+        digest: of everything read, and of the compiler's own macros.
+        versions: of the libraries' headers, by the recipe's names, if known.
         jpeg_abi: JPEG_LIB_VERSION ("62", "80"); empty without jpeglib.h.
-        gcc: whether the compiler is GCC itself, not one that only says so.
+        gcc: whether the compiler is GCC itself, not one that imitates it.
         clang: whether it is clang.
     """
 
@@ -198,7 +198,7 @@ def probe_headers(request: BuildRequest) -> Headers:
     """Preprocess every header that the build includes.
 
     Raises:
-        FailedError: Python.h or a library's header is missing, with the packages that bring it.
+        FailedError: Python.h or a library's header is missing; the hint names its packages.
     """
     directories = include_directories(request)
     text = preprocess(request, directories, _write_header_program(request, directories))
@@ -216,18 +216,18 @@ def probe_headers(request: BuildRequest) -> Headers:
 
 
 def include_directories(request: BuildRequest) -> tuple[Path, ...]:
-    """Directories before the system's: private headers, then those of the environment that is linked."""
+    """Return the directories before the system's: private headers, then those of the linked environment."""
     prefix = (request.library_prefix / "include",) if request.library_prefix is not None else ()
     return (*request.include_directories, *prefix)
 
 
 def include_flags(directories: Iterable[Path]) -> tuple[str, ...]:
-    """The words that make the compiler search them."""
+    """Return the compiler options that search them."""
     return tuple(f"-I{directory}" for directory in directories)
 
 
 def preprocess(request: BuildRequest, directories: Iterable[Path], program: str) -> str:
-    """What the compiler reads for a program, macros included, without the names of files.
+    """Return what the compiler reads for a program, macros included, without the names of files.
 
     Raises:
         FailedError: the preprocessor refuses it.
@@ -247,7 +247,7 @@ def macro(name: str, text: str) -> str:
 
 
 def _list_header_directories(request: BuildRequest, directories: Iterable[Path]) -> Iterator[Path]:
-    """Those that a library's header finds its siblings in, as freetype2/ft2build.h does; setup.py adds them too."""
+    """Yield directories where a header finds its siblings, as freetype2/ft2build.h does; setup.py adds them too."""
     places = (*directories, *_SYSTEM_DIRECTORIES)
     names = {Path(library.header).parent for library in request.enabled().values() if "*" not in library.header}
     return (place / name for name in sorted(names - {Path()}) for place in places if (place / name).is_dir())
@@ -261,7 +261,7 @@ def _write_header_program(request: BuildRequest, directories: tuple[Path, ...]) 
 
 
 def _observe_libraries(request: BuildRequest) -> dict[str, NativeRequirement]:
-    """Libraries whose headers are the machine's; those of libraries that are built here come with them."""
+    """Return libraries with headers of the machine; libraries that are built here bring theirs."""
     return {name: library for name, library in request.enabled().items() if name not in request.statics}
 
 
@@ -281,7 +281,7 @@ def _spell_library(library: NativeRequirement, directories: tuple[Path, ...]) ->
 
 
 def _find_versioned_header(library: NativeRequirement, directories: tuple[Path, ...]) -> Path | None:
-    """A header in a directory named after its version, as Pillow's setup.py looks for openjpeg's."""
+    """Return a header in a directory named after its version, as Pillow's setup.py looks for openjpeg's."""
     places = (*directories, *_SYSTEM_DIRECTORIES)
     return next((path for place in places for path in sorted(place.glob(library.header), reverse=True)), None)
 
@@ -306,16 +306,16 @@ def _explain_missing_headers(request: BuildRequest, names: tuple[str, ...]) -> F
 
 
 def missing_python_headers(request: BuildRequest) -> FailedError:
-    """Python.h is not where the interpreter says."""
+    """Return the error that Python.h is missing from the interpreter's include directory."""
     minor = ".".join(request.interpreter.version.split(".")[:2])
     return FailedError(
         f"{request.interpreter.include}/Python.h is missing: {request.interpreter.executable} has no C headers",
-        hint=f"apt-get install python{minor}-dev, or dnf install python{minor}-devel, or a Python that has them",
+        hint=f"apt-get install python{minor}-dev, or dnf install python{minor}-devel, or use a Python with C headers",
     )
 
 
 def package_hint(libraries: Iterable[NativeRequirement]) -> str:
-    """The commands that install the packages of these libraries."""
+    """Return the commands that install the packages of these libraries."""
     wanted = tuple(libraries)
     packages = {
         "apt-get install": [name for library in wanted for name in library.apt],
@@ -331,29 +331,29 @@ _DEFINITION = re.compile(r"^(\s*#\s*define\s+JPEG_LIB_VERSION\s+)\d+", re.MULTIL
 
 
 def abi_of_library(name: str) -> str:
-    """JPEG_LIB_VERSION of a library by its file name ("libjpeg-32d42e18.so.62.4.0"); empty if unknown."""
+    """Return JPEG_LIB_VERSION of a library by its file name ("libjpeg-32d42e18.so.62.4.0"); empty if unknown."""
     match = re.search(r"\.so\.(\d+)", name)
     return _ABIS.get(match[1], "") if match else ""
 
 
 def matching_headers(request: BuildRequest, headers: Headers, library: str, directory: Path) -> tuple[Path, ...]:
-    """Directories to search before all others, so that the jpeg headers fit a library.
+    """Return directories to search first, so that the jpeg headers fit a library.
 
     Args:
         request: the build.
         headers: as found.
-        library: file name of the libjpeg that is linked.
-        directory: where a private copy may be put.
+        library: file name of the linked libjpeg.
+        directory: for a private copy.
 
     Raises:
-        FailedError: the headers are not libjpeg-turbo's, so that no copy of them would do.
+        FailedError: the headers are not libjpeg-turbo's, so a copy would not work.
     """
     wanted = abi_of_library(library)
     if not headers.jpeg_abi or not wanted or headers.jpeg_abi == wanted:
         return ()
     if not macro("LIBJPEG_TURBO_VERSION", preprocess(request, headers.directories, _PROGRAM)):
         raise FailedError(
-            f"jpeglib.h is not libjpeg-turbo's: its ABI is {headers.jpeg_abi}, and that of {library} is {wanted}",
+            f"jpeglib.h is not libjpeg-turbo's: its ABI is {headers.jpeg_abi}, but {library} needs {wanted}",
             hint="apt-get install libjpeg-turbo8-dev (or libjpeg62-turbo-dev), or dnf install libjpeg-turbo-devel",
         )
     for header in _list_jpeg_headers(request, headers.directories):
@@ -367,7 +367,7 @@ def _adapt_header(text: str, abi: str) -> str:
 
 
 def _list_jpeg_headers(request: BuildRequest, directories: tuple[Path, ...]) -> tuple[Path, ...]:
-    """The files that <jpeglib.h> consists of: those that the compiler reads besides the standard library's."""
+    """List the files of <jpeglib.h>: those that the compiler reads besides the standard library's."""
     argv = (*request.compiler.command, *include_flags(directories), "-M", "-x", "c", "-")
     rule = run(argv, environment=request.variables, stdin=_PROGRAM).stdout
     paths = map(Path, rule.replace("\\\n", " ").split())

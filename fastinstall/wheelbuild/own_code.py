@@ -1,11 +1,11 @@
-"""What goes into a core besides its source: the header before every file, marks of level and switches, kept memory.
+"""Additions to a core's source: the header before every file, marks of level and switches, kept memory.
 
-Python's headers and the compiler's intrinsics are parsed once for a level instead of once for each C file. With AVX2
-on, every file of the imaging core includes <immintrin.h>, and that alone is half of the compiler's time (GCC 12,
-x86-64-v3: 38 s of CPU time without this, 21 s with it, and the object files are the same to the byte); <Python.h> is
-another 0.07 s of each file. clang 22 takes 0.30 s of a file for both, 0.03 s with this. GCC reads the plain header
-wherever the precompiled one does not fit the flags of a file, so this can only make a build quicker; clang refuses to
-compile then, so it gets none where setup.py adds flags of its own for the CPU, as Pillow-SIMD's does.
+Python's headers and the compiler's intrinsics are parsed once per level instead of once per C file. With AVX2, every
+file of Pillow's C extension includes <immintrin.h>, which takes half of the compiler's time (GCC 12, x86-64-v3: 38 s
+of CPU time without this, 21 s with it, with identical object files). <Python.h> takes another 0.07 s per file. clang 22
+spends 0.30 s per file on both, 0.03 s with this. GCC reads the plain header if the precompiled one does not fit a
+file's flags, so this can only speed up a build. clang then refuses to compile, so it gets none if setup.py adds flags
+of its own for the CPU, as Pillow-SIMD's does.
 """
 
 import re
@@ -27,15 +27,15 @@ _PYTHON = """\
 #include <Python.h>
 #endif
 """
-"""As files that use "#" in the formats of arguments do themselves: without the macro, those formats are an error at run
-time since Python 3.10, so it changes nothing for the others. Source: "Parsing arguments" in Python's C API manual."""
+"""As files that use "#" in argument formats define it themselves: without the macro, those formats fail at run time
+since Python 3.10, so it changes nothing for the others. Source: "Parsing arguments" in Python's C API manual."""
 
 _OLDER_PYTHON = """\
 #if __has_include(<pyconfig.h>)
 #include <pyconfig.h>
 #endif
 """
-"""What Python.h includes first, for its feature macros change what the C library declares."""
+"""What Python.h includes first: its feature macros change what the C library declares."""
 
 _INTRINSICS = """\
 #if defined(__AVX2__)
@@ -53,17 +53,17 @@ def precompile_prefix_header(
     source: Path,
     process_group: ProcessGroup | None = None,
 ) -> tuple[str, ...]:
-    """Precompile the prefix header, where the compiler is GCC or clang.
+    """Precompile the prefix header, if the compiler is GCC or clang.
 
     Args:
         request: the build.
         target: the level, with its flags.
         headers: as found.
         source: the unpacked source, where the build runs.
-        process_group: ends it with the compilation of other levels.
+        process_group: stops it together with the compilation of other levels.
 
     Returns:
-        The flags that use the header, without a path so that none gets into the binary; empty with another compiler.
+        Flags that use the header, without a path so that none gets into the binary; empty with another compiler.
     """
     if not (headers.gcc or (headers.clang and not _CPU_FLAG.search(foreign.text_or_empty(source / "setup.py")))):
         return ()
@@ -80,7 +80,7 @@ def precompile_prefix_header(
 def _make_prefix_header(python: str) -> str:
     version = tuple(int(part) for part in python.split(".")[:2])
     first = _PYTHON if version >= _CLEAN else _OLDER_PYTHON
-    return f"/* Put before every file by fastinstall. */\n{first}{_INTRINSICS}"
+    return f"/* fastinstall includes this before every file. */\n{first}{_INTRINSICS}"
 
 
 _LEVEL_MARK = """\
@@ -90,8 +90,8 @@ _LEVEL_MARK = """\
     .asciz "GNU"
     .long 0xc0008002, 4, {bit}, 0
 """
-"""GNU_PROPERTY_X86_ISA_1_NEEDED, in a section that LLVM's linker keeps: it knows no `-z x86-64-v3`, and drops what it
-does not know of .note.gnu.property. The loader reads it from any note (x86-64 psABI, "Program Property")."""
+"""GNU_PROPERTY_X86_ISA_1_NEEDED, in a section that LLVM's linker keeps: it has no `-z x86-64-v3`, and drops unknown
+properties of .note.gnu.property. The loader reads it from any note (x86-64 psABI, "Program Property")."""
 _SWITCHES_MARK = """\
     .section .GCC.command.line, "MS", @progbits, 1
     .asciz "{switches}"
@@ -100,7 +100,7 @@ _MARKS_END = '    .section .note.GNU-stack, "", @progbits\n'
 
 
 def mark_text(level: str, switches: str) -> str:
-    """The marks of a level ("x86-64-v3") and of a compiler's switches, in assembly language; neither where empty."""
+    """Return the marks of a level ("x86-64-v3") and of a compiler's switches in assembly; empty ones are omitted."""
     return "".join(
         (
             _LEVEL_MARK.format(bit=1 << int(level[-1]) - 1) if level else "",
@@ -113,10 +113,10 @@ def mark_text(level: str, switches: str) -> str:
 def assemble_marks(
     request: BuildRequest, target: LevelTarget, space: Path, process_group: ProcessGroup
 ) -> tuple[str, ...]:
-    """Assemble the marks of level and switches that compiler and linker do not make themselves.
+    """Assemble the marks of level and switches that compiler and linker do not add themselves.
 
     Returns:
-        The object, for the linker; empty if they make all of them.
+        The object, for the linker; empty if they add all of them.
     """
     wanted = next((level.ldflags for level in request.recipe.levels if level.name == target.level), ())
     level = target.level if wanted and not target.ldflags else ""
@@ -132,16 +132,16 @@ def assemble_marks(
 
 
 WRAPPED = ("malloc", "calloc", "free")
-"""The functions of the allocator that memory.c stands in for."""
+"""The functions of the allocator that memory.c replaces."""
 
 
 def compile_memory(
     request: BuildRequest, target: LevelTarget, space: Path, process_group: ProcessGroup
 ) -> tuple[str, ...]:
-    """Compile what keeps memory.
+    """Compile the code that keeps memory.
 
     Returns:
-        What the linker is told: the object, and whose calls go to it; empty where the recipe keeps no memory.
+        The linker's arguments: the object, and the calls that it takes over; empty if the recipe keeps no memory.
     """
     source = find_memory_source(request.recipe)
     if source is None:

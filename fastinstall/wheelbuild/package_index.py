@@ -1,11 +1,11 @@
-"""Publish wheels in a directory that is a wheelhouse and a static package index at once.
+"""Publish wheels in a directory that serves as a wheelhouse and as a static package index.
 
-Any web server or file share can offer it. What lies there decides: wheels that somebody added are offered too, and
-those that were removed leave the pages. Each wheel is checked before it is listed. Its attestations count if they lie
-beside it (`WHEEL.provenance`) and are of these very bytes; they are verified by whoever installs it, not here.
+Any web server or file share can serve it. The files in the directory decide: wheels that somebody added are listed,
+and removed ones leave the pages. Each wheel is checked before it is listed. Its attestations are listed if they are
+beside it (`WHEEL.provenance`) and match its bytes; installers verify them, not this module.
 
-The pages are HTML (PEP 503) and JSON (PEP 691). Their addresses are relative, so that they hold on any web server,
-under any path, and on a file share. Sources: the simple repository API of packaging.python.org (PEP 503, 629, 658, 691,
+The pages are HTML (PEP 503) and JSON (PEP 691). Their addresses are relative, so they work on any web server, under
+any path, and on a file share. Sources: the simple repository API of packaging.python.org (PEP 503, 629, 658, 691,
 700, 714, 740).
 """
 
@@ -38,10 +38,10 @@ from fastinstall.wheelbuild.wheel_cache import reserve_cache_key
 
 
 def require_wheelhouse(session: Session, directory: Path) -> None:
-    """Say before a build what could not be offered after it; nothing is changed.
+    """Check before a build that its wheel can be published; nothing is changed.
 
     Raises:
-        FailedError: the directory cannot be written, or a wheel in it is damaged or not what its sum says.
+        FailedError: the directory is not writable, or a wheel in it is damaged or does not match its checksum.
         DocumentError: its SHA256SUMS cannot be read.
     """
     require_writable(directory)
@@ -49,20 +49,20 @@ def require_wheelhouse(session: Session, directory: Path) -> None:
 
 
 def publish_wheel(session: Session, wheel: Path, sha256: str, directory: Path) -> Path:
-    """Put a wheel into a directory, with its sum, and bring the index of the directory up to date.
+    """Put a wheel into a directory, with its checksum, and update the directory's index.
 
     Args:
-        session: where the caches come from; who hears of what is not offered.
+        session: for the caches and events.
         wheel: the file.
         sha256: of it, hexadecimal.
-        directory: made where it is missing; what lies there already stays.
+        directory: created if missing; existing files stay.
 
     Returns:
         The wheel in its place.
 
     Raises:
-        FailedError: another wheel of that name lies there, one of those there is damaged, or the directory cannot be
-            written; then nothing was changed.
+        FailedError: another wheel of that name exists, an existing wheel is damaged, or the directory is not writable;
+            then nothing was changed.
         DocumentError: its SHA256SUMS cannot be read.
     """
     target = directory / wheel.name
@@ -78,7 +78,7 @@ def publish_wheel(session: Session, wheel: Path, sha256: str, directory: Path) -
 
 @contextmanager
 def _lock_directory(session: Session, directory: Path) -> Iterator[None]:
-    """One writer of a directory at a time, as far as this user's runs go."""
+    """Let only one of this user's runs write a directory at a time."""
     key = f"index-{digest(str(directory.resolve()))[:16]}"
     with reserve_cache_key(session.own_cache(), key, session.emit, "writes the same directory"):
         yield
@@ -93,15 +93,15 @@ def _explain_write_errors(directory: Path) -> Iterator[None]:
 
 
 def make_unwritable_error(directory: Path, error: OSError) -> FailedError:
-    """The failure that a directory for builds cannot be written."""
-    return FailedError(f"-o {directory}: cannot be written: {error.strerror}", hint="name another directory")
+    """Return the error that a directory for builds is not writable."""
+    return FailedError(f"-o {directory}: cannot be written: {error.strerror}", hint="choose another directory")
 
 
 def require_writable(directory: Path) -> None:
-    """Say before a build that what comes of it could not be written there.
+    """Check before a build that its result can be written.
 
     Raises:
-        FailedError: it is a file, or may not be written.
+        FailedError: it is a file, or not writable.
     """
     there = next(each for each in (directory, *directory.parents) if os.path.lexists(each))
     if not there.is_dir():
@@ -111,11 +111,11 @@ def require_writable(directory: Path) -> None:
 
 
 def _refuse_another(target: Path, sha256: str) -> None:
-    """Who has installed a wheel by its hash has to find it under its name."""
+    """Refuse to replace a wheel: somebody may install it by its hash."""
     if target.is_file() and files.sha256(target) != sha256:
         raise FailedError(
-            f"{target}: another wheel of that name lies there: what was built has sha256 {sha256}",
-            hint=f"build into another directory; or, if nobody installs that one by its hash: rm {quote(target)}",
+            f"{target}: a different wheel of that name exists; the built one has sha256 {sha256}",
+            hint=f"build into another directory; or, if nobody installs the old one by its hash: rm {quote(target)}",
         )
 
 
@@ -129,7 +129,7 @@ _VERSION = "1.3"  # the first with provenance (PEP 740)
 
 @immutable
 class IndexedFile:
-    """A file that an index offers.
+    """A file listed by an index.
 
     Attributes:
         name: of the distribution, normalised.
@@ -137,11 +137,11 @@ class IndexedFile:
         filename: "pillow-13.0.0+simd.v2.v3-cp311-cp311-manylinux_2_28_x86_64.whl".
         sha256: hexadecimal.
         size: in bytes.
-        uploaded: when it came here, in UTC: "2026-01-31T12:00:00Z".
+        uploaded: when it was added, in UTC: "2026-01-31T12:00:00Z".
         requires_python: a specifier; empty if it has none.
-        metadata_sha256: of its metadata beside it; empty if there are none.
-        has_provenance: whether its attestations lie beside it.
-        has_signature: whether a GPG signature lies beside it.
+        metadata_sha256: of its metadata beside it; empty without metadata.
+        has_provenance: whether its attestations are beside it.
+        has_signature: whether a GPG signature is beside it.
     """
 
     name: str
@@ -157,7 +157,7 @@ class IndexedFile:
 
 
 def index_pages(files: Sequence[IndexedFile]) -> dict[str, str]:
-    """All pages of an index whose files lie one directory above it, by their paths inside it."""
+    """Return all pages of an index whose files are in its parent directory, by their paths."""
     projects: dict[str, list[IndexedFile]] = {}
     for file in sorted(files, key=lambda each: (each.name, each.filename)):
         projects.setdefault(file.name, []).append(file)
@@ -246,7 +246,7 @@ def _format_json(document: Mapping[str, Any]) -> str:
 
 
 def _make_file_address(file: IndexedFile) -> str:
-    """Relative to the page of its project; some stores of files read a bare "+" as a space."""
+    """Return the address relative to the project's page; some file stores read a bare "+" as a space."""
     return f"../../{quote_parse(file.filename)}"
 
 
@@ -257,11 +257,11 @@ _PROVENANCE, _SIGNATURE = ".provenance", ".asc"
 
 @immutable
 class OfferedWheel:
-    """A wheel of a directory, found sound.
+    """A checked wheel of a directory.
 
     Attributes:
         path: of the file.
-        file: what the index says of it.
+        file: its entry in the index.
         metadata: its METADATA.
     """
 
@@ -271,10 +271,10 @@ class OfferedWheel:
 
 
 def survey(directory: Path, emit: Emit) -> tuple[OfferedWheel, ...]:
-    """The wheels of a directory, by name; nothing is changed.
+    """Return the wheels of a directory, by name; nothing is changed.
 
     Raises:
-        FailedError: one of them is no wheel, is damaged, or is not what SHA256SUMS says.
+        FailedError: one of them is not a wheel, is damaged, or does not match SHA256SUMS.
         DocumentError: SHA256SUMS cannot be read.
     """
     sums = read_sums(directory / SUMS)
@@ -282,19 +282,19 @@ def survey(directory: Path, emit: Emit) -> tuple[OfferedWheel, ...]:
 
 
 def moment(file: Path) -> str:
-    """When a file came here, in UTC (PEP 700)."""
+    """Return when a file was added, in UTC (PEP 700)."""
     return f"{datetime.fromtimestamp(int(file.stat().st_mtime), UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def _read_offered_wheel(path: Path, sums: Mapping[str, str], emit: Emit) -> OfferedWheel:
     parsed = parse_filename(path.name)
     if parsed is None:
-        raise _make_unusable_wheel_error(path, "its name is not that of a wheel")
+        raise _make_unusable_wheel_error(path, "its name is not a wheel's")
     digest = files.sha256(path)
     if sums.get(path.name, digest).lower() != digest:
         raise FailedError(
             f"{path}: damaged: sha256 is {digest}, but {SUMS} says {sums[path.name]}",
-            hint=f"copy it there again; or take it away: rm {quote(path)}",
+            hint=f"copy it again, or remove it: rm {quote(path)}",
         )
     metadata = _read_wheel_metadata(path, known=path.name in sums)
     headers = HeaderParser().parsestr(metadata.decode("utf-8", "replace"))
@@ -317,7 +317,7 @@ def _read_offered_wheel(path: Path, sums: Mapping[str, str], emit: Emit) -> Offe
 
 
 def _read_wheel_metadata(wheel: Path, *, known: bool) -> bytes:
-    """METADATA of a sound wheel; of one whose sum is known, only this member is read."""
+    """Return METADATA of an intact wheel; if its checksum is known, only this member is read."""
     try:
         if not known:
             read_sound_metadata(wheel)
@@ -330,26 +330,26 @@ def _read_wheel_metadata(wheel: Path, *, known: bool) -> bytes:
 
 
 def _make_unusable_wheel_error(path: Path, reason: str) -> FailedError:
-    return FailedError(f"{path}: not a wheel that can be offered: {reason}", hint=f"mv {quote(path)} /tmp")
+    return FailedError(f"{path}: cannot list this wheel: {reason}", hint=f"mv {quote(path)} /tmp")
 
 
 def _is_attested(wheel: Path, digest: str, emit: Emit) -> bool:
-    """Whether attestations lie beside a wheel that are of its very bytes; whoever installs it verifies them."""
+    """Return whether attestations beside a wheel match its bytes; installers verify them."""
     beside = wheel.with_name(wheel.name + _PROVENANCE)
     if not beside.is_file():
         return False
     try:
         subjects = _list_attested_hashes(json_data(foreign.read_bytes(beside)))
     except (ValueError, KeyError, TypeError) as error:
-        emit(Noted(message=f"{beside}: not offered: no provenance document (PEP 740): {error!r}", warning=True))
+        emit(Noted(message=f"{beside}: not listed: not a provenance document (PEP 740): {error!r}", warning=True))
         return False
     if subjects != {digest}:
-        emit(Noted(message=f"{beside}: not offered: it is not of the wheel that lies beside it", warning=True))
+        emit(Noted(message=f"{beside}: not listed: it belongs to another wheel", warning=True))
     return subjects == {digest}
 
 
 def _list_attested_hashes(document: dict[str, Any]) -> set[str]:
-    """The sha256 of each file that the attestations of a provenance document are of."""
+    """Return the sha256 of each file that a provenance document attests."""
     statements = (
         json_data(base64.b64decode(attestation["envelope"]["statement"]))
         for bundle in document["attestation_bundles"]
@@ -362,7 +362,7 @@ PAGES = "simple"
 
 
 def write_index(directory: Path, wheels: tuple[OfferedWheel, ...]) -> None:
-    """Write metadata, sums and pages of wheels that a survey found, and take away those of wheels that are gone.
+    """Write metadata, checksums and pages of the wheels of a survey, and remove those of missing wheels.
 
     Raises:
         OSError: something cannot be written.
@@ -371,13 +371,13 @@ def write_index(directory: Path, wheels: tuple[OfferedWheel, ...]) -> None:
         _write(directory / f"{wheel.file.filename}{METADATA}", wheel.metadata)
     _write_sums(directory, {wheel.file.filename: wheel.file.sha256 for wheel in wheels})
     pages = index_pages([wheel.file for wheel in wheels])
-    for path, text in sorted(pages.items(), reverse=True):  # the page of a project before what leads to it
+    for path, text in sorted(pages.items(), reverse=True):  # the page of a project before the link to it
         _write(directory / PAGES / path, text.encode())
     _tidy(directory, pages)
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Write a file unless it is as it should be, so that web caches keep what they have."""
+    """Write a file only if it differs, so that web caches stay valid."""
     try:
         if path.read_bytes() == content:
             return
@@ -387,7 +387,7 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _write_sums(directory: Path, wheels: Mapping[str, str]) -> None:
-    """Leave out wheels that are gone; sums of other files, and of wheels that somebody added, stay as they are."""
+    """Drop checksums of missing wheels; those of other files and of wheels that somebody added stay."""
     there = read_sums(directory / SUMS)
     kept = {name: sha256 for name, sha256 in there.items() if name in wheels or not _is_wheel_of_here(name)}
     if kept != there:
@@ -399,7 +399,7 @@ def _is_wheel_of_here(name: str) -> bool:
 
 
 def _tidy(directory: Path, pages: Mapping[str, str]) -> None:
-    """Take away metadata of wheels that are gone, and pages of projects that have none."""
+    """Remove metadata of missing wheels, and pages of projects without wheels."""
     for path in directory.glob(f"*.whl{METADATA}"):
         if not path.with_name(path.name.removesuffix(METADATA)).exists():
             files.discard(path)

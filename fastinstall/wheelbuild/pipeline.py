@@ -1,7 +1,7 @@
-"""The order of a build's stages, from an sdist to a labelled wheel in the cache.
+"""The stages of a build in order, from an sdist to a labelled wheel in the cache.
 
-What a compilation needs is prepared first: headers, a look into the cache, static libraries, the source with merge and
-tuning, base wheel, requirements. Then come one compilation for each level, audit, base wheel or repair, certification,
+First come the inputs of the compilation: headers, a look into the cache, static libraries, the source with merge and
+tuning, base wheel, requirements. Then come one compilation per level, audit, base wheel or repair, certification,
 label and cache. The stages themselves are in other modules.
 """
 
@@ -37,14 +37,14 @@ from fastinstall.wheelbuild.static_libraries import StaticLibrary, StaticOrder, 
 
 @immutable
 class BuildSite:
-    """Where one build happens.
+    """The context of one build.
 
     Attributes:
         request: the build.
         headers: as found.
         space: the build's own temporary directory.
         key: of the cache.
-        log: the file that receives the output of the compilation.
+        log: the file for the output of the compilation.
     """
 
     request: BuildRequest
@@ -55,7 +55,7 @@ class BuildSite:
 
 
 def prepare_build_inputs(site: BuildSite) -> BuildInputs:
-    """Make everything ready.
+    """Prepare all inputs.
 
     Raises:
         FailedError: something is missing, or the merged source fails its static checks.
@@ -64,7 +64,9 @@ def prepare_build_inputs(site: BuildSite) -> BuildInputs:
     tree = unpack_source(request, space)
     installed = space / "requirements"
     process_group = ProcessGroup()
-    with ThreadPoolExecutor(max_workers=2) as pool:  # the merge stays in this thread: an interruption ends it at once
+    with ThreadPoolExecutor(
+        max_workers=2
+    ) as pool:  # the merge stays in this thread: an interruption stops it immediately
         libraries = pool.submit(_build_static_libraries, request, process_group)
         requirements = pool.submit(_install_requirements, request, tree, installed, process_group)
         try:
@@ -98,7 +100,7 @@ def _build_static_libraries(request: BuildRequest, process_group: ProcessGroup) 
 
 
 def static_orders(request: BuildRequest) -> tuple[StaticOrder, ...]:
-    """The static libraries of a build: compiled for its least level, as one archive serves them all."""
+    """Return the static libraries of a build, compiled for its lowest level: one archive serves all levels."""
     found = []
     for name, sdist in request.statics.items():
         source = request.recipe.libraries[name].static
@@ -159,12 +161,12 @@ def _find_jpeg_directories(site: BuildSite, chassis: BaseWheel | None) -> tuple[
 
 
 def build_wheel(request: BuildRequest) -> BuildResult:
-    """Build a wheel, or take it from the cache when everything that decides its bytes is the same.
+    """Build a wheel, or take it from the cache if all inputs are the same.
 
-    Nothing outside the cache is changed; a build that fails or is interrupted leaves only its log there.
+    Nothing outside the cache changes; a failed or interrupted build leaves only its log.
 
     Raises:
-        FailedError: a header is missing, the build failed, or what it made is not what was asked for.
+        FailedError: a header is missing, the build failed, or its result fails the audit.
     """
     started = time.monotonic()
     request = _tidy_request(request)
@@ -176,10 +178,10 @@ def build_wheel(request: BuildRequest) -> BuildResult:
     entry = found
     if entry is None:
         with wheel_cache.reserve_cache_key(request.cache, key, request.emit):
-            found = wheel_cache.find(request.cache, key, ignore)  # by the one that was waited for
+            found = wheel_cache.find(request.cache, key, ignore)  # built by the process that held the lock
             entry = found or _make_wheel(request, headers, inputs, log)
     if found is not None:
-        request.emit(Noted(message=f"{found.wheel} was built before, and is taken from the cache", detail=True))
+        request.emit(Noted(message=f"{found.wheel} is taken from the cache", detail=True))
     return BuildResult(
         wheel=wheel_cache.directory_of(request.cache, key) / entry.wheel,
         sha256=entry.sha256,
@@ -198,7 +200,7 @@ def _make_wheel(request: BuildRequest, headers: Headers, inputs: dict[str, str],
 
 
 def inputs_of(request: BuildRequest, headers: Headers) -> dict[str, str]:
-    """Everything that decides the bytes of the wheel, by name."""
+    """Return all inputs that decide the bytes of the wheel, by name."""
     step, interpreter = request.step, request.interpreter
     return {
         **list_known_inputs(request.recipe, step, interpreter, _digest_sources(request)),
@@ -227,7 +229,7 @@ def _digest_sources(request: BuildRequest) -> dict[str, str]:
 def _tidy_request(request: BuildRequest) -> BuildRequest:
     variables, dropped = remove_stray_variables(request.variables)
     if dropped:
-        message = f"{', '.join(dropped)} of the environment: not used, for the flags of a build are the plan's"
+        message = f"{', '.join(dropped)} in the environment are ignored: the plan sets the flags of a build"
         request.emit(Noted(message=message))
     return replace(request, variables=variables)
 

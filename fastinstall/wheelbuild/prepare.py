@@ -1,9 +1,9 @@
-"""The source as it is compiled: unpacked, the fork's changes merged in if the recipe says so, and tuned.
+"""Prepare the source for compiling: unpack it, merge the fork's changes if the recipe says so, and tune it.
 
-- Unpack: regular files and directories below one top directory, and nothing else.
-- Tune by text: GCC's pragma and our macros, before a file or around single functions. Unlike flags on a command line
-  they reach that code alone, through any build backend.
-- Cache merges by everything that decides them, stored whole or not at all. `<cache>/merges/<key>/` holds what a merge
+- Unpack: only regular files and directories below one top directory.
+- Tune by text: GCC's pragma and our macros, before a file or around single functions. Unlike command-line flags they
+  reach only that code, through any build backend.
+- Cache merges by all their inputs, completely or not at all. `<cache>/merges/<key>/` holds the files that a merge
   changed below `files/`, and `merge.json` with its report and digests. One merge serves every Python and every CPU
   level, and survives a failed build. Only merges that passed their static checks are cached.
 """
@@ -35,24 +35,24 @@ def extract_source(sdist: Path, directory: Path, *, but: Collection[str] = (), o
     """Unpack an sdist.
 
     Args:
-        sdist: a tar archive, compressed by gzip.
-        directory: where to; made if it is not there.
-        but: entries of the top directory that are left out ("Tests").
-        only: the only entries of the top directory that are wanted; empty for all.
+        sdist: a tar archive, compressed with gzip.
+        directory: the destination; created if missing.
+        but: entries of the top directory to leave out ("Tests").
+        only: the only entries of the top directory to unpack; empty for all.
 
     Returns:
         The one top directory of the archive.
 
     Raises:
-        FailedError: it is no such archive, is damaged, or holds a member that no sdist needs: an absolute path,
-            "..", a link, a device, or a second top directory. Nothing is unpacked then.
+        FailedError: it is not such an archive, is damaged, or holds a member that no sdist needs: an absolute path,
+            "..", a link, a device, or a second top directory. Then nothing is unpacked.
     """
     try:
         top = unpack_tar(sdist, directory, lambda name: _is_wanted(PurePosixPath(name), but, only))
     except OSError as error:
         where = error.filename or directory
         raise FailedError(
-            f"{sdist}: cannot be unpacked: {where}: {error.strerror or error}",
+            f"{sdist}: cannot unpack it: {where}: {error.strerror or error}",
             hint=f"df -h {quote(directory)}; ls -ld {quote(sdist)}",
         ) from error
     return directory / top
@@ -64,11 +64,11 @@ def _is_wanted(path: PurePosixPath, but: Collection[str], only: Collection[str])
 
 
 def apply_tuning_rule(source: str, rule: Tuning) -> str | None:
-    """Apply a rule to a source, or return None if the source lacks a function that the rule names.
+    """Apply a rule to a source, or return None if the source lacks a function of the rule.
 
     Args:
         source: the text of a C file.
-        rule: what to put where.
+        rule: what to insert where.
     """
     if not rule.functions:
         return f"{_optimize(rule.options)}\n{source}"
@@ -98,14 +98,14 @@ def _wrap_definition(definition: str, rule: Tuning) -> str:
 
 
 def add_own_kernel(source: str, kernel: OwnKernel) -> str | None:
-    """Put a kernel of this project's own into a source, or return None if the source lacks a function of its.
+    """Put one of our kernels into a source, or return None if the source lacks a function of the kernel.
 
-    The source's own definitions get other names by macros; behind the last of them the kernel is included. A function
-    that upstream renamed by leading underscores is found, and the kernel's is renamed likewise.
+    Macros rename the source's own definitions; the kernel is included after the last of them. Functions that upstream
+    renamed with leading underscores are found, and the kernel's are renamed likewise.
 
     Args:
         source: the text of a C file.
-        kernel: what to put into it; `KERNEL.h` has to lie beside the file.
+        kernel: the kernel; `KERNEL.h` must be beside the file.
     """
     from fastinstall.cmerge.syntax import parse_items  # noqa: PLC0415 (the parser, only where it is needed)
 
@@ -124,7 +124,7 @@ def add_own_kernel(source: str, kernel: OwnKernel) -> str | None:
 
 
 def _find_defined(text: str, functions: Iterable[str]) -> dict[str, str]:
-    """Those of the functions that a definition, or what an #ifdef encloses, defines, with their names there."""
+    """Return the functions that an item of the source defines, an #ifdef with all inside too, with their names there."""
     found = {name: re.search(rf"\b_*{name}(?=\s*\([^;{{}}]*\)\s*\{{)", text) for name in functions}
     return {name: match.group() for name, match in found.items() if match}
 
@@ -140,7 +140,7 @@ def _optimize(options: Sequence[str]) -> str:
     return f"#pragma GCC optimize ({quoted})"
 
 
-_FORMAT = "1"  # of what lies in the cache
+_FORMAT = "1"  # of the cache's entries
 _ENTRY = "merge.json"
 _FILES = "files"
 _PARSER = ("tree-sitter", "tree-sitter-c")
@@ -148,14 +148,14 @@ _PARSER = ("tree-sitter", "tree-sitter-c")
 
 @immutable
 class MergeOrder:
-    """Everything that decides a merge, besides the code that merges.
+    """All inputs of a merge, except the code that merges.
 
     Attributes:
-        source: the sdist that is merged onto, its hash verified.
+        source: the sdist to merge onto, its hash verified.
         kernels: that of the fork.
-        base: that of what the fork follows.
-        rules: of the recipe.
-        without: names of parts of the fork that are left out.
+        base: the sdist that the fork is based on.
+        rules: the recipe's rules.
+        without: parts of the fork to leave out.
     """
 
     source: Path
@@ -167,27 +167,27 @@ class MergeOrder:
 
 @immutable
 class _CachedMerge:
-    """A merge in the cache: its report and, by path in the source, the digests of the files that it wrote."""
+    """A merge in the cache: its report and, by path in the source, the digests of its files."""
 
     report: MergeReport
     files: dict[str, str]
 
 
 def place_of(cache_root: Path, order: MergeOrder) -> Path:
-    """Where the merge lies, if it is in the cache."""
+    """Return the merge's directory in the cache."""
     return cache_root / "merges" / values.digest(_list_key_inputs(order))
 
 
 def recall(place: Path, tree: Path, emit: Emit) -> MergeReport | None:
-    """Do to an unpacked source what the merge did to it before.
+    """Apply a cached merge to an unpacked source.
 
     Args:
-        place: as `place_of` says.
-        tree: the source's top directory, as its sdist has it.
-        emit: hears of an entry that is damaged, and not used.
+        place: from `place_of`.
+        tree: the source's top directory, unchanged.
+        emit: receives a warning about a damaged entry.
 
     Returns:
-        What the merge reported; None if it has to be made. Nothing is written then.
+        The merge's report; None if it must be made. Then nothing is written.
     """
     if not place.is_dir():
         return None
@@ -197,7 +197,7 @@ def recall(place: Path, tree: Path, emit: Emit) -> MergeReport | None:
     except (OSError, ValueError, DocumentError):
         contents = None
     if contents is None or {name: _digest(content) for name, content in contents.items()} != entry.files:
-        emit(Noted(message=f"{place}: the cached merge is damaged; it is made again", warning=True))
+        emit(Noted(message=f"{place}: the cached merge is damaged; merging again", warning=True))
         return None
     for name, content in contents.items():
         files.write_bytes(tree / name, content, durable=False)
@@ -205,12 +205,12 @@ def recall(place: Path, tree: Path, emit: Emit) -> MergeReport | None:
 
 
 def keep(place: Path, tree: Path, report: MergeReport) -> None:
-    """Put a merge into the cache, in place of what is there.
+    """Put a merge into the cache, replacing an existing entry.
 
     Args:
-        place: as `place_of` says.
+        place: from `place_of`.
         tree: top directory of the merged source.
-        report: what the merge reported.
+        report: the merge's report.
     """
     contents = {name: foreign.read_bytes(tree / name) for name in (*report.files, *report.new_files)}
     digests = {name: _digest(content) for name, content in contents.items()}
@@ -223,7 +223,7 @@ def keep(place: Path, tree: Path, report: MergeReport) -> None:
 
 
 def _list_key_inputs(order: MergeOrder) -> dict[str, object]:
-    """All of it by name; the code that merges is among it, so that no number has to be raised when it changes."""
+    """Return all inputs by name, including the code that merges, so that no version number needs raising."""
     return {
         "format": _FORMAT,
         "tool": __version__,
@@ -252,12 +252,12 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-_NOT_COMPILED = ("Tests", "docs")  # of Pillow's sdist they are 19 parts of 20
+_NOT_COMPILED = ("Tests", "docs")  # they are 19/20 of Pillow's sdist
 _CODE = ("src",)
 
 
 def unpack_source(request: BuildRequest, space: Path) -> Path:
-    """The top directory of the unpacked source, without what is not compiled.
+    """Return the top directory of the unpacked source, without files that are not compiled.
 
     Raises:
         FailedError: it cannot be unpacked.
@@ -270,12 +270,12 @@ def prepare_source(request: BuildRequest, headers: Headers, tree: Path, space: P
 
     Args:
         request: the build.
-        headers: as found; options of functions are GCC's.
+        headers: as found; function options require GCC.
         tree: top directory of the source.
         space: a temporary directory.
 
     Returns:
-        What the merge did, or None if nothing is merged.
+        The merge's report, or None if nothing is merged.
 
     Raises:
         FailedError: an sdist cannot be unpacked, or the merged source fails its static checks.
@@ -306,7 +306,7 @@ def _merge_kernels(request: BuildRequest, kernels: Kernels, tree: Path, space: P
         report = _merge(request, order, tree, space)
         keep(place, tree, report)
     else:
-        request.emit(Noted(message=f"{_describe_order(order)}: merged before, and taken from the cache", detail=True))
+        request.emit(Noted(message=f"{_describe_order(order)}: taken from the cache", detail=True))
     for each in report.not_accelerated:
         request.emit(Noted(message=f"{each.what} is not accelerated: {each.reason}", warning=True))
     return report
@@ -327,8 +327,8 @@ def _merge(request: BuildRequest, order: MergeOrder, tree: Path, space: Path) ->
     problems = check_tree(upstream, tree, report.files)
     if problems:
         raise FailedError(
-            f"the merge of {what} fails its static checks: {problems[0]}",
-            hint="--recipe pillow builds today's Pillow without the kernels; please report this",
+            f"the merge of {what} failed its static checks: {problems[0]}",
+            hint="please report this; to build without the kernels, pass --recipe pillow",
             details=problems,
         )
     request.emit(Finished(stage="merge", message=f"merged {what}", seconds=time.monotonic() - started))
@@ -339,7 +339,7 @@ def _add_own_kernels(request: BuildRequest, own: Iterable[OwnKernel], tree: Path
     for kernel in own:
         path = tree / kernel.file
         if not _rewrite(path, partial(add_own_kernel, kernel=kernel)):
-            message = f"{kernel.file} lacks a function that the kernel {kernel.name} replaces: the kernel is not used"
+            message = f"the kernel {kernel.name} is not used: {kernel.file} lacks a function that it replaces"
             request.emit(Noted(message=message, warning=True))
             continue
         for source, name in ((f"{kernel.name}.c", f"{kernel.name}.h"), ("vectors.h", "vectors.h")):
@@ -349,11 +349,11 @@ def _add_own_kernels(request: BuildRequest, own: Iterable[OwnKernel], tree: Path
 def _tune(request: BuildRequest, rules: Iterable[Tuning], tree: Path) -> None:
     for rule in rules:
         if not _rewrite(tree / rule.file, partial(apply_tuning_rule, rule=rule)):
-            request.emit(Noted(message=f"{rule.file} lacks a function that a rule tunes: the rule is not used"))
+            request.emit(Noted(message=f"a tuning rule is not used: {rule.file} lacks its function"))
 
 
 def _rewrite(path: Path, change: Callable[[str], str | None]) -> bool:
-    """Change the text of a C file; False where it is not there, or cannot be changed so."""
+    """Change the text of a C file; return False if it is missing or cannot be changed."""
     text = change(path.read_text(encoding="utf-8", errors="surrogateescape")) if path.is_file() else None
     if text is not None:
         files.write_bytes(path, text.encode("utf-8", "surrogateescape"))
@@ -366,7 +366,7 @@ def _describe_order(order: MergeOrder) -> str:
 
 def _require_sdist(path: Path | None) -> Path:
     if path is None:
-        raise FailedError("a merge needs the sdist of the fork and that of what it follows")
+        raise FailedError("a merge needs the sdists of the fork and of its base")
     return path
 
 

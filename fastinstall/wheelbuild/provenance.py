@@ -1,10 +1,9 @@
-"""What a wheel says about its own making (`fastinstall.json` in its metadata), and finding a cached one for a plan.
+"""A wheel's record of its own build (`fastinstall.json` in its metadata), and the search for a cached one for a plan.
 
-A cached wheel is found before anything is known of a compiler. What a plan names has to be the same: sources by hash,
-levels with their flags, libraries, the minor version of Python. What it does not name, compiler and headers, is as it
-was when the wheel was made. That is enough with an official wheel as base, whose libraries the core uses; so a wheel
-for cp311 serves every 3.11. A core linked to libraries of the machine, or made for its very CPU, is not looked for
-here.
+A cached wheel is found before anything is known of a compiler. Everything that a plan names must be the same: sources
+by hash, levels with their flags, libraries, the minor version of Python. Compiler and headers may differ. That is safe
+with an official wheel as base, whose libraries the core uses; so a wheel for cp311 serves every 3.11. A core linked to
+libraries of the machine, or built for its specific CPU, is not searched for here.
 """
 
 import hashlib
@@ -33,7 +32,7 @@ class Ingredient:
     Attributes:
         name: of its distribution.
         version: of its distribution.
-        filename: as the index calls it.
+        filename: as in the index.
         sha256: hexadecimal.
     """
 
@@ -45,23 +44,23 @@ class Ingredient:
 
 @immutable
 class Provenance:
-    """How a wheel was made; the same inputs give the same text.
+    """How a wheel was built; the same inputs give the same text.
 
     Attributes:
         tool_version: of fastinstall.
         pipeline: number of the build pipeline.
         recipe: its name.
         source: the sdist.
-        kernels: the sdist of the fork whose changes were merged, or None if nothing was.
-        base: the sdist of what that fork follows.
+        kernels: the sdist of the fork whose changes were merged, or None.
+        base: the sdist that the fork is based on.
         without: parts of the fork that were left out.
-        statics: sdists of libraries that were linked into the core, and what they were called there.
-        chassis: the official wheel around the core, if there is one.
+        statics: sdists of libraries that were linked into the core, with their names there.
+        chassis: the official wheel around the core, or None.
         targets: CPU levels with their flags, the baseline first.
         link: which native libraries the core uses.
         compiler: first line of its `--version`.
-        features: of the build's own summary; None if absent. With a chassis they are the core's alone.
-        headers: versions of the libraries' C headers, where they tell one.
+        features: of the build's own summary; None if absent. With an official wheel, only the core's.
+        headers: versions of the libraries' C headers, if known.
         python: version of the interpreter that it was built for.
         abi: ABI tag.
         platform: of the interpreter.
@@ -116,7 +115,7 @@ def provenance(
 
 
 def ingredient(artefact: Artefact | None, path: Path) -> Ingredient:
-    """Name and digest of a file as it lies on disk, which is what counts."""
+    """Return name and digest of a file on disk."""
     name, version = (artefact.name, artefact.version) if artefact is not None else ("", "")
     with path.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
@@ -145,17 +144,17 @@ class ReadyWheel:
 
     @property
     def compiler(self) -> str:
-        """That it was made by, as `Compiler.text` has it."""
+        """Its compiler, as `Compiler.text` has it."""
         return self.entry.inputs["compiler"]
 
 
 def find_ready(directory: Path, step: WheelOrder, recipe: Recipe, interpreter: Interpreter) -> Iterator[ReadyWheel]:
-    """Wheels that are what a step builds, and that the interpreter takes, the last one that was made first.
+    """Yield wheels that match a step and fit the interpreter, the newest first.
 
     Args:
         directory: root of the cache.
         step: as planned.
-        recipe: what it builds.
+        recipe: the step's recipe.
         interpreter: the Python that it is for.
     """
     from fastinstall.index import selection  # noqa: PLC0415 (packaging, only where a wheel is looked for)
@@ -177,7 +176,7 @@ def find_ready(directory: Path, step: WheelOrder, recipe: Recipe, interpreter: I
 def list_known_inputs(
     recipe: Recipe, step: WheelOrder, interpreter: Interpreter, hashes: Mapping[str, str]
 ) -> dict[str, str]:
-    """Of what decides the bytes of a wheel, what a plan names; `hashes` are those of its files."""
+    """Return the inputs of a wheel that a plan names; `hashes` are those of its files."""
     python = (interpreter.implementation, ".".join(interpreter.version.split(".")[:2]), interpreter.abi)
     return {
         "pipeline": str(PIPELINE_VERSION),
@@ -211,7 +210,7 @@ def read_planned_hashes(step: WheelOrder) -> dict[str, str] | None:
 
 
 def statics_digest(recipe: Recipe, step: WheelOrder, compiler: str) -> str:
-    """Of everything that decides the libraries which are linked in."""
+    """Return a digest of all inputs of the statically linked libraries."""
     inputs = {}
     for name, sdist in step.statics.items():
         source = recipe.libraries[name].static

@@ -1,11 +1,11 @@
-"""Build a C library from an sdist as a static one to be linked into the core, once, and then take it from the cache.
+"""Build a C library from an sdist as a static library to link into the core, once; then take it from the cache.
 
 `<cache>/statics/<key>/` holds the archive, its headers and `library.json`. The machine needs a C compiler with its
-`ar`, and the shell that a `configure` runs in; not `make`. Libraries that the base wheel has or the system brings are
-linked as they are, and not built here.
+`ar`, and a shell for `configure`, but not `make`. Libraries that the base wheel or the system has are linked as they
+are, and not built here.
 
-How to compile is read from the makefiles that `configure` wrote. A machine with a compiler need not have `make`
-(Debian's gcc brings none), and only one archive is needed. So this understands what zlib's family of makefiles uses:
+The makefiles that `configure` wrote say how to compile. A machine with a compiler need not have `make` (Debian's gcc
+does not install it), and only one archive is needed. So this understands what zlib's family of makefiles uses:
 variables, rules with one target, the pattern "%.o", makefiles of subdirectories; no functions, conditions or shell.
 """
 
@@ -39,10 +39,10 @@ _DEEPEST, _LONGEST, _SHOWN = 50, 1 << 16, 80
 
 @immutable
 class MakefileCompilation:
-    """How one object file is made.
+    """The command for one object file.
 
     Attributes:
-        directory: where the compiler runs.
+        directory: the working directory.
         argv: the command.
         output: the object file.
     """
@@ -53,14 +53,14 @@ class MakefileCompilation:
 
 
 def compile_steps(directory: Path, archive: str) -> tuple[MakefileCompilation, ...]:
-    """The commands that make the members of an archive, in the archive's order.
+    """Return the commands that compile the members of an archive, in the archive's order.
 
     Args:
         directory: the configured source, with its Makefile.
         archive: file name of the static library, a target of the Makefile.
 
     Raises:
-        FailedError: the makefiles do not say it in a way that is understood.
+        FailedError: the makefiles use unsupported syntax.
     """
     top = _read_makefile(directory)
     objects = next((top.expanded(rule.needs).split() for rule in top.rules if top.expanded(rule.target) == archive), ())
@@ -79,10 +79,10 @@ class _Rule:
 
 @immutable
 class _Makefile:
-    """What a makefile says.
+    """A parsed makefile.
 
     Attributes:
-        directory: where it lies.
+        directory: that contains it.
         variables: by name, not expanded.
         rules: those with one target and their first command, in order.
     """
@@ -92,10 +92,10 @@ class _Makefile:
     rules: tuple[_Rule, ...]
 
     def expanded(self, text: str, **automatic: str) -> str:
-        """Put the values of variables in; what is not set is empty.
+        """Insert the values of variables; unset ones are empty.
 
         Raises:
-            FailedError: a variable is made of itself, or of more than any library needs.
+            FailedError: a variable contains itself, or expands beyond any library's needs.
         """
         values = {**self.variables, **automatic}
         for _ in range(_DEEPEST):
@@ -104,7 +104,7 @@ class _Makefile:
             text = _REFERENCE.sub(lambda match: values.get(match[1] or match[2] or match[3], ""), text)
             if len(text) > _LONGEST:
                 break
-        raise FailedError(f"{self.directory / _NAME}: {text[:_SHOWN]!r}... cannot be expanded")
+        raise FailedError(f"{self.directory / _NAME}: {text[:_SHOWN]!r}... cannot expand it")
 
 
 def _read_makefile(directory: Path) -> _Makefile:
@@ -124,7 +124,7 @@ def _read_makefile(directory: Path) -> _Makefile:
 
 
 def _find_compilation(directory: Path, top: _Makefile, name: PurePosixPath, subdirectory: str) -> MakefileCompilation:
-    """An object of the top directory is made there, or in the architecture's directory and copied."""
+    """Return how to compile an object of the top directory: there, or in the architecture's directory with a copy."""
     if name.parent != PurePosixPath():
         found = _find_compilation_in(_read_makefile(directory / name.parent), name.name)
     else:
@@ -137,7 +137,7 @@ def _find_compilation(directory: Path, top: _Makefile, name: PurePosixPath, subd
 
 
 def _find_compilation_in(makefile: _Makefile, name: str) -> MakefileCompilation | None:
-    """By the rule for this very object, else by the pattern where a source of that name is there."""
+    """Return the command from the rule for this object, else from the pattern if a source of that name exists."""
     compiling = [rule for rule in makefile.rules if rule.command.startswith("$(CC) ") and " -c " in rule.command]
     rule = next((rule for rule in compiling if rule.target == name), None)
     source = Path(name).with_suffix(".c")
@@ -156,33 +156,33 @@ def _find_compilation_in(makefile: _Makefile, name: str) -> MakefileCompilation 
 
 
 STAGE = "library"
-_FORMAT = "1"  # of what lies in the cache, and of how it is made
+_FORMAT = "1"  # of the cache's entries and of the build
 _FLAGS = ("-O2", "-fPIC", "-fvisibility=hidden")
-"""Hidden, so that its symbols stay inside what links it: else another module's libz would be called for them, or they
-for it, and crash. -O2 is what such libraries choose themselves. zlib-ng 2.3.3, measured 2026-11-21: with -O3 it takes a
+"""Hidden, so that its symbols stay inside the linked core: otherwise another module's libz would be called instead, or
+the other way round, and crash. -O2 is the default of such libraries. zlib-ng 2.3.3, measured 2026-11-21: -O3 takes a
 third more time to compile, is 15% larger, and packs no faster."""
 _ENTRY = "library.json"
-_HINT = "--link system uses the system's libraries instead"
+_HINT = "pass --link system to use the system's libraries"
 _INCLUDE = "include"
-_MISLEADING = ("CHOST", "CROSS_PREFIX", "ARCH", "uname")  # what `configure` takes for another machine to build for
+_MISLEADING = ("CHOST", "CROSS_PREFIX", "ARCH", "uname")  # `configure` would build for another machine
 _SECONDS = 300.0
 _VERSION = re.compile(r'^#define\s+\w+_VERSION\s+"(\d+(?:\.\d+)+)"', re.MULTILINE)
 
 
 @immutable
 class StaticOrder:
-    """Everything that decides a static library.
+    """All inputs of a static library.
 
     Attributes:
         name: the recipe's name of the library ("zlib").
         sdist: the archive, its hash verified.
-        source: where the library lies in it, and how it is configured.
+        source: its directory in the sdist, and how to configure it.
         compiler: the C compiler.
-        cflags: full flags of the least level that is built, for one archive serves them all.
+        cflags: full flags of the lowest level of the build: one archive serves all levels.
         jobs: parallel compile jobs.
         cache: root of our cache.
-        variables: the environment that the build starts from, clean.
-        emit: who hears of the progress.
+        variables: the environment variables to start from, clean.
+        emit: receives progress events.
     """
 
     name: str
@@ -203,8 +203,8 @@ class StaticLibrary:
     Attributes:
         name: the recipe's name of the library.
         archive: the library, position-independent.
-        include: the directory of its headers, to be searched before all others.
-        version: of the library, as its headers say ("2.3.3"); empty if they do not.
+        include: the directory of its headers, to search first.
+        version: of the library, from its headers ("2.3.3"); empty if unknown.
         sha256: of the archive, hexadecimal; the same for the same order.
     """
 
@@ -217,7 +217,7 @@ class StaticLibrary:
 
 @immutable
 class _CachedLibrary:
-    """What is known of a cached library: its version and, by path, the digests of its files."""
+    """The record of a cached library: its version and, by path, the digests of its files."""
 
     version: str
     files: dict[str, str]
@@ -227,12 +227,12 @@ def build_static(order: StaticOrder, process_group: ProcessGroup | None = None) 
     """Build the library, or take it from the cache.
 
     Args:
-        order: what is built.
-        process_group: ends the build with other works; needed where it runs in another thread than the main one.
+        order: the library.
+        process_group: stops the build together with other work; required outside the main thread.
 
     Raises:
-        FailedError: the sdist does not hold it, its `configure` or the compiler failed, or its
-            makefiles are not understood.
+        FailedError: the sdist lacks the library, its `configure` or the compiler failed, or its
+            makefiles use unsupported syntax.
     """
     place = order.cache / "statics" / values.digest(static_inputs(order))
     entry = _find_stored_library(place, order.emit)
@@ -259,12 +259,12 @@ def build_static(order: StaticOrder, process_group: ProcessGroup | None = None) 
 
 
 def find_archiver(compiler: Compiler, variables: Mapping[str, str]) -> str:
-    """The archiver that goes with a compiler: its path, or "ar" for the one on PATH."""
+    """Return the archiver of a compiler: its path, or "ar" for the one on PATH."""
     return run((*compiler.command, "-print-prog-name=ar"), environment=variables).stdout.strip() or "ar"
 
 
 def list_global_symbols(archive: Path) -> tuple[str, ...]:
-    """The names that an archive's members offer one another, from its index, which is its first member (ar(5))."""
+    """Return the global symbols of an archive's members, from its index, which is its first member (ar(5))."""
     content = archive.read_bytes()
     if not content.startswith(b"!<arch>\n/ "):
         return ()
@@ -273,12 +273,12 @@ def list_global_symbols(archive: Path) -> tuple[str, ...]:
 
 
 def static_inputs(order: StaticOrder) -> dict[str, str]:
-    """Everything that decides the bytes of the archive, by name; for the key of what links it, too."""
+    """Return all inputs of the archive, by name; also for the key of the binary that links it."""
     return key_inputs(order.source, files.sha256(order.sdist), order.cflags, order.compiler.text)
 
 
 def key_inputs(source: StaticSource, sdist: str, cflags: Sequence[str], compiler: str) -> dict[str, str]:
-    """The same, of an sdist by its hash and a compiler by its `text`."""
+    """Return the same, from the hash of an sdist and a compiler's `text`."""
     return {
         "format": _FORMAT,
         "sdist": sdist,
@@ -292,12 +292,12 @@ def key_inputs(source: StaticSource, sdist: str, cflags: Sequence[str], compiler
 
 
 def _find_plain_directory(directory: Path) -> Path | None:
-    """Where `configure` and makefiles can work, for they know no quoting; None for the system's temporary directory."""
+    """Return a directory where `configure` and makefiles work, which lack quoting; None for the system's default."""
     return directory if re.fullmatch(r"[\w./+-]+", str(directory), re.ASCII) else None
 
 
 class _LibraryBuild:
-    """One build, in a temporary directory of its own."""
+    """One build, in its own temporary directory."""
 
     def __init__(self, order: StaticOrder, space: Path, process_group: ProcessGroup) -> None:
         self._order = order
@@ -305,7 +305,7 @@ class _LibraryBuild:
         self._leash = process_group
 
     def build(self, entry: Path) -> None:
-        """Compile, and lay out what belongs into the cache."""
+        """Compile, and lay out the entry of the cache."""
         order = self._order
         source = extract_source(order.sdist, self._space / "source") / order.source.directory
         self._configure(source)
@@ -328,7 +328,7 @@ class _LibraryBuild:
         self._run(argv, source, f"configuring {order.source.pypi} failed", **variables)
 
     def _find_plain_compiler(self) -> str:
-        """The compiler's words, or one without a space in its path that starts it: `configure` knows no quoting."""
+        """Return the compiler's command, or a wrapper without a space in its path: `configure` lacks quoting."""
         words = shlex.join(self._order.compiler.command)
         if "'" not in words:
             return words
@@ -352,7 +352,7 @@ class _LibraryBuild:
         return f"compiling {step.output.name} of {self._order.source.pypi} failed"
 
     def _archive_objects(self, steps: tuple[MakefileCompilation, ...], target: Path) -> None:
-        """Collect the objects; D: no times, owners and permissions in it (ar(1))."""
+        """Collect the objects; D: without times, owners and permissions (ar(1))."""
         order = self._order
         program = find_archiver(order.compiler, order.variables)
         argv = (program, "rcsD", str(target), *(str(step.output) for step in steps))
@@ -372,11 +372,11 @@ def _copy(source: Path, target: Path) -> None:
     try:
         files.write_bytes(target, source.read_bytes())
     except OSError as error:
-        raise FailedError(f"{source.name}: not made by configure: {error.strerror}") from error
+        raise FailedError(f"{source.name}: configure did not create it: {error.strerror}") from error
 
 
 def _describe(entry: Path) -> None:
-    """Write down what lies there; last, so that an entry with it is whole."""
+    """Write the record of an entry; last, so that an entry with a record is complete."""
     paths = sorted(path for path in entry.rglob("*") if path.is_file())
     text = "\n".join(foreign.read_text(path, "utf-8", "replace") for path in paths if path.suffix == ".h")
     match = _VERSION.search(text)
@@ -399,8 +399,8 @@ def _find_stored_library(place: Path, emit: Emit) -> _CachedLibrary | None:
         if all(files.sha256(place / name) == digest for name, digest in entry.files.items()):
             return entry
     except (OSError, ValueError, DocumentError):
-        pass  # told below, as for a file whose content has changed
-    emit(Noted(message=f"{place}: the cached library is damaged; it is built again", warning=True))
+        pass  # reported below, like a file with changed content
+    emit(Noted(message=f"{place}: the cached library is damaged; building it again", warning=True))
     return None
 
 

@@ -1,12 +1,12 @@
-"""The system's package manager: which one, the command to show, and installation where it is allowed.
+"""The system's package manager: which one, the command to show, and installation if allowed.
 
-apt is driven and tested; dnf is driven by the same few words.
+apt is driven and tested; dnf uses the same few arguments.
 
 C headers can be unpacked from the system's packages into our cache, without root and without changing the system; apt
 only. The packages come through apt's own verification of signatures and hashes; if the system's package lists are
-missing or stale, a private set is kept beside the headers. Only what is asked for is unpacked, or for a transitional
-package what it stands for: a `lib*.so` among the files may be a dangling link, as the library's own package is not
-unpacked.
+missing or stale, a private set is kept beside the headers. Only the requested packages are unpacked, or what a
+transitional package stands for: a `lib*.so` among the files may be a dangling link, because the library's own package
+is not unpacked.
 """
 
 import hashlib
@@ -41,7 +41,7 @@ _REPAIR = "apt-get update; dpkg --configure -a"
 
 
 def package_manager(variables: Mapping[str, str]) -> str | None:
-    """Which package manager this machine has: "apt", "dnf" or None.
+    """Return this machine's package manager: "apt", "dnf" or None.
 
     Args:
         variables: the environment; PATH is read.
@@ -54,32 +54,32 @@ def package_manager(variables: Mapping[str, str]) -> str | None:
 
 
 def install_command(manager: str, packages: tuple[str, ...], *, root: bool | None = None) -> str:
-    """The command that a person would paste to install packages.
+    """Return the command to paste for installing packages.
 
     Args:
         manager: "apt" or "dnf".
         packages: their names.
-        root: whether it is for root; None for whoever runs us.
+        root: whether the command is for root; None for the current user.
     """
     may = may_install() if root is None else root
     return shlex.join((*(() if may else ("sudo",)), *_INSTALL[_require_known_manager(manager, packages)], *packages))
 
 
 def may_install() -> bool:
-    """Whether this user may install system packages: root only, as we never call sudo ourselves."""
+    """Return whether this user may install system packages: root only, because we never call sudo."""
     return os.geteuid() == 0
 
 
 def install_packages(manager: str, packages: tuple[str, ...], emit: Emit) -> None:
-    """Install packages of the system; those that are there stay as they are.
+    """Install system packages; installed ones stay unchanged.
 
     Raises:
-        RefusedError: not root, or a manager that we do not know.
+        RefusedError: not root, or an unknown manager.
         FailedError: the manager failed; the last lines of its output are shown.
     """
     command = install_command(manager, packages)
     if not may_install():
-        raise RefusedError(f"only root may install {', '.join(packages)}", hint=command)
+        raise RefusedError(f"only root can install {', '.join(packages)}", hint=command)
     emit(Noted(message=f"installing with {manager}: {', '.join(packages)}"))
     try:
         _install(manager, packages)
@@ -101,7 +101,7 @@ def _install(manager: str, packages: tuple[str, ...]) -> None:
         return
     if manager != "apt" or update_first:
         raise CommandError(f"exit code {completed.exit_code}", completed)
-    _update()  # lists that are out of date name files that are gone
+    _update()  # outdated lists name files that no longer exist
     run((*_QUIET, *words), timeout=_SECONDS)
 
 
@@ -112,8 +112,8 @@ def _update() -> None:
 def _require_known_manager(manager: str, packages: tuple[str, ...]) -> str:
     if manager not in _INSTALL:
         raise RefusedError(
-            f"no package manager that we know ({manager!r})",
-            hint=f"install with your system's own: {' '.join(map(quote, packages))}",
+            f"unknown package manager ({manager!r})",
+            hint=f"install these with your package manager: {' '.join(map(quote, packages))}",
         )
     return manager
 
@@ -125,13 +125,13 @@ _URI = re.compile(r"^'[^']+' (?P<file>\S+\.deb) \d+ (?P<hash>\S*)$")
 _DEPENDS = re.compile(r"^\s*(?:Pre)?Depends: (?P<name>[a-z0-9][a-z0-9+.-]*-dev)$")
 _ARCHITECTURE = re.compile(r"\w+-linux-\w+")
 _PLAIN = re.compile(r"d|[-lh][r-][w-][x-][r-][w-][x-][r-][w-][x-] ")
-"""Files and links without further bits, as tar lists them, and directories."""
+"""Files and links without special permission bits, as tar lists them, and directories."""
 _DEPTH = 3  # libjpeg-dev -> libjpeg8-dev -> libjpeg-turbo8-dev is the longest chain known
 
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """One way to look at the package archive: options for every apt command."""
+    """One view of the package archive: options for every apt command."""
 
     options: tuple[str, ...]
 
@@ -141,24 +141,24 @@ class _View:
 
 
 def unpack_headers(manager: str, packages: tuple[str, ...], cache: Path, emit: Emit) -> Path:
-    """Unpack development packages below our cache, once for each set of versions.
+    """Unpack development packages below our cache, once per set of versions.
 
     Args:
         manager: "apt".
         packages: names of packages, like "libtiff-dev".
         cache: our cache directory.
-        emit: told when something is downloaded.
+        emit: receives an event for each download.
 
     Returns:
-        The root of the unpacked tree; `include_directories` tells where its headers lie.
+        The root of the unpacked tree; `include_directories` finds its headers.
 
     Raises:
-        FailedError: apt does not know a package, or cannot get it.
+        FailedError: apt does not know a package, or cannot download it.
         RefusedError: another manager than apt.
     """
     if manager != "apt":
         raise RefusedError(
-            f"headers can be unpacked from apt's packages only, not from {manager}'s",
+            f"headers can only be unpacked from apt's packages, not from {manager}'s",
             hint=install_command(manager, packages) if manager == "dnf" else f"install {' '.join(packages)}",
         )
     home = cache / "headers"
@@ -178,7 +178,7 @@ def unpack_headers(manager: str, packages: tuple[str, ...], cache: Path, emit: E
 
 
 def include_directories(root: Path) -> tuple[Path, ...]:
-    """Where the headers of an unpacked tree lie: `usr/include`, that of each architecture, and that of a Python."""
+    """Return an unpacked tree's directories of headers: `usr/include`, each architecture's, and Python's."""
     include = root / "usr" / "include"
     if not include.is_dir():
         return ()
@@ -187,7 +187,7 @@ def include_directories(root: Path) -> tuple[Path, ...]:
 
 
 def _find_remembered_tree(home: Path, packages: tuple[str, ...]) -> Path | None:
-    """The tree that these packages had while the lists of the archive were as they are now."""
+    """Return the tree that these packages had with the current package lists."""
     try:
         tree = home / foreign.read_text(_locate_note(home, packages), encoding="ascii")
     except OSError:
@@ -218,13 +218,13 @@ def _open_views(home: Path, emit: Emit) -> Iterator[_View]:
     )
     if any(lists.glob("*_Packages*")):
         yield view
-    emit(Noted(message="fetching the system's package lists into the cache of fastinstall"))
+    emit(Noted(message="fetching the system's package lists into fastinstall's cache"))
     _update_package_lists(view)
     yield view
 
 
 def _make_cache_options(path: Path) -> tuple[str, ...]:
-    """Have apt keep its parsed lists with us: a container's system is often set to keep none, at 0.5 s a command."""
+    """Let apt keep its parsed lists in our cache: containers often keep none, which costs 0.5 s a command."""
     return ("-o", f"Dir::Cache::pkgcache={path}", "-o", "Dir::Cache::srcpkgcache=")
 
 
@@ -233,7 +233,7 @@ def _update_package_lists(view: _View) -> None:
         view.apt("apt-get", "update")
     except CommandError as error:
         raise FailedError(
-            f"the system's package lists cannot be fetched: {error.message}",
+            f"cannot fetch the system's package lists: {error.message}",
             hint="check the network and /etc/apt; or, as root: apt-get update",
             details=error.details,
         ) from error
@@ -244,7 +244,7 @@ def _unpack(view: _View, packages: tuple[str, ...], home: Path, emit: Emit) -> P
     tree = home / _make_key(packages, versions)
     if tree.is_dir():
         return tree
-    emit(Noted(message=f"unpacking headers of {', '.join(packages)} into the cache of fastinstall"))
+    emit(Noted(message=f"unpacking headers of {', '.join(packages)} into fastinstall's cache"))
     with files.temporary_directory("headers", within=home) as directory:
         fresh = directory / "root"
         fresh.mkdir()
@@ -266,22 +266,22 @@ def _extract_all(view: _View, packages: tuple[str, ...], root: Path) -> None:
 
 
 def _extract(archive: Path, root: Path) -> bool:
-    """Unpack one package; whether there was a header in it.
+    """Unpack one package; return whether it contained a header.
 
-    Its content is signed for by the system's archive; dpkg itself writes through no link and leaves no directory.
-    Links of libraries may lead out, as Debian's own do: to the library of this system.
+    The system's archive signs the content; dpkg itself writes through no link and leaves no directory. Links of
+    libraries may lead out to the system's library, as Debian's own do.
     """
     listing = run(("dpkg-deb", "--contents", archive), timeout=_HEADERS_SECONDS).stdout
     odd = next((line for line in listing.splitlines() if not _PLAIN.match(line)), None)
     if odd is not None:
-        raise ArchiveError(archive, Objection(reason=f"has what no package of headers needs: {odd.strip()!r}"))
+        raise ArchiveError(archive, Objection(reason=f"has an entry that no header package needs: {odd.strip()!r}"))
     run(("dpkg-deb", "--extract", archive, root), timeout=_HEADERS_SECONDS)
     _require_inside(archive, root)
     return " ./usr/include/" in listing
 
 
 def _require_inside(archive: Path, root: Path) -> None:
-    """Refuse headers that are links to somewhere else, through however many links."""
+    """Refuse headers that link to places outside, through any number of links."""
     whole = os.path.realpath(root)
     for directory, below, names in os.walk(root / "usr" / "include"):
         for path in (Path(directory, name) for name in ("", *below, *names)):
@@ -311,12 +311,12 @@ def _keep(fresh: Path, tree: Path) -> None:
     try:
         files.rename(fresh, tree)
     except FileExistsError:
-        return  # another run of ours was faster, with the same content
+        return  # another run was faster, with the same content
 
 
 def _explain_apt_failure(packages: tuple[str, ...], failure: CommandError | None) -> FailedError:
     return FailedError(
-        f"apt cannot give the headers of {', '.join(packages)}",
+        f"apt cannot provide the headers of {', '.join(packages)}",
         hint=install_command("apt", packages),
         details=failure.details if failure else (),
     )

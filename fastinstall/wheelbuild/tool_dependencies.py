@@ -1,12 +1,12 @@
-"""What fastinstall needs to run, as wheels for several Pythons, fetched by the tool's own pip and cached.
+"""fastinstall's own dependencies, as wheels for several Pythons, fetched by the tool's own pip and cached.
 
 `<cache>/tool/needs/<key>/` holds directories of wheels, each named after its content, and `latest.json`, which names
-the one fetched last. It is used for 30 days; then the index is asked again, and if that cannot be reached, what is
-there still serves.
+the latest one. It is used for 30 days; then the index is asked again. If the index cannot be reached, the old files
+are used.
 
-Which wheels a distribution needs under one minor version of Python, and which are missing, is evaluated here: pip
-evaluates environment markers for the Python that runs it, whichever one it downloads for. It is not a resolver: of each
-distribution there is one version at hand, which a resolver has chosen.
+This module finds which wheels a distribution needs under one minor version of Python, and which are missing: pip
+evaluates environment markers for the Python that runs it, whichever one it downloads for. This is not a resolver: one
+version of each distribution is available, chosen by pip's resolver.
 """
 
 import sys
@@ -34,7 +34,7 @@ _OLDEST_GLIBC, _BASE_GLIBC = 5, 28
 
 @immutable
 class ShelfWheel:
-    """A wheel at hand.
+    """An available wheel.
 
     Attributes:
         filename: its name.
@@ -53,11 +53,11 @@ class ShelfWheel:
 
 @immutable
 class Closure:
-    """What a distribution needs.
+    """A distribution's dependencies.
 
     Attributes:
-        used: file names of the wheels at hand that are needed, sorted.
-        missing: requirements that none of them meets, each as pip takes it.
+        used: file names of the available wheels that are needed, sorted.
+        missing: requirements without an available wheel, in pip's syntax.
     """
 
     used: tuple[str, ...]
@@ -65,12 +65,12 @@ class Closure:
 
 
 def closure_of(root: ShelfWheel, shelf: Sequence[ShelfWheel], minor: str, platforms: Sequence[str]) -> Closure:
-    """What a wheel needs to run, directly and indirectly.
+    """Return what a wheel needs to run, directly and indirectly.
 
     Args:
         root: the wheel.
-        shelf: wheels at hand.
-        minor: of the Python that is to run it: "3.12".
+        shelf: available wheels.
+        minor: of the Python that will run it: "3.12".
         platforms: tags of platforms that the machine accepts, the best first.
     """
     tags = {tag: rank for rank, tag in enumerate(tags_of(minor, platforms))}
@@ -95,17 +95,17 @@ def closure_of(root: ShelfWheel, shelf: Sequence[ShelfWheel], minor: str, platfo
 
 
 def make_shelf_wheel(filename: str, requires: Iterable[str]) -> ShelfWheel:
-    """A wheel by its name and its lines of Requires-Dist.
+    """Return a wheel from its name and its lines of Requires-Dist.
 
     Raises:
-        ValueError: it is not the name of a wheel.
+        ValueError: it is not a wheel's name.
     """
     name, version, _build, tags = parse_wheel_filename(filename)
     return ShelfWheel(filename=filename, name=name, version=str(version), tags=tags, requires=tuple(requires))
 
 
 def tags_of(minor: str, platforms: Sequence[str]) -> tuple[Tag, ...]:
-    """The wheel tags that CPython of a minor version accepts on such platforms, the best first."""
+    """Return the wheel tags that CPython of a minor version accepts on such platforms, the best first."""
     version = tuple(int(part) for part in minor.split("."))
     abi = f"cp{minor.replace('.', '')}"
     return (
@@ -115,7 +115,7 @@ def tags_of(minor: str, platforms: Sequence[str]) -> tuple[Tag, ...]:
 
 
 def platforms_of(machine: str, glibc_minor: int = _BASE_GLIBC) -> tuple[str, ...]:
-    """The platform tags that a machine with glibc 2.`glibc_minor` accepts, the best first (PEP 600)."""
+    """Return the platform tags that a machine with glibc 2.`glibc_minor` accepts, the best first (PEP 600)."""
     found: list[str] = []
     for minor in range(glibc_minor, _OLDEST_GLIBC - 1, -1):
         found.append(f"manylinux_2_{minor}_{machine}")
@@ -125,7 +125,7 @@ def platforms_of(machine: str, glibc_minor: int = _BASE_GLIBC) -> tuple[str, ...
 
 
 def environment_of(minor: str) -> Mapping[str, str]:
-    """The variables that markers ask for (PEP 508), of CPython of a minor version on Linux."""
+    """Return the marker variables (PEP 508) of CPython of a minor version on Linux."""
     version = f"{minor}.0"
     ours = {"python_version": minor, "python_full_version": version, "implementation_version": version}
     return {key: str(value) for key, value in default_environment().items()} | ours
@@ -148,7 +148,7 @@ def _choose_best_wheel(name: str, shelf: Sequence[ShelfWheel], tags: Mapping[Tag
 
 
 def _find_wanted_version(requirement: Requirement, shelf: Sequence[ShelfWheel]) -> str:
-    """The version that the shelf has for another Python, so that there is one version of each distribution."""
+    """Return the version that the shelf has for another Python, to keep one version of each distribution."""
     known = next((wheel for wheel in shelf if wheel.name == canonicalize_name(requirement.name)), None)
     extras = f"[{','.join(sorted(requirement.extras))}]" if requirement.extras else ""
     return f"{requirement.name}{extras}{f'=={known.version}' if known is not None else requirement.specifier}"
@@ -163,16 +163,16 @@ _ROUNDS = 8
 
 @immutable
 class DependencyFetching:
-    """What is fetched, and by which means.
+    """What to fetch, and how.
 
     Attributes:
-        wheel: whose dependencies are meant.
+        wheel: the wheel with the dependencies.
         pythons: minor versions, the lowest first: ("3.11", "3.12").
         platforms: platform tags that the machines accept, the best first.
         cache: our cache directory.
         variables: the environment, with pip's settings.
-        offline: whether no index may be asked.
-        emit: who hears of trouble.
+        offline: whether asking an index is forbidden.
+        emit: receives warnings.
     """
 
     wheel: Path
@@ -186,12 +186,12 @@ class DependencyFetching:
 
 @immutable
 class FetchedDependencies:
-    """What was fetched.
+    """The fetched wheels.
 
     Attributes:
-        directory: where the wheels lie.
+        directory: of the wheels.
         files: sha256 by file name.
-        left_out: why a Python cannot be served, by its minor version.
+        left_out: why a Python is not served, by its minor version.
     """
 
     directory: str
@@ -200,17 +200,17 @@ class FetchedDependencies:
 
 
 def fetch_needs(fetching: DependencyFetching) -> tuple[Path, FetchedDependencies]:
-    """Bring the wheels that a wheel needs for each Python, out of our cache where they are fresh.
+    """Return the wheels that a wheel needs for each Python, from our cache if recent.
 
     Returns:
-        The directory in our cache, and what is in it.
+        The directory in our cache, and its contents.
 
     Raises:
-        FailedError: no Python can be served: the index cannot be reached, may not be, or has no wheels.
+        FailedError: no Python can be served: the index is unreachable, not allowed, or has no wheels.
     """
     place = fetching.cache / "tool" / "needs" / values.digest(_list_key_inputs(fetching))
     latest, age = read_latest_record(FetchedDependencies, "tool-needs", place / _LATEST)
-    # That of a time when a Python could not be served may be of a bad moment:
+    # A fetch that left out a Python may have hit a temporary failure:
     if latest is None or ((age > _LIFETIME or latest.left_out) and not fetching.offline):
         latest = _refresh_dependencies(fetching, place, latest)
     return place / latest.directory, latest
@@ -225,7 +225,7 @@ class _Shelf:
 
     @property
     def wheels(self) -> tuple[ShelfWheel, ...]:
-        """Those that lie there now, by name.
+        """Return the current wheels, by name.
 
         Raises:
             ArchiveError: one is damaged.
@@ -253,17 +253,17 @@ def _refresh_dependencies(
 ) -> FetchedDependencies:
     if fetching.offline:
         raise FailedError(
-            "what fastinstall itself needs is not in the cache, and this run is offline",
-            hint="the same command without --offline, once; what it fetches is kept",
+            "fastinstall's own dependencies are not in the cache, and this run is offline",
+            hint="run the same command once without --offline",
         )
     try:
         return _fetch_dependencies(fetching, place)
     except CommandError as error:
         if latest is None:
-            message = "what fastinstall itself needs cannot be fetched"
-            hint = "run python -m pip config list to see which index is used"
+            message = "cannot fetch fastinstall's own dependencies"
+            hint = "run `python -m pip config list` to see which index is used"
             raise FailedError(message, hint=hint, details=error.details) from error
-        message = "what fastinstall needs cannot be looked up, so what was fetched before is taken"
+        message = "cannot look up fastinstall's own dependencies; using the copies fetched before"
         fetching.emit(Noted(message=message, warning=True))
         return latest
 
@@ -284,7 +284,7 @@ def _fetch_dependencies(fetching: DependencyFetching, place: Path) -> FetchedDep
 
 
 def _gather_requirements(fetching: DependencyFetching, shelf: _Shelf) -> tuple[frozenset[str], dict[str, str]]:
-    """The names of what is needed, and why some Pythons cannot be served; the first failure where none can."""
+    """Return the needed names, and why some Pythons cannot be served; raise the first failure if none can."""
     used: set[str] = set()
     failures: dict[str, CommandError] = {}
     for minor in fetching.pythons:
@@ -300,13 +300,13 @@ def _gather_requirements(fetching: DependencyFetching, shelf: _Shelf) -> tuple[f
 
 
 def _complete(fetching: DependencyFetching, shelf: _Shelf, minor: str) -> Closure:
-    """Download until nothing is missing: what pip resolves may itself require more under another Python."""
+    """Download until nothing is missing: under another Python, pip's result may itself require more."""
     for _ in range(_ROUNDS):
         found = _find_closure(fetching, shelf, minor)
         if not found.missing:
             return found
         _download(fetching, shelf, minor, found.missing)
-    raise FailedError(f"what fastinstall needs for Python {minor} does not come to an end", details=found.missing)
+    raise FailedError(f"the dependencies of fastinstall for Python {minor} never end", details=found.missing)
 
 
 def _find_closure(fetching: DependencyFetching, shelf: _Shelf, minor: str) -> Closure:

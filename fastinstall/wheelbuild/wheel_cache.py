@@ -1,7 +1,7 @@
-"""Our cache of built wheels: found by everything that decides their bytes, stored whole or not at all.
+"""Our cache of built wheels, found by all their inputs, and stored completely or not at all.
 
-`<cache>/wheels/<key>/` holds one wheel and `result.json`. An entry is written beside its place and
-renamed into it, so concurrent builders do each other no harm; `reserved` spares the second one its work.
+`<cache>/wheels/<key>/` holds one wheel and `result.json`. An entry is written beside its place and renamed, so
+concurrent builders do not interfere; `reserve_cache_key` saves the second one its work.
 """
 
 import os
@@ -20,13 +20,13 @@ _RESULT = "result.json"
 
 @immutable
 class CachedWheel:
-    """What is known of a cached wheel.
+    """The record of a cached wheel.
 
     Attributes:
         wheel: its file name.
         sha256: of it, hexadecimal.
         features: from the build's own summary, or None if it has none.
-        inputs: what the key was made from, for people who wonder why something was built again.
+        inputs: what the key was made from, to explain why something was built again.
     """
 
     wheel: str
@@ -36,44 +36,44 @@ class CachedWheel:
 
 
 def key_of(inputs: dict[str, str]) -> str:
-    """The name of an entry: a digest of its inputs."""
+    """Return the name of an entry: a digest of its inputs."""
     return values.digest(inputs)
 
 
 def directory_of(cache: Path, key: str) -> Path:
-    """Where an entry lies, if it is there."""
+    """Return an entry's directory."""
     return cache / "wheels" / key
 
 
 def log_of(cache: Path, key: str) -> Path:
-    """Where the output of a build goes."""
+    """Return the file for the output of a build."""
     return cache / "logs" / f"build-{key[:16]}.log"
 
 
 def find(cache: Path, key: str, emit: Emit) -> CachedWheel | None:
-    """Look an entry up; one that is damaged is reported and counts as absent."""
+    """Find an entry; a damaged one is reported and counts as missing."""
     directory = directory_of(cache, key)
     if not directory.is_dir():
         return None
     entry = _read(directory / _RESULT)
     if entry is not None and _is_whole(directory / entry.wheel, entry.sha256):
         return entry
-    emit(Noted(message=f"{directory}: the cached wheel is damaged; it is built again", warning=True))
+    emit(Noted(message=f"{directory}: the cached wheel is damaged; building it again", warning=True))
     return None
 
 
 @contextmanager
 def reserve_cache_key(cache: Path, key: str, emit: Emit, work: str = "builds the same wheel") -> Iterator[None]:
-    """Be the only process that works for a key while the block runs; wait for another one that does.
+    """Be the only process that works on a key during the block; wait for another one first.
 
-    A process that waited finds the result when its turn comes. The lock ends with its holder, however that ends; its
-    file in `<cache>/locks` stays.
+    A process that waited finds the result when its turn comes. The lock ends with its holder's process; its file in
+    `<cache>/locks` stays.
 
     Args:
         cache: root of the cache.
-        key: what is made.
-        emit: hears once whom this waits for.
-        work: what the other one does.
+        key: of the result.
+        emit: receives one event about the process that this one waits for.
+        work: the other one's work, for the event.
     """
 
     def say(process: int | None) -> None:
@@ -93,7 +93,7 @@ def find_wheel(cache: Path, sha256: str) -> Path | None:
 
 
 def entries(cache: Path) -> list[tuple[str, CachedWheel]]:
-    """All that can be read, with their keys, the one that was stored last first; wheels are not looked at."""
+    """Return all readable entries, with their keys, the newest first; wheels are not checked."""
     found = []
     for result in (cache / "wheels").glob(f"*/{_RESULT}"):
         with suppress(OSError):
@@ -104,12 +104,12 @@ def entries(cache: Path) -> list[tuple[str, CachedWheel]]:
 
 
 def is_whole(cache: Path, key: str, entry: CachedWheel) -> bool:
-    """Whether an entry's wheel is what was stored."""
+    """Return whether an entry's wheel is intact."""
     return _is_whole(directory_of(cache, key) / entry.wheel, entry.sha256)
 
 
 def store(cache: Path, inputs: dict[str, str], wheel: Path, features: dict[str, str | None]) -> CachedWheel:
-    """Put a wheel into the cache, in place of what is there.
+    """Put a wheel into the cache, replacing an existing entry.
 
     Args:
         cache: root of the cache.

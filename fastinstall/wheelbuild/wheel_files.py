@@ -1,10 +1,10 @@
-"""The files of wheels: unpack, label, pack, stage, and describe.
+"""Unpack, label, pack, stage and describe wheels.
 
-- The same tree gives the same bytes, whenever and wherever it is packed. Source: PEP 427 and the binary distribution
-  format of packaging.python.org.
-- A label is a wheel's name, version and tags, and the statements inside about what it is.
+- The same tree gives the same bytes, on any machine and date. Source: PEP 427 and the binary distribution format of
+  packaging.python.org.
+- A label is a wheel's name, version and tags, and the documents in its metadata.
 - Staging unpacks a wheel as an installer would, with bytecode for the target.
-- What a wheel of ours says of its making is read from the staged tree, so it is known wherever it was made.
+- A wheel's record of its own build is read from the staged tree, so it is known wherever the wheel was built.
 """
 
 import base64
@@ -54,32 +54,32 @@ class Tags:
 
 
 def unpack_wheel(wheel: Path, directory: Path) -> None:
-    """Unpack a wheel; files that may be run stay so.
+    """Unpack a wheel; executable files stay executable.
 
     Args:
         wheel: the file.
-        directory: where to; made if it is not there.
+        directory: the destination; created if missing.
 
     Raises:
-        FailedError: it is no wheel, is damaged, or has a member that no wheel needs; nothing is left of it.
+        FailedError: it is not a wheel, is damaged, or has a member that no wheel needs; nothing of it stays.
     """
     try:
         unpack_zip(wheel, directory)
     except OSError as error:
         where = error.filename or directory
         raise FailedError(
-            f"{wheel}: cannot be unpacked: {where}: {error.strerror or error}",
+            f"{wheel}: cannot unpack it: {where}: {error.strerror or error}",
             hint=f"df -h {quote(directory)}; ls -ld {quote(wheel)}",
         ) from error
 
 
 def pack_wheel(tree: Path, target: Path, *, compress: bool = True) -> None:
-    """Write RECORD anew and pack the tree: sorted, dated 2020-01-01, metadata last.
+    """Rewrite RECORD and pack the tree: sorted, dated 2020-01-01, metadata last.
 
     Args:
         tree: an unpacked wheel.
         target: the file to write.
-        compress: whether to deflate; without, it is quicker, for a wheel that is only looked at.
+        compress: whether to deflate; False is quicker, for a wheel that is only examined.
     """
     metadata = metadata_directory(tree)
     record = metadata / "RECORD"
@@ -98,7 +98,7 @@ def pack_wheel(tree: Path, target: Path, *, compress: bool = True) -> None:
 
 
 def metadata_directory(tree: Path) -> Path:
-    """The one `.dist-info` directory of an unpacked wheel.
+    """Return the one `.dist-info` directory of an unpacked wheel.
 
     Raises:
         FailedError: there is none, or more than one.
@@ -110,10 +110,10 @@ def metadata_directory(tree: Path) -> Path:
 
 
 def tags_of(tree: Path) -> Tags:
-    """The tags that the WHEEL file of an unpacked wheel gives.
+    """Return the tags in the WHEEL file of an unpacked wheel.
 
     Raises:
-        FailedError: it gives none.
+        FailedError: it has none.
     """
     path = metadata_directory(tree) / "WHEEL"
     lines = re.findall(r"^Tag: *([^-\s]+)-([^-\s]+)-(\S+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
@@ -148,7 +148,7 @@ MERGE_FILE = "fastinstall-merge.json"
 
 @immutable
 class Label:
-    """What a wheel is to be called.
+    """The name of a wheel and its metadata.
 
     Attributes:
         distribution: "pillow".
@@ -166,7 +166,7 @@ class Label:
 
 
 def label_tree(tree: Path, label: Label) -> str:
-    """Rewrite the metadata of an unpacked wheel; RECORD is left to the packing.
+    """Rewrite the metadata of an unpacked wheel, except RECORD, which packing rewrites.
 
     Returns:
         The wheel's file name.
@@ -189,10 +189,10 @@ def label_tree(tree: Path, label: Label) -> str:
 
 
 def replace_metadata_fields(metadata: str, fields: dict[str, str]) -> str:
-    """METADATA with these fields replaced; the description and all other fields stay as they are.
+    """Return METADATA with these fields replaced; the description and all other fields stay.
 
     Raises:
-        FailedError: a field is not there, or more than once.
+        FailedError: a field is missing, or there more than once.
     """
     head, separator, body = metadata.partition("\n\n")
     for name, value in fields.items():
@@ -230,19 +230,19 @@ _WORTH_A_POOL, _MOST_WORKERS = 3, 8
 
 
 def stage_wheel(wheel: Path, stage: Path, interpreter: Interpreter, ours: str = "") -> str:
-    """Install a wheel into `stage` instead of site-packages; its bytecode is for `compile_meanwhile`.
+    """Install a wheel into `stage` instead of site-packages; `compile_meanwhile` adds its bytecode.
 
     Args:
         wheel: the file.
         stage: an empty directory on the target's filesystem.
         interpreter: the target's.
-        ours: of `require_stack_alone`.
+        ours: for `require_stack_alone`.
 
     Returns:
         The name of its `.dist-info` directory.
 
     Raises:
-        FailedError: the wheel is not whole, or brings something that is no part of PIL.
+        FailedError: the wheel is damaged, or has files that are not part of PIL.
     """
     require_stack_alone(wheel, ours=ours)
     from installer import install  # noqa: PLC0415 (only a setup stages)
@@ -251,7 +251,7 @@ def stage_wheel(wheel: Path, stage: Path, interpreter: Interpreter, ours: str = 
     from installer.sources import WheelFile  # noqa: PLC0415
 
     destination = SchemeDictionaryDestination(
-        {"purelib": str(stage), "platlib": str(stage)},  # all that is let through above
+        {"purelib": str(stage), "platlib": str(stage)},  # no other schemes pass the check above
         interpreter=str(interpreter.executable),
         script_kind="posix",
     )
@@ -260,15 +260,13 @@ def stage_wheel(wheel: Path, stage: Path, interpreter: Interpreter, ours: str = 
             install(source, destination, additional_metadata={"INSTALLER": INSTALLER})
             metadata = source.dist_info_dir
     except InstallerError as error:
-        raise FailedError(
-            f"{wheel}: not a whole wheel: {error}", hint="remove it and run the same command again"
-        ) from error
+        raise FailedError(f"{wheel}: damaged: {error}", hint="remove it and run the same command again") from error
     return metadata
 
 
 @contextmanager
 def compile_meanwhile(stage: Path, interpreter: Interpreter) -> Iterator[None]:
-    """Write bytecode as the target's interpreter would, while the block works; it is there behind the block."""
+    """Write bytecode as the target's interpreter would, while the block runs; it is complete after the block."""
     compiling = RunningProbe(partial(_compile_bytecode, stage, interpreter))
     try:
         yield
@@ -277,7 +275,7 @@ def compile_meanwhile(stage: Path, interpreter: Interpreter) -> Iterator[None]:
 
 
 def _compile_bytecode(stage: Path, interpreter: Interpreter) -> None:
-    """With the paths that it will have there."""
+    """Compile with the final paths in the target."""
     compiler = (interpreter.executable, "-I", "-S", "-m", "compileall", "-q", "-j", str(_choose_worker_count()))
     minor = tuple(int(part) for part in interpreter.version.split(".")[:2])
     paths = (
@@ -287,16 +285,16 @@ def _compile_bytecode(stage: Path, interpreter: Interpreter) -> None:
 
 
 def _choose_worker_count() -> int:
-    """How many processes compile: a pool costs 0.15 s of CPU, which two CPUs do not win back (measured)."""
+    """Return how many processes compile: a pool costs 0.15 s of CPU, more than two CPUs save (measured)."""
     granted = len(os.sched_getaffinity(0))
     return min(granted, _MOST_WORKERS) if granted >= _WORTH_A_POOL else 1
 
 
 def describe_core(stage: Path, interpreter: Interpreter, symbols: tuple[str, ...]) -> BuiltCore:
-    """The imaging core of a staged tree; of one with a copy per CPU level, what all copies have.
+    """Return Pillow's C extension of a staged tree; with a copy per CPU level, what all copies share.
 
     Raises:
-        FailedError: there is none for this interpreter, it cannot be read, or a copy of it could not be loaded.
+        FailedError: there is none for this interpreter, it cannot be read, or a copy of it cannot be loaded.
     """
     relative = f"PIL/_imaging{interpreter.extension_suffix}"
     if not (stage / relative).is_file():
@@ -317,7 +315,7 @@ def describe_core(stage: Path, interpreter: Interpreter, symbols: tuple[str, ...
 
 
 def _refuse_unusable(relative: str, core: ImagingCore) -> None:
-    """Refuse a core that this or another CPU could not load: nothing that runs here shows the others."""
+    """Refuse a core that some CPU could not load: running it here only tests this CPU's copy."""
     problems = [f"{copy.path.name} for {copy.level}: {copy.problem}" for copy in core.levels if copy.problem]
     if problems or not core.readable:
         raise FailedError(f"{relative}: {problems[0] if problems else core.problem}", details=tuple(problems))
@@ -328,10 +326,10 @@ def _refuse_unusable(relative: str, core: ImagingCore) -> None:
 
 
 def stack_version(stage: Path) -> str:
-    """What `PIL/_version.py` of a staged tree says.
+    """Return the version in `PIL/_version.py` of a staged tree.
 
     Raises:
-        FailedError: it says nothing.
+        FailedError: it has none.
     """
     text = foreign.read_text(stage / "PIL" / "_version.py")
     found = re.search(r"""^__version__ = ["'](.+?)["']""", text, re.MULTILINE)
@@ -342,11 +340,11 @@ def stack_version(stage: Path) -> str:
 
 @immutable
 class MergeSources:
-    """What was merged.
+    """The sources of a merge.
 
     Attributes:
-        kernels: the fork ("pillow-simd 12.1.1.post0"); empty if nothing was merged, or nothing is said.
-        left_out: parts of it that were left out.
+        kernels: the fork ("pillow-simd 12.1.1.post0"); empty if nothing was merged or recorded.
+        left_out: parts of the fork that were left out.
     """
 
     kernels: str = ""
@@ -354,7 +352,7 @@ class MergeSources:
 
 
 def origin_of(stage: Path, metadata: str) -> MergeSources:
-    """Read it; a wheel without the statement, or with one of another kind, says nothing.
+    """Read the record of a merge; a wheel without a valid record has none.
 
     Args:
         stage: the staged tree.

@@ -1,5 +1,5 @@
-/* Box blur (Gaussian blur and unsharp mask consist of it): sixteen bytes of different rows, or columns, at a
-   time, all passes while they lie in the cache. The same sums as Pillow's, of the same integers. */
+/* Box blur, also used by Gaussian blur and unsharp mask: sixteen bytes of different rows, or columns, at a time, and
+   all passes while they are in the cache. The same sums as Pillow's, of the same integers. */
 
 #include "vectors.h"
 
@@ -8,7 +8,7 @@ count_bytes(Bytes bytes) {
     return __builtin_convertvector(bytes, Counts);
 }
 
-/* One pass along a column of vectors. What lies outside counts as the first or the last one. */
+/* One pass along a column of vectors. Outside values count as the first or the last one. */
 static inline void
 blur_pass(Bytes *to, const Bytes *from, int length, int radius, UINT32 weight, UINT32 edge_weight) {
     int last = length - 1;
@@ -29,7 +29,7 @@ blur_pass(Bytes *to, const Bytes *from, int length, int radius, UINT32 weight, U
     }
 }
 
-/* All passes; from one buffer to the other by turns. Returns where the last one went. */
+/* All passes, alternating between the buffers. Returns the last one's output. */
 static Bytes *
 blur_lanes(Bytes *lanes, Bytes *spare, int length, float radius, int passes) {
     int whole = (int)radius;
@@ -86,7 +86,7 @@ blur_columns(Imaging out, Imaging in, Bytes *lanes, float radius, int passes) {
     }
 }
 
-/* What Pillow's own refuses is left to it. */
+/* Pillow's own code handles what it refuses. */
 static int
 is_ours(Imaging out, Imaging in, float xradius, float yradius, int passes) {
     const ModeID modes[] = {

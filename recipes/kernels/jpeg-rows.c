@@ -1,7 +1,7 @@
-/* Rows of a JPEG, decoded to where libjpeg-turbo writes them by ordinary stores.
+/* Decodes the rows of a JPEG to addresses that libjpeg-turbo writes by ordinary stores.
 
-   A row that is aligned to 32 bytes it writes past the caches (its AVX2 colour conversion), and Pillow, which copies the
-   row into the picture at once, has to wait for the memory. Whether the allocator aligned it was chance. */
+   Its AVX2 colour conversion writes a row aligned to 32 bytes past the caches (non-temporal stores). Pillow copies the
+   row into the picture at once, and waits for the memory. Without this file, the allocator's alignment decides. */
 
 #include <stdint.h>
 #include <stdlib.h>

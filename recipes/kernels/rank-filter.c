@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#define MOST 32 /* a power of two, for the network; the windows have 9 or 25 */
+#define MOST 32 /* a power of two for the network; windows have 9 or 25 */
 
 typedef UINT8 Lane __attribute__((vector_size(64)));
 
@@ -14,8 +14,8 @@ order_pair(Lane *a, Lane *b) {
     *a = low;
 }
 
-/* K. E. Batcher, "Sorting Networks and Their Applications", 1968: odd-even merges. Comparisons with what would lie
-   behind the end are left out, as if the largest values lay there. */
+/* K. E. Batcher, "Sorting Networks and Their Applications", 1968: odd-even merges. Comparisons beyond the
+   end are left out, as if the largest values were there. */
 static inline __attribute__((always_inline)) void
 sort_lanes(Lane *lanes, int count) {
     for (int width = 1; width < count; width *= 2) {

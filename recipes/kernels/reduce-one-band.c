@@ -1,9 +1,9 @@
-/* Reduction of one channel by whole factors: the rows are added, then what lies side by side, in loops that compilers
+/* Reduction of one channel by integer factors: rows are added first, then neighbours, in loops that compilers
    vectorise. The same sums as Pillow's, of the same integers. */
 
 #include <string.h>
 
-#define MOST 256 /* rows whose sum fits 16 bits */
+#define MOST 256 /* rows with a sum of at most 16 bits */
 
 static void
 add_rows(UINT16 *restrict sums, UINT8 *const *rows, int left, int count, int width) {
@@ -28,7 +28,7 @@ divide_sums(UINT8 *restrict out, const UINT16 *restrict sums, int count, int fac
     }
 }
 
-/* The factors that are asked for most are constants, so that their loops become vectors. */
+/* The most common factors are constants, so that their loops are vectorised. */
 static void
 divide_row(UINT8 *out, const UINT16 *sums, int width, int factor, int rows) {
     int count = width / factor;

@@ -4,7 +4,7 @@
 
 static void
 round_coefficients(double *coefficients, int count) {
-    INT32 *rounded = (INT32 *)coefficients; /* in place, as those who call this expect */
+    INT32 *rounded = (INT32 *)coefficients; /* in place, as callers expect */
     for (int i = 0; i < count; i++) {
         double value = coefficients[i] * (1 << PRECISION_BITS);
         rounded[i] = (int)(value < 0 ? value - 0.5 : value + 0.5);

@@ -1,10 +1,10 @@
-/* Bilinear and bicubic transforms of several channels: the four bytes of a pixel at once, in the doubles that Pillow uses. */
+/* Bilinear and bicubic transforms of several channels: four bytes of a pixel at once, in doubles as in Pillow. */
 
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
 
-/* Up to Pillow 12 transforms return the image that they made, since then 0. */
+/* Up to Pillow 12, transforms return the resulting image; later ones return 0. */
 typedef __typeof__(affine_fixed__source(0, 0, 0, 0, 0, 0, 0, 0, 0)) Result;
 #define DONE(image) __builtin_choose_expr(__builtin_types_compatible_p(Result, Imaging), (image), 0)
 
@@ -29,7 +29,7 @@ limit(int value, int size) {
     return value < 0 ? 0 : value < size ? value : size - 1;
 }
 
-/* Where between the centres of pixels a point lies. */
+/* The position of a point between the centres of pixels. */
 static inline int
 split_coordinate(double *fraction, double value) {
     value -= 0.5;
@@ -114,7 +114,7 @@ set_by_four(UINT8 *out, Imaging im, double xin, double yin) {
     return 1;
 }
 
-/* As a pointer says, but without a call for what is asked for most. */
+/* Like the function pointer, but without a call in the most common cases. */
 static inline int
 find_point(double *xin, double *yin, int x, int y, ImagingTransformMap transform, void *data) {
     return transform == affine_transform ? affine_transform(xin, yin, x, y, data) : transform(xin, yin, x, y, data);
@@ -162,7 +162,7 @@ ImagingGenericTransform(
     return DONE(imOut);
 }
 
-/* Limits a run to the pixels whose coordinate, start + pixel * step, lies from 0 to limit - 1. */
+/* Limits a run to the pixels with a coordinate, start + pixel * step, from 0 to limit - 1. */
 static inline void
 clip_run(int *first, int *end, int64_t start, int64_t step, int64_t limit) {
     if (step < 0) {
@@ -190,7 +190,7 @@ to_fixed(double value) {
     return value < 0.0 ? (int)floor(value) : (int)value;
 }
 
-/* The nearest pixel, in numbers of 16 bits before and after the point: which ones lie inside is settled once for a row. */
+/* The nearest pixel, with 16 bits before and after the binary point; the inside range is computed once per row. */
 static Result
 affine_fixed(Imaging imOut, Imaging imIn, int x0, int y0, int x1, int y1, double a[6], int filterid, int fill) {
     ImagingSectionCookie cookie;

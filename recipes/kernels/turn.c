@@ -1,5 +1,5 @@
-/* Turning by 90 degrees, and mirroring at a diagonal, of pixels of one byte and of four: by blocks, so that a line of the
-   cache is written as a whole. */
+/* Rotation by 90 degrees and mirroring at a diagonal, for pixels of one and four bytes: by blocks, to write complete
+   cache lines. */
 
 #include "vectors.h"
 
@@ -17,7 +17,7 @@ find_row(const Turn *turn, int x) {
     return turn->mirror_x ? turn->in->xsize - 1 - x : x;
 }
 
-/* Where rows y to y + size - 1 go. */
+/* The destination of rows y to y + size - 1. */
 static inline int
 find_column(const Turn *turn, int y, int size) {
     return turn->mirror_y ? turn->in->ysize - size - y : y;
@@ -89,7 +89,7 @@ turn_blocks(const Turn *turn, int size, int line, void (*turn_block)(const Turn 
     }
 }
 
-/* Returns 0 where that is left to Pillow's own: what it refuses, and pixels of two bytes. */
+/* Returns 0 to leave it to Pillow's own code: what it refuses, and pixels of two bytes. */
 static int
 turn_image(Imaging out, Imaging in, int mirror_x, int mirror_y) {
     ImagingSectionCookie cookie;

@@ -1,4 +1,4 @@
-/* Vectors of sixteen lanes and blocks of 16 x 16 bytes, by GCC's vector extensions: any CPU level, any compiler that has them. */
+/* Vectors of sixteen lanes and blocks of 16 x 16 bytes, with GCC's vector extensions: for any CPU level. */
 
 #ifndef FASTINSTALL_VECTORS_H
 #define FASTINSTALL_VECTORS_H
@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define LANES 16
-#define FEWEST (LANES / 2) /* rows or columns; with fewer, one at a time is quicker */
+#define FEWEST (LANES / 2) /* rows or columns; below this, one at a time is faster */
 
 typedef UINT8 Bytes __attribute__((vector_size(LANES)));
 typedef INT32 Ints __attribute__((vector_size(LANES * sizeof(INT32))));
@@ -32,14 +32,14 @@ store_bytes(UINT8 *to, Bytes value, int count) {
     }
 }
 
-/* Lanes of a and b, by their numbers in both. */
+/* Lanes of a and b, by their indexes in both. */
 #if defined(__clang__) || __GNUC__ >= 12
 #define SHUFFLE(type, a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #else
 #define SHUFFLE(type, a, b, ...) __builtin_shuffle(a, b, (type){__VA_ARGS__})
 #endif
 
-/* Four perfect shuffles make columns of rows. */
+/* Four perfect shuffles transpose rows to columns. */
 static inline void
 transpose_block(Bytes block[LANES]) {
     Bytes mixed[LANES];

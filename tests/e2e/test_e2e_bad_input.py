@@ -221,7 +221,7 @@ UNDETERMINED = (
         name="no Python",
         arguments=("setup", "--yes", "--new-env", "{gone}", "--python", shutil.which("true") or "/bin/true"),
         exit_code=4,
-        says=("true: does not answer like a Python interpreter",),
+        says=("true: the answer is not that of a Python interpreter",),
     ),
     Case(
         name="dangling interpreter",

@@ -81,7 +81,7 @@ def test_damaged_images_are_counted_named_and_left_out_and_the_others_are_measur
         "not an image": ["text.png"],
         "empty": ["empty.jpg"],
         "CMYK": ["cmyk.jpg"],
-        "16 bits a channel": ["deep.png"],
+        "16 bits per channel": ["deep.png"],
         "animated": ["animated.gif"],
         "too large": ["huge.png"],
     }

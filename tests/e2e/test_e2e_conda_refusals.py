@@ -93,7 +93,7 @@ DAMAGES = (
         name="pin of another build",
         path="conda-meta/pinned",
         text=lambda _: "pillow * py*\n",
-        says=("{path} keeps pillow to other builds: 'pillow * py*'", "take that line out of {path}"),
+        says=("{path} pins pillow to other builds: 'pillow * py*'", "remove that line from {path}"),
         engine="rattler",
     ),
 )
@@ -245,7 +245,7 @@ def test_the_environment_that_is_meant_has_to_be_clear(scene: Scene) -> None:
     done = scene.run("setup", "--yes", changes=both)
     assert done.exit_code == REFUSED
     assert f"VIRTUAL_ENV is {venv} but CONDA_PREFIX is {scene.prefix}" in done.stderr
-    assert f"hint: name the one that is meant: --prefix '{venv}' or --prefix '{scene.prefix}'" in done.stderr
+    assert f"hint: choose one: --prefix '{venv}' or --prefix '{scene.prefix}'" in done.stderr
     python = scene.prefix / "bin/python"
     done = scene.run("doctor", "environment", "--json", "--python", python, changes={"CONDA_PREFIX": str(venv)})
     (finding,) = done.document["findings"]

@@ -26,8 +26,8 @@ def killed(sandbox: Sandbox, prefix: Path, *where: str) -> Result:
 def begun_again(sandbox: Sandbox, prefix: Path, *where: str) -> Result:
     """The same, of one that was killed while it made the environment."""
     again = killed(sandbox, prefix, *where)
-    assert "making the environment" in again.text, again.text
-    assert "what was there of it is cleared away" in again.text
+    assert "creating the environment" in again.text, again.text
+    assert "its leftovers are removed" in again.text
     return again
 
 

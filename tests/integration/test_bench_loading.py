@@ -190,7 +190,7 @@ def require_forgetful_kernel() -> None:
         (
             "def load(path): raise ValueError('not today')",
             CandidateOutcome.FAILED,
-            "none of the images: ValueError: not today",
+            "any image: ValueError: not today",
         ),
     ],
 )
@@ -225,7 +225,7 @@ def test_what_cannot_begin_says_why(adapter: str, outcome: CandidateOutcome) -> 
 @pytest.mark.parametrize(
     ("text", "named", "reason"),
     [
-        (None, "", "there is no file"),
+        (None, "", "no such file"),
         ("other = 1", "", r"has no function load\(path\)"),
         ("load = 1", ":load", r"has no function load\(path\)"),
         ("import json\n\njson.loads('{')", "", r"raised while it was imported: JSONDecodeError: .* \(line 3\)"),
@@ -248,7 +248,7 @@ def test_a_loader_that_cannot_be_used_is_explained(
 
 def test_a_loader_that_cannot_be_used_is_an_outcome(tmp_path: Path) -> None:
     job = Job(python=PYTHON, images=(), loader=str(tmp_path / "nowhere.py"))
-    with pytest.raises(NotLoadedError, match="there is no file") as caught, start_loading(job):
+    with pytest.raises(NotLoadedError, match="no such file") as caught, start_loading(job):
         pass
     assert caught.value.outcome is CandidateOutcome.FAILED
 

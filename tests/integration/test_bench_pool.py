@@ -141,7 +141,7 @@ def test_files_in_memory_are_not_called_cold(tmp_path: Path) -> None:
             assert measure_rates(found, (replace(ALONE, cold=True),), _load(), remarks.append) == ()
     finally:
         image.unlink()
-    told = "the files cannot be put out of the page cache where they lie"
+    told = "this filesystem does not let files leave the page cache"
     assert remarks == [f"no workers, cold: not measured: {told}"]
 
 
@@ -153,7 +153,7 @@ def test_workers_die_with_their_parent(tmp_path: Path) -> None:
         asked.start()
         os.kill(_first_parent(tmp_path), signal.SIGKILL)
         asked.join(SOON)
-        assert answers == ["the process that loads was killed by SIGKILL"]
+        assert answers == ["the loading process was killed by SIGKILL"]
         assert _all_gone({pid for pid, _, _ in _seen(tmp_path)})
 
 

@@ -290,7 +290,7 @@ def test_images_that_cannot_be_stored_are_told_and_keep_no_place(
             3: "FileNotFoundError",
         }
         assert made.ratio == made.bytes / (images[0].size_bytes + images[2].size_bytes)
-    with pytest.raises(NotLoadedError, match="it could store none of the images: FileNotFoundError"):
+    with pytest.raises(NotLoadedError, match="it could not store any image: FileNotFoundError"):
         _make_store(kind_named("resized"), (gone,), _maker(tmp_path))
 
 
@@ -298,7 +298,7 @@ def test_a_place_where_nothing_can_be_written_is_an_outcome(images: tuple[Survey
     with pytest.raises(NotLoadedError) as caught:
         _make_store(kind_named("bmp"), images, _maker(tmp_path / "gone"))
     assert caught.value.outcome is CandidateOutcome.FAILED
-    assert caught.value.reason.startswith("nothing can be written there: ")
+    assert caught.value.reason.startswith("cannot write the store: ")
 
 
 def test_a_full_disk_ends_a_store_and_gets_its_room_back(images: tuple[SurveyedImage, ...], tmp_path: Path) -> None:
@@ -312,7 +312,7 @@ def test_a_full_disk_ends_a_store_and_gets_its_room_back(images: tuple[SurveyedI
         with pytest.raises(NotLoadedError) as caught:
             _make_store(kind_named("bmp"), images, replace(_maker(disk), most_bytes=10_000_000))
         assert caught.value.outcome is CandidateOutcome.FAILED
-        assert "free on the disk" in caught.value.reason
+        assert "free disk space" in caught.value.reason
         assert list(disk.iterdir()) == []
     finally:
         subprocess.run(("umount", disk), check=True)
@@ -353,11 +353,11 @@ def test_a_printed_script_leaves_alone_what_it_has_not_made(photos: Path, tmp_pa
     before = _files(tmp_path / "foreign")
     done = _prepared(tmp_path, "resized", photos, tmp_path / "foreign")
     assert (done.returncode, _files(tmp_path / "foreign")) == (1, before)
-    assert "is not empty, and was not made by this script" in done.stderr
+    assert "is not empty, and this script did not make it" in done.stderr
     inside = _prepared(tmp_path, "bmp", photos, photos / "cats")
-    assert "choose a directory outside of it" in inside.stderr
+    assert "choose a directory outside it" in inside.stderr
     nothing = _prepared(tmp_path, "bmp", tmp_path / "no images", tmp_path / "other")
-    assert nothing.stderr == f"{tmp_path / 'no images'}: no images below it\n"
+    assert nothing.stderr == f"{tmp_path / 'no images'}: it contains no images\n"
     assert not (tmp_path / "other").exists()
 
 

@@ -149,7 +149,7 @@ def verdicts(places: tuple[Path, ...]) -> Mapping[str, SurveyedImage]:
         ("corrupt", ("flipped.png", "flipped.jpg")),
         ("CMYK", ("cmyk.jpg",)),
         ("LAB", ("lab.tif",)),
-        ("16 bits a channel", ("grey16.png", "colour16.png", "float.tif")),
+        ("16 bits per channel", ("grey16.png", "colour16.png", "float.tif")),
         ("animated", ("moving.gif", "moving.png")),
         ("several pages", ("pages.tif",)),
         ("too large", ("bomb.png", "large.png", "wide.jpg")),
@@ -231,4 +231,4 @@ def test_a_photo_of_a_phone_that_pillow_cannot_read_names_what_reads_it(tmp_path
     photo = tmp_path / "photo.heic"
     photo.write_bytes(struct.pack(">I4s4s", 24, b"ftyp", b"heic") + bytes(100))
     (found,) = judge_images([photo], PYTHON, {"PATH": os.environ["PATH"]})
-    assert found.reason == "HEIC: Pillow reads it with pillow-heif alone"
+    assert found.reason == "HEIC: Pillow reads it only with pillow-heif"

@@ -110,7 +110,7 @@ def test_a_backend_works_with_them_and_sees_nothing_that_is_installed(tmp_path: 
 def test_a_backend_that_is_not_there_is_named(tmp_path: Path, source: Path) -> None:
     (source / "pyproject.toml").write_text(PYPROJECT.replace('"backend"', '"nowhere"'))
     request = request_for(tmp_path, wheelhouse=tool_wheel(tmp_path, "1.0").parent)
-    with pytest.raises(FailedError, match="its build backend nowhere cannot be used"):
+    with pytest.raises(FailedError, match="cannot use its build backend nowhere"):
         call_on(source, tmp_path, request)
 
 
@@ -127,7 +127,7 @@ def test_a_damaged_requirement_is_named(tmp_path: Path, source: Path) -> None:
     found = fetch_requirements(request, source)
     assert found.directory is not None
     (found.directory / found.files[0][0]).write_bytes(b"no wheel")
-    with pytest.raises(FailedError, match=r"tiny_tool-1\.0-py3-none-any\.whl: not a whole wheel"):
+    with pytest.raises(FailedError, match=r"tiny_tool-1\.0-py3-none-any\.whl: damaged"):
         install_requirements(found, request.interpreter, tmp_path / "installed")
 
 

@@ -30,8 +30,8 @@ from fastinstall.model.request import Request
 from fastinstall.plan.plan import Plan
 
 STAMPS = tuple(Stamp(id=f"2026112{n}T101500Z-00000{n}", at=f"2026-11-2{n}T10:15:00Z") for n in range(1, 4))
-TOLD = f"the setup of {STAMPS[0].at} was interrupted; to have the environment as it was before it: fastinstall rollback"
-MENDED = f"the setup of {STAMPS[0].at} had been interrupted; the environment is as it was before it"
+TOLD = f"the setup of {STAMPS[0].at} was interrupted; to restore the environment: fastinstall rollback"
+MENDED = f"the setup of {STAMPS[0].at} had been interrupted; the environment is restored"
 
 
 @dataclass(frozen=True, kw_only=True)

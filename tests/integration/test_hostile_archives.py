@@ -239,9 +239,9 @@ def _include_elsewhere(root: Path) -> None:
 DEBS: dict[str, tuple[Callable[[Path], object], str]] = {
     "link-out": (lambda root: (root / "usr/include/b.h").symlink_to("/etc/passwd"), "'usr/include/b.h' is a link"),
     "chain-out": (_chain, "is a link that leads out"),
-    "include-out": (_include_elsewhere, "is a link that leads out|has what no package"),
-    "setuid": (lambda root: (root / HEADER).chmod(0o4755), "has what no package of headers needs: '-rwsr-xr-x"),
-    "device": (_device, "has what no package of headers needs: 'crw-r--r--"),
+    "include-out": (_include_elsewhere, "is a link that leads out|has an entry that no header"),
+    "setuid": (lambda root: (root / HEADER).chmod(0o4755), "has an entry that no header package needs: '-rwsr-xr-x"),
+    "device": (_device, "has an entry that no header package needs: 'crw-r--r--"),
 }
 
 

@@ -103,7 +103,7 @@ def test_an_installation_that_fails_shows_the_last_lines_and_the_command() -> No
 def test_whoever_is_not_root_gets_the_command_and_nothing_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 1000)  # the one thing here that cannot be had as root
 
-    with pytest.raises(RefusedError, match="only root may install") as refused:
+    with pytest.raises(RefusedError, match="only root can install") as refused:
         install_packages("apt", ("libno-such-thing-dev",), ignore)
 
     assert refused.value.hint == "sudo apt-get install --yes --no-install-recommends libno-such-thing-dev"

@@ -159,12 +159,12 @@ def test_one_sentence_says_what_was_interrupted_and_how_things_are(tmp_path: Pat
     scene = Scene(tmp_path)
     open_transaction(scene.store).perform(swap_moves())
     where = scene.store.prefix
-    sentence = f"the setup of {FIRST.at} was interrupted; to have the environment as it was before it"
+    sentence = f"the setup of {FIRST.at} was interrupted; to restore the environment"
     assert describe_interruptions(scene.session, scene.environment) == (
         f"{sentence}: fastinstall rollback --yes --prefix {where}",
     )
     assert recover_environment(scene.session, scene.environment)
-    assert scene.heard == [f"the setup of {FIRST.at} had been interrupted; the environment is as it was before it"]
+    assert scene.heard == [f"the setup of {FIRST.at} had been interrupted; the environment is restored"]
     assert not recover_environment(scene.session, scene.environment)
 
 
@@ -177,7 +177,7 @@ def test_a_rollback_that_was_cut_off_is_finished_with_the_pin_of_the_project(tmp
     assert recover_environment(scene.session, scene.environment)
     told = f"undoing the setup of {FIRST.at} had been interrupted; it is finished"
     assert scene.heard == [
-        f"{told}: the environment is as it was before that",
+        f"{told}: the environment is restored",
         f"taken back: the pin of {scene.project}",
     ]
     assert scene.looks() == before
@@ -192,7 +192,7 @@ def test_what_was_only_begun_is_cleared_away(scenery: Path) -> None:
         if describe_interruptions(scene.session, scene.environment) and scene.store.unfinished() is None:
             found.add(describe_interruptions(scene.session, scene.environment)[0].partition(";")[0])
             assert recover_environment(scene.session, scene.environment)
-            assert scene.heard.pop().endswith("it had changed nothing, and what it had begun is cleared away")
+            assert scene.heard.pop().endswith("it had changed nothing; its leftovers are removed")
         else:
             recover_environment(scene.session, scene.environment)
         assert scene.looks() == before
@@ -223,7 +223,7 @@ def test_a_pin_that_was_cut_short_is_told_and_finished(tmp_path: Path) -> None:
     (notice,) = describe_interruptions(scene.session, scene.environment)
     assert notice.startswith(f"a change of the pin in {scene.project} was interrupted; to finish it: ")
     assert recover_environment(scene.session, scene.environment)
-    assert scene.heard == [f"a change of the pin in {scene.project} had been interrupted; it is brought to its end"]
+    assert scene.heard == [f"a change of the pin in {scene.project} had been interrupted; it is finished"]
     assert not (scene.project / ".fastinstall").exists()
 
 

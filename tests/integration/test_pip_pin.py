@@ -205,7 +205,7 @@ def test_without_its_wheel_there_is_no_pin(ready: Pinned) -> None:
 
 def test_a_variable_of_pips_does_not_forbid_the_pin_of_an_environment_of_uv(ready: Pinned, tmp_path: Path) -> None:
     shell = replace(ready, variables={**ready.variables, "PIP_FIND_LINKS": str(tmp_path)})
-    with pytest.raises(RefusedError, match=r"PIP_FIND_LINKS=.* is in the way of the pin"):
+    with pytest.raises(RefusedError, match=r"PIP_FIND_LINKS=.* conflicts with the pin"):
         _pin(shell)
     made = run((UV, "venv", "--clear", tmp_path / "env"), shell.variables)
     assert made.exit_code == 0, made.text
@@ -214,7 +214,7 @@ def test_a_variable_of_pips_does_not_forbid_the_pin_of_an_environment_of_uv(read
         file.write(next(f"{line}\n" for line in lines if line.startswith("uv ")))
     (state,) = _pin(shell).pins
     assert (state.requirement, state.problems) == (REQUIREMENT, ())
-    assert any(said.startswith(f"PIP_FIND_LINKS={tmp_path} does not concern the pin") for said in ready.said)
+    assert any(said.startswith(f"PIP_FIND_LINKS={tmp_path} does not affect the pin") for said in ready.said)
     kept = shell.uv("install", "--upgrade", "pillow")
     assert (kept.exit_code, ready.installed()) == (0, [f"pillow-{VERSION}"]), kept.text
 
@@ -231,5 +231,5 @@ def test_settings_count_as_pip_has_them(ready: Pinned) -> None:
     assert f"Looking in links: {others}, {ready.prefix}/share/fastinstall/pin/wheels\n" in said
     for name, value in (("PIP_CONSTRAINT", str(home / "none.txt")), ("PIP_FIND_LINKS", str(links))):
         remove_guard(ready.session, ready.environment)
-        with pytest.raises(RefusedError, match=f"{name}={value} is in the way of the pin"):
+        with pytest.raises(RefusedError, match=f"{name}={value} conflicts with the pin"):
             _pin(replace(ready, variables={**ready.variables, name: value}))

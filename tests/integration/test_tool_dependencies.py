@@ -59,7 +59,7 @@ def test_each_python_gets_what_it_needs_and_one_that_cannot_is_named(sandbox: Sa
 
 
 def test_an_index_that_cannot_be_reached_is_a_failure_with_what_pip_said(sandbox: Sandbox, wheel: Path) -> None:
-    with pytest.raises(FailedError, match="what fastinstall itself needs cannot be fetched") as caught:
+    with pytest.raises(FailedError, match="cannot fetch fastinstall's own dependencies") as caught:
         fetch_needs(_fetching(sandbox, wheel, UNREACHABLE["PIP_INDEX_URL"]))
 
     assert any("library" in line for line in caught.value.details)

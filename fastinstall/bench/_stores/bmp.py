@@ -1,13 +1,13 @@
-"""Uncompressed copies of your images (BMP): nothing is decompressed, and far more is read.
+"""Uncompressed copies of your images (BMP): no decompression, but far more to read.
 
     python prepare.py IMAGES OUT
 
-Look at the size first: a photo takes 10 to 20 times of what its JPEG took, so the copies no longer fit into memory, and
-the disk takes the place of the decoder as the bottleneck. Directories stay as they are; `a.jpg` becomes `a.jpg.bmp`:
+Check the size first: a photo takes 10 to 20 times its JPEG, so the copies no longer fit into memory, and the disk
+replaces the decoder as the bottleneck. The directories stay the same; `a.jpg` becomes `a.jpg.bmp`:
 
     torchvision.datasets.ImageFolder("OUT", transform)
 
-What is there is not made again, so the same command goes on where it was interrupted.
+Run the same command again to continue after an interruption; existing copies are kept.
 """
 
 from typing import Any, Dict, Iterator, List
@@ -18,7 +18,7 @@ from .preparing import Outcome, Source
 
 NAME = "bmp"
 TITLE = "uncompressed files (BMP)"
-CAVEAT = "it takes 10 to 20 times the room of JPEG, so that the disk becomes the bottleneck"
+CAVEAT = "it takes 10 to 20 times the space of JPEG, so the disk becomes the bottleneck"
 MODULES = ("PIL",)
 BRINGS = ("pillow",)
 IN_FILES = True

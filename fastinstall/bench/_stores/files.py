@@ -1,4 +1,4 @@
-"""Images in files of their own, by the names of those that they are made from."""
+"""Images in separate files, named after their originals."""
 
 import os
 from functools import partial
@@ -7,12 +7,12 @@ from typing import Any, BinaryIO, Callable, Dict, Iterator, List, Tuple
 from .pictures import in_parallel
 from .preparing import Outcome, Source, leave_room, trouble_of, write_file
 
-Encoded = Tuple[int, Callable[[BinaryIO], Any]]  # how many bytes it will be, and what writes them
+Encoded = Tuple[int, Callable[[BinaryIO], Any]]  # its size in bytes, and its writer
 Encode = Callable[[str, Dict[str, Any]], Encoded]
 
 
 def make_files(images: List[Source], out: str, wanted: Dict[str, Any], kind: Tuple[Any, Encode]) -> Iterator[Outcome]:
-    """A file for each image: `kind` is what gives its name for the image's, and what encodes it."""
+    """Write a file for each image: `kind` derives its name from the image's, and encodes it."""
     return in_parallel(partial(make_file, out, wanted, kind), images, wanted.get("processes"))
 
 
@@ -26,7 +26,7 @@ def make_file(out: str, wanted: Dict[str, Any], kind: Tuple[Any, Encode], source
         size, write = encode(path, wanted)
     except ImportError:
         raise
-    except Exception as error:  # noqa: BLE001 (whatever is wrong with an image is told)
+    except Exception as error:  # noqa: BLE001 (any problem of an image is reported)
         return name, 0, trouble_of(error)
     leave_room(out, size, wanted)
     write_file(target, write)
@@ -55,4 +55,4 @@ class FileReader:
             return stream.read()
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: no file is held open."""

@@ -1,9 +1,9 @@
-"""Your images as they are, in one HDF5 file: a table of byte strings of different lengths.
+"""Your images unchanged, in one HDF5 file: a table of byte strings of different lengths.
 
     python -m pip install h5py
     python prepare.py IMAGES OUT
 
-It saves opening a file for each image, and nothing else: decoding is what it was. Reading:
+It only saves opening a file for each image; decoding stays the same. Reading:
 
     from prepare import Reader                 # this file
 
@@ -18,8 +18,8 @@ It saves opening a file for each image, and nothing else: decoding is what it wa
             image = Image.open(io.BytesIO(self.images.read(index))).convert("RGB")
             return transform(image), os.path.dirname(self.images.name(index))
 
-Every process opens it for itself, since HDF5 must not be used across a fork. A file is there whole or not at all: after
-an interruption the same command begins again.
+Every process opens the file separately, because HDF5 must not be used across a fork. The file is either complete or
+absent: after an interruption, the same command starts again.
 """
 
 import os
@@ -30,7 +30,7 @@ from .preparing import Outcome, Source, leave_room, originals
 
 NAME = "hdf5"
 TITLE = "HDF5"
-CAVEAT = "it saves opening files, not decoding; one thread of a process reads at a time"
+CAVEAT = "it saves opening files, not decoding; only one thread per process can read at a time"
 MODULES = ("h5py",)
 BRINGS = ("h5py",)
 PRIORITY = 1030
@@ -57,7 +57,7 @@ def make(images: List[Source], out: str, wanted: Dict[str, Any]) -> Iterator[Out
 
 
 def refuse_others(path: str, images: List[Source]) -> None:
-    """What was made is whole; it takes no more images."""
+    """Refuse to add images: the existing file is complete."""
     made = Reader(os.path.dirname(path))
     names = {made.name(index) for index in range(len(made))}
     if not names.issuperset(name for name, _ in images):
@@ -79,7 +79,7 @@ def append(table: Any, content: bytes) -> None:
 
 
 class Reader(OpenedReader):
-    """The images as they were."""
+    """Reads the original images."""
 
     FILE = FILE
 

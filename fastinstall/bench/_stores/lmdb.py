@@ -1,9 +1,9 @@
-"""Your images as they are, in an LMDB: one file that all processes map into memory.
+"""Your images unchanged, in an LMDB: one file that all processes map into memory.
 
     python -m pip install lmdb
     python prepare.py IMAGES OUT
 
-It saves opening a file for each image, and nothing else: decoding is what it was. Reading:
+It only saves opening a file for each image; decoding stays the same. Reading:
 
     from prepare import Reader                 # this file
 
@@ -18,8 +18,8 @@ It saves opening a file for each image, and nothing else: decoding is what it wa
             image = Image.open(io.BytesIO(self.images.read(index))).convert("RGB")
             return transform(image), os.path.dirname(self.images.name(index))
 
-Every process opens it for itself, since an LMDB must not be used across a fork. The same command goes on where it was
-interrupted.
+Every process opens it separately, because an LMDB must not be used across a fork. Run the same command again to
+continue after an interruption.
 """
 
 import os
@@ -30,7 +30,7 @@ from .preparing import Outcome, Source, leave_room, originals
 
 NAME = "lmdb"
 TITLE = "LMDB"
-CAVEAT = "it saves opening files, not decoding; over a network its pages are fetched one by one"
+CAVEAT = "it saves opening files, not decoding; a network fetches its pages one by one"
 MODULES = ("lmdb",)
 BRINGS = ("lmdb",)
 PRIORITY = 1020
@@ -59,14 +59,14 @@ def make(images: List[Source], out: str, wanted: Dict[str, Any]) -> Iterator[Out
 
 
 def room_for(images: List[Source], out: str) -> int:
-    """Bytes of addresses, of which the file takes what it needs."""
+    """Return the address space to reserve, in bytes; the file takes only what it needs."""
     there = os.path.join(out, FILE)
     files = [path for _, path in images] + [there] * os.path.exists(there)
     return 2 * sum(os.path.getsize(path) + 2 * PAGE for path in files if os.path.exists(path)) + (64 << 20)
 
 
 class Reader(OpenedReader):
-    """The images as they were."""
+    """Reads the original images."""
 
     FILE = FILE
 

@@ -1,4 +1,4 @@
-"""What has to be opened before it is read, by every process for itself."""
+"""Readers that every process must open separately."""
 
 import os
 from abc import ABC, abstractmethod
@@ -7,7 +7,7 @@ from weakref import WeakSet
 
 
 class OpenedReader(ABC):
-    """Opens its file at the first read, and closes it before its process is forked, so that no child inherits it."""
+    """Opens its file at the first read, and closes it before a fork, so that no child inherits it."""
 
     FILE = ""
 
@@ -32,11 +32,11 @@ class OpenedReader(ABC):
 
     @abstractmethod
     def opened(self) -> Any:
-        """What each kind of store reads by."""
+        """Open the store and return its handle."""
 
     @abstractmethod
     def shut(self, handle: Any) -> None:
-        """Close that again."""
+        """Close the handle."""
 
 
 READERS: "WeakSet[OpenedReader]" = WeakSet()

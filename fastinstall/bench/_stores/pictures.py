@@ -1,4 +1,4 @@
-"""Images decoded and resized as a loader does it, on every CPU."""
+"""Images decoded and resized as in a loader, on every CPU."""
 
 import os
 import signal
@@ -13,10 +13,10 @@ FILTERS = {"bilinear": 2, "bicubic": 3, "lanczos": 1}
 
 
 def in_parallel(function: Callable[[Source], Any], images: List[Source], processes: Optional[int]) -> Iterator[Any]:
-    """What a function gives for each image, in order; only a little ahead of whoever takes it, so memory is small."""
+    """Yield a function's result for each image, in order, only slightly ahead of the consumer, to save memory."""
     processes = processes or len(os.sched_getaffinity(0))
     ahead: Deque["Future[Any]"] = deque()
-    deaf = (signal.SIGINT, signal.SIG_IGN)  # an interruption is for the one who waits for them
+    deaf = (signal.SIGINT, signal.SIG_IGN)  # the parent handles an interruption
     with ProcessPoolExecutor(processes, get_context("fork"), signal.signal, deaf) as pool:
         for each in images:
             ahead.append(pool.submit(function, each))
@@ -27,18 +27,18 @@ def in_parallel(function: Callable[[Source], Any], images: List[Source], process
 
 
 def opened(path: str, *modes: str) -> Any:
-    """An image, decoded and in RGB as a loader has it, unless it is in one of these modes."""
+    """Return an image, decoded and in RGB as in a loader, unless it is in one of these modes."""
     from PIL import Image
 
     with Image.open(path) as image:
         if image.mode.startswith(("I", "F")):
-            raise ValueError("more than 8 bits a channel")
+            raise ValueError("more than 8 bits per channel")
         image.load()
         return image if image.mode in modes else image.convert("RGB")
 
 
 def resized(image: Any, wanted: Dict[str, Any]) -> Any:
-    """The shorter side as wanted."""
+    """Return the image with the requested shorter side."""
     scale = wanted["shorter"] / min(image.size)
     size = (max(1, round(image.width * scale)), max(1, round(image.height * scale)))
     return image.resize(size, FILTERS[wanted["filter"]])

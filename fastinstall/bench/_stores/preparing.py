@@ -1,4 +1,4 @@
-"""What all of these scripts do: find the images, tell how it goes, write whole files, leave room on the disk."""
+"""What all of these scripts share: find the images, report progress, write complete files, leave free disk space."""
 
 import errno
 import json
@@ -9,10 +9,10 @@ from typing import Any, BinaryIO, Callable, Dict, Iterator, List, Set, Tuple
 
 Source = Tuple[str, str]  # its name in the store, its file
 Content = Tuple[str, bytes, str]  # the name, what is stored, why it is left out
-Outcome = Tuple[str, int, str]  # the name, the bytes that were written, why it was left out
+Outcome = Tuple[str, int, str]  # the name, the bytes written, why it was left out
 
 SUFFIXES = (".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm")
-KEEP_FREE = 1 << 30  # bytes of the disk that are left free
+KEEP_FREE = 1 << 30  # bytes of disk space to leave free
 MARK = "prepared.json"
 
 
@@ -22,33 +22,33 @@ def main(make: Callable[[List[Source], str, Dict[str, Any]], Iterator[Outcome]],
         claim(out, wanted)
         left_out = report(make(images, out, wanted), len(images))
     except KeyboardInterrupt:
-        sys.exit("\ninterrupted: the same command goes on from here")
+        sys.exit("\ninterrupted: run the same command to continue")
     except ImportError as error:
         package = {"PIL": "pillow"}.get(str(error.name), error.name)
         sys.exit("%s: %s -m pip install %s" % (error, sys.executable, package))
     except (FileExistsError, ValueError) as error:
         sys.exit(str(error))
-    except Exception as error:  # noqa: BLE001 (whatever went wrong is told)
-        sys.exit("\n%s\nthe same command goes on from here" % trouble_of(error))
+    except Exception as error:  # noqa: BLE001 (any problem is reported)
+        sys.exit("\n%s\nrun the same command to continue" % trouble_of(error))
     print("%d images in %s, %d left out" % (len(images) - left_out, out, left_out))
     sys.exit(left_out == len(images))
 
 
 def asked_for(arguments: List[str]) -> Tuple[List[Source], str]:
-    """The images, and the directory that they are to be put into."""
+    """Return the images, and the directory for the result."""
     if len(arguments) != 3:  # noqa: PLR2004 (the script, IMAGES and OUT)
         sys.exit("usage: python %s IMAGES OUT" % arguments[0])
     _, place, out = arguments
     images = images_below(place)
     if not images:
-        sys.exit("%s: no images below it" % place)
+        sys.exit("%s: it contains no images" % place)
     if (os.path.realpath(out) + os.sep).startswith(os.path.realpath(place) + os.sep):
-        sys.exit("%s lies in %s: choose a directory outside of it" % (out, place))
+        sys.exit("%s is inside %s: choose a directory outside it" % (out, place))
     return images, out
 
 
 def images_below(place: str) -> List[Source]:
-    """Every image: the path from there, which becomes its name, and its file; hidden directories are left out."""
+    """Return every image: its relative path, which becomes its name, and its file; hidden directories are skipped."""
     found: List[Source] = []
     seen: Set[str] = set()
     for directory, inner, files in os.walk(place, followlinks=True):
@@ -62,7 +62,7 @@ def images_below(place: str) -> List[Source]:
 
 
 def claim(out: str, wanted: Dict[str, Any]) -> None:
-    """Begin a directory, or go on with one that was begun by the same script; any other is left alone."""
+    """Start a directory, or continue one that the same script started; leave any other alone."""
     mark = os.path.join(out, MARK)
     os.makedirs(out, exist_ok=True)
     if os.path.exists(mark):
@@ -71,13 +71,13 @@ def claim(out: str, wanted: Dict[str, Any]) -> None:
         if made != wanted:
             raise FileExistsError("%s was made with %s, not %s" % (out, made, wanted))
     elif os.listdir(out):
-        raise FileExistsError("%s is not empty, and was not made by this script" % out)
+        raise FileExistsError("%s is not empty, and this script did not make it" % out)
     else:
         write_file(mark, lambda stream: stream.write(json.dumps(wanted).encode()))
 
 
 def report(outcomes: Iterator[Outcome], count: int) -> int:
-    """Tell how it goes, every second; how many were left out."""
+    """Report progress every second; return how many images were left out."""
     left_out, told = 0, time.monotonic()
     for done, (name, _, trouble) in enumerate(outcomes, 1):
         if trouble:
@@ -90,7 +90,7 @@ def report(outcomes: Iterator[Outcome], count: int) -> int:
 
 
 def originals(images: List[Source]) -> Iterator[Content]:
-    """Images as they are: the bytes of their files."""
+    """Yield the unchanged images: the bytes of their files."""
     for name, path in images:
         try:
             yield name, content_of(path), ""
@@ -104,14 +104,14 @@ def content_of(path: str) -> bytes:
 
 
 def leave_room(place: str, count: int, wanted: Dict[str, Any]) -> None:
-    """Raise if writing so many bytes would leave too few free."""
+    """Raise if writing so many bytes would leave too little free space."""
     disk = os.statvfs(place)
     if disk.f_bavail * disk.f_frsize - count < wanted.get("keep_free", KEEP_FREE):
-        raise OSError(errno.ENOSPC, "too little would stay free on the disk", place)
+        raise OSError(errno.ENOSPC, "it would leave too little free disk space", place)
 
 
 def write_file(path: str, write: Callable[[BinaryIO], Any]) -> None:
-    """A file that is there whole or not at all."""
+    """Write a file completely or not at all."""
     fresh = path + ".partial"
     os.makedirs(os.path.dirname(path), exist_ok=True)
     try:

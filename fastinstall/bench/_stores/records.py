@@ -1,4 +1,4 @@
-"""Images as records in few large files, with an index of where each of them lies."""
+"""Images as records in a few large files, with an index of their places."""
 
 import json
 import os
@@ -7,21 +7,21 @@ from typing import Any, BinaryIO, Callable, Dict, Iterator, List, NamedTuple, Tu
 
 from .preparing import Outcome, Source, content_of, leave_room, originals
 
-INDEX = "index.u64"  # of each record, as unsigned numbers of 64 bits: file, first byte, length, where the next begins
+INDEX = "index.u64"  # per record, as unsigned 64-bit numbers: file, first byte, length, start of the next
 NAMES = "names.txt"  # a JSON string in each line
 
 
 class Layout(NamedTuple):
-    """How records lie in their files."""
+    """The layout of records in their files."""
 
-    file: str  # its name, for its number: "images-{:05d}.tar"
-    frame: Callable[[str, bytes], Tuple[bytes, bytes]]  # what stands before a record, and after it
+    file: str  # its name from its number: "images-{:05d}.tar"
+    frame: Callable[[str, bytes], Tuple[bytes, bytes]]  # bytes before a record, and after it
     end: bytes = b""  # after the last one
     most: int = 1 << 30  # bytes of records in a file
 
 
 def make_records(images: List[Source], place: Tuple[str, Layout], wanted: Dict[str, Any]) -> Iterator[Outcome]:
-    """Append those images that are not there yet."""
+    """Append the images that are not stored yet."""
     records = Records(*place)
     try:
         for name, content, trouble in originals([each for each in images if each[0] not in records.done]):
@@ -34,7 +34,7 @@ def make_records(images: List[Source], place: Tuple[str, Layout], wanted: Dict[s
 
 
 class Records:
-    """Files that are appended to. What an interrupted run left behind its last whole record is cut off first."""
+    """Files to append to. An interrupted run's incomplete record is cut off first."""
 
     def __init__(self, out: str, layout: Layout) -> None:
         self.out, self.layout = out, layout
@@ -81,7 +81,7 @@ class Records:
 
 
 class RecordReader:
-    """Records in any order."""
+    """Reads records in any order."""
 
     def __init__(self, path: str) -> None:
         self.root = path
@@ -131,7 +131,7 @@ def line_of(name: str) -> bytes:
 
 
 def appended(path: str, size: int) -> BinaryIO:
-    """A file to write to, cut to a size."""
-    stream = open(path, "ab")  # noqa: SIM115 (whoever asked closes it)
+    """Return a file to write to, truncated to a size."""
+    stream = open(path, "ab")  # noqa: SIM115 (the caller closes it)
     stream.truncate(size)
     return stream

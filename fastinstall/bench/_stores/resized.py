@@ -1,17 +1,17 @@
-"""Copies of your images whose shorter side has the length that training uses.
+"""Copies of your images with the shorter side at the length that training uses.
 
     python prepare.py IMAGES OUT
 
-Directories and names stay as they are, so that your loader needs nothing but the other directory:
+Directories and names stay the same, so your loader only needs the other directory:
 
     torchvision.datasets.ImageFolder("OUT", transform)
 
-JPEG stays JPEG (quality 90, 4:2:0), PNG stays PNG, anything else becomes PNG (`a.webp` becomes `a.webp.png`). What is
-small already is copied as it is. An orientation that EXIF tells is kept; transparency is not, nor is it by a loader
-that converts to RGB. What is there is not made again, so the same command goes on where it was interrupted.
+JPEG stays JPEG (quality 90, 4:2:0), PNG stays PNG, other formats become PNG (`a.webp` becomes `a.webp.png`). Images
+that are small enough are copied unchanged. The EXIF orientation is kept; transparency is lost, as in a loader that
+converts to RGB. Run the same command again to continue after an interruption; existing copies are kept.
 
-Random crops can be no finer than these copies: if you train with RandomResizedCrop, set "shorter" below to two or
-three times of what you train with, and measure again.
+Random crops cannot be finer than these copies: if you train with RandomResizedCrop, set "shorter" below to two or
+three times the training size, and measure again.
 """
 
 import io
@@ -23,7 +23,7 @@ from .preparing import Outcome, Source, content_of
 
 NAME = "resized"
 TITLE = "files, resized once"
-CAVEAT = "random crops can be no finer than the copies: for those make them two or three times as large"
+CAVEAT = "random crops cannot be finer than the copies: make those two or three times as large"
 MODULES = ("PIL",)
 BRINGS = ("pillow",)
 IN_FILES = True
@@ -36,7 +36,7 @@ ORIENTATION = 0x0112
 
 def most_bytes(image: Any, wanted: Dict[str, Any]) -> int:
     scale = min(1.0, wanted["shorter"] / max(1, min(image.width, image.height)))
-    pixel = 3.4  # bytes that no JPEG of quality 90 and no PNG exceeds: three, and what their headers take
+    pixel = 3.4  # no JPEG of quality 90 and no PNG takes more bytes: three, plus headers
     kept = image.size_bytes if scale == 1.0 else 0
     return max(kept, int(pixel * (image.width * scale + 1) * (image.height * scale + 1)))
 
@@ -60,7 +60,7 @@ def encode(path: str, wanted: Dict[str, Any]) -> Encoded:
 
 
 def encoded(path: str, image: Any, original: Any) -> bytes:
-    """The bytes of a JPEG or PNG file, with what viewers and loaders need of the original's metadata."""
+    """Return a JPEG or PNG file's bytes, with the original's metadata that viewers and loaders need."""
     stream = io.BytesIO()
     orientation = original.getexif().get(ORIENTATION)
     exif = original.getexif().__class__()

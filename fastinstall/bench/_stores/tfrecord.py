@@ -1,10 +1,10 @@
-"""Your images as they are, in TFRecord files of about 1 GiB: fewer files to open, which network disks like.
+"""Your images unchanged, in TFRecord files of about 1 GiB: fewer files to open, which suits network disks.
 
     python prepare.py IMAGES OUT
 
 Each record is a tf.train.Example with "image/filename" and "image/encoded". TensorFlow and DALI read such files from
-their beginning to their end and shuffle what they hold in memory; with the index beside them they can be read in any
-order, without TensorFlow:
+start to end and shuffle within a memory buffer. With the index beside them, you can read the files in any order,
+without TensorFlow:
 
     from prepare import Reader                 # this file
 
@@ -19,7 +19,7 @@ order, without TensorFlow:
             image = Image.open(io.BytesIO(self.images.read(index))).convert("RGB")
             return transform(image), os.path.dirname(self.images.name(index))
 
-The same command goes on where it was interrupted. Checksums need numpy to be fast.
+Run the same command again to continue after an interruption. Install numpy for fast checksums.
 """
 
 import importlib.util
@@ -31,11 +31,11 @@ from .records import Layout, RecordReader, make_records
 
 NAME = "tfrecord"
 TITLE = "TFRecord files"
-CAVEAT = "frameworks read it from beginning to end: shuffling is only as good as what they hold in memory"
+CAVEAT = "frameworks read it from start to end: they only shuffle within a memory buffer"
 PRIORITY = 1040
 
-LANE = 256  # bytes; lanes are checked beside each other
-FEW = 4096  # bytes, for which that is not worth it
+LANE = 256  # bytes; lanes are checked in parallel
+FEW = 4096  # bytes; below this it is not worth it
 
 
 def make(images: List[Source], out: str, wanted: Dict[str, Any]) -> Iterator[Outcome]:
@@ -43,18 +43,18 @@ def make(images: List[Source], out: str, wanted: Dict[str, Any]) -> Iterator[Out
 
 
 class Reader(RecordReader):
-    """The images as they were."""
+    """Reads the original images."""
 
 
 def frame(name: str, content: bytes) -> Tuple[bytes, bytes]:
-    """What stands around an image. Source: "TFRecord and tf.train.Example" of TensorFlow's documentation."""
+    """Return the bytes around an image. Source: "TFRecord and tf.train.Example" of TensorFlow's documentation."""
     prefix = example(os.fsencode(name), len(content))
     length = (len(prefix) + len(content)).to_bytes(8, "little")
     return length + masked(crc32c(length)) + prefix, masked(crc32c(prefix + content))
 
 
 def example(name: bytes, length: int) -> bytes:
-    """A tf.train.Example up to the bytes of the image, which end it. Source: Protocol Buffers, "Encoding"."""
+    """Return a tf.train.Example up to the image's bytes, which end it. Source: Protocol Buffers, "Encoding"."""
     first = field(1, len(name)) + name
     last = field(1, length)
     pair = entry(b"image/filename", first, 0) + entry(b"image/encoded", last, length)
@@ -62,14 +62,14 @@ def example(name: bytes, length: int) -> bytes:
 
 
 def entry(key: bytes, head: bytes, rest: int) -> bytes:
-    """One pair of the map of features, whose value is a list of bytes; `rest` more bytes follow."""
+    """Return one pair of the feature map, whose value is a list of bytes; `rest` more bytes follow."""
     feature = field(1, len(head) + rest) + head
     pair = field(1, len(key)) + key + field(2, len(feature) + rest) + feature
     return field(1, len(pair) + rest) + pair
 
 
 def field(number: int, length: int) -> bytes:
-    """The start of a field of so many bytes."""
+    """Return the start of a field of this length."""
     found = [number << 3 | 2]
     while length >> 7:
         found.append(length & 127 | 128)
@@ -82,7 +82,7 @@ def masked(checksum: int) -> bytes:
 
 
 def table() -> List[int]:
-    """For each byte, of the polynomial of Castagnoli. Source: RFC 3720, appendix B.4."""
+    """Return each byte's checksum by the Castagnoli polynomial. Source: RFC 3720, appendix B.4."""
     found = list(range(256))
     for _ in range(8):
         found = [each >> 1 ^ 0x82F63B78 * (each & 1) for each in found]
@@ -104,7 +104,7 @@ def crc32c(data: bytes) -> int:
 
 
 def lanes(data: bytes, count: int) -> List[int]:
-    """The checksum of each lane, begun with 0: all of them at the same time, or none if there is no numpy."""
+    """Return the checksum of each lane, started with 0, all in parallel; none without numpy."""
     if not count or importlib.util.find_spec("numpy") is None:
         return []
     import numpy as np
@@ -118,7 +118,7 @@ def lanes(data: bytes, count: int) -> List[int]:
 
 
 def shifted(state: int) -> int:
-    """What a checksum becomes by a lane of zeros: the sum of what each of its four bytes becomes."""
+    """Return a checksum after a lane of zeros: the sum of the results for its four bytes."""
     if not SHIFTS:
         SHIFTS.extend([zeros(byte << place) for byte in range(256)] for place in (0, 8, 16, 24))
     return SHIFTS[0][state & 255] ^ SHIFTS[1][state >> 8 & 255] ^ SHIFTS[2][state >> 16 & 255] ^ SHIFTS[3][state >> 24]

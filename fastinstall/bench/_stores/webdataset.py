@@ -1,16 +1,15 @@
-"""Your images as they are, in tar files of about 1 GiB as WebDataset reads them.
+"""Your images unchanged, in tar files of about 1 GiB as WebDataset reads them.
 
     python prepare.py IMAGES OUT
 
-WebDataset reads such files from their beginning to their end, which network disks and object stores like, and shuffles
-what it holds in memory:
+WebDataset reads such files from start to end, which suits network disks and object stores, and shuffles within a
+memory buffer:
 
     webdataset.WebDataset(sorted(glob.glob("OUT/*.tar")), shardshuffle=100).shuffle(1000).decode("pil")
 
-The key of an image is its path without the extension, so its directory, as a label, is in it; a dot in a name becomes
-"_", since WebDataset takes what follows the first one for the extension, and what would be two images of one key gets a
-number. With the index beside them the files can be
-read in any order:
+The key of an image is its path without the extension, so it contains the directory as a label. A dot in a name becomes
+"_", because WebDataset takes what follows the first dot as the extension; duplicate keys get a number. With the index
+beside them, you can read the files in any order:
 
     from prepare import Reader                 # this file
 
@@ -25,7 +24,7 @@ read in any order:
             image = Image.open(io.BytesIO(self.images.read(index))).convert("RGB")
             return transform(image), os.path.dirname(self.images.name(index))
 
-The same command goes on where it was interrupted.
+Run the same command again to continue after an interruption.
 """
 
 import os
@@ -38,7 +37,7 @@ from .records import Layout, RecordReader, make_records
 
 NAME = "webdataset"
 TITLE = "tar files (WebDataset)"
-CAVEAT = "WebDataset reads it from beginning to end: shuffling is only as good as what it holds in memory"
+CAVEAT = "WebDataset reads it from start to end: it only shuffles within a memory buffer"
 PRIORITY = 1050
 
 END = bytes(2 * tarfile.BLOCKSIZE)
@@ -50,7 +49,7 @@ def make(images: List[Source], out: str, wanted: Dict[str, Any]) -> Iterator[Out
 
 
 def members(images: List[Source]) -> Dict[str, str]:
-    """The name in the archive for the name of each image: no two have the same key."""
+    """Return the name in the archive for the name of each image: no two have the same key."""
     found: Dict[str, str] = {}
     taken: Set[str] = set()
     for number, (name, _) in enumerate(images):
@@ -65,11 +64,11 @@ def members(images: List[Source]) -> Dict[str, str]:
 
 
 def frame(named: Dict[str, str], name: str, content: bytes) -> Tuple[bytes, bytes]:
-    """What stands around a file in an archive. Source: pax(1), "ustar Interchange Format"."""
+    """Return the bytes around a file in an archive. Source: pax(1), "ustar Interchange Format"."""
     header = tarfile.TarInfo(named[name])
     header.size = len(content)
     return header.tobuf(tarfile.GNU_FORMAT, "utf-8", "surrogateescape"), bytes(-len(content) % tarfile.BLOCKSIZE)
 
 
 class Reader(RecordReader):
-    """The images as they were."""
+    """Reads the original images."""

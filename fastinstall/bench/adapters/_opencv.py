@@ -1,4 +1,4 @@
-"""What the adapters of OpenCV share. No adapter."""
+"""Shared by the adapters of OpenCV. Not an adapter."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any, Callable, Dict
 from . import _arrays
 
 FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "TIFF", "PPM")
-Interpolation = Callable[[bool], int]  # by whether the picture becomes smaller
+Interpolation = Callable[[bool], int]  # from whether the picture becomes smaller
 INTERPOLATIONS = {"bilinear": "INTER_LINEAR", "bicubic": "INTER_CUBIC", "lanczos": "INTER_LANCZOS4"}
 
 
 def opencv() -> Any:
-    """OpenCV on one thread: a DataLoader's worker has one CPU, and several of them have no more than that together."""
+    """Return OpenCV on one thread: a DataLoader's worker has one CPU."""
     import cv2
 
     cv2.setNumThreads(0)
@@ -21,14 +21,14 @@ def opencv() -> Any:
 
 
 def whole(wanted: Dict[str, Any], choose: Callable[[Any, Dict[str, Any]], Interpolation]) -> _arrays.Stages:
-    """All stages, the picture decoded at its full size."""
+    """Return all stages, with the picture decoded at full size."""
     cv2 = opencv()
     flags = cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION
     return [("decode", partial(decode, cv2, flags)), *after_decoding(cv2, wanted, choose(cv2, wanted))]
 
 
 def after_decoding(cv2: Any, wanted: Dict[str, Any], interpolation: Interpolation) -> _arrays.Stages:
-    """Resize, crop, and colours in the order RGB, of what is left then."""
+    """Return the stages after decoding: resize, crop, and colours in the order RGB."""
     return [
         ("resize", partial(resize, cv2, wanted["shorter"], interpolation)),
         *_arrays.cropping(wanted),
@@ -37,10 +37,10 @@ def after_decoding(cv2: Any, wanted: Dict[str, Any], interpolation: Interpolatio
 
 
 def decode(cv2: Any, flags: int, data: bytes) -> Any:
-    """Blue, green, red, alpha dropped, not turned by what Exif says, as Pillow does not either.
+    """Return blue, green, red, without alpha and EXIF rotation, like Pillow.
 
     Raises:
-        ValueError: OpenCV cannot; it says no more.
+        ValueError: OpenCV cannot decode it; it gives no reason.
     """
     import numpy as np
 
@@ -62,13 +62,13 @@ def to_rgb(cv2: Any, image: Any) -> Any:
 
 
 def named(cv2: Any, wanted: Dict[str, Any]) -> Interpolation:
-    """The interpolation of OpenCV that is called like the wanted filter; it takes no account of the scale."""
+    """Return OpenCV's interpolation named like the requested filter; it ignores the scale."""
     number = int(getattr(cv2, INTERPOLATIONS[wanted["filter"]]))
     return lambda _smaller: number
 
 
 def averaging(cv2: Any, wanted: Dict[str, Any]) -> Interpolation:
-    """INTER_AREA to make smaller, the only one of OpenCV's that does not skip pixels; the named one to enlarge."""
+    """Return INTER_AREA for reducing, OpenCV's only one that skips no pixels; the named one for enlarging."""
     area, other = int(cv2.INTER_AREA), named(cv2, wanted)
     return lambda smaller: area if smaller else other(smaller)
 
@@ -85,7 +85,7 @@ def load(path):
         raise ValueError(f"OpenCV cannot decode {path}")
     return finished(image)
 """
-"""The beginning of a LOADER; `finished` follows."""
+"""The start of a LOADER; `finished` follows."""
 LOADED = """
 
 INTERPOLATIONS = {"bilinear": cv2.INTER_LINEAR, "bicubic": cv2.INTER_CUBIC, "lanczos": cv2.INTER_LANCZOS4}
@@ -100,7 +100,7 @@ def finished(image):
         image = image[top : top + CROP, left : left + CROP]
     return cv2.cvtColor(image, cv2.COLOR_BGR2RGB)
 """
-"""`after_decoding`, for the end of a LOADER, which defines `interpolation(smaller)`."""
+"""`after_decoding`, for the end of a LOADER that defines `interpolation(smaller)`."""
 LOADED_AVERAGING = """
 
 def interpolation(smaller):

@@ -1,4 +1,4 @@
-"""NVIDIA DALI as training uses it: a pipeline of whole batches, on threads of its own, on the CPU alone."""
+"""NVIDIA DALI as in training: a pipeline of whole batches, on its own threads, on the CPU alone."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ NAME = "dali"
 TITLE = "NVIDIA DALI on the CPU, in batches"
 MODULES = ("numpy", "nvidia.dali")
 BRINGS = ("nvidia-dali-cuda120",)
-BY_HAND = "DALI takes a gigabyte, and has one package for each major version of CUDA: nvidia-dali-cuda120, -cuda130"
+BY_HAND = "DALI takes 1 GB, and has one package per major version of CUDA: nvidia-dali-cuda120, -cuda130"
 BATCHED = True
 FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "TIFF")
 CODE = 'fn.resize(fn.decoders.image(files, device="cpu"), resize_shorter=shorter, antialias=True)  # a batch'
@@ -22,7 +22,7 @@ AT_ONCE = {"prefetch_queue_depth": 1, "exec_pipelined": False, "exec_async": Fal
 
 
 def batches(lists, threads=os.cpu_count(), size=32, ahead=True):
-    \"\"\"The pictures of list after list of paths, in place of a DataLoader.\"\"\"
+    \"\"\"Yield the pictures of list after list of paths, instead of a DataLoader.\"\"\"
 
     @pipeline_def(batch_size=size, num_threads=threads, device_id=DEVICE, **({} if ahead else AT_ONCE))
     def graph():

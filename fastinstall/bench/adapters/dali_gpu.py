@@ -1,6 +1,6 @@
-"""NVIDIA DALI as training uses it, on the first GPU that CUDA_VISIBLE_DEVICES leaves.
+"""NVIDIA DALI as in training, on the first GPU that CUDA_VISIBLE_DEVICES allows.
 
-The pictures are fetched back, to be compared; training would leave them there.
+The pictures are copied back to be compared; training would leave them on the GPU.
 """
 
 from __future__ import annotations

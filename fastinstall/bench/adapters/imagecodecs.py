@@ -1,4 +1,4 @@
-"""imagecodecs: many codecs, each brought along; Pillow does the rest."""
+"""imagecodecs: many bundled codecs; Pillow does the rest."""
 
 from __future__ import annotations
 

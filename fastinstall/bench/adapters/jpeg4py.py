@@ -29,7 +29,7 @@ def load(path):
 
 
 def trouble() -> str:
-    """Why the library behind it cannot be used; it is looked for when a picture is opened."""
+    """Return why its library cannot be used; the library is loaded when a picture is opened."""
     import jpeg4py
     import numpy as np
 

@@ -1,6 +1,6 @@
-"""kornia-rs: a decoder and a resize written in Rust. Its bilinear resize does not average what falls together.
+"""kornia-rs: a decoder and a resize written in Rust. Its bilinear resize does not average merged pixels.
 
-Its threads do not survive a fork: a process that has loaded a picture cannot fork workers that load any.
+Its threads do not survive a fork: a process that has loaded a picture cannot fork workers that load some.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pathlib import Path
 
 import numpy
 
-os.environ["RAYON_NUM_THREADS"] = "1"  # a DataLoader's worker has one CPU; load nothing before the workers start
+os.environ["RAYON_NUM_THREADS"] = "1"  # a DataLoader's worker has one CPU; start the workers before loading anything
 
 from kornia_rs import imgproc, io
 
@@ -43,11 +43,11 @@ def load(path):
 
 
 def trouble() -> str:
-    """Why what is installed cannot be used: names moved with version 0.2."""
+    """Return why the installed one cannot be used: names moved with version 0.2."""
     import kornia_rs
 
     if not hasattr(getattr(kornia_rs, "io", None), "decode_image_jpegturbo"):
-        return "kornia-rs %s is too old: 0.2 or later is needed" % kornia_rs.__version__
+        return "kornia-rs %s is too old: install 0.2 or later" % kornia_rs.__version__
     return ""
 
 

@@ -1,4 +1,4 @@
-"""nvImageCodec: decoded by the GPU, one picture at a time, and fetched back; Pillow does the rest."""
+"""nvImageCodec: decoded by the GPU, one picture at a time, and copied back; Pillow does the rest."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NAME = "nvimagecodec"
 TITLE = "nvImageCodec, one image at a time, resized by Pillow"
 MODULES = ("numpy", "nvidia.nvimgcodec", "PIL")
 BRINGS = ("nvidia-nvimgcodec-cu12[all]",)
-BY_HAND = _gpu.no_gpu() or "it has one package for each major version of CUDA, and comes with libraries of CUDA"
+BY_HAND = _gpu.no_gpu() or "it has one package per major version of CUDA, and includes CUDA libraries"
 FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "TIFF")
 CODE = "Image.fromarray(numpy.asarray(nvimgcodec.Decoder().read(path).cpu()))"
 LOADER = (
@@ -26,7 +26,7 @@ RUNNING = []
 
 
 def load(path):
-    if not RUNNING:  # not before a worker is started: CUDA does not survive a fork
+    if not RUNNING:  # only after a worker has started: CUDA does not survive a fork
         RUNNING.append(nvimgcodec.Decoder(max_num_cpu_threads=1))
     as_it_lies = nvimgcodec.DecodeParams(apply_exif_orientation=False)
     found = RUNNING[0].decode(nvimgcodec.CodeStream(Path(path).read_bytes()), params=as_it_lies)
@@ -47,10 +47,10 @@ def stages(wanted: Dict[str, Any]) -> _arrays.Stages:
 
 
 def decode(nvimgcodec: Any, running: List[Any], data: bytes) -> Any:
-    """An array; the decoder is made when the first picture comes.
+    """Return an array; the first picture creates the decoder.
 
     Raises:
-        ValueError: nvImageCodec cannot; it says no more.
+        ValueError: nvImageCodec cannot decode it; it gives no reason.
     """
     import numpy as np
 

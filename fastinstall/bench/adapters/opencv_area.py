@@ -1,4 +1,4 @@
-"""OpenCV, made smaller by INTER_AREA: the average over the pixels that fall together, whatever the filter is called."""
+"""OpenCV, reduced with INTER_AREA: the average of merged pixels, whatever filter was requested."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OpenCV as most code calls it: INTER_LINEAR looks at four pixels, however many fall together, and so aliases."""
+"""OpenCV as most code calls it: INTER_LINEAR reads four pixels, however many are merged, and so aliases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OpenCV's reduced decoding: libjpeg decodes at 1/2, 1/4 or 1/8 of the size, the least that is large enough.
+"""OpenCV's reduced decoding: libjpeg decodes at 1/2, 1/4 or 1/8 of the size, the smallest that suffices.
 
 OpenCV cannot tell a picture's size without decoding it, so Pillow reads the header.
 """
@@ -30,7 +30,7 @@ REDUCED = {8: cv2.IMREAD_REDUCED_COLOR_8, 4: cv2.IMREAD_REDUCED_COLOR_4, 2: cv2.
 
 
 def load(path):
-    with Image.open(path) as opened:  # reads the header alone
+    with Image.open(path) as opened:  # only reads the header
         times = min(opened.size) // SHORTER
     flag = next((REDUCED[each] for each in REDUCED if each <= times), cv2.IMREAD_COLOR)
     image = cv2.imread(path, flag | cv2.IMREAD_IGNORE_ORIENTATION)
@@ -57,7 +57,7 @@ def decode_reduced(cv2: Any, Image: Any, shorter: int, data: bytes) -> Any:  # n
 
 
 def flag(cv2: Any, times: int) -> int:
-    """How to read a picture of which so many would fit into the shorter side."""
+    """Return the flag for reading a picture whose shorter side is this many times the requested one."""
     for each in (8, 4, 2):
         if times >= each:
             found: int = getattr(cv2, "IMREAD_REDUCED_COLOR_%d" % each)

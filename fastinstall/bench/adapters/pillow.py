@@ -1,4 +1,4 @@
-"""Pillow as most loaders use it: decode whole, convert to RGB, resize, cut out the middle."""
+"""Pillow as most loaders use it: decode completely, convert to RGB, resize, crop the centre."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def finished(image, reducing_gap=None):
         image = image.crop((left, top, left + CROP, top + CROP))
     return image
 """
-"""The end of a LOADER: a Pillow image, which every library of transforms takes, numpy or not."""
+"""The end of a LOADER: a Pillow image, which every transform library accepts, with or without numpy."""
 LOADER = (
     """
 from PIL import Image
@@ -48,12 +48,12 @@ def stages(wanted: Dict[str, Any]) -> Stages:
 
 
 def finish(wanted: Dict[str, Any]) -> Stages:
-    """What follows the decoding, in loaders that take any mode."""
+    """Return the stages after decoding, in loaders that accept any mode."""
     return [("convert", to_rgb), ("resize", partial(resize, *aim(wanted))), *after_resize(wanted)]
 
 
 def aim(wanted: Dict[str, Any]) -> Tuple[int, int]:
-    """Length of the shorter side, and Pillow's number of the filter."""
+    """Return the length of the shorter side, and Pillow's number of the filter."""
     return wanted["shorter"], FILTERS[wanted["filter"]]
 
 
@@ -71,7 +71,7 @@ def decode(Image: Any, data: bytes) -> Any:  # noqa: N803 (a module's name)
 
 
 def to_rgb(image: Any) -> Any:
-    """What loaders do to every image, torchvision's among them. Pillow copies one that is RGB."""
+    """Convert as loaders do, including torchvision's. Pillow copies an image that is already RGB."""
     return image.convert("RGB")
 
 
@@ -85,13 +85,13 @@ def resize(shorter: int, number: int, image: Any) -> Any:
 
 
 def size_after(image: Any, shorter: int) -> Tuple[int, int]:
-    """Width and height with a shorter side of that length."""
+    """Return width and height with a shorter side of that length."""
     scale = shorter / min(image.size)
     return max(1, round(image.width * scale)), max(1, round(image.height * scale))
 
 
 def crop(side: int, image: Any) -> Any:
-    """The square in the middle; where the picture is smaller, Pillow paints a black margin around it."""
+    """Return the centre square; for smaller pictures, Pillow adds a black margin."""
     left, top = (image.width - side) // 2, (image.height - side) // 2
     return image.crop((left, top, left + side, top + side))
 

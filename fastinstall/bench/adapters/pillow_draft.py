@@ -1,4 +1,4 @@
-"""Pillow's draft mode: libjpeg decodes at 1/2, 1/4 or 1/8 of the size, the least that is large enough."""
+"""Pillow's draft mode: libjpeg decodes at 1/2, 1/4 or 1/8 of the size, the smallest that suffices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pillow without a copy that nobody needs: convert("RGB") makes one of a picture that is RGB already."""
+"""Pillow without a needless copy: convert("RGB") copies a picture that is already RGB."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Dict
 from . import pillow
 
 NAME = "pillow-no-copy"
-TITLE = "Pillow, converted only where it is not RGB"
+TITLE = "Pillow, converted only if not RGB"
 MODULES = ("PIL",)
 BRINGS = ("pillow",)
 PRIORITY = 60

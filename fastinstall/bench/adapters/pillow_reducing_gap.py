@@ -1,6 +1,6 @@
-"""Pillow's resize in two steps: whole pixels are averaged first, down to twice the size that is wanted.
+"""Pillow's resize in two steps: blocks of pixels are averaged first, down to twice the requested size.
 
-For what has no draft mode: large PNG, WebP, TIFF. With it there is nothing left to average.
+For formats without draft mode: large PNG, WebP, TIFF. With draft mode nothing is left to average.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def load(path):
 )
 
 GAP = 2.0
-"""What thumbnail() takes, and Pillow's documentation calls nearly as good as without."""
+"""The value that thumbnail() uses, and Pillow's documentation calls nearly as good as without."""
 
 
 def stages(wanted: Dict[str, Any]) -> pillow.Stages:

@@ -1,8 +1,8 @@
-"""libvips' thumbnail: it decodes JPEG and WebP at a fraction of the size and resizes at once, on one thread here.
+"""libvips' thumbnail: it decodes JPEG and WebP at a fraction of the size and resizes in one step, here on one thread.
 
-Its kernel is Lanczos, whatever the filter is called; `thumbnail` takes no other. Its cache is off: a picture that is
-kept would not be decoded again, and none comes twice soon. Its threads do not survive a fork: a process that has
-loaded a picture cannot fork workers that load any.
+Its kernel is Lanczos, whatever filter was requested; `thumbnail` has no other. Its cache is off: a cached picture would
+not be decoded again, and none repeats soon. Its threads do not survive a fork: a process that has loaded a picture
+cannot fork workers that load some.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CODE = "pyvips.Image.thumbnail(path, width, height=height, no_rotate=True).numpy
 LOADER = """
 import os
 
-os.environ["VIPS_CONCURRENCY"] = "1"  # a DataLoader's worker has one CPU; load nothing before the workers start
+os.environ["VIPS_CONCURRENCY"] = "1"  # a DataLoader's worker has one CPU; start the workers before loading anything
 
 import pyvips
 
@@ -32,7 +32,7 @@ pyvips.cache_set_max(0)
 
 
 def load(path):
-    opened = pyvips.Image.new_from_file(path)  # reads the header alone
+    opened = pyvips.Image.new_from_file(path)  # only reads the header
     scale = SHORTER / min(opened.width, opened.height)
     width, height = max(1, round(opened.width * scale)), max(1, round(opened.height * scale))
     image = pyvips.Image.thumbnail(path, width, height=height, size="force", no_rotate=True)
@@ -53,7 +53,7 @@ def versions() -> Dict[str, str]:
 
 
 def trouble() -> str:
-    """Why the library behind it cannot be used; pyvips looks for it when it is imported."""
+    """Return why its library cannot be used; pyvips looks for it at import."""
     os.environ["VIPS_CONCURRENCY"] = "1"
     try:
         import pyvips  # noqa: F401 (whether it is there)
@@ -71,7 +71,7 @@ def stages(wanted: Dict[str, Any]) -> _arrays.Stages:
 
 
 def thumbnail(Image: Any, shorter: int, side: int, data: bytes) -> Any:  # noqa: N803 (a class)
-    """All at once: libvips computes nothing before the pixels are asked for."""
+    """Load in one step: libvips computes nothing until the pixels are needed."""
     opened = Image.new_from_buffer(data, "")
     height, width = _arrays.size_after(opened.height, opened.width, shorter)
     image = Image.thumbnail_buffer(data, width, height=height, size="force", no_rotate=True)

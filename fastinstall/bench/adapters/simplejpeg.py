@@ -1,4 +1,4 @@
-"""simplejpeg: libjpeg-turbo by a thin binding that brings its own; Pillow does the rest."""
+"""simplejpeg: a thin binding with its own libjpeg-turbo; Pillow does the rest."""
 
 from __future__ import annotations
 

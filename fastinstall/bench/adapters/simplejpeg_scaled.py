@@ -1,6 +1,6 @@
-"""simplejpeg's scaled decoding: libjpeg-turbo decodes at a fraction of the size, the least that is large enough.
+"""simplejpeg's scaled decoding: libjpeg-turbo decodes at a fraction of the size, the smallest that suffices.
 
-Not by factors below two: for these the whole picture is decoded faster. Source: simplejpeg's documentation.
+Not by factors below two: then decoding the complete picture is faster. Source: simplejpeg's documentation.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""torchvision's decoder of a list of JPEGs, on a GPU where there is one; else on as many threads as there are CPUs.
+"""torchvision's decoder of a list of JPEGs, on a GPU if there is one; else on as many threads as there are CPUs.
 
-On the CPU torchvision decodes a list one after the other, so each thread gets a part of the batch; every call lets the
+On the CPU torchvision decodes a list one by one, so each thread gets a part of the batch; every call lets the
 other threads run.
 """
 
@@ -31,7 +31,7 @@ torch.set_num_threads(1)  # the threads below are enough
 
 
 def batches(lists, threads=os.cpu_count(), size=32, ahead=True):
-    \"\"\"The pictures of list after list of paths, in place of a DataLoader.\"\"\"
+    \"\"\"Yield the pictures of list after list of paths, instead of a DataLoader.\"\"\"
     threads = 1 if DEVICE == "cuda" else threads
     begun = deque()
     with ThreadPoolExecutor(threads) as pool:

@@ -1,7 +1,7 @@
-"""torchvision's own decoders, and its resize with antialiasing; tensors of channel, row, column all the way.
+"""torchvision's own decoders, and its resize with antialiasing; always tensors of channel, row, column.
 
-Its wheels come with torch, some gigabytes, so they are never brought; where torch is, it is mostly there too. Lanczos
-for tensors came late: earlier versions say at the first picture that they have none.
+Its wheels require torch, which takes gigabytes, so they are never fetched; most environments with torch have them.
+Lanczos for tensors came late: earlier versions report at the first picture that they lack it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def load(path):
 
 
 def trouble() -> str:
-    """Why what is installed cannot be used."""
+    """Return why the installed one cannot be used."""
     try:
         from torchvision.io import decode_image  # noqa: F401 (whether it is there)
         from torchvision.transforms.v2 import functional  # noqa: F401 (likewise)

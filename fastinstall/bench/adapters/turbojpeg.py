@@ -1,7 +1,7 @@
-"""PyTurboJPEG: the system's libturbojpeg through ctypes. It only decodes; Pillow, which is there anyway, resizes.
+"""PyTurboJPEG: the system's libturbojpeg through ctypes. It only decodes; Pillow, which is installed anyway, resizes.
 
-On large photos that gains little: `Image.fromarray` copies every pixel, which takes as long as decoding saved. What is
-brought is version 1: it gets on with the library of libjpeg-turbo 2 as with that of 3, version 2 only with the latter.
+On large photos that gains little: `Image.fromarray` copies every pixel, which takes as long as decoding saved. Version
+1 is fetched: it works with the library of libjpeg-turbo 2 and 3, version 2 only with the latter.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def load(path):
 
 
 def trouble() -> str:
-    """Why the library behind it cannot be used: PyTurboJPEG 1 and 2 want different ones, and bring none."""
+    """Return why its library cannot be used: PyTurboJPEG 1 and 2 need different ones, and bundle none."""
     import turbojpeg
 
     try:

@@ -1,4 +1,4 @@
-"""PyTurboJPEG's scaled decoding, at 1/2, 1/4 or 1/8 of the size: the fractions that libjpeg-turbo has SIMD code for."""
+"""PyTurboJPEG's scaled decoding, at 1/2, 1/4 or 1/8 of the size: the fractions with SIMD code in libjpeg-turbo."""
 
 from __future__ import annotations
 

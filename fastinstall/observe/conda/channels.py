@@ -1,9 +1,9 @@
-"""Which channels conda is configured to use and where they lie, from its files and variables; conda is not run.
+"""Find the channels that conda is configured to use, from its files and variables, without running conda.
 
-Another engine is given the addresses that conda would use. A bare name that exists on a private server must never be
-asked of a public one, where anybody may have taken it. What is configured beside names decides: `channel_alias`,
+Another engine gets the addresses that conda would use. A bare name that exists on a private server must never be
+looked up on a public one, where anybody may have registered it. The configuration of names decides: `channel_alias`,
 `custom_channels`, `custom_multichannels`, `default_channels`, and mamba's `mirrored_channels`. Any other name belongs
-to the public host, as it does for conda.
+to the public host, as in conda.
 
 Source: `models/channel.py` and `base/context.py` of conda 24.7.1, with which the tests compare.
 """
@@ -31,17 +31,17 @@ _SUBDIR = re.compile(r"/(?:noarch|(?:linux|osx|win|freebsd|zos|emscripten|wasi)-
 
 @immutable
 class ChannelSettings:
-    """What conda's configuration says of channels, with the credentials that it holds: never stored, never shown.
+    """Conda's configuration of channels, with its credentials: never stored, never shown.
 
     Attributes:
-        alias: the address below which bare names lie; empty for conda's own.
-        custom: names, and the address below which each lies.
+        alias: the address below which bare names are found; empty for conda's own.
+        custom: names, and the address below which each is found.
         multiple: names that stand for several channels.
         default: what "defaults" stands for, or None if nothing is configured.
         mirrored: names, and the address of a mirror of each.
         allowed: the only channels that may be asked; empty for all.
         denied: channels that must not be asked.
-        configured: the channels in use, as they are written.
+        configured: the channels in use, as written.
     """
 
     alias: str = field(default="", repr=False)
@@ -55,25 +55,25 @@ class ChannelSettings:
 
 
 def channel_urls(channels: Iterable[str], settings: ChannelSettings) -> tuple[str, ...]:
-    """Where channels lie, in their order, each once.
+    """Return the addresses of channels, in their order, each once.
 
     Args:
         channels: names, addresses and paths, as a person or a plan gives them, without credentials.
         settings: of the environment.
 
     Returns:
-        Addresses with the credentials that are configured for them, and paths; a bare name is the public host's.
+        Addresses with the configured credentials, and paths; a bare name belongs to the public host.
 
     Raises:
-        RefusedError: a name that cannot be told from here.
+        RefusedError: a name that only conda can resolve.
     """
     return tuple(dict.fromkeys(url for channel in channels for url in _resolve_urls(channel, settings)))
 
 
 def add_credentials(url: str, settings: ChannelSettings) -> str:
-    """An address of a channel or of a file in one, with what is configured for the place that it is below.
+    """Return the address of a channel or of a file in one, with the credentials configured for that place.
 
-    Nothing is added to an address that has credentials, nor where the place is configured with another scheme.
+    An address keeps credentials that it has; none are added if the place is configured with another scheme.
     """
     if public_text(url) != url:
         return url
@@ -98,16 +98,15 @@ def _resolve_urls(channel: str, settings: ChannelSettings) -> tuple[str, ...]:
     address = "" if name in (DEFAULTS, LOCAL) else _find_address(name, settings)
     if not address:
         raise RefusedError(
-            f"the channel {name!r} has a meaning that conda alone knows, and py-rattler would ask another one of that "
-            "name",
-            hint="name the channels that are meant, --channel conda-forge for example; say what it stands for, by "
-            "default_channels or custom_channels in .condarc; or have conda do it, where there is one: --engine conda",
+            f"only conda knows which channel {name!r} means; py-rattler would use another channel of that name",
+            hint="name the channels, for example --channel conda-forge; or define the name by default_channels or "
+            "custom_channels in .condarc; or let conda install: --engine conda",
         )
     return (address,)
 
 
 def _find_address(name: str, settings: ChannelSettings) -> str:
-    """Where a name lies; empty if conda alone knows."""
+    """Return the address of a name; empty if only conda knows it."""
     if name in settings.mirrored:
         return settings.mirrored[name].rstrip("/")
     members = {_get_member_name(each, settings): _resolve_member(each, settings) for each in _list_members(settings)}
@@ -122,24 +121,24 @@ def _find_address(name: str, settings: ChannelSettings) -> str:
 
 
 def _list_members(settings: ChannelSettings) -> tuple[str, ...]:
-    """Channels that are one of several."""
+    """List the channels that belong to a multichannel."""
     return (*(settings.default or ()), *chain(*settings.multiple.values()))
 
 
 def _resolve_member(channel: str, settings: ChannelSettings) -> str:
-    """One of several: an address, or a name below the alias."""
+    """Resolve a member of a multichannel: an address, or a name below the alias."""
     return channel.rstrip("/") if "://" in channel else _join_below(settings.alias, channel.strip("/"))
 
 
 def _get_member_name(channel: str, settings: ChannelSettings) -> str:
-    """The name that one of several has alone, too: its path."""
+    """Return the name that a member also has on its own: its path."""
     alias, public = public_text(settings.alias).rstrip("/"), public_text(_resolve_member(channel, settings))
     below = public.removeprefix(f"{alias}/") if alias else public
     return below.partition("://")[2].partition("/")[2] if "://" in below else below
 
 
 def _join_below(address: str, name: str) -> str:
-    """The channel of a name below an address; its token goes before the name."""
+    """Join an address and a channel name; the address's token goes before the name."""
     if not address:
         return name
     found = _TOKEN.search(address)
@@ -148,7 +147,7 @@ def _join_below(address: str, name: str) -> str:
 
 
 def _list_places(settings: ChannelSettings) -> Iterator[tuple[str, str]]:
-    """Addresses for which credentials are configured: without them, and with them."""
+    """Yield addresses that have credentials configured: without them, and with them."""
     whole = (*settings.configured, *_list_members(settings), *settings.mirrored.values())
     named = (_join_below(address, name) for name, address in settings.custom.items())
     for secret in (*(each.rstrip("/") for each in whole), *named):
@@ -167,7 +166,7 @@ _ALL = (*_CHANNELS, *_DEFAULT, _ALIAS, _CUSTOM, _MULTIPLE, _MIRRORED, _DENIED, *
 
 
 def read_configured_channels(variables: Mapping[str, str], prefix: Path, root: Path | None) -> tuple[str, ...]:
-    """The channels that conda would use for an environment, the one that ranks highest first.
+    """Return the channels that conda would use for an environment, the highest first.
 
     Args:
         variables: the shell's environment variables.
@@ -175,25 +174,25 @@ def read_configured_channels(variables: Mapping[str, str], prefix: Path, root: P
         root: the prefix that conda itself is installed in, or None if unknown.
 
     Returns:
-        Names and URLs, without credentials; empty if nothing is configured and conda's own defaults hold.
+        Names and URLs, without credentials; empty if nothing is configured and conda's defaults apply.
     """
     return _read_public_channels(search_path(variables, prefix, root), _CHANNELS, variables, variables)
 
 
 def read_default_channels(variables: Mapping[str, str], prefix: Path, root: Path | None) -> tuple[str, ...]:
-    """What "defaults" stands for among those, likewise; empty if conda's own hold."""
+    """Return what "defaults" stands for in these channels; empty if conda's own defaults apply."""
     return _read_public_channels(search_path(variables, prefix, root), _DEFAULT, variables, variables)
 
 
 def channels_of_environment(prefix: Path, variables: Mapping[str, str]) -> tuple[str, ...]:
-    """The channels that an environment's own configuration files name, likewise."""
+    """Return the channels that an environment's own configuration files name, without credentials."""
     return _read_public_channels(environment_files(prefix), _CHANNELS, variables, {})
 
 
 def usual_channels(variables: Mapping[str, str], prefix: Path, root: Path | None) -> tuple[str, ...]:
-    """The channels that conda uses for every environment, by its configuration files, the highest first.
+    """Return the channels that conda uses for every environment, from its configuration files, the highest first.
 
-    A channel whose name holds credentials is left out: nothing of it goes elsewhere.
+    Leaves out a channel whose name holds credentials: none of it goes elsewhere.
     """
     own = environment_files(prefix)
     files = [file for file in search_path(variables, prefix, root) if file not in own]
@@ -202,7 +201,7 @@ def usual_channels(variables: Mapping[str, str], prefix: Path, root: Path | None
 
 
 def channel_settings(variables: Mapping[str, str], prefix: Path, root: Path | None) -> ChannelSettings:
-    """What conda's configuration makes of names of channels, with the credentials that it holds; never stored.
+    """Return conda's configuration of channel names, with its credentials; never stored.
 
     Args:
         variables: the shell's environment variables.
@@ -210,12 +209,12 @@ def channel_settings(variables: Mapping[str, str], prefix: Path, root: Path | No
         root: the prefix that conda itself is installed in, or None if unknown.
 
     Raises:
-        DocumentError: a file that cannot be read might say that a name is a private channel's.
+        DocumentError: an unreadable file, which might assign a name to a private channel.
     """
     try:
         settings = CondaSettings(search_path(variables, prefix, root), _ALL, variables, variables, strict=True)
     except DocumentError as error:
-        raise error.hinting("mend it; `conda config --show-sources` says what conda reads, and from where") from None
+        raise error.hinting("correct it; `conda config --show-sources` lists what conda reads") from None
     return ChannelSettings(
         alias=settings.read_word(_ALIAS),
         custom={name: words[0] for name, words in settings.read_table(_CUSTOM).items()},

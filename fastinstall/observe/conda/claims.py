@@ -1,7 +1,7 @@
-"""Who claims the files of a conda environment that matter to PIL, and whose content a file claimed twice has.
+"""Find which packages claim PIL's files in a conda environment, and whose content a file with two claimants has.
 
 Claims come from the records of conda packages and from the RECORD of pip's distributions, in one form. Files are
-compared with what a package left by size, by hash, and by where symbolic links lead.
+compared with what a package installed by size, by hash, and by the targets of symbolic links.
 
 Source of the RECORD format: PyPA "Recording installed projects".
 """
@@ -35,11 +35,11 @@ class ClaimedFile:
 
     Attributes:
         path: where it is, relative to the prefix.
-        wanted: where the package wants it; differs where py-rattler has put it aside for another package's.
-        size: in bytes; None if unknown, or if the prefix was written into it.
+        wanted: where the package wants it; differs if py-rattler moved it aside for another package's file.
+        size: in bytes; None if unknown, or if conda wrote the prefix into the file.
         sha256: of its content, hexadecimal; empty if unknown.
-        link: it is a symbolic link.
-        link_sha256: of the text of the link, where py-rattler has recorded it; else empty.
+        link: whether it is a symbolic link.
+        link_sha256: of the link's text, if py-rattler recorded it; else empty.
     """
 
     path: str
@@ -51,12 +51,12 @@ class ClaimedFile:
 
 
 def _list_claimed_files(record: Fields, site: str, *, everything: bool) -> tuple[ClaimedFile, ...]:
-    """What a record claims, bytecode and directories aside; whatever in it is malformed is passed over.
+    """List what a record claims, without bytecode and directories; malformed entries are skipped.
 
     Args:
         record: all its fields.
-        site: the site-packages of the environment, relative to the prefix; records of noarch packages do not tell.
-        everything: not only what matters to PIL, and what tells who installed a distribution.
+        site: the environment's site-packages, relative to the prefix; records of noarch packages do not name it.
+        everything: include files that matter neither to PIL nor to finding a distribution's installer.
     """
 
     def counts(path: str) -> bool:
@@ -76,7 +76,7 @@ def _list_claimed_files(record: Fields, site: str, *, everything: bool) -> tuple
 
 
 def _resolve_noarch_path(path: str, site: str) -> str:
-    """Where a file of a noarch package is: conda records where the package meant it to be."""
+    """Return where a file of a noarch package is; conda records the path that the package meant."""
     for place, target in (("site-packages/", f"{site}/"), ("python-scripts/", "bin/")):
         if path.startswith(place):
             return target + path.removeprefix(place)
@@ -106,16 +106,16 @@ class _Files:
         self._digests: dict[str, str] = {}
 
     def is_as_recorded(self, entry: ClaimedFile, path: str, own: frozenset[str]) -> bool:
-        """Compare a file, wherever it lies, with what is recorded of it; one that cannot be read is not.
+        """Return whether a file, wherever it is, matches its record; an unreadable file does not.
 
         Args:
-            entry: what is recorded.
+            entry: the record.
             path: of the file, relative to the prefix.
             own: all files that the package claims.
         """
         place = f"{self._prefix}/{path}"
         try:
-            if entry.link and os.path.islink(place):  # noqa: PTH114 (a hundred paths are not worth as many objects)
+            if entry.link and os.path.islink(place):  # noqa: PTH114 (a hundred objects would cost too much time)
                 return self._is_own_link(entry, path, own)
             status = os.stat(place)  # noqa: PTH116 (likewise)
             if not stat.S_ISREG(status.st_mode) or entry.size not in (None, status.st_size):
@@ -125,7 +125,7 @@ class _Files:
             return False
 
     def _is_own_link(self, entry: ClaimedFile, path: str, own: frozenset[str]) -> bool:
-        """Whether a symbolic link is the package's: by its text, by where it leads, by what is found there."""
+        """Return whether a symbolic link is the package's, by its text, its target, and the target's content."""
         target = os.readlink(f"{self._prefix}/{path}")  # noqa: PTH115 (likewise)
         if entry.link_sha256:
             return hashlib.sha256(os.fsencode(target)).hexdigest() == entry.link_sha256
@@ -143,12 +143,12 @@ class _Files:
 
 @immutable
 class Claims:
-    """What `observe_claims` finds.
+    """The result of `observe_claims`.
 
     Attributes:
         claims: of each package, sorted by `dist`.
-        clashes: files that several claim, sorted by path.
-        unreadable: records whose paths cannot be read: file name to what is wrong.
+        clashes: files that several packages claim, sorted by path.
+        unreadable: records whose paths cannot be read, by file name, with the problem.
     """
 
     claims: tuple[CondaClaim, ...]
@@ -158,12 +158,12 @@ class Claims:
 
 @dataclass(frozen=True, kw_only=True)
 class _Claimant:
-    """A package, or a distribution of pip's, and what it claims.
+    """A package or a pip distribution, and its claims.
 
     Attributes:
         name: as clashes name it.
-        entries: its files, as far as they matter.
-        telling: files that tell who installed a distribution, if the package has one.
+        entries: its relevant files.
+        telling: files that show who installed a distribution, if the package has one.
         since: when its record was written, in nanoseconds since the epoch.
     """
 
@@ -174,7 +174,7 @@ class _Claimant:
 
     @cached_property
     def own(self) -> frozenset[str]:
-        """Where its files are."""
+        """The paths of its files."""
         return frozenset(entry.path for entry in self.entries)
 
 
@@ -187,7 +187,7 @@ def observe_claims(  # noqa: PLR0913 (see `observe_conda`)
     *,
     thorough: bool = True,
 ) -> Claims:
-    """Look at every claimed file that matters.
+    """Compare every relevant claimed file with its records.
 
     Args:
         prefix: the environment.
@@ -195,8 +195,8 @@ def observe_claims(  # noqa: PLR0913 (see `observe_conda`)
         replaced: names of packages that provide PIL.
         site: the site-packages of its Python, relative to the prefix.
         distributions: those that claim files of PIL, whoever installed them.
-        thorough: read every file. Else a file that one package alone claims and that has not changed since its record
-            was written counts as it was recorded.
+        thorough: read every file. Otherwise, a file with one claimant that has not changed since its record was
+            written counts as recorded.
     """
     files = _Files(prefix)
     packages, unreadable = _read_claimants(prefix, records, replaced, site)
@@ -222,13 +222,13 @@ def observe_claims(  # noqa: PLR0913 (see `observe_conda`)
 
 
 def _make_claim(package: _Claimant, prefix: Path, files: _Files, compared: Collection[str]) -> CondaClaim:
-    """A package's files, and what became of them.
+    """Return a package's files and their condition.
 
     Args:
-        package: which one.
+        package: the package.
         prefix: the environment.
         files: its files.
-        compared: paths that are compared even if they have not changed since the record was written.
+        compared: paths to compare even if they have not changed since the record was written.
     """
     missing, altered = [], []
     for entry in package.entries:
@@ -249,7 +249,7 @@ def _make_claim(package: _Claimant, prefix: Path, files: _Files, compared: Colle
 def _read_claimants(
     prefix: Path, records: CondaRecords, replaced: tuple[str, ...], site: str
 ) -> tuple[list[_Claimant], dict[str, str]]:
-    """The packages with files that matter, by name, and the records that cannot be read."""
+    """Return the packages with relevant files, by name, and the unreadable records."""
     claimants: list[_Claimant] = []
     unreadable: dict[str, str] = {}
     for package in records.packages:
@@ -271,7 +271,7 @@ def _read_claimants(
 
 
 def _group_by_path(claimants: Iterable[_Claimant]) -> dict[str, list[tuple[_Claimant, ClaimedFile]]]:
-    """Who wants a file to be where: the claimants of each path, in order."""
+    """Return the claimants of each path, in order."""
     found: dict[str, list[tuple[_Claimant, ClaimedFile]]] = {}
     for claimant in claimants:
         for entry in claimant.entries:
@@ -280,13 +280,13 @@ def _group_by_path(claimants: Iterable[_Claimant]) -> dict[str, list[tuple[_Clai
 
 
 def _is_owner_of_metadata(package: _Claimant, metadata: str, files: _Files) -> bool:
-    """Whether a distribution's metadata is a package's own: claimed by it, and nobody else's by now."""
+    """Return whether a distribution's metadata belongs to a package: it alone claims the files."""
     telling = [entry for entry in package.telling if entry.path.startswith(f"{metadata}/")]
     return bool(telling) and all(files.is_as_recorded(entry, entry.path, package.own) for entry in telling)
 
 
 def _read_recorded_files(record: Path, site_packages: str) -> tuple[ClaimedFile, ...]:
-    """A RECORD's files without bytecode, relative to the prefix, as site-packages is; none if it cannot be read."""
+    """List a RECORD's files without bytecode, relative to the prefix; none if it cannot be read."""
     found = []
     for path, digest, size in read_rows(foreign.bytes_or_empty(record)):
         place = os.path.normpath(f"{site_packages}/{path}")
@@ -296,7 +296,7 @@ def _read_recorded_files(record: Path, site_packages: str) -> tuple[ClaimedFile,
 
 
 def _convert_digest(digest: str) -> str:
-    """A digest of RECORD ("sha256=..." in base64 without padding) as conda writes it; empty if it is another's."""
+    """Convert a digest of RECORD ("sha256=...", base64 without padding) to conda's form; empty for other algorithms."""
     algorithm, _, encoded = digest.partition("=")
     try:
         return base64.urlsafe_b64decode(f"{encoded}=").hex() if algorithm == "sha256" else ""

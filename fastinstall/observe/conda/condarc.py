@@ -1,7 +1,7 @@
-"""Find conda and its configuration files, and read the few keys that are needed; conda is not run.
+"""Find conda and its configuration files, and read the few keys needed; conda is not run.
 
-Running conda would take longer than everything else together. Flags ("#!final" and the like) stand in comments. A key
-with an unexpected value counts as missing; conda itself, which uses the files, is the one to complain.
+Running conda would take longer than everything else together. Flags ("#!final" and the like) are in comments. A key
+with an unexpected value counts as missing; conda itself reports it.
 
 Source: `SEARCH_PATH` in conda's `base/constants.py`, and `Configuration` in its `common/configuration.py`.
 """
@@ -30,7 +30,7 @@ _VARIABLE = re.compile(r"\$(?:(\w+)|\{([^}]*)\})")
 
 @immutable
 class _Word:
-    """A word, and what a comment behind it says of its rank: "top", "bottom", "final"; else empty."""
+    """A word, and the rank that a comment after it gives: "top", "bottom", "final"; else empty."""
 
     text: str
     flag: str = ""
@@ -38,7 +38,7 @@ class _Word:
 
 @immutable
 class _Said:
-    """What one file says of a key: words in order, or words by name; and what a comment says of its rank: "final"."""
+    """One file's value of a key: words in order, or words by name; and the rank that a comment gives: "final"."""
 
     words: tuple[_Word, ...] = ()
     named: dict[str, "_Said"] = field(default_factory=dict)
@@ -46,17 +46,17 @@ class _Said:
 
 
 class CondaSettings:
-    """What conda's configuration files say of a few keys, put together as conda does.
+    """The values of a few keys in conda's configuration files, merged as conda does.
 
     Args:
-        files: those that rank higher last.
-        names: of the keys that will be asked for: a file that has none of them is not parsed.
-        variables: what words may refer to ("$NAME").
-        overrides: variables of which one named after a key ("CONDA_CHANNELS") ranks above all files.
-        strict: whether a file that cannot be read is an error; else it counts as one that says nothing.
+        files: in rising order of rank.
+        names: of the keys that will be asked for; a file with none of them is not parsed.
+        variables: for references in words ("$NAME").
+        overrides: variables; one named after a key ("CONDA_CHANNELS") outranks all files.
+        strict: whether an unreadable file is an error; otherwise it counts as empty.
 
     Raises:
-        DocumentError: a file cannot be read, or is no YAML.
+        DocumentError: a file cannot be read, or is not YAML.
     """
 
     def __init__(
@@ -87,20 +87,20 @@ class CondaSettings:
                 self._files += [(document.pairs(), text.splitlines())] if document is not None else []
 
     def read_word(self, *names: str) -> str:
-        """The word of a key that takes one; empty if there is none. Only a final word ranks above a variable."""
+        """Return the word of a key that takes one; empty if there is none. Only a final word outranks a variable."""
         words = [said.words[0] for said in self._find(names, YamlKind.SCALAR) if said.words]
         final = next((word.text for word in words if word.flag == "final"), "")
         return final or self._get_override(names) or (words[-1].text if words else "")
 
     def read_list(self, *names: str) -> tuple[str, ...]:
-        """The words of a key that takes a list, the highest first; none likewise."""
+        """Return the words of a key that takes a list, the highest first; empty if there are none."""
         override = self._get_override(names)
         last = tuple(_Word(text=text.strip()) for text in override.split(",") if text.strip())
         sources = [said for said in self._find(names, YamlKind.LIST) if said.words]
         return _merge_words([*sources, *([_Said(words=last)] if override else [])])
 
     def read_table(self, *names: str) -> dict[str, tuple[str, ...]]:
-        """The words of each name in a key that takes a mapping, the highest first."""
+        """Return the words of each name in a key that takes a mapping, the highest first."""
         found: dict[str, list[_Said]] = {}
         for table in _select_relevant(self._find(names, YamlKind.MAPPING)):
             for name, said in table.named.items():
@@ -111,7 +111,7 @@ class CondaSettings:
         return next((value for name in names if (value := self._overrides.get(f"CONDA_{name.upper()}"))), "")
 
     def _find(self, names: tuple[str, ...], kind: YamlKind) -> list[_Said]:
-        """What the files say of a key under the first of its names that they have, if it is of that kind."""
+        """Return the files' values of a key, under the first of its names in each, if of that kind."""
         found = []
         for pairs, lines in self._files:
             pair = next((pairs[name] for name in names if name in pairs), None)
@@ -142,7 +142,7 @@ def _find_flag(node: YamlNode, lines: Sequence[str]) -> str:
 
 
 def _merge_words(sources: Sequence[_Said]) -> tuple[str, ...]:
-    """One list of several, as conda makes it: later sources rank higher, and flags move words or end the search."""
+    """Merge lists as conda does: later sources rank higher, and flags move words or end the search."""
     relevant = _select_relevant(sources)
     top = (word.text for source in relevant for word in source.words if word.flag == "top")
     bottom = [word.text for source in reversed(relevant) for word in source.words if word.flag == "bottom"]
@@ -152,13 +152,13 @@ def _merge_words(sources: Sequence[_Said]) -> tuple[str, ...]:
 
 
 def _select_relevant(sources: Sequence[_Said]) -> Sequence[_Said]:
-    """Those up to the first that is final."""
+    """Return the sources up to the first final one."""
     end = next((number for number, source in enumerate(sources, start=1) if source.flag == "final"), None)
     return sources[:end]
 
 
 def search_path(variables: Mapping[str, str], prefix: Path, root: Path | None) -> tuple[Path, ...]:
-    """The configuration files that conda would read for an environment, those that rank higher last.
+    """Return the configuration files that conda would read for an environment, in rising order of rank.
 
     Args:
         variables: the shell's environment variables.
@@ -178,7 +178,7 @@ def search_path(variables: Mapping[str, str], prefix: Path, root: Path | None) -
 
 
 def environment_files(directory: Path) -> tuple[Path, ...]:
-    """The configuration files of one directory, an environment's for example, those that rank higher last."""
+    """Return the configuration files of one directory, such as an environment's, in rising order of rank."""
     names = foreign.list_names(directory / _DIRECTORY)
     parts = (directory / _DIRECTORY / name for name in names if name.endswith(_SUFFIXES))
     return (*(path for name in _NAMES if (path := directory / name).is_file()), *parts)
@@ -195,14 +195,14 @@ _LIBMAMBA_SINCE = (23, 10)
 
 
 def find_conda(variables: Mapping[str, str], prefix: Path | None) -> CondaTool | None:
-    """The conda that a person means: of CONDA_EXE, CONDA_PYTHON_EXE or PATH, else the one that made an environment.
+    """Find the user's conda: CONDA_EXE, CONDA_PYTHON_EXE or PATH, else the one that created an environment.
 
     Args:
         variables: the shell's environment variables.
         prefix: the environment, or None if it does not exist yet.
 
     Returns:
-        None if there is none that could be started; mamba and micromamba are none.
+        None if no conda can be started; mamba and micromamba do not count.
     """
     for command, found_by in _list_conda_candidates(variables, prefix):
         root = _find_root(command, variables)
@@ -210,7 +210,7 @@ def find_conda(variables: Mapping[str, str], prefix: Path | None) -> CondaTool |
         files = search_path(variables, prefix or root, root)
         solver = CondaSettings(files, _SOLVER, variables, variables).read_word(*_SOLVER)
         if not solver and (parts := re.match(r"(\d+)\.(\d+)", version)) is not None:
-            # what conda takes unasked: `DEFAULT_SOLVER` in its `base/constants.py`, from 4.13 to 26.7
+            # conda's default: `DEFAULT_SOLVER` in its `base/constants.py`, from 4.13 to 26.7
             solver = "libmamba" if (int(parts[1]), int(parts[2])) >= _LIBMAMBA_SINCE else "classic"
         return CondaTool(command=command, version=version, root=root, solver=solver, found_by=found_by)
     return None
@@ -231,7 +231,7 @@ def _list_conda_candidates(variables: Mapping[str, str], prefix: Path | None) ->
 
 
 def _list_suggested_commands(prefix: Path) -> Iterator[Path]:
-    """Where the conda may be that made an environment: above its directory, in its history, in itself."""
+    """Yield places of the conda that may have created an environment: above its directory, in its history, in it."""
     if prefix.parent.name == "envs":
         yield prefix.parent.parent / "bin/conda"
     history = foreign.text_or_empty(prefix / "conda-meta/history")
@@ -243,7 +243,7 @@ def _list_suggested_commands(prefix: Path) -> Iterator[Path]:
 
 
 def _is_conda(path: str) -> bool:
-    """Whether a file can be started and is named conda; what its first line asks for has to be there too."""
+    """Return whether a file is an executable named conda, and its script's interpreter exists."""
     resolved = Path(os.path.realpath(path))
     if not path or "mamba" in resolved.name or not resolved.is_file():
         return False
@@ -252,7 +252,7 @@ def _is_conda(path: str) -> bool:
 
 
 def _read_shebang(script: Path) -> str | None:
-    """The program that a script's first line names; None for a binary, or if it cannot be read."""
+    """Return the program that a script's first line names; None for a binary or an unreadable file."""
     try:
         with foreign.open_foreign_file(script) as stream:
             found = _SHEBANG.match(stream.read(4096))
@@ -262,7 +262,7 @@ def _read_shebang(script: Path) -> str | None:
 
 
 def _find_root(command: tuple[str, ...], variables: Mapping[str, str]) -> Path:
-    """The prefix that conda is installed in: its Python's, else the one that the file lies in."""
+    """Return the prefix that conda is installed in: its Python's, else the one that contains the file."""
     script = Path(os.path.realpath(command[0]))
     pythons = (command[0] if len(command) > 1 else _read_shebang(script), variables.get("CONDA_PYTHON_EXE"))
     for python in pythons:
@@ -272,12 +272,12 @@ def _find_root(command: tuple[str, ...], variables: Mapping[str, str]) -> Path:
 
 
 def _find_conda_module(root: Path) -> Path | None:
-    """The package `conda` in a prefix."""
+    """Return the package `conda` in a prefix."""
     return next((path for path in sorted(root.glob("lib/python3*/site-packages/conda")) if path.is_dir()), None)
 
 
 def _find_conda_version(root: Path) -> str:
-    """Of conda, from its record; where it was installed without one, as it says itself; empty if unknown."""
+    """Return conda's version from its record; without a record, from conda itself; empty if unknown."""
     names = foreign.list_names(root / "conda-meta")
     recorded = [found[1] for name in names if (found := _RECORD.fullmatch(name))]
     if recorded:

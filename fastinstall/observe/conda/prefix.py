@@ -1,8 +1,7 @@
 """A conda environment from its files alone: `conda-meta`, its history and pins, conda's configuration, and debris.
 
-Debris is what lies in the environment and belongs to nothing that is installed there now. In `conda-meta/history` and
-`conda-meta/pinned`, malformed lines are skipped: both are lists of hints here. Source: conda's `History` and
-`get_pinned_specs`.
+Debris belongs to nothing that is currently installed. Malformed lines of `conda-meta/history` and `conda-meta/pinned`
+are skipped, because both files only serve as hints here. Source: conda's `History` and `get_pinned_specs`.
 
 conda is neither run nor imported. This module is imported for conda environments only.
 """
@@ -33,17 +32,17 @@ def observe_conda(  # noqa: PLR0913 (how thoroughly to look, and what was observ
     thorough: bool = True,
     distributions: tuple[Distribution, ...] | None = None,
 ) -> Conda:
-    """What conda knows of an environment.
+    """Return conda's knowledge of an environment, from its files.
 
     Args:
         prefix: the environment.
         interpreter: its Python.
         replaced: names of distributions that provide PIL, normalised.
         variables: the shell's environment variables.
-        tool: also tell of the conda executable.
-        thorough: read every file that matters. Else a file that one package alone claims and that has not changed
-            since its record was written, by its times, counts as it was recorded.
-        distributions: those that claim files of PIL, where they were observed already.
+        tool: also look for the conda executable.
+        thorough: read every relevant file. Otherwise, a file with one claimant that has not changed since its
+            record was written, by its times, counts as recorded.
+        distributions: those that claim files of PIL, if observed already.
     """
     conda_meta, site = prefix / "conda-meta", _relativize(interpreter.site_packages, prefix)
     records = read_records(conda_meta)
@@ -70,7 +69,7 @@ def observe_conda(  # noqa: PLR0913 (how thoroughly to look, and what was observ
 
 
 def _relativize(site_packages: PurePath, prefix: Path) -> str:
-    """Where site-packages is in the environment, however either is spelled."""
+    """Return where site-packages is in the environment, however either path is spelled."""
     relative = os.path.relpath(site_packages, prefix)
     if not relative.startswith(".."):
         return relative
@@ -84,15 +83,15 @@ _PACKAGED = (".conda", ".tar.bz2")
 
 
 def observe_revisions(conda_meta: Path, replaced: tuple[str, ...]) -> tuple[CondaRevision, ...]:
-    """The revisions that installed or removed something which matters to PIL, oldest first.
+    """Return the revisions that installed or removed a package relevant to PIL, oldest first.
 
     Args:
-        conda_meta: the directory that holds the history.
-        replaced: names of packages that provide PIL; others that matter are known.
+        conda_meta: the directory with the history.
+        replaced: names of packages that provide PIL; other relevant names are built in.
     """
     names = _BESIDE_PIL.union(replaced)
     lines = (line.strip() for line in foreign.text_or_empty(conda_meta / "history").splitlines())
-    blocks: list[list[str]] = []  # each heading with the lines below it; what stands before the first is nobody's
+    blocks: list[list[str]] = []  # each heading with the lines below it; lines before the first are ignored
     for line in lines:
         if _HEADING.match(line):
             blocks.append([])
@@ -103,7 +102,7 @@ def observe_revisions(conda_meta: Path, replaced: tuple[str, ...]) -> tuple[Cond
 
 
 def observe_pins(conda_meta: Path) -> tuple[str, ...]:
-    """What `pinned` demands, a match spec each, comments aside."""
+    """Return the match specs of `pinned`, without comments."""
     lines = (line.strip() for line in foreign.text_or_empty(conda_meta / "pinned").splitlines())
     return tuple(line for line in lines if line and not line.startswith("#"))
 
@@ -140,7 +139,7 @@ _SITE_PACKAGES = "site-packages"
 
 
 def observe_stale(prefix: Path, site: str) -> tuple[str, ...]:
-    """The `site-packages` of other versions of Python that still hold distributions, relative to the prefix.
+    """Return the `site-packages` of other Python versions that still hold distributions, relative to the prefix.
 
     Args:
         prefix: the environment.
@@ -156,11 +155,10 @@ def observe_stale(prefix: Path, site: str) -> tuple[str, ...]:
 
 
 def observe_debris(prefix: Path, site: str, replaced: tuple[str, ...]) -> tuple[str, ...]:
-    """What a transaction that was killed leaves, where PIL, records and libraries lie; relative to the prefix.
+    """Return what a killed transaction leaves beside PIL, records and libraries, relative to the prefix.
 
-    conda moves every file that it removes to "NAME.c~" until all is done, and to "NAME.conda_trash" where it may not
-    remove it; py-rattler moves such a file into ".trash". Source: conda's `UnlinkPathAction` and
-    `unlink_or_rename_to_trash`.
+    conda renames every file that it removes to "NAME.c~" until the end, and to "NAME.conda_trash" if it may not remove
+    it; py-rattler moves such a file into ".trash". Source: conda's `UnlinkPathAction` and `unlink_or_rename_to_trash`.
 
     Args:
         prefix: the environment.
@@ -179,6 +177,6 @@ def observe_debris(prefix: Path, site: str, replaced: tuple[str, ...]) -> tuple[
 
 
 def _is_of_pil(name: str, replaced: Iterable[str]) -> bool:
-    """Whether a directory in site-packages holds metadata or libraries of a distribution that provides PIL."""
+    """Return whether a directory in site-packages holds metadata or libraries of a distribution that provides PIL."""
     stem = name.partition("-")[0].removesuffix(".libs")
     return stem.replace("_", "-").lower() in replaced and not name.endswith(".py")

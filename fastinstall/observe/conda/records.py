@@ -1,15 +1,15 @@
 """The packages of a conda environment, from their records in `conda-meta`.
 
-A record that conda itself could not use is reported with what is wrong; the others are read all the same. URLs are kept
-without passwords and tokens, so that they can be shown and stored. Packages that claim files which matter to PIL (its
-own, libjpeg's and libtiff's) are found on the way, by a search of bytes that are read anyway.
+A record that conda could not use is reported with its problem; the others are still read. URLs are kept without
+passwords and tokens, so that they can be shown and stored. A search of the bytes also finds the packages that claim
+files relevant to PIL: its own, libjpeg's and libtiff's.
 
-A record is parsed in part: what it says of its package. Nine tenths of a record of megabytes are files and their
-hashes, which nobody needs there. They are skipped: conda, mamba and py-rattler all indent what they write, so a line
-that begins with the indentation of the first key and a quote holds a key of the outermost object, whatever the strings
-contain. A record in another form is parsed whole.
+Only the description of the package is parsed. Nine tenths of a large record are files and hashes, which are skipped.
+This works because conda, mamba and py-rattler all indent their output. A line that starts with the first key's
+indentation and a quote therefore holds a key of the outermost object, whatever the strings contain. A record in
+another form is parsed completely.
 
-The reading is no check of the record: the paths between its list of files and its end are not looked at.
+This does not validate the record: the text from its list of files to its end is not parsed.
 """
 
 import re
@@ -40,23 +40,23 @@ _MATTERING = re.compile(
 _TELLING = (
     *(b"packages/PIL/", b'"lib/libjpeg', b'"lib/libturbojpeg', b'"lib/libtiff', b'"include/jpeglib.h'),
     *(b'"include/jconfig.h', b'"include/jmorecfg.h', b'"include/jerror.h', b'"include/tiff'),
-    b'"__clobbers__/',  # py-rattler moves files there which another package has in the same place
+    b'"__clobbers__/',  # py-rattler moves files here if another package has the same path
 )
-"""What stands in a record that names such a file; now and then in another one."""
+"""Byte strings in a record that names such a file; occasionally in another one."""
 
 
 class UnreadableRecordError(ValueError):
-    """A record that cannot be read; the message says why."""
+    """A record that cannot be read; the message gives the reason."""
 
 
 @immutable
 class CondaRecords:
-    """What `conda-meta` holds.
+    """The contents of `conda-meta`.
 
     Attributes:
         packages: of every record that can be read, sorted by name.
-        unreadable: the others: file name to what is wrong.
-        claiming: `dist` of the packages that may name files which matter to PIL.
+        unreadable: the other records, by file name, with the problem.
+        claiming: `dist` of the packages that may claim files relevant to PIL.
     """
 
     packages: tuple[CondaPackage, ...]
@@ -65,10 +65,10 @@ class CondaRecords:
 
 
 def read_records(conda_meta: Path) -> CondaRecords:
-    """Read all of them (about 50 us each, however many files a package has).
+    """Read all records (about 50 us each, however many files a package has).
 
     Args:
-        conda_meta: the directory; one that is not there holds nothing.
+        conda_meta: the directory; a missing one counts as empty.
     """
     packages: list[CondaPackage] = []
     unreadable: dict[str, str] = {}
@@ -88,34 +88,34 @@ def read_records(conda_meta: Path) -> CondaRecords:
 
 
 def read_whole(path: Path) -> Fields:
-    """Every field of a record.
+    """Return every field of a record.
 
     Raises:
-        UnreadableRecordError: there is no JSON object in the file, or it cannot be read.
+        UnreadableRecordError: the file holds no JSON object, or cannot be read.
     """
     return _parse_fields(_read_content(path))
 
 
 def matters(path: str) -> bool:
-    """Whether a file, by its path in the prefix, is below `PIL/`, or a library or a header of libjpeg or libtiff."""
+    """Return whether a path in the prefix is below `PIL/`, or a library or header of libjpeg or libtiff."""
     return _MATTERING.fullmatch(path) is not None
 
 
 def public_channel(text: str, subdir: str = "") -> str:
-    """A channel's name or URL, without passwords, tokens and the subdirectory that conda adds in its records."""
+    """Return a channel's name or URL, without passwords, tokens and the subdirectory in conda's records."""
     channel = public_text(text).rstrip("/")
     return channel.removesuffix(f"/{subdir}") if subdir else channel
 
 
 def _read(path: Path) -> tuple[CondaPackage, bytes]:
-    """A package, and the text that names its files."""
+    """Return a package, and the text that names its files."""
     if path.name.count("-") < _DASHES:
         raise UnreadableRecordError("its name is not NAME-VERSION-BUILD.json")
     content = _read_content(path)
     fields, listed = _parse_in_pieces(content) or (_parse_fields(content), content)
     package = _parse_package(fields)
     if package.record != path.name:
-        raise UnreadableRecordError(f"it speaks of {package.dist}")
+        raise UnreadableRecordError(f"it describes {package.dist}")
     return package, listed
 
 
@@ -127,7 +127,7 @@ def _read_content(path: Path) -> bytes:
 
 
 def _parse_in_pieces(content: bytes) -> tuple[Fields, bytes] | None:
-    """What describes the package, and the text that names its files; None if these stand otherwise than in conda's."""
+    """Return the package's description and the text that names its files; None if laid out differently."""
     opening = _OPENING.match(content)
     if opening is None:
         return None
@@ -152,9 +152,9 @@ def _parse_fields(content: bytes) -> Fields:
     try:
         document = json_data(content, any_text=True)
     except ValueError as error:
-        problem = "not UTF-8" if isinstance(error, UnicodeDecodeError) else f"no valid JSON: {error}"
+        problem = "not UTF-8" if isinstance(error, UnicodeDecodeError) else f"not valid JSON: {error}"
         if not content.strip(b"\0"):
-            problem = "nothing but zero bytes" if content else "empty"
+            problem = "only zero bytes" if content else "empty"
         raise UnreadableRecordError(problem) from None
     if not isinstance(document, dict):
         raise UnreadableRecordError("not a JSON object")
@@ -182,17 +182,17 @@ def _parse_package(fields: Fields) -> CondaPackage:
 def _parse_text(fields: Fields, key: str) -> str:
     found = fields.get(key)
     if found is not None and not isinstance(found, str):
-        raise UnreadableRecordError(f"its {key} is not a text")
+        raise UnreadableRecordError(f"its {key} is not a string")
     return _make_printable(found or "")
 
 
 def _parse_texts(fields: Fields, key: str) -> tuple[str, ...]:
     found: Any = fields.get(key) or []
     if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
-        raise UnreadableRecordError(f"its {key} are not a list of texts")
+        raise UnreadableRecordError(f"its {key} is not a list of strings")
     return tuple(map(_make_printable, found))
 
 
 def _make_printable(text: str) -> str:
-    """The text without halves of characters, which JSON can escape and nothing can write."""
+    """Return the text without lone surrogates, which JSON can escape but nothing can write."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")

@@ -76,7 +76,7 @@ def test_a_control_is_no_advice_and_no_smaller_gain_than_its_noise_is() -> None:
 def test_on_a_busy_machine_nothing_is_recommended(disturbed: CandidateResult) -> None:
     told = advice(baseline(), disturbed, result("large", 4.22), busy="load average 2.0 on 2 CPUs")
     assert told[0].finding.message.startswith("busy machine, ranges unreliable: nothing is recommended")
-    assert told[0].finding.evidence[0].startswith("pillow-draft cannot change anything here, and measured")
+    assert told[0].finding.evidence[0].startswith("pillow-draft cannot change anything here, but measured")
     assert told[0].finding.evidence[1] == "load average 2.0 on 2 CPUs"
     assert recommended(told) == []
 
@@ -116,7 +116,7 @@ def test_where_nothing_helps_it_says_leave_it_alone() -> None:
     (told,) = advice(baseline(), result("one", 1.03), result("two", 0.8))
     assert told.finding.status is Status.OK
     assert told.finding.message == "leave it alone: you would gain 3% at most"
-    assert told.finding.evidence[0].startswith("the fastest of 2 that were compared: One, 1.03 times as fast")
+    assert told.finding.evidence[0].startswith("the fastest of 2 candidates: One, 1.03 times as fast")
 
 
 def test_where_all_are_slower_there_is_nothing_to_gain() -> None:
@@ -126,13 +126,13 @@ def test_where_all_are_slower_there_is_nothing_to_gain() -> None:
 
 def test_a_gain_within_the_noise_is_none() -> None:
     (told,) = advice(baseline(), result("one", 1.4, gain=Gain(ratio=1.4, low=0.9, high=1.8, rounds=5)))
-    assert told.finding.message == "leave it alone: no gain is more than the noise of the measurement"
+    assert told.finding.message == "leave it alone: no gain exceeds the noise of the measurement"
 
 
 def test_where_it_is_fast_enough_the_rest_is_not_told() -> None:
     (told,) = advice(baseline(rate(2, 890)), result("one", 1.9), target=400.0)
     assert told.finding.status is Status.OK
-    assert told.finding.message == "leave it alone: 890 images/s are loaded, and 400 are wanted"
+    assert told.finding.message == "leave it alone: you load 890 images/s and need 400"
     assert "One, 1.90 times as fast" in told.finding.evidence[0]
 
 
@@ -159,19 +159,19 @@ def test_pictures_of_another_size_are_others() -> None:
 
 def test_where_only_other_pictures_are_faster_it_says_so_first() -> None:
     told = advice(baseline(), result("skipping", 2.2, aliased=True), result("plain", 1.02))
-    assert told[0].finding.message == "leave it alone: with every picture as it is, you would gain 2% at most"
+    assert told[0].finding.message == "leave it alone: without changing pictures, you would gain 2% at most"
     assert told[1].candidate == "skipping"
 
 
 def test_images_that_it_cannot_load_are_named() -> None:
     told = advice(baseline(), result("picky", 1.9, left_out=3))
-    assert "3 of the images cannot be loaded like this" in messages(told)
+    assert "3 images cannot be loaded this way" in messages(told)
     assert recommended(told) == []
 
 
 def test_where_the_first_is_enough_it_says_that_the_rest_is_not_needed() -> None:
     told = advice(baseline(rate(2, 890)), result("large", 1.9), result("small", 1.2), target=1500.0)
-    expected = "Large; this alone brings about 1,691 images/s, and 1,500 are wanted: the rest is not needed"
+    expected = "Large; this alone brings about 1,691 images/s, and you need 1,500: the rest is not needed"
     assert told[0].finding.message == expected
     assert not any("not needed" in each.finding.message for each in told[1:])
 
@@ -181,7 +181,7 @@ def test_it_is_enough_only_by_what_one_process_promises_and_by_what_workers_reac
     told = advice(baseline(rate(2, 890)), result("large", ratio, rates=(rate(2, measured),)), target=1500.0)
     assert "not needed" not in messages(told)
     (large,) = [each for each in told if each.candidate == "large"]
-    assert f"2 workers load {measured:,} images/s; as it is, 2 workers load 890 images/s" in large.finding.evidence
+    assert f"2 workers load {measured:,} images/s; currently 2 workers load 890 images/s" in large.finding.evidence
 
 
 def test_the_build_is_set_up_in_the_environment() -> None:
@@ -219,7 +219,7 @@ def test_a_decoder_is_printed_and_its_line_of_code_told() -> None:
 def test_a_pipeline_of_batches_takes_the_place_of_the_data_loader() -> None:
     (told,) = advice(baseline(), result("dali", 1.9, adapter="dali"))
     assert told.finding.remedy is not None
-    assert told.finding.remedy.text == "use `batches(lists)` of the printed loader.py in place of your DataLoader"
+    assert told.finding.remedy.text == "use `batches(lists)` from the printed loader.py instead of your DataLoader"
     assert recommended(
         advice(baseline(), result("dali", 1.92, adapter="dali"), result("fastinstall", 1.9, **BUILD))
     ) == ["fastinstall"]
@@ -277,7 +277,7 @@ def test_a_store_is_prepared_by_a_printed_script_with_its_need_of_disk() -> None
     assert printed == "fastinstall bench --print-code lmdb > prepare.py"
     assert shlex.split(run) == [PYTHON, "prepare.py", "/data/my photos", "./my photos-lmdb"]
     assert told.finding.remedy is not None
-    assert "it takes 2.0 GB for all 10,000 files, 2.0 times what the files take" in told.finding.remedy.text
+    assert "it takes 2.0 GB for all 10,000 files, 2.0 times the size of the files" in told.finding.remedy.text
     assert told.recommended
 
 
@@ -295,20 +295,20 @@ def test_the_caveat_of_a_store_is_told() -> None:
 def test_of_generated_images_nobody_needs_the_space() -> None:
     told = advice(baseline(), result("lmdb", 1.9, **STORE), workload=replace(WORKLOAD, generated=True))
     assert told[0].finding.remedy is not None
-    assert told[0].finding.remedy.text.endswith("; it takes 2.0 times what the files take")
+    assert told[0].finding.remedy.text.endswith("; it takes 2.0 times the size of the files")
     assert command(told[0]).endswith("prepare.py DIR OUT")
 
 
 def test_a_store_that_does_not_fit_on_the_disk_is_not_recommended() -> None:
     small = replace(WORKLOAD, filesystem=replace(DISK, free_bytes=2_100_000_000))
     told = advice(baseline(), result("lmdb", 1.9, **STORE), workload=small)
-    assert "needs 2.0 GB, and 2.1 GB are free" in messages(told)
+    assert "needs 2.0 GB, but only 2.1 GB are free" in messages(told)
     assert recommended(told) == []
 
 
 def test_a_store_that_pushes_the_images_out_of_memory_is_not_recommended() -> None:
     told = advice(baseline(), result("bmp", 1.9, **{**STORE, "stored_ratio": 14.0}))
-    assert "14.0 GB would not stay in memory, where the files do: it was measured in memory" in messages(told)
+    assert "14.0 GB would not fit in memory, but the files do: it was measured in memory" in messages(told)
     assert recommended(told) == []
 
 
@@ -316,7 +316,7 @@ def test_a_store_that_pushes_the_images_out_of_memory_is_not_recommended() -> No
 def test_a_store_of_many_times_the_size_is_not_recommended(ratio: float, *, is_recommended: bool) -> None:
     told = advice(baseline(), result("bmp", 1.9, **{**STORE, "stored_ratio": ratio}))
     assert (recommended(told) == ["bmp"]) is is_recommended
-    assert ("takes 4.1 times the room" in messages(told)) is not is_recommended
+    assert ("takes 4.1 times the space" in messages(told)) is not is_recommended
 
 
 def test_a_gain_in_memory_is_told_as_what_is_left_of_it_from_disk() -> None:
@@ -329,7 +329,7 @@ def test_the_number_of_workers_is_the_smallest_that_pays() -> None:
     rates = (rate(0, 500), rate(1, 480), rate(2, 900), rate(3, 910), rate(4, 905))
     (told,) = advice(baseline(*rates))
     assert told.code == "num_workers=2"
-    assert told.finding.message == "num_workers=2, compared with num_workers=0; more of them load no faster"
+    assert told.finding.message == "num_workers=2, compared with num_workers=0; more workers load no faster"
     assert told.gain is not None
     assert told.gain.ratio == pytest.approx(1.8)
     assert not told.recommended

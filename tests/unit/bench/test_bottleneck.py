@@ -87,14 +87,14 @@ def test_what_a_worker_waits_for_the_disk_is_not_copying() -> None:
 def test_it_is_fast_enough_where_the_best_rate_reaches_what_is_wanted(target: float, bound: LoadingLimit) -> None:
     told = verdict(baseline(rate(0, 480), rate(2, 890)), target)
     assert told.bound is bound
-    assert told.sentence.endswith("2 workers load 890 images/s, and 890 are wanted")
+    assert told.sentence.endswith("2 workers load 890 images/s; you need 890")
     assert told.target_rate == target
 
 
 def test_without_workers_the_process_itself_counts() -> None:
     told = verdict(baseline(), 400.0)
     assert told.bound is LoadingLimit.FAST_ENOUGH
-    assert told.sentence == "one process loads 500 images/s, and 400 are wanted"
+    assert told.sentence == "one process loads 500 images/s; you need 400"
 
 
 def test_a_loader_of_one_piece_is_not_taken_apart() -> None:
@@ -139,7 +139,7 @@ def test_rates_from_disk_are_inferred_from_a_cold_read_where_they_were_not_measu
 
 def test_it_is_said_where_reading_from_disk_could_not_be_measured() -> None:
     told = verdict(baseline(rate(2, 1000)), None, replace(WORKLOAD, files=100_000))
-    assert "reading from disk could not be measured: the figures are of files in the page cache" in told.evidence
+    assert "reading from disk could not be measured: the figures apply to files in the page cache" in told.evidence
 
 
 def test_files_in_memory_never_come_from_disk() -> None:
@@ -151,4 +151,4 @@ def test_files_in_memory_never_come_from_disk() -> None:
 
 def test_a_network_filesystem_is_named() -> None:
     told = verdict(baseline(), workload=replace(WORKLOAD, filesystem=replace(DISK, type="nfs4", network=True)))
-    assert "the files lie on a network filesystem (nfs4): the first epoch waits for it" in told.evidence
+    assert "the files are on a network filesystem (nfs4): the first epoch waits for it" in told.evidence

@@ -17,7 +17,7 @@ def fetching(tmp_path: Path) -> PackageFetching:
 
 def test_a_disk_that_is_nearly_full_is_left_alone(fetching: PackageFetching, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(materials, "FREE_BYTES", 1 << 70)
-    with pytest.raises(NotLoadedError, match=r"numpy is not brought: \d+ MiB are free in .*, and \d+ have to be"):
+    with pytest.raises(NotLoadedError, match=r"numpy is not fetched: \d+ MiB are free in .*, but \d+ are needed"):
         fetch_packages("numpy", ("numpy",), fetching)
 
 
@@ -29,5 +29,5 @@ def test_a_cache_that_is_full_says_what_may_be_removed(
     entry = fetching.cache / "libraries" / "another"
     entry.mkdir(parents=True)
     (entry / "module.py").write_bytes(bytes(100))
-    with pytest.raises(NotLoadedError, match="libraries takes 0 MiB already, and may be removed"):
+    with pytest.raises(NotLoadedError, match="libraries takes 0 MiB already; you may remove it"):
         fetch_packages("numpy", ("numpy",), fetching)

@@ -53,5 +53,5 @@ def test_a_broken_one_is_left_out_and_told(site: Path, text: str, reason: str) -
     make_adapter(site, text)
     assert not any(each.distribution for each in all_adapters())
     (told,) = adapter_problems()
-    assert told.startswith("the adapter 'acme-raw' of acme-images 1.0 is left out: ")
+    assert told.startswith("the adapter 'acme-raw' of acme-images 1.0 is ignored: ")
     assert reason in told

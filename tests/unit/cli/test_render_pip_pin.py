@@ -18,13 +18,13 @@ def test_a_plan_shows_the_lines_and_that_they_hold_back_security_updates() -> No
         directory="share/fastinstall/pin",
         requirement="pillow==13.0.0+simd.v2.v3",
         text=text,
-        reason="--pin: the pin holds back every other Pillow, security updates too",
+        reason="--pin: the pin holds back every other Pillow, including security updates",
     )
     plan = Plan(
         environment=environment(), facts_digest="", wish=changed(wish(), {"pin": True}), steps=(step,), summary="pin it"
     )
-    assert "security updates too" in plan_text(plan, Page())
+    assert "including security updates" in plan_text(plan, Page())
     told = plan_text(plan, Page(verbose=True))
     assert "1. pin it for pip in pip.conf and share/fastinstall/pin: pillow==13.0.0+simd.v2.v3" in told
     assert all(f"     {line}\n" in told for line in text.splitlines())
-    assert "security updates too" in told
+    assert "including security updates" in told

@@ -26,20 +26,20 @@ ROLLBACK, FIX = f"fastinstall rollback --yes --prefix {PREFIX}", f"fastinstall d
         (
             UnfinishedRun.SETUP,
             "guard install --pin",
-            f"the guard install --pin of {AT} was interrupted; to have the environment as it was before it: {ROLLBACK}",
-            f"the guard install --pin of {AT} had been interrupted; the environment is as it was before it",
+            f"the guard install --pin of {AT} was interrupted; to restore the environment: {ROLLBACK}",
+            f"the guard install --pin of {AT} had been interrupted; the environment is restored",
         ),
         (
             UnfinishedRun.ROLLBACK,
             "setup",
             f"undoing the setup of {AT} was interrupted; to finish it: {ROLLBACK}",
-            f"undoing the setup of {AT} had been interrupted; it is finished: the environment is as it was before that",
+            f"undoing the setup of {AT} had been interrupted; it is finished: the environment is restored",
         ),
         (
             UnfinishedRun.BEGINNING,
             "",
             f"the run of {AT} was interrupted; to finish it: {FIX}",
-            f"the run of {AT} had been interrupted; it had changed nothing, and what it had begun is cleared away",
+            f"the run of {AT} had been interrupted; it had changed nothing; its leftovers are removed",
         ),
         (
             UnfinishedRun.END,
@@ -51,13 +51,13 @@ ROLLBACK, FIX = f"fastinstall rollback --yes --prefix {PREFIX}", f"fastinstall d
             UnfinishedRun.PIN,
             "",
             f"a change of the pin in /srv/gallery was interrupted; to finish it: {FIX}",
-            "a change of the pin in /srv/gallery had been interrupted; it is brought to its end",
+            "a change of the pin in /srv/gallery had been interrupted; it is finished",
         ),
         (
             UnfinishedRun.CREATION,
             "setup",
-            f"making the environment at {AT} was interrupted; to begin again: {MAKE}",
-            f"making the environment at {AT} had been interrupted; it is taken as it is",
+            f"creating the environment at {AT} was interrupted; to start again: {MAKE}",
+            f"creating the environment at {AT} had been interrupted; it is used as it is",
         ),
     ],
 )
@@ -71,10 +71,7 @@ def test_each_is_told_in_one_sentence_before_and_after(
 
 def test_where_nobody_knows_when_it_began_no_time_is_told() -> None:
     unknown = replace(WRITTEN, at="", verb="")
-    assert (
-        describe_finished_interruption(unknown)
-        == "the run had been interrupted; the environment is as it was before it"
-    )
+    assert describe_finished_interruption(unknown) == "the run had been interrupted; the environment is restored"
 
 
 def test_only_a_damaged_transaction_is_put_away() -> None:

@@ -46,7 +46,7 @@ def test_without_configuration_a_name_is_the_public_hosts() -> None:
 
 @pytest.mark.parametrize("name", ["defaults", "local", "pkgs/main"])
 def test_a_name_that_conda_alone_knows_is_refused(name: str) -> None:
-    with pytest.raises(RefusedError, match=f"the channel '{name}' has a meaning that conda alone knows") as caught:
+    with pytest.raises(RefusedError, match=f"only conda knows which channel '{name}' means") as caught:
         channel_urls((name,), ChannelSettings())
     assert "--engine conda" in (caught.value.hint or "")
 

@@ -100,7 +100,7 @@ def test_a_log_without_the_kernels_is_a_problem() -> None:
 
 def test_a_log_without_compile_lines_is_a_problem() -> None:
     assert audit_compile_lines(["Successfully built pillow-simd"], CFLAGS) == (
-        "the log has no compile line, so the flags cannot be audited",
+        "cannot audit the flags: the log has no compile line",
     )
 
 

@@ -45,7 +45,7 @@ def test_a_name_of_ours_stays_ours_and_that_is_told(site: Path) -> None:
 def test_a_package_that_is_not_there_is_told_and_hinders_nothing(site: Path) -> None:
     make_recipe(site, "acme-pillow", module="acme_elsewhere")
     assert "acme-pillow" not in load_recipes((SHIPPED,))
-    told = "the recipes of acme-recipes 1.0 are left out: there is no module acme_elsewhere"
+    told = "the recipes of acme-recipes 1.0 are ignored: there is no module acme_elsewhere"
     assert recipe_problems((SHIPPED,)) == (told,)
 
 

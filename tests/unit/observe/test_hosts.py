@@ -60,11 +60,11 @@ def test_a_list_of_flags_describes_a_host_and_may_have_comments(tmp_path: Path) 
         ('{"schema": "fastinstall.facts/1"}', "cpu", "missing"),
         ('{"schema": "fastinstall.facts/1", "cpu": {"flags": 3}}', "cpu.flags", "expected a list"),
         ('{"schema": "fastinstall.facts/1", "cpu": null}', "cpu", "expected a table"),
-        ('{"schema": ', "", "is no JSON"),
-        ("[1, 2]\n", "", "is no flag of a processor"),
-        ("", "", "holds no flag"),
-        ("# nothing but a comment\n", "", "holds no flag"),
-        ("hello world\n", "", "holds no flag"),
+        ('{"schema": ', "", "is not JSON"),
+        ("[1, 2]\n", "", "is not a processor flag"),
+        ("", "", "has no flag"),
+        ("# nothing but a comment\n", "", "has no flag"),
+        ("hello world\n", "", "has no flag"),
         ("processor\t: 0\nvendor_id\t: GenuineIntel\n", "flags", "missing"),
     ],
 )
@@ -96,7 +96,7 @@ WHOLE = "processor\t: {number}\nflags\t\t: fpu sse2 pni ssse3 sse4_1 avx avx2\nb
 def test_a_copy_that_is_cut_in_the_middle_of_its_flags_is_refused(tmp_path: Path, text: str) -> None:
     path = written(tmp_path, text)
     with pytest.raises(
-        DocumentError, match=r"node7\.txt: (flags: the file ends in the middle|its last line has no end)"
+        DocumentError, match=r"node7\.txt: (flags: the file ends in the middle|its last line has no line break)"
     ):
         read_host(path)
 
@@ -128,6 +128,6 @@ def test_what_is_too_large_is_no_description_of_a_host(tmp_path: Path) -> None:
 def test_what_cannot_be_read_is_refused_likewise(tmp_path: Path) -> None:
     binary = tmp_path / "core"
     binary.write_bytes(b"\x7fELF\xff\xfe" * 100)
-    for path, problem in ((tmp_path / "missing", "cannot be read"), (tmp_path, "cannot be read"), (binary, "no text")):
+    for path, problem in ((tmp_path / "missing", "cannot be read"), (tmp_path, "cannot be read"), (binary, "not text")):
         with pytest.raises(DocumentError, match=problem):
             read_host(path)

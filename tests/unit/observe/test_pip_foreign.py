@@ -19,14 +19,14 @@ def _setting(origin: str, section: str, key: str, value: str) -> PipSetting:
 @pytest.mark.parametrize(
     ("setting", "told", "hint"),
     [
-        ((OWN, "install", "find-links", "/opt"), f"{OWN}: [install] find-links = /opt", "take that line out"),
-        ((OWN, "global", "constraint", "/c.txt"), f"{OWN}: [global] constraint = /c.txt", "take that line out"),
+        ((OWN, "install", "find-links", "/opt"), f"{OWN}: [install] find-links = /opt", "remove that line"),
+        ((OWN, "global", "constraint", "/c.txt"), f"{OWN}: [global] constraint = /c.txt", "remove that line"),
         (
             (USERS, "install", "constraint", "/c.txt"),
             f"{USERS}: [install] constraint",
-            f"take that line out of {USERS}",
+            f"remove that line from {USERS}",
         ),
-        ((USERS, "global", "no-index", "true"), f"{USERS}: [global] no-index = true", "take that line out"),
+        ((USERS, "global", "no-index", "true"), f"{USERS}: [global] no-index = true", "remove that line"),
         (("PIP_CONSTRAINT", ":env:", "constraint", "/c.txt"), "PIP_CONSTRAINT=/c.txt", "unset PIP_CONSTRAINT;"),
         (("PIP_NO_INDEX", ":env:", "no-index", "1"), "PIP_NO_INDEX=1", "unset PIP_NO_INDEX;"),
         (("PIP_CONFIG_FILE", ":env:", "config-file", "/dev/null"), "PIP_CONFIG_FILE=/dev/null", "unset"),
@@ -43,7 +43,7 @@ def test_what_would_hide_the_pin_or_be_hidden_is_a_refusal(
     with pytest.raises(RefusedError) as refusal:
         links_beside(PREFIX, (_setting(*setting),))
     assert refusal.value.message.startswith(told)
-    assert "is in the way of the pin (" in refusal.value.message
+    assert "conflicts with the pin (" in refusal.value.message
     assert hint in str(refusal.value.hint)
 
 
@@ -54,10 +54,10 @@ def test_where_pip_installs_nothing_its_settings_are_told_and_forbid_nothing() -
     )
     assert links_beside(PREFIX, found, used_by_pip=False) == ()
     first, second = find_unheeded_pins(PREFIX, found)
-    assert first.startswith(f"{USERS}: [global] no-index = true does not concern the pin")
-    assert second.startswith("PIP_FIND_LINKS=/opt does not concern the pin")
+    assert first.startswith(f"{USERS}: [global] no-index = true does not affect the pin")
+    assert second.startswith("PIP_FIND_LINKS=/opt does not affect the pin")
     own = _setting(OWN, "install", "find-links", "/opt")
-    with pytest.raises(RefusedError, match="in the way of the pin"):
+    with pytest.raises(RefusedError, match="conflicts with the pin"):
         links_beside(PREFIX, (own,), used_by_pip=False)
 
 
@@ -65,7 +65,7 @@ def test_both_are_shown_and_what_a_constraint_says_of_pillow(tmp_path: Path) -> 
     (tmp_path / "c.txt").write_text("numpy<2\npillow<13\n")
     with pytest.raises(RefusedError) as refusal:
         links_beside(PREFIX, (_setting(USERS, "global", "constraint", str(tmp_path / "c.txt")),))
-    assert "(which says 'pillow<13')" in refusal.value.message
+    assert "(with 'pillow<13')" in refusal.value.message
     assert f"({OWN}: [install] constraint = {PREFIX}/share/fastinstall/pin/constraints.txt)" in refusal.value.message
 
 
@@ -81,7 +81,7 @@ def test_places_of_wheels_are_repeated_those_that_pip_would_take() -> None:
 
 def test_a_password_is_neither_repeated_nor_told() -> None:
     found = (_setting(USERS, "global", "find-links", "https://me:secret@wheels.example.org/all"),)
-    with pytest.raises(RefusedError, match="bears a password") as refusal:
+    with pytest.raises(RefusedError, match="contains a password") as refusal:
         links_beside(PREFIX, found)
     assert "https://***@wheels.example.org/all" in refusal.value.message
     assert "secret" not in refusal.value.message

@@ -53,7 +53,7 @@ def test_pip_reads_them_beside_what_was_there(content: bytes) -> None:
 
 
 def test_an_indented_setting_would_become_part_of_ours_so_there_is_no_pin() -> None:
-    with pytest.raises(RefusedError, match="would change what the others mean"):
+    with pytest.raises(RefusedError, match="would change the meaning of the other lines"):
         insertion(b"[install]\n  no-compile = true\n", PREFIX)
 
 

@@ -113,7 +113,7 @@ def test_the_wheel_itself_is_named_with_what_it_descends_from(tree: Path) -> Non
     own = bill(contents(), tree)["metadata"]["component"]
     assert own["purl"] == "pkg:pypi/pillow@13.0.0%2Bsimd.v2.v3"
     assert [each["version"] for each in own["pedigree"]["ancestors"]] == ["13.0.0", "12.1.1.post0"]
-    assert "pillow-simd 12.1.1.post0 changes of pillow 12.1.1, without reduce" in own["pedigree"]["notes"]
+    assert "the changes of pillow-simd 12.1.1.post0 to pillow 12.1.1, without reduce" in own["pedigree"]["notes"]
 
 
 def test_sources_and_chassis_are_components_by_purl_and_hash(tree: Path) -> None:

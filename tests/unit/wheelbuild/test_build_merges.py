@@ -102,13 +102,13 @@ def test_a_damaged_merge_is_told_and_made_again(tmp_path: Path, what: str, damag
         assert contents(prepared(request, tmp_path / name)[0]) == whole
     assert merged_times(events) == 2
     said = [event.message for event in events if isinstance(event, Noted) and event.warning]
-    assert said == [f"{place}: the cached merge is damaged; it is made again"]
+    assert said == [f"{place}: the cached merge is damaged; merging again"]
 
 
 def test_what_fails_its_checks_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     request = request_of(tmp_path, [])
     monkeypatch.setattr("fastinstall.cmerge.diagnostics.check_tree", lambda *_: ("src/size.c: a fault of this test",))
-    with pytest.raises(FailedError, match="fails its static checks"):
+    with pytest.raises(FailedError, match="failed its static checks"):
         prepared(request, tmp_path / "one")
     assert not (request.cache / "merges").exists()
 

@@ -114,10 +114,10 @@ def test_attestations_of_the_very_bytes_are_offered(session: Session, wheel: Pat
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("{}", "no provenance document"),
-        ("not JSON", "no provenance document"),
-        ('{"attestation_bundles": []}', "not of the wheel"),
-        ("another", "not of the wheel"),
+        ("{}", "not a provenance document"),
+        ("not JSON", "not a provenance document"),
+        ('{"attestation_bundles": []}', "belongs to another wheel"),
+        ("another", "belongs to another wheel"),
     ],
 )
 def test_attestations_of_anything_else_are_not_offered_and_named(
@@ -138,12 +138,12 @@ def test_attestations_of_anything_else_are_not_offered_and_named(
 
 def _garbage(directory: Path, _wheel: Path) -> str:
     (directory / "pillow-13.0.0+simd.v3-py3-none-any.whl").write_text("no archive")
-    return "pillow-13.0.0+simd.v3-py3-none-any.whl: not a wheel"
+    return "pillow-13.0.0+simd.v3-py3-none-any.whl: cannot list this wheel"
 
 
 def _misnamed(directory: Path, wheel: Path) -> str:
     shutil.copy(wheel, directory / "pillow.whl")
-    return "pillow.whl: not a wheel that can be offered: its name"
+    return "pillow.whl: cannot list this wheel: its name"
 
 
 def _altered(directory: Path, wheel: Path) -> str:
@@ -154,7 +154,7 @@ def _altered(directory: Path, wheel: Path) -> str:
 
 def _another(directory: Path, wheel: Path) -> str:
     write_wheel(directory, "pillow", "13.0.0+simd.v2.v3", "py3-none-any", "Summary: other")
-    return f"{wheel.name}: another wheel of that name"
+    return f"{wheel.name}: a different wheel of that name"
 
 
 def _malformed_sums(directory: Path, _wheel: Path) -> str:

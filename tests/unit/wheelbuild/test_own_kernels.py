@@ -81,7 +81,7 @@ def test_a_recipe_that_names_a_kernel_that_is_not_there_is_refused() -> None:
     assert recipe.kernels is not None
     assert [source.name for source in list_kernel_sources(recipe)][:1] == ["vectors.h"]
     assert all(source.is_file() for source in list_kernel_sources(recipe))
-    with pytest.raises(UsageError, match=r"kernels\.own\[0\]\.name: fastinstall has no kernel 'turn2'"):
+    with pytest.raises(UsageError, match=r"kernels\.own\[0\]\.name: unknown kernel 'turn2'"):
         list_kernel_sources(
             replace(recipe, kernels=replace(recipe.kernels, own=(replace(make_kernel("f"), name="turn2"),)))
         )

@@ -40,7 +40,7 @@ def test_an_unknown_manager_is_refused_with_the_packages_named() -> None:
 
 
 def test_headers_of_dnf_are_refused_with_the_command_that_installs_them(tmp_path: Path) -> None:
-    with pytest.raises(RefusedError, match="apt's packages only") as refused:
+    with pytest.raises(RefusedError, match="only be unpacked from apt's packages") as refused:
         unpack_headers("dnf", ("libjpeg-turbo-devel",), tmp_path, ignore)
 
     assert "dnf install --assumeyes libjpeg-turbo-devel" in (refused.value.hint or "")
