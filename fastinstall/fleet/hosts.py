@@ -103,11 +103,11 @@ def parse_document(document: HostDocument, parse: Callable[[bytes], Any]) -> dic
     if document.problem:
         raise DocumentError(document.file, "", document.problem)
     if len(document.content) > DOCUMENT:
-        raise DocumentError(document.file, "", f"larger than {DOCUMENT >> 20} MiB, which no document of one host is")
+        raise DocumentError(document.file, "", f"larger than {DOCUMENT >> 20} MiB: not the document of one host")
     try:
         fields = parse(document.content)
     except (ValueError, RecursionError) as error:
-        problem = f"is no JSON: {error}" if document.content.strip() else "is empty"
+        problem = f"is not JSON: {error}" if document.content.strip() else "is empty"
         raise DocumentError(document.file, "", problem) from None
     if not isinstance(fields, dict):
         raise DocumentError(document.file, "", "expected a table of keys at the top")
@@ -246,7 +246,7 @@ def _describe_protection(facts: _Facts) -> str:
     if facts.frozen is not None:
         return f"the environment is frozen ({facts.frozen})"
     if facts.conda is not None and facts.conda.is_base:
-        return "the environment is the one that conda itself lives in (base)"
+        return "the environment is conda's own (base)"
     return ""
 
 

@@ -178,7 +178,7 @@ def _parse_failure(fields: dict[str, Any], document: HostDocument) -> Unreported
     return Unreported(
         host=name_in(fields, document),
         absence=Absence.UNOBSERVABLE,
-        reason=f"doctor could not look there: {message}",
+        reason=f"doctor failed there: {message}",
         hint=hint if isinstance(hint, str) else _HINT,
         file=document.file,
     )
@@ -210,7 +210,7 @@ def sum_up(
         hosts[report.host] = max(hosts.get(report.host, report.status), report.status, key=_compute_weight)
     silent = [*unreported, *_list_silent(reports, current, now)]
     missing = expected - hosts.keys() - {each.host for each in silent}
-    silent += [_make_unreported(name, Absence.MISSING, "there is no report of it") for name in missing]
+    silent += [_make_unreported(name, Absence.MISSING, "no report found") for name in missing]
     by_status: dict[str, list[str]] = {}
     for name, status in sorted(hosts.items(), key=lambda item: (-item[1].gravity, item[1].value, item[0])):
         by_status.setdefault(status.value, []).append(name)

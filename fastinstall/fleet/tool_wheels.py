@@ -56,7 +56,7 @@ def bring_tool(session: Session, wheelhouse: Path, *, pythons: Sequence[str] = (
     """
     directory = wheelhouse / PLACE
     there = read_sums(directory / _SUMS)
-    session.emit(Started(stage="download", message="bringing fastinstall itself and what it needs"))
+    session.emit(Started(stage="download", message="fetching fastinstall itself and its dependencies"))
     cache = session.own_cache()
     wheel = make_tool_wheel(cache, session.variables, offline=offline)
     wanted = _list_minors(wheel, there, pythons)
@@ -71,7 +71,7 @@ def bring_tool(session: Session, wheelhouse: Path, *, pythons: Sequence[str] = (
     )
     source, needs = fetch_needs(fetching)
     for minor, reason in needs.left_out.items():
-        session.emit(Noted(message=f"fastinstall is not brought for Python {minor}: {reason}", warning=True))
+        session.emit(Noted(message=f"fastinstall is left out for Python {minor}: {reason}", warning=True))
     paths = {name: source / name for name in needs.files} | {wheel.name: wheel}
     sums = {name: files.sha256(path) for name, path in sorted(paths.items())}
     try:
@@ -101,7 +101,7 @@ def _keep(session: Session, source: Path, target: Path, sha256: str, recorded: s
     if found == sha256:
         return
     if found is not None and recorded is not None and found != recorded.lower():
-        session.emit(Noted(message=f"{target}: damaged: it is not what {_SUMS} says; it is replaced", warning=True))
+        session.emit(Noted(message=f"{target}: damaged (does not match {_SUMS}): replaced", warning=True))
     files.write_bytes(target, source.read_bytes(), durable=False)
 
 
@@ -172,8 +172,8 @@ def _list_checkout_contents(checkout: Path) -> dict[str, Path]:
 def _build(checkout: Path, directory: Path, variables: Mapping[str, str], *, offline: bool) -> None:
     if offline:
         raise FailedError(
-            f"the wheel of {checkout} is not in the cache, and to build it its build backend has to be fetched",
-            hint="the same command without --offline, once; what it fetches is kept",
+            f"the wheel of {checkout} is not in the cache, and building it needs to fetch its build backend",
+            hint="run the command once without --offline; the cache keeps what it fetches",
         )
     words = ("wheel", "--quiet", "--no-deps", "--no-cache-dir", "--wheel-dir", str(directory), str(checkout))
     try:
@@ -193,11 +193,11 @@ def _list_installed_contents() -> dict[str, Path]:
     metadata = next(site.glob("fastinstall-*.dist-info"), None)
     rows = read_rows(foreign.bytes_or_empty(metadata / "RECORD")) if metadata is not None else ()
     if not rows:
-        raise FailedError(f"{_PACKAGE}: it has no RECORD, so its wheel cannot be put together", hint=_reinstall())
+        raise FailedError(f"{_PACKAGE}: no RECORD, so its wheel cannot be put together", hint=_reinstall())
     contents = {row[0]: site / row[0] for row in rows if _is_of_wheel(PurePosixPath(row[0]))}
     for row in rows:
         if row[0] in contents and is_altered(str(site), row, -1, {}):
-            raise FailedError(f"{contents[row[0]]}: is not as it was installed", hint=_reinstall())
+            raise FailedError(f"{contents[row[0]]}: changed since it was installed", hint=_reinstall())
     return contents
 
 

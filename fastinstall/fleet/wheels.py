@@ -73,7 +73,7 @@ def plan_hosts(session: Session, request: FleetRequest, wish: Request) -> Fleet:
     if "native" in list_requested_levels(wish):
         known = ", ".join(level.name for level in recipe.levels if level.name != "native")
         raise UsageError(
-            "--level native is for the machine that builds, and --hosts are others", hint=f"name a level: {known}"
+            "--level native fits this machine only, and --hosts names others", hint=f"name a level: {known}"
         )
     hosts, unread = read_hosts(request.hosts)
     if not hosts and not unread:

@@ -132,15 +132,15 @@ def _list_payload(tool: PinTool[Any], receipt: Receipt, prefix: Path, wheel: Pat
         return {f"{WHEELS}/{wheel.name}": wheel}
     if receipt.conda is None:
         raise RefusedError(
-            f"{prefix} is made by {tool.name}, and the stack in it is a wheel that {tool.name} does not know",
+            f"{tool.name} makes {prefix}, and does not know the wheel of the stack in it",
             hint=f"make a conda package of it: fastinstall setup --pin --prefix {quote(prefix)}",
         )
     channel = prefix / CHANNEL  # whatever the receipt names: it lies in an environment that others may have made
     found = sorted(path for path in channel.rglob("*") if path.is_file() and not path.is_symlink())
     if not found:
         raise RefusedError(
-            f"{channel}: missing, and {tool.name} would find the stack's package nowhere else",
-            hint=f"bring it back: fastinstall doctor --fix --prefix {quote(prefix)}",
+            f"{channel}: missing, so {tool.name} cannot find the stack's package",
+            hint=f"restore it: fastinstall doctor --fix --prefix {quote(prefix)}",
         )
     refuse_outside(prefix, (path.parent.relative_to(prefix).as_posix() for path in found))
     return {f"{PROJECT_CHANNEL}/{path.relative_to(channel).as_posix()}": path for path in found}
@@ -164,7 +164,7 @@ def _make_files(
     changed = [each for each, content in there.items() if foreign.bytes_if_there(directory / each) != content]
     if changed:
         raise RefusedError(
-            f"{directory / changed[0]} has changed while the pin was tried; nothing was changed by us",
+            f"{directory / changed[0]} changed while the pin was tried; fastinstall changed nothing",
             hint="run the same command again",
         )
     caution = tool.describe_caution(directory, pinned)

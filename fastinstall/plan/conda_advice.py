@@ -30,13 +30,13 @@ def advise_on_conda(facts: Facts, conda: Conda, recipe: Recipe, link: LinkMode) 
     tiff = conda.named(TIFF)
     if tiff is not None and link is LinkMode.ENV and _depends_on(tiff, IJG):
         yield (
-            f"--link env: {_describe(tiff)} is linked to IJG's libjpeg, and the core would be to libjpeg-turbo: two "
-            "libjpegs in one process, whose symbols may bind to the wrong one; --link bundle has neither of them"
+            f"--link env: {_describe(tiff)} links IJG's libjpeg, and the core libjpeg-turbo: with two libjpegs in one "
+            "process, symbols may bind to the wrong one; --link bundle uses neither"
         )
     if is_of_pixi(facts.environment.prefix):
         yield (
-            "pixi made this environment, and makes it again from its lock file at its next command, without the stack: "
-            "make a channel of the build (fastinstall build --format conda -o ./channel), and name it in pixi.toml"
+            "pixi made this environment, and its next command makes it again from its lock file, without the stack: "
+            "build a channel (fastinstall build --format conda -o ./channel) and name it in pixi.toml"
         )
     yield from _warn_about_packages(facts, conda)
     yield from _warn_about_foreign_installers(facts, conda, recipe)
@@ -46,8 +46,8 @@ def advise_on_conda(facts: Facts, conda: Conda, recipe: Recipe, link: LinkMode) 
     for holder in dict.fromkeys(clash.holder for clash in clashes):
         paths = [clash.path for clash in clashes if clash.holder == holder]
         yield (
-            f"{listing(paths)} of {TURBO} {'is' if len(paths) == 1 else 'are'} overwritten by "
-            f"{holder or 'something unknown'}: whatever is compiled here links that libjpeg; `{again}`, last of all"
+            f"{holder or 'something unknown'} overwrote {listing(paths)} of {TURBO}: "
+            f"whatever is compiled here links that libjpeg; run `{again}` last"
         )
 
 
@@ -56,27 +56,27 @@ def warn_about_wheel(conda: Conda, recipe: Recipe) -> str:
     there = [_describe(package) for package in conda.packages if package.name in providers(recipe)]
     stays = f" (its record of {there[0]} stays)" if there else ""
     return (
-        f"--engine pip: conda does not know of what is put in{stays}: at the next change that touches Pillow its own "
-        "comes over it without a word; --engine auto makes conda packages, which its solver keeps"
+        f"--engine pip: conda does not know of this wheel{stays}: its next change to Pillow overwrites it silently; "
+        "--engine auto makes conda packages, which its solver keeps"
     )
 
 
 def explain_untouched_libraries(conda: Conda, link: LinkMode) -> str:
     """Why no library of the environment is removed, replaced or installed again, as guides have it."""
     if link is not LinkMode.BUNDLE:
-        return "every library that is linked is there, and libjpeg-turbo holds the headers and the name of libjpeg"
+        return "all linked libraries are installed, and libjpeg-turbo provides libjpeg and its headers"
     jpeg, tiff, turbo = (conda.named(name) for name in (IJG, TIFF, TURBO))
     reason = "the environment needs no libjpeg for it"
     if jpeg is not None:
         stays = listing(_describe(package) for package in (jpeg, tiff, turbo) if package is not None)
         linked = f", which {TIFF} is linked to," if tiff is not None and _depends_on(tiff, IJG) else ""
         reason = (
-            f"{stays} stay as they are: removing IJG's libjpeg{linked} and installing it again after {TURBO}, as "
-            f"guides have it, is needless, and would end with its header files over those of {TURBO}"
+            f"{stays} stay as they are: removing IJG's libjpeg{linked} and reinstalling it after {TURBO}, as guides "
+            f"say, is unnecessary and overwrites the headers of {TURBO}"
         )
     elif turbo is not None:
-        reason = f"{_describe(turbo)} is the only libjpeg of the environment: there is nothing to remove or to replace"
-    return f"the package has its own libjpeg-turbo and libtiff inside, and {reason}"
+        reason = f"{_describe(turbo)} is the only libjpeg of the environment: nothing to remove or replace"
+    return f"the package contains its own libjpeg-turbo and libtiff; {reason}"
 
 
 def _warn_about_packages(facts: Facts, conda: Conda) -> Iterator[str]:
@@ -86,14 +86,14 @@ def _warn_about_packages(facts: Facts, conda: Conda) -> Iterator[str]:
             away = conda_command(facts, "remove", "--force", package.name)
             again = conda_command(facts, "install", "--no-deps", "--force-reinstall", TIFF)
             yield (
-                f"{_describe(package)} of {package.channel or 'an unknown channel'} is advised against: it writes its "
-                f"files over {TIFF}'s, nobody maintains it, and nothing here needs it: `{away}`, then `{again}`"
+                f"{_describe(package)} of {package.channel or 'an unknown channel'} is advised against: it overwrites "
+                f"files of {TIFF}, nobody maintains it, and nothing here needs it: run `{away}`, then `{again}`"
             )
     found = [_describe(package) for package in conda.packages if _TEST_CHANNEL in f"{package.channel} {package.url}"]
     if found:
         yield (
-            f"{listing(found)} came from {_TEST_CHANNEL}, a channel of experiments, advised against: take it out of "
-            "the configuration (`conda config --show-sources` tells where it stands), or it is searched at each change"
+            f"{listing(found)} came from {_TEST_CHANNEL}, an experimental channel, which is advised against: remove it "
+            "from conda's configuration (`conda config --show-sources` shows where it is set)"
         )
 
 
@@ -107,13 +107,13 @@ def _warn_about_foreign_installers(facts: Facts, conda: Conda, recipe: Recipe) -
             continue
         if records:
             yield (
-                f"{what} lies over conda's {listing(records)}: files of both are mixed, and either uninstaller "
-                "deletes the other's; both make room for one package"
+                f"{what} overwrote conda's {listing(records)}: their files are mixed, and uninstalling either deletes "
+                "files of the other; one package replaces both"
             )
         elif installed.name in names and installed.name != recipe.source.chassis:
             yield (
-                f"{what} is unknown to conda, which puts Pillow over it wherever anything depends on Pillow; "
-                "it makes room for a package that conda knows"
+                f"conda does not know of {what}, and overwrites it when a package depends on Pillow; "
+                "a conda package replaces it"
             )
 
 
@@ -127,8 +127,8 @@ def _warn_about_mixed_channels(conda: Conda, recipe: Recipe) -> Iterator[str]:
     if len(sides) > 1:
         told = listing(f"{listing(sorted(packages))} of {family}" for family, packages in sorted(sides.items()))
         yield (
-            f"mixed channels: {told}: they are compiled against different libjpegs under the same file names; "
-            "choose one of them, with channel_priority strict"
+            f"mixed channels: {told}: they use different libjpegs with the same file names; "
+            "choose one channel, and set channel_priority to strict"
         )
 
 
@@ -193,7 +193,7 @@ def refuse_foreign_jpeg(facts: Facts, conda: Conda) -> None:
     clash = min(find_clobbered_headers(conda), key=lambda lost: not lost.path.endswith("jpeglib.h"), default=None)
     if jpeg is None or (conda.named(TURBO) is not None and clash is None):
         return
-    what = f"{clash.path} is of {clash.holder or 'nobody'}" if clash else f"{TURBO} is not installed"
+    what = f"{clash.path} belongs to {clash.holder or 'no package'}" if clash else f"{TURBO} is not installed"
     # Everything that is linked to IJG's first, libjpeg-turbo last, so that its files are those that remain.
     way = f"`{conda_command(facts, 'install', '--no-deps', '--force-reinstall', TURBO)}`"
     if conda.named(TIFF) is None:
@@ -229,7 +229,7 @@ def choose_library_channels(facts: Facts, conda: Conda, request: Request) -> tup
     found = request.channels or foreign_channels((*usual, *(conda.channels or of_user)))
     if not found:
         raise RefusedError(
-            f"--link env: no channel is known for what {facts.environment.prefix} lacks",
+            f"--link env: no channel is known for the libraries that {facts.environment.prefix} lacks",
             hint=f"name one: --channel conda-forge; or {_BUNDLE}",
         )
     return found

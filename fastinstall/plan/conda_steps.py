@@ -82,15 +82,17 @@ def plan_conda_part(situation: Situation, build: Build) -> CondaPart:
     after = replace(conda, packages=apply_conda_change(conda, others))
     package, guard = plan_stack_packages(replace(situation, facts=replace(facts, conda=after)), after, build)
     name = f"{package.name} {package.version} {package.build}"
-    kept = f"{guard.name} has its solver keep it" if guard else "its solver may replace it, as no guard is wished"
+    kept = (
+        f"{guard.name} makes its solver keep it" if guard else "its solver may replace it, as there is no guard package"
+    )
     linked = build.link is LinkMode.ENV
-    where = "inside it" if build.link is LinkMode.BUNDLE else "the environment's, and it depends on them"
+    where = "inside it" if build.link is LinkMode.BUNDLE else "the environment's, as dependencies"
     make = MakeCondaPackages(
         engine=engine,
         package=package,
         guard=guard,
         channel=facts.environment.prefix / conda_packages.CHANNEL,
-        reason=f"conda then knows of it, as {name}, and {kept}; the libraries are {where}",
+        reason=f"conda then knows of it as {name}, and {kept}; the libraries are {where}",
     )
     untouched = Skipped(
         step="change-conda-packages", reason=conda_advice.explain_untouched_libraries(conda, request.link)
@@ -106,7 +108,7 @@ def plan_conda_part(situation: Situation, build: Build) -> CondaPart:
         hazards=find_change_risks(others),
         warnings=advice,
         note=f" as the conda package {name}",
-        guard="to notice when pip, uv or another tool replaces it; conda itself is held off by the guard package",
+        guard="to notice when pip, uv or another tool replaces it; the guard package holds off conda itself",
     )
 
 
@@ -116,21 +118,21 @@ def _plan_other_changes(
     missing = conda_advice.list_missing_packages(conda, situation.recipe, situation.wish)
     if missing and situation.preview is None:
         raise RefusedError(
-            f"{listing(missing)} would have to be installed, and no solver was asked what else would change",
+            f"{listing(missing)} must be installed, and no solver was asked what else changes",
             hint="make the plan again: fastinstall plan",
         )
     if not others.linked and not others.unlinked:
         return ()
-    why = f"--link env needs {listing(missing)}" if missing else "the solver has it so, for the stack to fit in"
+    why = f"--link env needs {listing(missing)}" if missing else "the solver requires it for the stack"
     return (ChangeCondaPackages(engine=engine, change=others, reason=explain_change(others, why)),)
 
 
 def _plan_conda_pin(facts: Facts, conda: Conda, package: CondaPackage) -> Pin | Skipped:
     if is_of_pixi(facts.environment.prefix):
-        why = f"pixi made the environment, and reads no {conda_packages.PINS}: the pin belongs into pixi.toml"
+        why = f"pixi made the environment and does not read {conda_packages.PINS}: put the pin into pixi.toml"
         return Skipped(step="pin", reason=why)
     if conda_packages.is_pinned(conda, package):
-        return Skipped(step="pin", reason=f"{conda_packages.PINS} keeps it already")
+        return Skipped(step="pin", reason=f"{conda_packages.PINS} already pins it")
     keeping = f"--pin: solvers that read pins keep the stack, with or without its guard package; {HOLDS_BACK}"
     return Pin(file=conda_packages.PINS, line=conda_packages.pin_line(package), reason=keeping)
 
@@ -252,14 +254,14 @@ def choose_conda_engine(situation: Situation) -> CondaInstaller:
         return CondaInstaller.PIP
     if wished in there or (wished is CondaInstaller.AUTO and there):
         return wished if wished in there else there[0]
-    extra, conda = make_extra_command(facts), "put conda on the PATH, or name it: CONDA_EXE=/path/to/conda"
+    extra, conda = make_extra_command(facts), "put conda on PATH, or set CONDA_EXE=/path/to/conda"
     if wished is CondaInstaller.CONDA:
         raise RefusedError("--engine conda: no conda executable was found", hint=f"{conda}; or --engine auto")
     if wished is CondaInstaller.RATTLER:
         raise RefusedError("--engine rattler: py-rattler is not installed beside fastinstall", hint=extra)
     wheel = "--engine pip puts the wheel straight into site-packages, where conda does not know of it"
     raise RefusedError(
-        f"{facts.environment.prefix} is a conda environment, and there is neither conda nor py-rattler to work on it",
+        f"{facts.environment.prefix} is a conda environment, and neither conda nor py-rattler was found",
         hint=f"install py-rattler: {extra}; or {conda}; or {wheel}",
     )
 
@@ -277,22 +279,22 @@ def refuse_unsuited_engine(facts: Facts, request: Request) -> None:
         if request.engine is CondaInstaller.PIP and marker is not None:
             raise RefusedError(
                 f"--engine pip: {prefix} is marked as managed by conda alone ({marker}, PEP 668)",
-                hint="make conda packages, which conda knows of: --engine auto",
+                hint="make conda packages: --engine auto",
             )
         if request.engine is CondaInstaller.PIP and request.pin:
             raise RefusedError(
-                f"--pin: with --engine pip there is no conda package in {prefix} that a pin could hold",
-                hint="leave one of them out: --engine auto makes conda packages, which can be pinned",
+                f"--pin: with --engine pip there is no conda package in {prefix} to pin",
+                hint="drop one of them: --engine auto makes conda packages, which can be pinned",
             )
     elif request.engine in {CondaInstaller.CONDA, CondaInstaller.RATTLER}:
         raise UsageError(
-            f"--engine {request.engine}: {prefix} is no conda environment",
-            hint=f"leave it out, or name a conda environment: --prefix DIR --engine {request.engine}",
+            f"--engine {request.engine}: {prefix} is not a conda environment",
+            hint=f"drop it, or name a conda environment: --prefix DIR --engine {request.engine}",
         )
     elif request.pin and request.dist_name != NAME:
         raise RefusedError(
-            f"--pin: others require {NAME}, so a constraint on {request.dist_name} holds nothing in {prefix}",
-            hint=f"leave one of them out, or name it {NAME}: --dist-name {NAME} --pin",
+            f"--pin: packages require {NAME}, so a pin on {request.dist_name} has no effect in {prefix}",
+            hint=f"drop one of them, or pass --dist-name {NAME} --pin",
         )
 
 
@@ -328,10 +330,10 @@ def add_reinstallations(plan: Plan, conda: Conda) -> Plan:
     turbo = tuple(package for package in again if package.name == conda_packages.TURBO)
     others = tuple(package for package in again if package.name != conda_packages.TURBO)
     changes: list[Step] = []
-    for packages, order in ((others, ""), (turbo, ", last of all, so that its headers win")):
+    for packages, order in ((others, ""), (turbo, " last, so that its headers remain")):
         if packages:
             names = listing(package.name for package in packages)
-            reason = f"files of {names} were taken or lost: installed again{order}"
+            reason = f"files of {names} were overwritten or lost: reinstalled{order}"
             change = CondaChange(linked=packages, unlinked=packages)
             changes.append(ChangeCondaPackages(engine=making.engine, change=change, reason=reason))
     at = plan.steps.index(making)

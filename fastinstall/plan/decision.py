@@ -115,10 +115,10 @@ def _choose_levels(situation: Situation, choice: VersionChoice) -> level_choice.
     if level_choice.list_requested_levels(request):
         return level_choice.choose_levels(recipe, facts.cpu, request)
     levels = level_choice.sort_recipe_levels(recipe, parse_labelled_levels(recipe, choice.prebuilt.version))
-    reason = f"{listing(level.name for level in levels)} in it"
+    reason = f"the wheel has {listing(level.name for level in levels)}"
     hindrance = level_choice.explain_single_level(facts.interpreter, LinkMode.BUNDLE, chassis=True)
     if len(levels) > 1 and hindrance:
-        reason += f", of which {levels[0].name} is loaded here: {hindrance}"
+        reason += f", and only {levels[0].name} is loaded here: {hindrance}"
     return level_choice.LevelChoice(levels=levels, reason=reason)
 
 
@@ -161,7 +161,7 @@ def make_build_step(decision: BuildDecision) -> Build:
     recipe, request, cpu = situation.recipe, situation.wish, situation.facts.cpu
     prebuilt, enabled = choice.prebuilt, decision.native.enabled
     granted = cpu.cores if cpu.quota is None else min(cpu.cores, round(cpu.quota))
-    cached = "it was built before, so it comes from the cache, and neither compiler nor headers are needed"
+    cached = "built before and taken from the cache: no compiler or headers needed"
     reasons = (
         choice.reason,
         choice.caution,
@@ -196,8 +196,8 @@ def make_build_step(decision: BuildDecision) -> Build:
 def _explain_clang(decision: BuildDecision) -> str:
     if decision.clang is None:
         return ""
-    why = "asked for" if decision.situation.wish.toolchain is ToolchainSource.CLANG else "faster code than GCC's"
-    return f"compiled by clang of {decision.clang.name} {decision.clang.version}: {why}"
+    why = "requested" if decision.situation.wish.toolchain is ToolchainSource.CLANG else "faster code than GCC's"
+    return f"compiled with clang from {decision.clang.name} {decision.clang.version}: {why}"
 
 
 def _choose_flags(decision: BuildDecision) -> tuple[LevelTarget, ...]:
@@ -216,7 +216,7 @@ def _explain_libraries(request: Request, choice: VersionChoice) -> str:
     if choice.prebuilt is not None:
         return "already built, so nothing is compiled"
     if request.link is not LinkMode.BUNDLE:
-        return f"linked to the libraries of the {'environment' if request.link is LinkMode.ENV else 'system'}, as asked"
+        return f"linked to the {'environment' if request.link is LinkMode.ENV else 'system'}'s libraries, as requested"
     if choice.chassis is not None:
-        return f"put into the official wheel {choice.chassis.filename}, with all its codecs"
-    return "no official wheel fits this Python, so the libraries are bundled by auditwheel"
+        return f"placed in the official wheel {choice.chassis.filename}, which has all codecs"
+    return "no official wheel fits this Python, so auditwheel bundles the libraries"

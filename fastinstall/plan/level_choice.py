@@ -57,10 +57,10 @@ def choose_levels(recipe: Recipe, cpu: Cpu, request: Request, *, hindrance: str 
     if len(names) > 1 and hindrance:
         raise RefusedError(
             f"--levels {','.join(names)}: one level only: {hindrance}",
-            hint=f"ask for one: --level {names[-1]}, or for the best that suits this CPU: --level auto",
+            hint=f"pass one level: --level {names[-1]}, or the best for this CPU: --level auto",
         )
     levels = sort_recipe_levels(recipe, names)
-    together = f"{listing(level.name for level in levels)}{' in one wheel,' if len(levels) > 1 else ''} as asked"
+    together = f"{listing(level.name for level in levels)}{' in one wheel,' if len(levels) > 1 else ''} as requested"
     beyond = [level for level in levels if find_lacking_features(level, cpu)]
     if not beyond:
         return LevelChoice(levels=levels, reason=together)
@@ -68,7 +68,7 @@ def choose_levels(recipe: Recipe, cpu: Cpu, request: Request, *, hindrance: str 
     summary = f"{listing(level.name for level in beyond)} cannot be proven on this machine: {name} {lacks}"
     if levels[0] in beyond:
         lowest = _describe_lacking_features(levels[0], cpu)
-        summary = f"{name} {lowest}: the result would not run here, and cannot be proven here"
+        summary = f"{name} {lowest}: the result does not run here, so it cannot be proven"
     items = tuple(dict.fromkeys(flag for level in beyond for flag in find_lacking_features(level, cpu)))
     hazard = PlanRisk(risk=Risk.UNVERIFIED_CPU, summary=summary, items=items)
     return LevelChoice(levels=levels, reason=f"{together}, although this CPU {lacks}", hazard=hazard)
@@ -84,7 +84,7 @@ def refuse_unsuited(recipe: Recipe, cpu: Cpu, request: Request) -> None:
     refuse_unknown_levels(recipe, request)
     if cpu.architecture != "x86_64":
         raise RefusedError(
-            f"{recipe.name} is built for x86-64 only, and this machine is {cpu.architecture}",
+            f"{recipe.name} supports x86-64 only, and this machine is {cpu.architecture}",
             hint="keep stock Pillow, whose libjpeg-turbo has SIMD code for this machine too (NEON on Arm): "
             "python -m pip install pillow",
         )
@@ -105,10 +105,12 @@ def explain_single_level(interpreter: Interpreter, link: LinkMode, *, chassis: b
     if not chassis:
         return "no official wheel to carry several"
     if interpreter.libc != "glibc":
-        return f"{interpreter.libc or 'a C library that is not glibc'} cannot choose"
+        return f"{interpreter.libc or 'a C library that is not glibc'} cannot choose a level"
     version = interpreter.libc_version
     return (
-        "" if version and knows_levels("glibc", version) else f"glibc {version or 'of unknown version'} cannot choose"
+        ""
+        if version and knows_levels("glibc", version)
+        else f"glibc {version or 'of unknown version'} cannot choose a level"
     )
 
 
@@ -123,7 +125,7 @@ def choose_best_level(recipe: Recipe, cpu: Cpu) -> Level:
     if found is None:
         raise RefusedError(
             f"{cpu.name or 'this CPU'} {_describe_lacking_features(candidates[-1], cpu)}, "
-            f"the least that {recipe.name} is built for",
+            f"the lowest level of {recipe.name}",
             hint="keep stock Pillow: python -m pip install pillow",
         )
     return found
@@ -194,7 +196,7 @@ def refuse_unknown(recipe: Recipe, request: Request) -> None:
     for name in request.require:
         if name not in recipe.libraries:
             known = ", ".join(recipe.libraries)
-            raise UsageError(f"--require {name}: {recipe.name} knows no such library", hint=f"known: {known}")
+            raise UsageError(f"--require {name}: {recipe.name} has no such library", hint=f"known: {known}")
 
 
 def refuse_unknown_levels(recipe: Recipe, request: Request) -> None:
@@ -205,7 +207,7 @@ def refuse_unknown_levels(recipe: Recipe, request: Request) -> None:
     """
     if request.levels and request.level != AUTO:
         raise UsageError(
-            f"--level {request.level} and --levels {','.join(request.levels)} exclude each other",
+            f"--level {request.level} and --levels {','.join(request.levels)} cannot be used together",
             hint="--levels puts several into one wheel, --level takes one",
         )
     known = [level.name for level in recipe.levels]
@@ -219,7 +221,7 @@ def refuse_unknown_levels(recipe: Recipe, request: Request) -> None:
         choosable = ",".join(name for name in reversed(known) if name in LEVELS)
         raise UsageError(
             f"--levels {','.join(request.levels)}: {apart[0]} cannot be combined: the loader cannot choose it",
-            hint=f"--level {apart[0]} alone, or some of --levels {choosable}",
+            hint=f"pass --level {apart[0]} alone, or only levels of --levels {choosable}",
         )
 
 

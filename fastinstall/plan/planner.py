@@ -61,7 +61,7 @@ def make_plan(situation: Situation) -> Plan:
     if conda_steps.is_conda(facts):
         unguarded = "--no-guard: without the guard package a solver may replace the stack at the next change"
     noticing = conda.guard or "to notice when pip, uv or another tool replaces it"
-    unneeded = Skipped(step="system-packages", reason="compiler and headers are there or not needed")
+    unneeded = Skipped(step="system-packages", reason="compiler and headers are present or not needed")
     parts: tuple[Step | Skipped, ...] = (
         situation.create or there,
         *conda.first,
@@ -75,7 +75,7 @@ def make_plan(situation: Situation) -> Plan:
         *_plan_pip_pin(situation, build),
         Verify(
             checks=(*verifying_checks(), *situation.foreign_checks),
-            reason="the checks of doctor, on the environment as it then is; an error undoes the swap",
+            reason="run doctor's checks on the result; an error undoes the setup",
         ),
         *_plan_project_pin(situation, build),
     )
@@ -97,7 +97,7 @@ def _list_warnings(decision: BuildDecision, steps: Sequence[Step]) -> tuple[str,
     # Files that nothing is known of but their names, because the index says no more.
     files = (each for step in steps for each in step.list_artefacts() if not each.url.startswith("file:"))
     names = listing(dict.fromkeys(each.filename for each in files if not each.sha256))
-    unknown = f"the index gives no SHA-256 of {names}: taken as it comes, whoever may have changed it there"
+    unknown = f"the index gives no SHA-256 for {names}, so a changed file would go unnoticed"
     return (
         *risks.explain_installed_vulnerability(recipe, decision.situation.facts.stack, version),
         *risks.describe_version_advisories(recipe, version),
@@ -126,7 +126,7 @@ def _plan_proof(decision: BuildDecision) -> Prove:
         reference=decision.choice.chassis,
         baseline=None if in_place else next(iter(situation.releases.wheels), None),
         timed=not situation.restoring,
-        reason="real operations in a subprocess, their pixels and their speed, before the environment is touched",
+        reason="run real operations in a subprocess and check their results before the environment changes",
     )
 
 
@@ -147,7 +147,7 @@ def _plan_swap(situation: Situation, build: Build, conda: conda_steps.CondaPart)
         entries=tuple(sorted(entries)),
         installs=f"{build.distribution.replace('-', '_')}-{build.version}.dist-info",
         records=conda.records,
-        reason=f"replaces {' and '.join(what)}; moved aside, not deleted" if what else "there is no PIL yet",
+        reason=f"replaces {' and '.join(what)}; moved aside, not deleted" if what else "PIL is not installed yet",
     )
 
 
@@ -172,8 +172,8 @@ def _plan_project_pin(situation: Situation, build: Build) -> tuple[PinProject, .
         manager=project.manager,
         files=tuple(file for file in (project.manifest, project.lock) if file is not None),
         requirement=f"{build.distribution}=={build.version}",
-        reason=f"--pin: `{project.sync}` makes the environment of these files, and keeps what they name; "
-        "tried on a copy first; no later Pillow comes, security updates neither",
+        reason=f"--pin: `{project.sync}` then keeps this build; tried on a copy first; "
+        "it also holds back later versions of Pillow, security updates included",
     )
     return (pin,)
 
@@ -184,8 +184,8 @@ def _warn_about_project(situation: Situation) -> tuple[str, ...]:
     if project is None or situation.wish.pin or any(pin.kind == project.manager for pin in facts.pins):
         return ()
     warning = (
-        f"{project.directory} is a project of {project.manager}: `{project.sync}` puts back the Pillow of its lock; "
-        "--pin has it keep this one, now or later: "
+        f"{project.directory} is a {project.manager} project: `{project.sync}` reinstalls the Pillow of its lock file; "
+        "keep the fast build with --pin, or later: "
         f"fastinstall guard install --pin --prefix {quote(facts.environment.prefix)}"
     )
     return (warning,)
@@ -202,21 +202,21 @@ def _plan_pip_pin(situation: Situation, build: Build) -> tuple[PinForPip | Skipp
     prefix, links = situation.facts.environment.prefix, situation.links
     if build.distribution != NAME:
         raise RefusedError(
-            f"{prefix} is pinned to a build named {NAME}, and a pin on {build.distribution} would hold nothing",
-            hint=f"take the pin away first: fastinstall guard remove --prefix {quote(prefix)}",
+            f"{prefix} has a pin on {NAME}, and a pin on {build.distribution} has no effect",
+            hint=f"remove the pin first: fastinstall guard remove --prefix {quote(prefix)}",
         )
     there = find_pip_pin(situation.facts)
     if keeps_pip_pin(situation) and there is not None:
-        return (Skipped(step="pin", reason=f"{there.file} holds pip to {there.requirement} already"),)
-    why = "--pin" if situation.wish.pin else f"a pin on {there.requirement if there else 'another'} is there"
-    repeated = f"; other places of wheels that pip is told of ({' '.join(links)}) are repeated there" if links else ""
+        return (Skipped(step="pin", reason=f"{there.file} already pins {there.requirement}"),)
+    why = "--pin" if situation.wish.pin else f"replaces the pin on {there.requirement if there else 'another'}"
+    repeated = f"; it repeats pip's own find-links ({' '.join(links)})" if links else ""
     pin = PinForPip(
         file=CONFIGURATION,
         directory=DIRECTORY,
         requirement=requirement_of(build.distribution, build.version),
         text=insertion(b"", prefix, links).text,
         links=links,
-        reason=f"{why}: pip in this environment, and uv in a shell that has read environment.sh, keep to this build; "
+        reason=f"{why}: pip in this environment, and uv in a shell that has read environment.sh, keep this build; "
         f"{HOLDS_BACK}{repeated}",
     )
     return (pin,)

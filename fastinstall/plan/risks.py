@@ -43,7 +43,7 @@ def find_version_risks(
         returning = find_returning_advisories(
             recipe.advisories, installed, version, installed_kernels=_has_kernels(stack)
         )
-        summary = f"Pillow {installed} is in place; {version} is older, "
+        summary = f"{version} is older than the installed Pillow {installed}, "
         summary += f"and {len(returning)} known advisories come back ({_count_advisories(returning)})"
         items = tuple(f"{advisory.id} ({advisory.severity}): {advisory.summary}" for advisory in returning)
         found.append(PlanRisk(risk=Risk.DOWNGRADE, summary=summary, items=items))
@@ -62,7 +62,7 @@ def explain_installed_vulnerability(recipe: Recipe, stack: InstalledStack, versi
     hazard = find_vulnerability_risk(recipe, version, kernels=bool(recipe.expect.symbols))
     if hazard is None or not _is_no_worse_than_installed(recipe, stack, version):
         return ()
-    return (f"{hazard.summary}; no more than affect Pillow {stack.version}, which is in place",)
+    return (f"{hazard.summary}; the installed Pillow {stack.version} has no fewer",)
 
 
 def find_vulnerability_risk(recipe: Recipe, version: str, *, kernels: bool) -> PlanRisk | None:
@@ -97,7 +97,7 @@ def make_consent_hint(hazards: Iterable[PlanRisk], allowed: Iterable[Risk]) -> s
     """
     risks = tuple(hazards)
     by_name = ",".join((*allowed, *(hazard.risk for hazard in risks)))
-    return "; or ".join((*filter(None, (hazard.instead for hazard in risks)), f"accept it by name: --allow {by_name}"))
+    return "; or ".join((*filter(None, (hazard.instead for hazard in risks)), f"accept the risk: --allow {by_name}"))
 
 
 def mark_allowed_risks(hazards: Iterable[PlanRisk], allowed: Iterable[Risk]) -> tuple[PlanRisk, ...]:
@@ -160,13 +160,13 @@ def _refuse_target(facts: Facts) -> None:
     if marker is not None and kind is not EnvironmentKind.CONDA:  # there it means: by conda
         raise RefusedError(
             f"{prefix} belongs to the operating system ({marker}, PEP 668)",
-            hint=f"make an environment of your own: {another}",
+            hint=f"create a virtual environment: {another}",
         )
     if facts.frozen is not None:
         raise RefusedError(
             f"{prefix} is frozen ({facts.frozen})",
-            hint=f"clone it: conda create --clone {quote(prefix)} --prefix ./clone, and work there: "
-            "fastinstall setup --prefix ./clone; or ask whoever froze it",
+            hint=f"clone it: conda create --clone {quote(prefix)} --prefix ./clone; "
+            "and set up the clone: fastinstall setup --prefix ./clone",
         )
     if prefix == facts.tool_prefix:
         raise RefusedError(
@@ -174,17 +174,17 @@ def _refuse_target(facts: Facts) -> None:
         )
     if kind is EnvironmentKind.SYSTEM:
         raise RefusedError(
-            f"{prefix} is not a virtual environment: a global interpreter is never changed", hint=another
+            f"{prefix} is not a virtual environment: fastinstall never changes a global interpreter", hint=another
         )
 
 
 def _refuse_conda(prefix: PurePath, conda: Conda | None) -> None:
     if conda is None:
-        raise RefusedError(f"{prefix}: what conda has installed there was not observed")
+        raise RefusedError(f"{prefix}: conda's packages there were not observed")
     if conda.is_base:
         raise RefusedError(
-            f"{prefix} is conda's own environment (base): what goes wrong there takes conda along",
-            hint="work in another: conda create --name images python pillow; fastinstall setup --prefix DIR",
+            f"{prefix} is conda's own environment (base): a failure there would break conda",
+            hint="use another environment: conda create --name images python pillow; fastinstall setup --prefix DIR",
         )
     if conda.unreadable:
         # Without every record nobody knows which files are whose; conda itself stops there too.
@@ -194,15 +194,15 @@ def _refuse_conda(prefix: PurePath, conda: Conda | None) -> None:
         package = quote(name_of(names[0].removesuffix(".json")))
         raise RefusedError(
             f"{file}: {conda.unreadable[names[0]]}{more}: conda's records of {prefix} are damaged",
-            hint=f"move it away and install its package again: mv {quote(file)} {quote(f'{file}.damaged')}; "
+            hint=f"move it away and reinstall its package: mv {quote(file)} {quote(f'{file}.damaged')}; "
             f"conda install --prefix {quote(prefix)} --force-reinstall {package}",
             details=tuple(f"{name}: {conda.unreadable[name]}" for name in names) if others else (),
         )
     if conda.debris:
         raise RefusedError(
-            f"{prefix}: a transaction of conda was interrupted, and left {listing(conda.debris)}",
-            hint=f"run conda's last command again (`conda list --prefix {quote(prefix)} --revisions` tells what it "
-            f"was about), then remove what it left: rm -r {' '.join(quote(prefix / path) for path in conda.debris)}",
+            f"{prefix}: an interrupted conda transaction left {listing(conda.debris)}",
+            hint=f"repeat conda's last command (`conda list --prefix {quote(prefix)} --revisions` shows what it did), "
+            f"then remove what it left: rm -r {' '.join(quote(prefix / path) for path in conda.debris)}",
         )
 
 
@@ -215,13 +215,13 @@ def _refuse_state(facts: Facts) -> None:
     if not facts.writable:
         records = f" or {prefix / 'conda-meta'}" if facts.conda is not None else ""
         raise RefusedError(
-            f"{facts.interpreter.site_packages}{records} is not writable for this user",
-            hint="run as the owner of the environment, or make one of your own: fastinstall setup --new-env ./fast-env",
+            f"{facts.interpreter.site_packages}{records} is not writable by this user",
+            hint="run as the environment's owner, or create your own: fastinstall setup --new-env ./fast-env",
         )
     damaged = next((each for each in facts.past.unreadable if each.transaction), None)
     if damaged is not None:
         out = way_out(damaged, prefix)
-        raise UsageError(damaged.problem, hint=f"put it away, which deletes nothing: {out}" if out else None)
+        raise UsageError(damaged.problem, hint=f"move it aside, which deletes nothing: {out}" if out else None)
     if facts.interrupted is not None:
         raise RefusedError(
             f"{prefix}: transaction {facts.interrupted} was interrupted",

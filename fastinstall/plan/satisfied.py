@@ -42,24 +42,24 @@ def plan_nothing(facts: Facts, recipe: Recipe, request: Request, receipt: Receip
     if receipt is None:
         return None
     what, guard = f"{receipt.distribution} {receipt.version}", facts.guard
-    skipped, summary = "everything", f"nothing to do: {what} is in place and intact"
+    skipped, summary = "everything", f"nothing to do: {what} is installed and intact"
     steps: tuple[Step, ...] = ()
     if explain_needed_setup(facts, recipe, request, receipt) is not None:
         whole = replace(facts, guard=GuardState(installed=True, version=guard.version))
         if not request.guard or explain_needed_setup(whole, recipe, request, receipt) is not None:
             return None
         why = listing(guard.problems) if guard.installed else "it is not installed"
-        skipped, summary = "build", f"renew the start-up guard of {what}; the stack itself is intact and stays"
+        skipped, summary = "build", f"renew the start-up guard of {what}; the stack itself is intact"
         steps = (
-            InstallGuard(reason=f"{why}: written again for the core in place"),
-            Verify(checks=("guards",), reason="the check of doctor that looks at it; an error undoes it"),
+            InstallGuard(reason=f"{why}; rewritten for the installed core"),
+            Verify(checks=("guards",), reason="run doctor's check of the guard; an error undoes the change"),
         )
     return Plan(
         environment=facts.environment,
         facts_digest=compute_facts_digest(facts),
         wish=request,
         steps=steps,
-        skipped=(Skipped(step=skipped, reason=f"{what} is in place, unchanged since {receipt.created_at}"),),
+        skipped=(Skipped(step=skipped, reason=f"{what} is installed, unchanged since {receipt.created_at}"),),
         summary=summary,
     )
 
@@ -84,9 +84,9 @@ def _find_conda_changes(facts: Facts, receipt: Receipt) -> Iterator[str]:
         return
     ours, there = receipt.conda.package, conda.named(receipt.conda.package.name)
     if there is None:
-        yield f"conda has removed it: {_name_package(ours)} was installed"
+        yield f"conda removed it: {_name_package(ours)} was installed"
     elif there.dist != ours.dist:
-        yield f"conda has replaced it: {_name_package(there)}"
+        yield f"conda replaced it with {_name_package(there)}"
     changed = [path for each in conda.claims if each.dist == ours.dist for path in (*each.missing, *each.altered)]
     if changed:
         yield f"files of {_name_package(ours)} were changed: {listing(changed[:_SHOWN])}"
@@ -95,11 +95,11 @@ def _find_conda_changes(facts: Facts, receipt: Receipt) -> Iterator[str]:
 def _find_changes(facts: Facts, receipt: Receipt) -> Iterator[str]:
     stack = facts.stack
     if stack.core is None or stack.core.sha256 != receipt.core.sha256:
-        yield "the imaging core is not the one that was installed"
+        yield "Pillow's C extension is not the one that was installed"
     if stack.version != receipt.stack_version:
         yield f"PIL says {stack.version}, but {receipt.stack_version} was installed"
     if [owner.distribution.metadata for owner in stack.owners] != [receipt.metadata]:
-        yield "the distributions that own PIL are not what was installed"
+        yield "PIL does not belong to the distribution that was installed"
     if any(each.mismatched or each.missing for each in stack.owners) or stack.unclaimed or not stack.has_init:
         yield "files of PIL were changed"
     if stack.debris:
@@ -110,27 +110,27 @@ def _find_changes(facts: Facts, receipt: Receipt) -> Iterator[str]:
 
 def _find_request_mismatches(facts: Facts, recipe: Recipe, request: Request, receipt: Receipt) -> Iterator[str]:
     if request.upgrade:
-        yield "an upgrade was asked for"
+        yield "an upgrade was requested"
     asked = (request.recipe, request.link, request.dist_name)
     if asked != (receipt.recipe, receipt.link, receipt.distribution):
         yield (
-            f"asked for {request.recipe} as {request.dist_name} ({request.link}), "
-            f"not {receipt.recipe} as {receipt.distribution}"
+            f"requested: {request.recipe} as {request.dist_name} ({request.link}); "
+            f"installed: {receipt.recipe} as {receipt.distribution} ({receipt.link})"
         )
     # Which engine has linked a package makes no difference to it; whether it is one does.
     kinds = ("a wheel", "conda packages")
     as_wheel = request.engine is CondaInstaller.PIP
     if is_conda(facts) and as_wheel != (receipt.conda is None):
-        yield f"asked for {kinds[not as_wheel]} (--engine {request.engine}), not {kinds[as_wheel]}"
+        yield f"requested: {kinds[not as_wheel]} (--engine {request.engine}); installed: {kinds[as_wheel]}"
     built = receipt.source_version
     if request.version is not None and built != request.version and not _is_labelled(built, request.version):
-        yield f"asked for version {request.version}, not {built}"
+        yield f"requested: version {request.version}; installed: {built}"
     # Where no level is named, any wheel will do that runs on this CPU at its best.
     chosen = choose_levels(recipe, facts.cpu, request).names
     named = list_requested_levels(request)
     if receipt.levels != chosen and (named or not is_best_served(recipe, facts.cpu, receipt.levels)):
         subject = f"level {chosen[0]} suits" if len(chosen) == 1 else f"levels {listing(chosen)} suit"
-        yield f"{subject} this CPU and wish, not {listing(receipt.levels)}"
+        yield f"{subject} this CPU and request; installed: {listing(receipt.levels)}"
 
 
 def _is_labelled(built: str, asked: str) -> bool:
@@ -151,11 +151,11 @@ def _find_guard_problems(facts: Facts, request: Request, receipt: Receipt) -> It
     if request.guard and there is None:
         yield "the guard package is missing"
     if request.guard and there is not None and (stack.guard is None or there.dist != stack.guard.dist):
-        yield f"the guard package is another: {_name_package(there)}"
+        yield f"another guard package is installed: {_name_package(there)}"
     if request.pin and not is_pinned(conda, stack.package):
         yield "the pin is missing"
     if not has_channel(conda, stack, facts.environment.prefix):
-        yield "its channel is not registered for the environment any more"
+        yield "its channel is no longer registered for the environment"
 
 
 def _name_package(package: CondaPackage) -> str:

@@ -74,7 +74,7 @@ def select_named_releases(plan: Plan | None, releases: Releases) -> Releases:
     )
     for filename, sha256 in sorted(named - seen):
         raise RefusedError(
-            f"the plan names {filename} with sha256 {sha256 or 'unknown'}, and {releases.origin} has no such file",
+            f"{releases.origin} has no {filename} with sha256 {sha256 or 'unknown'}, which the plan names",
             hint=PLAN_AGAIN,
         )
     return found
@@ -86,7 +86,7 @@ def find_differences(saved: Plan, anew: Plan) -> Iterator[tuple[str, str]]:
     More warnings than now are none: a later release may have been warned of that is not looked at any more.
     """
     missing = [warning for warning in anew.warnings if warning not in saved.warnings]
-    yield from (("warnings", f"does not say: {warning}") for warning in missing)
+    yield from (("warnings", f"missing: {warning}") for warning in missing)
     one, other = (encode(replace(each, warnings=())) for each in (saved, anew))
     yield from _compare_values(one, other, "")
 
@@ -112,7 +112,7 @@ def _compare_values(saved: object, anew: object, key: str) -> Iterator[tuple[str
 
 def _abbreviate_value(value: object) -> str:
     if isinstance(value, list):
-        return f"{len(value)} of them" if value else "none"
+        return f"a list of {len(value)}" if value else "none"
     text = str(value.get("kind") or value.get("risk") or value) if isinstance(value, dict) else repr(value)
     return text if len(text) <= _BRIEF else f"{text[:_BRIEF]}..."
 
@@ -135,4 +135,4 @@ def _find_artefact_problems(artefact: Artefact) -> Iterator[Problem]:
     if not ADDRESS.fullmatch(artefact.url):
         yield f"{key}.url", f"{artefact.url!r} is neither an address nor an absolute path"
     if artefact.sha256 and not _SHA256.fullmatch(artefact.sha256):
-        yield f"{key}.sha256", f"{artefact.sha256!r} is no SHA-256"
+        yield f"{key}.sha256", f"{artefact.sha256!r} is not a SHA-256"

@@ -49,7 +49,7 @@ def choose_merge(source: Artefact, kernels: Kernels, releases: Releases) -> Merg
     forks = [(_parse_base_version(fork), parse_version_number(fork.version), fork) for fork in releases.kernels]
     earlier = sorted((each for each in forks if each[0] <= wanted), key=itemgetter(0, 1), reverse=True)
     if not earlier:
-        return Obstacle(reason=f"no {kernels.pypi} to merge at or before it", remedy=NO_SDIST)
+        return Obstacle(reason=f"no {kernels.pypi} for this or an earlier version", remedy=NO_SDIST)
     bases = {parse_version_number(base.version): base for base in reversed(releases.bases)}
     for followed, _, fork in earlier:
         if followed in bases:
@@ -70,10 +70,10 @@ def warn_about_unproven_version(version: str, kernels: Kernels, instead: str) ->
     proven = [parse_version_number(each) for each in kernels.proven]
     if parse_version_number(version) in proven:
         return ""
-    newest = f"{max(proven)} is the newest" if proven else "there is none yet"
+    newest = f"newest: {max(proven)}" if proven else "none yet"
     return (
         f"{version} is not among the versions that this merge was proven on ({newest}): "
-        f"it is proven here before anything is touched; if it does not prove, {instead}"
+        f"it is proven here before anything changes; if the proof fails, {instead}"
     )
 
 
@@ -136,7 +136,7 @@ def choose_version(
         version = artefact.version if artefact.name == request.dist_name else base_version(artefact.version)
         found = [*obstacles(artefact, _public(version), interpreter, dependants)]
         if _public(artefact.version) in request.avoid:
-            found.append(Obstacle(reason="it did not prove here", remedy=OTHER_RECIPE))
+            found.append(Obstacle(reason="its proof failed here", remedy=OTHER_RECIPE))
         if recipe.kernels is not None and artefact in releases.sources:
             merge = choose_merge(artefact, recipe.kernels, releases)
             if isinstance(merge, Merge):
@@ -168,17 +168,19 @@ def _public(version: str) -> str:
 def _explain_choice(chosen: Artefact, newest: Artefact, hindrances: list[Obstacle], request: Request) -> str:
     what = f"{chosen.name} {chosen.version}"
     if request.version is not None:
-        return f"{what} as asked"
+        return f"{what} as requested"
     if not hindrances:
         return f"{what} is the newest"
-    return f"{what} is the newest that fits; not {newest.version}, because {hindrances[0].reason}"
+    return f"{what} is the newest that fits; not {newest.version}: {hindrances[0].reason}"
 
 
 def _warn_if_unproven(fitting: list[Artefact], kernels: Kernels, request: Request) -> str:
     version, *others = (_public(each.version) for each in fitting)
     following = next((each for each in others if each != version), None)
     ends = request.version is not None or following is None
-    return warn_about_unproven_version(version, kernels, "nothing is changed" if ends else f"{following} is taken")
+    return warn_about_unproven_version(
+        version, kernels, "nothing is changed" if ends else f"{following} is built instead"
+    )
 
 
 def _select_requested(releases: Releases, recipe: Recipe, request: Request) -> list[Artefact]:
@@ -192,7 +194,7 @@ def _select_requested(releases: Releases, recipe: Recipe, request: Request) -> l
     if not offered:
         raise RefusedError(
             f"{releases.origin} offers no {name} that can be built",
-            hint="look at the network and the index, or give --wheelhouse DIR with its sdist in it",
+            hint="check the network and the index, or pass --wheelhouse DIR with its sdist",
         )
     if request.version is None:
         stable = [artefact for artefact in offered if not parse_version_number(artefact.version).is_prerelease]
@@ -220,7 +222,7 @@ def _is_named(artefact: Artefact, releases: Releases, version: str) -> bool:
             return parse_version_number(artefact.version) == parse_version_number(version)
         return base_version(artefact.version) == base_version(version)
     except InvalidVersion:
-        raise UsageError(f"--version {version}: not a version", hint="give one like 13.0.0 or 12.1.1.post0") from None
+        raise UsageError(f"--version {version}: not a version", hint="use one like 13.0.0 or 12.1.1.post0") from None
 
 
 def _make_refusal(judged: list[tuple[Artefact, list[Obstacle]]], request: Request) -> RefusedError:
@@ -232,7 +234,7 @@ def _make_refusal(judged: list[tuple[Artefact, list[Obstacle]]], request: Reques
     names = {obstacle.dependant for _, found in judged for obstacle in found if obstacle.dependant is not None}
     relaxing = f"relax or remove {listing(map(quote, sorted(names)))}, or {OTHER_RECIPE}"
     return RefusedError(
-        f"the target does not allow {what}: {listing(obstacle.reason for obstacle in hindrances)}",
+        f"the environment does not allow {what}: {listing(obstacle.reason for obstacle in hindrances)}",
         hint=relaxing if names else hindrances[0].remedy,
         details=tuple(reasons[:_SHOWN]),
     )

@@ -117,7 +117,7 @@ def install_guard(
         core, guard = facts.stack.core, receipt.conda.guard if receipt.conda is not None else None
         if core is None or core.sha256 != receipt.core.sha256:
             raise RefusedError(
-                f"{facts.stack.directory or 'PIL'}: not what fastinstall has put there",
+                f"{facts.stack.directory or 'PIL'}: not what fastinstall installed",
                 hint=fix_command(environment.prefix),
             )
         owner = project_of(store.prefix, project) if pin else None
@@ -219,7 +219,7 @@ def _prepare_guarding(session: Session, environment: Environment, store: Journal
     receipt = store.read_receipt()
     if receipt is None:
         raise RefusedError(
-            f"{environment.prefix}: fastinstall has set up nothing here to guard",
+            f"{environment.prefix}: nothing to guard: fastinstall has not set up this environment",
             hint=f"fastinstall setup --prefix {quote(environment.prefix)}",
         )
     facts = recorded_facts(session, environment, receipt)

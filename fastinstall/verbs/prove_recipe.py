@@ -46,7 +46,7 @@ def prove_recipe(session: Session, name: str, target: NamedTarget, wish: Request
     step = get_required_step(plan.steps, Build)
     if step.prebuilt is not None:
         raise RefusedError(
-            f"{step.prebuilt.filename} is ready-made: a proof needs the sources", hint="leave out --wheelhouse"
+            f"{step.prebuilt.filename} is ready-made: a proof needs the sources", hint="drop --wheelhouse"
         )
     fetched = fetch_inputs(plan.steps, context)
     built = step.make(interpreter, fetched, context)

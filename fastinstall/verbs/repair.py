@@ -210,7 +210,7 @@ def _refuse_unless_offered(session: Session, environment: Environment, request: 
 def _explain_plan(made: Plan, intent: Intent) -> Plan:
     """The plan with its story; like any repair it does without the measurement of speed."""
     why = f", and {listing(intent.unmet)}" if intent.unmet else ""
-    story = f"{intent.story}{why}: that version is kept, and gets the kernels"
+    story = f"{intent.story}{why}: that version stays and gets the kernels"
     steps = tuple(replace(step, timed=False) if isinstance(step, Prove) else step for step in made.steps)
     return replace(made, steps=steps, warnings=(story, *made.warnings))
 
@@ -225,15 +225,15 @@ def make_return_plan(plan: Plan, intent: Intent, reasons: Sequence[str], allowed
         allowed: risks that this run allows.
     """
     found = next((hazard for hazard in plan.hazards if hazard.risk is Risk.DOWNGRADE), None)
-    known = found.summary if found is not None else "ours is an earlier version"
+    known = found.summary if found is not None else "the fast build is an earlier version"
     prefix = quote(plan.environment.prefix)
     hazard = PlanRisk(
         risk=Risk.DOWNGRADE,
-        summary=f"{intent.story}, and no build of it with the kernels can be made; {known}",
+        summary=f"{intent.story}, and it cannot be built with the kernels; {known}",
         items=(
-            f"to accept the stock one: fastinstall guard accept --prefix {prefix}",
-            f"to go back to ours: fastinstall doctor --fix --allow {Risk.DOWNGRADE} --prefix {prefix}",
-            *(f"why there is no build of it: {reason}" for reason in reasons),
+            f"to accept stock Pillow: fastinstall guard accept --prefix {prefix}",
+            f"to go back to the fast build: fastinstall doctor --fix --allow {Risk.DOWNGRADE} --prefix {prefix}",
+            *(f"why it cannot be built: {reason}" for reason in reasons),
             *(found.items if found is not None else ()),
         ),
         allowed=Risk.DOWNGRADE in allowed,
@@ -247,10 +247,10 @@ def make_return_plan(plan: Plan, intent: Intent, reasons: Sequence[str], allowed
 def refusal(intent: Intent, reasons: Sequence[str], prefix: PurePath) -> RefusedError:
     """What is said where ours cannot come back either, because something requires what is in place."""
     return RefusedError(
-        f"{intent.story}; {listing(intent.unmet)}, which ours does not meet, "
-        f"and there is no build of {intent.version} with the kernels: {listing(reasons)}",
-        hint=f"accept the stock one: fastinstall guard accept --prefix {quote(prefix)}",
-        details=(f"or remove what requires it, then: {fix_command(prefix)}",),
+        f"{intent.story}; {listing(intent.unmet)}, which the fast build does not meet, "
+        f"and {intent.version} cannot be built with the kernels: {listing(reasons)}",
+        hint=f"accept stock Pillow: fastinstall guard accept --prefix {quote(prefix)}",
+        details=(f"or uninstall what requires it, then: {fix_command(prefix)}",),
     )
 
 
@@ -265,12 +265,14 @@ def add_version_warning(plan: Plan, intent: Intent | None, receipt: Receipt, rec
     """
     if intent is None or intent.order is not VersionOrder.EARLIER or intent.asked is not InstallRequest.BY_NAME:
         return plan
-    warning = f"{intent.story}; {receipt.version} comes back"
+    warning = f"{intent.story}; {receipt.version} is restored"
     if intent.broken:
         warning += f", because {listing(intent.broken)}"
     else:
         vulnerable = find_vulnerability_risk(recipe, intent.version, kernels=bool(recipe.expect.symbols)) is not None
         allow = f"{Risk.DOWNGRADE},{Risk.VULNERABLE}" if vulnerable else Risk.DOWNGRADE
         command = f"fastinstall setup --version {intent.version} --allow {allow}"
-        warning += f". To have {intent.version} with the kernels: {command} --prefix {quote(plan.environment.prefix)}"
+        warning += (
+            f". To install {intent.version} with the kernels: {command} --prefix {quote(plan.environment.prefix)}"
+        )
     return replace(plan, warnings=(warning, *plan.warnings))

@@ -104,7 +104,7 @@ def forget_in(session: Session, environment: Environment, identifier: str | None
     damaged = unreadable_named(store, identifier) if identifier is not None else None
     if damaged is not None:
         with hold_environment_lock(store.prefix):
-            return (f"put away, and nothing deleted: {move_damaged_transaction_away(store, damaged)}",)
+            return (f"moved aside, nothing deleted: {move_damaged_transaction_away(store, damaged)}",)
     with change_environment(session, environment, "forgetting") as locked:
         freed = sum(info.held_bytes for info in list_forgettable_transactions(store, identifier))
         with signals.defer_signals():  # all of them, or none
@@ -155,7 +155,7 @@ def _choose_transactions(store: JournalStore, to: str | None) -> tuple[str, ...]
     known = tuple(info.id for info in infos)
     if receipt is None:
         if not known:
-            raise RefusedError(f"{store.prefix}: nothing to undo: fastinstall has set up nothing here")
+            raise RefusedError(f"{store.prefix}: nothing to undo: fastinstall has not set up this environment")
         return known[:1]  # the acceptance of what is in place, or a setup whose receipt cannot be read
     if receipt.id not in known:
         raise _make_missing_cache_error(store, receipt, known)
@@ -166,15 +166,13 @@ def _make_missing_cache_error(store: JournalStore, receipt: Receipt, known: tupl
     where, python = quote(store.prefix), quote(receipt.environment.python)
     stock = f"pillow=={base_version(receipt.source_version)}"  # what takes ours, takes that
     replaced = f"; it had replaced {receipt.previous}" if receipt.previous else ""
-    since = (
-        f"what was done since can be undone: fastinstall rollback --to {known[-1]} --prefix {where}" if known else ""
-    )
+    since = f"later changes can be undone: fastinstall rollback --to {known[-1]} --prefix {where}" if known else ""
     return RefusedError(
-        f"{store.prefix}: the way back from {receipt.distribution} {receipt.version}, set up {receipt.created_at}, is "
-        f"gone: {store.directory(receipt.id)} is not there{replaced}",
-        hint=f"put stock Pillow in its place: {python} -m pip install --force-reinstall --no-deps {stock}; "
-        f"then have the guards and the record go: fastinstall guard accept --prefix {where}",
-        details=("the stack itself is whole, and doctor --fix and setup work as before", *filter(None, (since,))),
+        f"{store.prefix}: cannot undo the setup of {receipt.distribution} {receipt.version} ({receipt.created_at}): "
+        f"{store.directory(receipt.id)} is missing{replaced}",
+        hint=f"install stock Pillow: {python} -m pip install --force-reinstall --no-deps {stock}; "
+        f"then remove the guards and the record: fastinstall guard accept --prefix {where}",
+        details=("the stack itself is intact; doctor --fix and setup still work", *filter(None, (since,))),
     )
 
 
@@ -195,7 +193,7 @@ def _roll_back(
     yield from unpinning.sentences
     absent = explain_absence(Path(environment.python))
     if absent:
-        yield f"{environment.python}: {absent}; the files are back, and whether they work there could not be tried"
+        yield f"{environment.python}: {absent}; the files are restored, but could not be tested"
 
 
 def _find_unmet_requirements(session: Session, prefix: Path, receipt: Receipt | None) -> Iterator[str]:
@@ -210,19 +208,20 @@ def _find_unmet_requirements(session: Session, prefix: Path, receipt: Receipt | 
 def _describe_rollback(prefix: Path, done: RolledBack) -> Iterator[str]:
     kept = prefix / KEPT
     yield from (f"undone: {identifier}" for identifier in done.ids)
-    yield from (f"kept aside, and not fastinstall's: {path}" for path in done.kept)
-    yield from (f"could not come back, somebody had removed it: {path}" for path in done.lost)
+    yield from (f"moved aside, not fastinstall's: {path}" for path in done.kept)
+    yield from (f"not restored, because it was removed since: {path}" for path in done.lost)
     if kept.is_dir():  # by this rollback, or by earlier ones
-        yield f"what was kept stays until somebody removes it: rm -r {quote(kept)}"
-    yield f"back to the state before {'it' if done.receipt else 'fastinstall'}: {_describe_installed_stack(prefix)}"
+        yield f"delete what was moved aside when you no longer need it: rm -r {quote(kept)}"
+    before = "" if done.receipt else " to before fastinstall"
+    yield f"rolled back{before}: {_describe_installed_stack(prefix)}"
 
 
 def _describe_installed_stack(prefix: Path) -> str:
     """What stands in an environment, by its files: a record may say something else."""
     seen = scan_environment(prefix)
     found = " and ".join(seen.pillow) or "no Pillow"
-    contradicted = f", and not {seen.ours}, which is on record" if seen.is_replaced else ""
-    return f"{found} is in place{contradicted}"
+    contradicted = f" (expected {seen.ours}, as recorded)" if seen.is_replaced else ""
+    return f"{found} is installed{contradicted}"
 
 
 def _find_foreign_packages(session: Session, store: JournalStore) -> tuple[str, ...]:

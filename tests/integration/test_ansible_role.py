@@ -167,7 +167,7 @@ def test_an_environment_of_somebody_else_is_refused_and_left_as_it_was(
     before = tree_hash(environment)
     variables = {name: value for name, value in controller.variables.items() if name != "fastinstall_new_env"}
     played = replace(controller, variables=variables).play(ROLE, "--limit", "web3", fastinstall_prefix="/media/env")
-    assert "site-packages is not writable for this user" in played.failures["web3"].told, played.text
+    assert "site-packages is not writable by this user" in played.failures["web3"].told, played.text
     assert tree_hash(environment) == before
 
 

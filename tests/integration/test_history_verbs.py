@@ -326,6 +326,6 @@ def test_without_its_interpreter_an_environment_is_listed_and_rolled_back(
     undone = place.cli("rollback", "--yes", "--to", STAMPS[0].id)
     assert undone.exit_code == ExitCode.OK, undone.text
     if gone is not _of_another_machine:  # that file says nothing of itself, and nothing is run
-        assert "the files are back, and whether they work there could not be tried" in undone.stdout
+        assert "the files are restored, but could not be tested" in undone.stdout
     after = {path: look for path, look in tree_hash(place.prefix).items() if not path.startswith("bin/python")}
     assert after == before
