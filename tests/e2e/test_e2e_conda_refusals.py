@@ -137,7 +137,7 @@ def test_no_permission_to_write_the_records_is_refused(scene: Scene) -> None:
     finally:
         records.chmod(0o755)
     assert f"{records} is not writable by this user" in done.stderr
-    assert "hint: run as the owner of the environment" in done.stderr
+    assert "hint: run as the environment's owner" in done.stderr
 
 
 @pytest.mark.parametrize(("engine", "url"), [("conda", NOWHERE), ("rattler", NOWHERE), ("rattler", NOBODY_LISTENS)])

@@ -216,7 +216,7 @@ def test_where_the_way_back_is_gone_that_is_said_with_what_can_still_be_done(pla
     before = tree_hash(place.prefix)
     refused = place.cli("rollback", "--yes")
     assert refused.exit_code == ExitCode.REFUSED
-    assert "the way back from pillow" in refused.stderr
+    assert "cannot undo the setup of pillow" in refused.stderr
     assert "it had replaced pillow 11.3.0 (pip)" in refused.stderr
     assert " -m pip install --force-reinstall --no-deps pillow==12.1.1; " in refused.stderr
     assert f"fastinstall guard accept --prefix {place.prefix}" in refused.stderr
