@@ -1,10 +1,9 @@
-"""What the user of a conda environment should know before agreeing: leftovers of guides, and whether to undo them.
+"""Warn the user of a conda environment before consent, for example about leftovers of guides.
 
-None of it prevents a setup: only the package that provides PIL is replaced, and everything else stays as it is.
+No warning prevents a setup: it replaces only the package that provides PIL, and leaves everything else as it is.
 
-It also tells which libraries of the environment a build is to link, and which of them are missing. Link mode "env"
-links nothing of the operating system: a single libtiff of the system's would bring a second libjpeg, and its own
-versions of everything else, into every process.
+Also finds which libraries of the environment a build links, and which are missing. Link mode "env" links nothing of the
+operating system: the system's libtiff alone would load a second libjpeg, and other libraries, into every process.
 """
 
 from collections.abc import Iterator
@@ -26,7 +25,7 @@ _FAMILIES = {"conda-forge": ("conda-forge",), "defaults": ("defaults", "pkgs/mai
 
 
 def advise_on_conda(facts: Facts, conda: Conda, recipe: Recipe, link: LinkMode) -> Iterator[str]:
-    """Sentences about what is advised against; none if nothing is."""
+    """Yield warnings about the environment."""
     tiff = conda.named(TIFF)
     if tiff is not None and link is LinkMode.ENV and _depends_on(tiff, IJG):
         yield (
@@ -62,7 +61,7 @@ def warn_about_wheel(conda: Conda, recipe: Recipe) -> str:
 
 
 def explain_untouched_libraries(conda: Conda, link: LinkMode) -> str:
-    """Why no library of the environment is removed, replaced or installed again, as guides have it."""
+    """Return why no library of the environment is removed, replaced or reinstalled, as guides suggest."""
     if link is not LinkMode.BUNDLE:
         return "all linked libraries are installed, and libjpeg-turbo provides libjpeg and its headers"
     jpeg, tiff, turbo = (conda.named(name) for name in (IJG, TIFF, TURBO))
@@ -80,7 +79,7 @@ def explain_untouched_libraries(conda: Conda, link: LinkMode) -> str:
 
 
 def _warn_about_packages(facts: Facts, conda: Conda) -> Iterator[str]:
-    """Packages that guides have brought in, and that nobody keeps up."""
+    """Warn about unmaintained packages that guides install."""
     for package in conda.packages:
         if package.name in FOREIGN:
             away = conda_command(facts, "remove", "--force", package.name)
@@ -98,7 +97,7 @@ def _warn_about_packages(facts: Facts, conda: Conda) -> Iterator[str]:
 
 
 def _warn_about_foreign_installers(facts: Facts, conda: Conda, recipe: Recipe) -> Iterator[str]:
-    """Distributions that another installer put over conda's, or in its place."""
+    """Warn about distributions that another installer put over conda's, or instead of them."""
     names = providers(recipe)
     records = [_describe(package) for package in conda.packages if package.name in names and not is_ours(package)]
     for installed in (owner.distribution for owner in facts.stack.owners):
@@ -144,9 +143,9 @@ _BUNDLE = "--link bundle keeps the libraries inside the package, where no other 
 
 
 def list_missing_packages(conda: Conda, recipe: Recipe, request: Request) -> tuple[str, ...]:
-    """Names of the conda packages that have to come, so that everything that is linked is the environment's.
+    """Return the conda packages to install, so that the build links only libraries of the environment.
 
-    Those are of the libraries that the recipe or the wish requires, and libtiff, which Pillow is poor without.
+    These are the libraries that the recipe or the request requires, and libtiff, which Pillow needs for TIFF.
     """
     if request.link is not LinkMode.ENV:
         return ()
@@ -160,7 +159,7 @@ def list_missing_packages(conda: Conda, recipe: Recipe, request: Request) -> tup
 
 
 def use_environment_libraries(facts: Facts, conda: Conda, recipe: Recipe, coming: tuple[str, ...]) -> Facts:
-    """The facts, their toolchain with the libraries of the environment alone, those included that are to come."""
+    """Return the facts with a toolchain of the environment's libraries only, including those to be installed."""
     if facts.toolchain is None:
         return facts
     prefix = facts.environment.prefix
@@ -184,10 +183,10 @@ def use_environment_libraries(facts: Facts, conda: Conda, recipe: Recipe, coming
 
 
 def refuse_foreign_jpeg(facts: Facts, conda: Conda) -> None:
-    """Raise if a build in the environment would link another libjpeg than libjpeg-turbo.
+    """Raise if a build in the environment would link a libjpeg other than libjpeg-turbo.
 
     Raises:
-        RefusedError: IJG's libjpeg is there alone, or its files lie in libjpeg-turbo's place.
+        RefusedError: only IJG's libjpeg is installed, or its files replaced those of libjpeg-turbo.
     """
     jpeg = conda.named(IJG)
     clash = min(find_clobbered_headers(conda), key=lambda lost: not lost.path.endswith("jpeglib.h"), default=None)
@@ -216,9 +215,9 @@ def find_clobbered_headers(conda: Conda) -> tuple[CondaClash, ...]:
 
 
 def choose_library_channels(facts: Facts, conda: Conda, request: Request) -> tuple[str, ...]:
-    """Where libraries come from: as wished; else whence most of the environment came, then as conda is configured.
+    """Return the channels for libraries: the requested ones, else the environment's main one, then conda's configured.
 
-    The first channel is preferred, so that the libraries are of a kind with the rest, whatever is configured by now.
+    The first channel is preferred, so that the libraries match the rest of the environment.
 
     Raises:
         RefusedError: nothing names a channel.

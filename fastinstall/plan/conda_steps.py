@@ -33,18 +33,18 @@ from fastinstall.steps.pin import Pin
 
 @immutable
 class CondaPart:
-    """What a plan has more in a conda environment; all of it empty otherwise.
+    """What a conda environment adds to a plan; empty otherwise.
 
     Attributes:
         first: steps before the build, which needs what they bring.
         before_swap: steps between the proof and the swap.
         after_swap: steps between the guard and the verification, and what is not needed.
-        records: conda packages that make room.
-        entries: top-level names in site-packages that are theirs.
+        records: conda packages that are replaced.
+        entries: their top-level names in site-packages.
         hazards: what a solver would change.
-        warnings: what is advised against.
-        note: what is put behind the plan's summary.
-        guard: why the start-up guard is installed; empty if the usual reason does.
+        warnings: of `conda_advice`.
+        note: a suffix of the plan's summary.
+        guard: why the start-up guard is installed; empty for the usual reason.
     """
 
     first: tuple[Step, ...] = ()
@@ -59,10 +59,10 @@ class CondaPart:
 
 
 def plan_conda_part(situation: Situation, build: Build) -> CondaPart:
-    """What a plan has more, for what is built.
+    """Return what a conda environment adds to the plan of a build.
 
     Raises:
-        RefusedError: no engine, a pin that keeps another build, or no word from a solver that had to be asked.
+        RefusedError: there is no engine, a pin keeps another build, or a solver was needed and not asked.
     """
     facts, recipe, request = situation.facts, situation.recipe, situation.wish
     conda = _conda_of(facts)
@@ -146,13 +146,13 @@ def _list_entries(facts: Facts, conda: Conda, records: Collection[str]) -> tuple
 
 
 def make_conda_request(situation: Situation) -> CondaRequest | None:
-    """What to ask: whether our packages fit in, and what else would change with them.
+    """Return what to ask the solver: whether our packages fit, and what else would change.
 
-    Channels are named only where something else is needed; without any the answer comes from what is installed, at
-    once and without a network.
+    Channels are named only if other packages are needed; without them, the answer comes from what is installed, at once
+    and without a network.
 
     Returns:
-        None if no conda package is made, or if what is put back was there before.
+        None if no conda package is made, or if an earlier one is restored.
 
     Raises:
         FastinstallError: as the planner says, which decides what is built from the same situation.
@@ -178,7 +178,7 @@ def make_conda_request(situation: Situation) -> CondaRequest | None:
 
 
 def plan_stack_packages(situation: Situation, conda: Conda, build: Build) -> tuple[CondaPackage, CondaPackage | None]:
-    """The packages that are made of a build: the stack, and its guard where that is wished.
+    """Return the packages made from a build: the stack, and its guard if requested.
 
     Raises:
         RefusedError: a pin of the environment keeps another build.
@@ -186,7 +186,7 @@ def plan_stack_packages(situation: Situation, conda: Conda, build: Build) -> tup
     facts, recipe, request, receipt = situation.facts, situation.recipe, situation.wish, situation.receipt
     replaced = conda_packages.find_replaced_packages(conda, recipe)
     before = receipt.conda if receipt is not None else None
-    if situation.restoring and before is not None:  # what is put back keeps its number
+    if situation.restoring and before is not None:  # a restored package keeps its number
         number = _read_number(before.package)
     else:
         here = (build.distribution, build.version.partition("+")[0])
@@ -198,7 +198,7 @@ def plan_stack_packages(situation: Situation, conda: Conda, build: Build) -> tup
     conda_packages.refuse_contrary_pins(facts, stack, request)
     if not request.guard:
         return stack, None
-    # What the Pillow that makes room depends on, or an earlier guard kept.
+    # What the replaced Pillow depends on, or an earlier guard kept.
     earlier = (*replaced, *((before.guard,) if before is not None and before.guard is not None else ()))
     wanted = {conda_packages.name_of(spec) for package in earlier for spec in package.depends}
     keeps = sorted(
@@ -215,7 +215,7 @@ def _read_number(package: CondaPackage) -> int:
 
 
 def merge_conda_dependants(situation: Situation) -> Situation:
-    """The situation with conda's dependants among the others, and the libraries of the environment where they count.
+    """Return the situation with conda's dependants added, and with the environment's libraries if they are linked.
 
     Raises:
         RefusedError: no engine is there, or the environment's libjpeg is not libjpeg-turbo's and would be linked.
@@ -231,19 +231,19 @@ def merge_conda_dependants(situation: Situation) -> Situation:
     seen = replace(facts, stack=replace(facts.stack, dependants=asking))
     if request.link is LinkMode.ENV:
         conda_advice.refuse_foreign_jpeg(seen, conda)
-        brings = engine is not CondaInstaller.PIP  # our own way with a wheel brings nothing
+        brings = engine is not CondaInstaller.PIP  # a wheel installs no packages
         coming = conda_advice.list_missing_packages(conda, recipe, request) if brings else ()
         seen = conda_advice.use_environment_libraries(seen, conda, recipe, coming)
     return replace(situation, facts=seen)
 
 
 def choose_conda_engine(situation: Situation) -> CondaInstaller:
-    """Who installs there: never "auto", and "pip" for what is no conda environment.
+    """Return what installs: never "auto", and "pip" outside conda environments.
 
-    What is put back comes by the engine of the receipt, or by any that is left.
+    A restored build uses the engine of the receipt, or any that is left.
 
     Raises:
-        RefusedError: the one that is named is not there, or none is.
+        RefusedError: the named engine is missing, or there is none.
     """
     facts, receipt, wished = situation.facts, situation.receipt, situation.wish.engine
     there = list_available_engines(facts)
@@ -267,12 +267,12 @@ def choose_conda_engine(situation: Situation) -> CondaInstaller:
 
 
 def refuse_unsuited_engine(facts: Facts, request: Request) -> None:
-    """Raise if a wish speaks of conda and the environment, or the way that is wished for, has no use for it.
+    """Raise if the requested engine or pin does not fit the environment.
 
     Raises:
-        UsageError: an engine for conda packages, and no conda environment.
-        RefusedError: a pin where there is no conda package, and no wheel named pillow, that it could hold; a wheel
-            where conda is marked as the only one that installs.
+        UsageError: an engine for conda packages, but no conda environment.
+        RefusedError: a pin without a conda package or a wheel named pillow to hold; a wheel where only conda may
+            install.
     """
     prefix, marker = facts.environment.prefix, facts.interpreter.externally_managed
     if is_conda(facts):
@@ -308,7 +308,7 @@ def _conda_of(facts: Facts) -> Conda | None:
 
 
 def list_available_engines(facts: Facts) -> tuple[CondaInstaller, ...]:
-    """The engines that are there, the preferred one first."""
+    """Return the available engines, the preferred one first."""
     conda = facts.conda is not None and facts.conda.tool is not None
     rattler = facts.toolchain is not None and facts.toolchain.rattler
     found = ((CondaInstaller.CONDA, conda), (CondaInstaller.RATTLER, rattler))
@@ -316,10 +316,10 @@ def list_available_engines(facts: Facts) -> tuple[CondaInstaller, ...]:
 
 
 def add_reinstallations(plan: Plan, conda: Conda) -> Plan:
-    """The plan of a repair, with what has to be installed again for libraries and headers to be whole.
+    """Return the plan of a repair, with packages to reinstall so that libraries and headers are intact.
 
-    Left as it is where there is nothing to do, or no engine at work that could: then `doctor` goes on telling it.
-    libjpeg-turbo has a step of its own: within one transaction the order is the engine's, and the last has the files.
+    Unchanged if there is nothing to do, or if no engine can do it; `doctor` then keeps reporting it. libjpeg-turbo has
+    its own step: the engine chooses the order within a transaction, and the last package keeps its files.
     """
     making = next((step for step in plan.steps if isinstance(step, MakeCondaPackages)), None)
     if making is None:

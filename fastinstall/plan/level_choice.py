@@ -1,6 +1,6 @@
 """Choose the CPU levels to build for, and decide whether one wheel can carry several. Pure.
 
-Requests that the recipe cannot meet are refused here, before anything is observed or looked up.
+Refuses requests that the recipe cannot meet before anything is observed or looked up.
 
 Source of the rule that a loader chooses: glibc 2.33, "glibc-hwcaps subdirectories" (ld.so(8)).
 """
@@ -24,7 +24,7 @@ class LevelChoice:
     Attributes:
         levels: of the recipe, the baseline first.
         reason: for people.
-        hazard: the named risk of a level that this CPU does not show to have.
+        hazard: the named risk of a level that this CPU does not report.
     """
 
     levels: tuple[Level, ...]
@@ -38,16 +38,16 @@ class LevelChoice:
 
 
 def choose_levels(recipe: Recipe, cpu: Cpu, request: Request, *, hindrance: str = "") -> LevelChoice:
-    """The levels that are wished for; else all that the recipe lets us choose and the CPU has.
+    """Return the requested levels, or all that the recipe lets us choose and the CPU has.
 
     Args:
-        recipe: knows the levels.
+        recipe: defines the levels.
         cpu: of this machine, where the build is proven.
         request: names levels, or leaves the choice to us.
         hindrance: why one wheel cannot carry several (`explain_single_level`); empty if it can.
 
     Raises:
-        RefusedError: no level suits this CPU, or several are asked for and the wheel cannot carry them.
+        RefusedError: no level suits this CPU, or several are requested and the wheel cannot carry them.
         UsageError: the recipe has no level of that name.
     """
     refuse_unsuited(recipe, cpu, request)
@@ -79,7 +79,7 @@ def refuse_unsuited(recipe: Recipe, cpu: Cpu, request: Request) -> None:
 
     Raises:
         RefusedError: another architecture, or a CPU below the lowest level.
-        UsageError: the recipe has no level of a wished name.
+        UsageError: the recipe does not have a named level.
     """
     refuse_unknown_levels(recipe, request)
     if cpu.architecture != "x86_64":
@@ -96,8 +96,8 @@ def explain_single_level(interpreter: Interpreter, link: LinkMode, *, chassis: b
     """Explain why one wheel cannot carry several levels for a target, or return "" if it can.
 
     Args:
-        interpreter: its C library's loader is to choose.
-        link: several copies of the core share the libraries inside the wheel only.
+        interpreter: its C library's loader must choose.
+        link: several copies of the core can only share libraries inside the wheel.
         chassis: whether there is an official wheel around the core.
     """
     if link is not LinkMode.BUNDLE:
@@ -115,7 +115,7 @@ def explain_single_level(interpreter: Interpreter, link: LinkMode, *, chassis: b
 
 
 def choose_best_level(recipe: Recipe, cpu: Cpu) -> Level:
-    """The best level that the recipe lets us choose and the CPU has.
+    """Return the best level that the recipe lets us choose and the CPU has.
 
     Raises:
         RefusedError: the CPU is below the lowest of them.
@@ -132,7 +132,7 @@ def choose_best_level(recipe: Recipe, cpu: Cpu) -> Level:
 
 
 def is_best_served(recipe: Recipe, cpu: Cpu, names: Collection[str]) -> bool:
-    """Whether a wheel with these levels runs on a CPU, and at its best.
+    """Whether a wheel with these levels runs at its best on a CPU.
 
     Raises:
         RefusedError: the CPU is below the lowest level of the recipe.
@@ -142,15 +142,14 @@ def is_best_served(recipe: Recipe, cpu: Cpu, names: Collection[str]) -> bool:
 
 
 def sort_recipe_levels(recipe: Recipe, names: Collection[str]) -> tuple[Level, ...]:
-    """The levels of these names, the baseline first."""
+    """Return the levels of these names, the baseline first."""
     return tuple(level for level in reversed(recipe.levels) if level.name in names)
 
 
 def find_lacking_features(level: Level, cpu: Cpu) -> tuple[str, ...]:
-    """What a CPU lacks for a level: its features, or the level itself where the loader denies it.
+    """Return what a CPU lacks for a level: features, or the level itself if the loader does not report it.
 
-    The loader's word counts because an emulator shows the flags of its host. Where the flags are not
-    known, it is all there is.
+    The loader counts because an emulator shows the flags of its host. If the flags are unknown, only the loader counts.
     """
     denied = (level.name,) if 0 < rank(cpu.level) < rank(level.name) else ()
     if not cpu.flags and cpu.level is not None:
@@ -187,7 +186,7 @@ AUTO = "auto"
 
 
 def refuse_unknown(recipe: Recipe, request: Request) -> None:
-    """Raise if a wish names a level or a library that the recipe does not have.
+    """Raise if a request names a level or a library that the recipe does not have.
 
     Raises:
         UsageError: names the flag; the hint lists what is known.
@@ -200,7 +199,7 @@ def refuse_unknown(recipe: Recipe, request: Request) -> None:
 
 
 def refuse_unknown_levels(recipe: Recipe, request: Request) -> None:
-    """Raise if a recipe has no level of a wished name, or if they do not go together.
+    """Raise if a recipe lacks a requested level, or if the levels cannot be combined.
 
     Raises:
         UsageError: the hint lists the levels.
@@ -226,5 +225,5 @@ def refuse_unknown_levels(recipe: Recipe, request: Request) -> None:
 
 
 def list_requested_levels(request: Request) -> tuple[str, ...]:
-    """The levels that are named, each once; none if the choice is left to us."""
+    """Return the named levels, each once; none if the choice is left to us."""
     return tuple(dict.fromkeys(request.levels)) or (() if request.level == AUTO else (request.level,))

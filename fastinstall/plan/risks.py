@@ -1,7 +1,4 @@
-"""The named risks of a plan, and what a person should know before consenting. Pure.
-
-Which environments are never changed, and why.
-"""
+"""Find the named risks of a plan and its warnings, and refuse environments that must never change. Pure."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -29,11 +26,11 @@ from fastinstall.model.request import EnvironmentKind, PlanRisk, Request, Risk
 def find_version_risks(
     recipe: Recipe, stack: InstalledStack, version: str, interpreter: Interpreter, *, elsewhere: bool = False
 ) -> tuple[PlanRisk, ...]:
-    """What is risky about putting a version into a target: it may be older, or more vulnerable than what is there.
+    """Return the risks of installing a version: it may be older or more vulnerable than the installed one.
 
     Args:
         recipe: whose advisories count.
-        stack: what is in place.
+        stack: what is installed.
         version: of the source.
         interpreter: the target's Python.
         elsewhere: see `advise_instead_of_risk`.
@@ -58,7 +55,7 @@ def find_version_risks(
 
 
 def explain_installed_vulnerability(recipe: Recipe, stack: InstalledStack, version: str) -> tuple[str, ...]:
-    """A sentence where a version is vulnerable, and no more so than what is in place: it needs no consent."""
+    """Return a sentence if a version is vulnerable, but no more than the installed one, which needs no consent."""
     hazard = find_vulnerability_risk(recipe, version, kernels=bool(recipe.expect.symbols))
     if hazard is None or not _is_no_worse_than_installed(recipe, stack, version):
         return ()
@@ -89,11 +86,11 @@ def find_vulnerability_risk(recipe: Recipe, version: str, *, kernels: bool) -> P
 
 
 def make_consent_hint(hazards: Iterable[PlanRisk], allowed: Iterable[Risk]) -> str:
-    """What can be done instead of accepting risks, then the flag that accepts them by name.
+    """Return alternatives to accepting risks, then the flag that accepts them by name.
 
     Args:
-        hazards: those that nobody has allowed.
-        allowed: risks that are.
+        hazards: those not allowed yet.
+        allowed: risks that are allowed.
     """
     risks = tuple(hazards)
     by_name = ",".join((*allowed, *(hazard.risk for hazard in risks)))
@@ -101,13 +98,13 @@ def make_consent_hint(hazards: Iterable[PlanRisk], allowed: Iterable[Risk]) -> s
 
 
 def mark_allowed_risks(hazards: Iterable[PlanRisk], allowed: Iterable[Risk]) -> tuple[PlanRisk, ...]:
-    """The hazards, those marked whose risk is allowed by name."""
+    """Return the hazards, and mark those whose risk is allowed by name."""
     names = tuple(allowed)
     return tuple(replace(hazard, allowed=hazard.allowed or hazard.risk in names) for hazard in hazards)
 
 
 def describe_version_advisories(recipe: Recipe, version: str) -> tuple[str, ...]:
-    """A sentence about the advisories of a version; none if it has none."""
+    """Return a sentence about the advisories of a version; none if it has none."""
     known = select_applicable_advisories(recipe.advisories, version, kernels=bool(recipe.expect.symbols))
     if not known:
         return ()
@@ -116,7 +113,7 @@ def describe_version_advisories(recipe: Recipe, version: str) -> tuple[str, ...]
 
 
 def _is_no_worse_than_installed(recipe: Recipe, stack: InstalledStack, version: str) -> bool:
-    """Whether no more critical advisories concern a version than what is in place."""
+    """Whether a version has no more critical advisories than the installed one."""
     installed = _installed_version(stack)
     if not installed:
         return False
@@ -134,7 +131,7 @@ def _has_kernels(stack: InstalledStack) -> bool:
 
 
 def refuse_if_protected(facts: Facts) -> None:
-    """Raise if the target must not be changed, whatever is wished.
+    """Raise if the target must not be changed, whatever the request.
 
     Raises:
         RefusedError: not CPython, a system Python (PEP 668), a frozen environment, conda's own ("base"), one whose
@@ -187,7 +184,7 @@ def _refuse_conda(prefix: PurePath, conda: Conda | None) -> None:
             hint="use another environment: conda create --name images python pillow; fastinstall setup --prefix DIR",
         )
     if conda.unreadable:
-        # Without every record nobody knows which files are whose; conda itself stops there too.
+        # Without every record, the owners of files are unknown; conda itself stops here too.
         names = sorted(conda.unreadable)
         file, others = prefix / "conda-meta" / names[0], len(names) - 1
         more = f", and {others} more" if others else ""

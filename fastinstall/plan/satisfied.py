@@ -1,7 +1,7 @@
 """Decide whether a setup has anything to do, by comparing a receipt with the facts and the request. Pure.
 
-If only the start-up guard is damaged, it is renewed alone, and nothing is built or swapped. If anything else is wrong
-too, a whole setup mends both.
+If only the start-up guard is damaged, only the guard is renewed. If anything else is wrong too, a complete setup
+repairs both.
 """
 
 from collections.abc import Iterator
@@ -29,9 +29,9 @@ _SHOWN = 3
 
 
 def plan_nothing(facts: Facts, recipe: Recipe, request: Request, receipt: Receipt | None) -> Plan | None:
-    """The plan where the stack is as wished: empty, or to renew the start-up guard; None if more has to be done.
+    """Return the plan if the stack is as requested: empty, or renewing the start-up guard; None if more is needed.
 
-    It needs no index and no compiler.
+    Needs no index and no compiler.
 
     Raises:
         RefusedError: the target is protected.
@@ -65,7 +65,7 @@ def plan_nothing(facts: Facts, recipe: Recipe, request: Request, receipt: Receip
 
 
 def explain_needed_setup(facts: Facts, recipe: Recipe, request: Request, receipt: Receipt | None) -> str | None:
-    """Explain why a setup has work to do, or return None if the environment is what the wish asks for, to the byte."""
+    """Return why a setup has work to do, or None if the environment is exactly as requested."""
     if receipt is None:
         return "fastinstall has set up nothing here"
     found = (
@@ -78,7 +78,7 @@ def explain_needed_setup(facts: Facts, recipe: Recipe, request: Request, receipt
 
 
 def _find_conda_changes(facts: Facts, receipt: Receipt) -> Iterator[str]:
-    """What conda says has become of the package; the files are looked at by others."""
+    """Yield what conda reports about the package; other functions check the files."""
     conda = facts.conda
     if conda is None or receipt.conda is None:
         return
@@ -117,7 +117,7 @@ def _find_request_mismatches(facts: Facts, recipe: Recipe, request: Request, rec
             f"requested: {request.recipe} as {request.dist_name} ({request.link}); "
             f"installed: {receipt.recipe} as {receipt.distribution} ({receipt.link})"
         )
-    # Which engine has linked a package makes no difference to it; whether it is one does.
+    # Which engine linked a package does not matter; whether it is a package does.
     kinds = ("a wheel", "conda packages")
     as_wheel = request.engine is CondaInstaller.PIP
     if is_conda(facts) and as_wheel != (receipt.conda is None):
@@ -125,7 +125,7 @@ def _find_request_mismatches(facts: Facts, recipe: Recipe, request: Request, rec
     built = receipt.source_version
     if request.version is not None and built != request.version and not _is_labelled(built, request.version):
         yield f"requested: version {request.version}; installed: {built}"
-    # Where no level is named, any wheel will do that runs on this CPU at its best.
+    # If no level is named, any wheel will do that runs at its best on this CPU.
     chosen = choose_levels(recipe, facts.cpu, request).names
     named = list_requested_levels(request)
     if receipt.levels != chosen and (named or not is_best_served(recipe, facts.cpu, receipt.levels)):
@@ -134,12 +134,12 @@ def _find_request_mismatches(facts: Facts, recipe: Recipe, request: Request, rec
 
 
 def _is_labelled(built: str, asked: str) -> bool:
-    """A wheel of ours that was taken as it is bears a label, and answers to the version that it was built from."""
+    """Whether a ready-made wheel of ours, which has a version label, was built from the requested version."""
     return "+" in built and is_version(built) and is_version(asked) and base_version(built) == base_version(asked)
 
 
 def _find_guard_problems(facts: Facts, request: Request, receipt: Receipt) -> Iterator[str]:
-    """The guards and the pins, where they are wished, and the channel that has the packages."""
+    """Yield problems of the requested guards and pins, and of the channel with the packages."""
     conda, stack, pin = facts.conda, receipt.conda, find_pip_pin(facts)
     if request.guard and (not facts.guard.installed or facts.guard.problems):
         yield "the start-up guard is missing or damaged"

@@ -1,6 +1,6 @@
-"""Which version to build: the newest that the target's Python and its installed distributions allow. Pure.
+"""Choose the version to build: the newest that the target's Python and its installed distributions allow. Pure.
 
-Which fork's changes are merged onto a version of the source, and what stands in the way.
+Also chooses the fork whose changes are merged onto that version, or explains what prevents it.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ class Merge:
 
     Attributes:
         kernels: the sdist of the fork.
-        base: the sdist of what the fork follows, at the version that it follows.
+        base: the sdist that the fork follows, at that version.
     """
 
     kernels: Artefact
@@ -36,7 +36,7 @@ class Merge:
 
 
 def choose_merge(source: Artefact, kernels: Kernels, releases: Releases) -> Merge | Obstacle:
-    """The newest fork that follows the source's version or an earlier one, with the sdist of what it follows.
+    """Return the newest fork that follows the source's version or an earlier one, with the sdist that it follows.
 
     Args:
         source: the sdist onto which its changes go.
@@ -60,12 +60,12 @@ def choose_merge(source: Artefact, kernels: Kernels, releases: Releases) -> Merg
 
 
 def warn_about_unproven_version(version: str, kernels: Kernels, instead: str) -> str:
-    """A sentence of caution for a version that the merge was not proven on; empty for one that it was.
+    """Return a warning for a version that the merge was not proven on; empty for a proven one.
 
     Args:
         version: of the source.
         kernels: of the recipe.
-        instead: what happens if the merge does not prove ("13.0.0 is taken").
+        instead: what happens if the proof fails ("13.0.0 is built instead").
     """
     proven = [parse_version_number(each) for each in kernels.proven]
     if parse_version_number(version) in proven:
@@ -86,17 +86,17 @@ _SHOWN = 5
 
 @immutable
 class VersionChoice:
-    """What is built, or taken as it is.
+    """What is built, or used ready-made.
 
     Attributes:
-        version: of the source distribution, or of the prebuilt wheel where there is no source.
+        version: of the sdist, or of the prebuilt wheel if there is no sdist.
         source: the sdist, or None if a prebuilt wheel is used.
         chassis: the official wheel of the same base version, or None if none fits the target.
         kernels: the sdist of the fork to merge onto the source, or None if nothing is merged.
         base: the sdist of what that fork follows.
-        prebuilt: a wheel of our own making that is taken as it is.
+        prebuilt: a ready-made wheel of ours.
         reason: for people.
-        caution: what is not known of this version yet; empty if nothing is missing.
+        caution: what is not known about this version yet; empty if nothing.
     """
 
     version: str
@@ -112,17 +112,17 @@ class VersionChoice:
 def choose_version(
     releases: Releases, recipe: Recipe, interpreter: Interpreter, dependants: Sequence[Dependant], request: Request
 ) -> VersionChoice:
-    """The newest version, or the one that is wished for, if the target allows it.
+    """Return the newest version, or the requested one, if the target allows it.
 
     Args:
-        releases: what there is; of a prebuilt wheel and a source of one version the wheel is taken.
-        recipe: says whether a fork is merged onto the source; then that must be possible too.
+        releases: what is offered; a prebuilt wheel is preferred to an sdist of the same version.
+        recipe: says whether a fork is merged onto the source, which must then be possible too.
         interpreter: the target's Python: `requires_python` counts, classifiers do not.
         dependants: installed distributions that require what is replaced.
         request: a version, versions to avoid, and the name of the distribution that is made.
 
     Raises:
-        RefusedError: not CPython, or the target forbids every version (or the named one); says who does.
+        RefusedError: not CPython, or the target forbids every version (or the named one); says what forbids it.
         UsageError: the named version does not exist; the hint lists the nearest.
     """
     if interpreter.implementation != "cpython":
@@ -184,7 +184,7 @@ def _warn_if_unproven(fitting: list[Artefact], kernels: Kernels, request: Reques
 
 
 def _select_requested(releases: Releases, recipe: Recipe, request: Request) -> list[Artefact]:
-    """Sources and prebuilt wheels of the wished name and version, newest first; at one base version the wheel first."""
+    """Return sources and prebuilt wheels of the requested name and version, newest first, wheels before sources."""
     prebuilt = [wheel for wheel in releases.prebuilt if wheel.name == request.dist_name]
 
     def rank(artefact: Artefact) -> "tuple[Version, bool, Version]":
@@ -214,7 +214,7 @@ def _select_requested(releases: Releases, recipe: Recipe, request: Request) -> l
 
 
 def _is_named(artefact: Artefact, releases: Releases, version: str) -> bool:
-    """A version with a local label is that of a wheel of ours, so it answers to the source that it was built from."""
+    """Whether an artefact has this version; a local label marks a wheel of ours, which matches its source's version."""
     from packaging.version import InvalidVersion  # noqa: PLC0415 (slow to import; only where versions are compared)
 
     try:

@@ -1,6 +1,6 @@
-"""The state before a setup; what there is to go back to; and giving that up.
+"""Undo setups, list what can be undone, and forget it.
 
-What has taken the place of a stack since it was set up, and would contradict what comes back in a rollback.
+Also finds what replaced the stack since its setup and conflicts with a rollback.
 """
 
 from collections.abc import Iterator
@@ -42,7 +42,7 @@ _SITES = ("site-packages", "dist-packages")
 
 
 def history(environment: Environment) -> Transactions:
-    """What can be undone, newest first, and what it holds; those whose journal cannot be read come first."""
+    """Return what can be undone, newest first; transactions with an unreadable journal come first."""
     store = JournalStore(Path(environment.prefix))
     damaged = (_make_damaged_transaction(store, each) for each in store.unreadable())
     return _sum_up((*damaged, *map(_make_past_transaction, store.readable())))
@@ -54,14 +54,14 @@ def undo(session: Session, environment: Environment, *, to: str | None, force: b
     Args:
         session: the outside world.
         environment: the target.
-        to: identifier of a transaction, or the beginning of one; None for the setup that holds.
-        force: move aside what has replaced ours since, instead of refusing.
+        to: identifier of a transaction, or its beginning; None for the current setup.
+        force: move aside what replaced ours since, instead of refusing.
 
     Returns:
         What was done, in sentences.
 
     Raises:
-        RefusedError: there is nothing to undo, the way back is gone, or something foreign is in place.
+        RefusedError: there is nothing to undo, the originals are missing, or another tool replaced the stack.
         UsageError: there is no transaction `to`, or there are several.
     """
     with change_environment(session, environment, "rollback", force=force) as locked:
@@ -76,7 +76,7 @@ def undo(session: Session, environment: Environment, *, to: str | None, force: b
 
 
 def list_forgettable_history(environment: Environment, identifier: str | None) -> Transactions:
-    """What `forget_in` would give up, or the damaged one that it would put away; arguments and errors likewise."""
+    """Return what `forget_in` would delete, or the damaged transaction that it would move aside."""
     store = JournalStore(Path(environment.prefix))
     damaged = unreadable_named(store, identifier) if identifier is not None else None
     if damaged is not None:
@@ -85,19 +85,19 @@ def list_forgettable_history(environment: Environment, identifier: str | None) -
 
 
 def forget_in(session: Session, environment: Environment, identifier: str | None) -> tuple[str, ...]:
-    """Give up the way back behind a setup, and delete what was kept for it; the environment stays as it is.
+    """Make setups impossible to undo, and delete what was kept for that; the environment stays as it is.
 
     Args:
         session: the outside world.
         environment: the target.
-        identifier: of a transaction, or the beginning of one: it goes, and all older ones. None keeps the way back
-            before the setup that holds. One whose journal cannot be read is moved to `kept/`, and nothing deleted.
+        identifier: of a transaction, or its beginning: it is deleted with all older ones. None keeps what the current
+            setup needs to be undone. A transaction with an unreadable journal is moved to `kept/`, not deleted.
 
     Returns:
         What was done, in sentences.
 
     Raises:
-        RefusedError: another program works there.
+        RefusedError: another program is working on the environment.
         UsageError: there is no such transaction, or there are several.
     """
     store = JournalStore(Path(environment.prefix))
@@ -197,7 +197,7 @@ def _roll_back(
 
 
 def _find_unmet_requirements(session: Session, prefix: Path, receipt: Receipt | None) -> Iterator[str]:
-    """What a conda package that came back has to have, and has no longer."""
+    """Yield what a restored conda package requires and is no longer installed."""
     if kind_of_prefix(prefix) is EnvironmentKind.CONDA:
         from fastinstall.observe.conda.records import read_records  # noqa: PLC0415 (only in conda environments)
 
@@ -217,7 +217,7 @@ def _describe_rollback(prefix: Path, done: RolledBack) -> Iterator[str]:
 
 
 def _describe_installed_stack(prefix: Path) -> str:
-    """What stands in an environment, by its files: a record may say something else."""
+    """Return what is installed according to the files; a record may differ."""
     seen = scan_environment(prefix)
     found = " and ".join(seen.pillow) or "no Pillow"
     contradicted = f" (expected {seen.ours}, as recorded)" if seen.is_replaced else ""
@@ -225,10 +225,10 @@ def _describe_installed_stack(prefix: Path) -> str:
 
 
 def _find_foreign_packages(session: Session, store: JournalStore) -> tuple[str, ...]:
-    """Metadata of what has taken PIL over, pip's and conda's, relative to the prefix.
+    """Return the metadata of what replaced PIL, by pip or conda, relative to the prefix.
 
-    From files alone: the environment's Python may be gone. A receipt that cannot be read, or is gone since the stack
-    was accepted, must not be in the way either: what is ours then stands in the journals.
+    Reads files only, as the environment's Python may be missing. Without a readable receipt, the journals tell which
+    files are ours.
     """
     receipt = receipt_if_readable(store)
     names = _list_provided_names(_find_recipe(session, receipt))
@@ -245,7 +245,7 @@ def _find_foreign_packages(session: Session, store: JournalStore) -> tuple[str, 
 
 
 def _find_recipe(session: Session, receipt: Receipt | None) -> Recipe:
-    """The receipt's, which may be somebody's own and gone by now; the usual one names the same distributions."""
+    """Return the receipt's recipe, or the usual one if it is missing, which names the same distributions."""
     try:
         return recipe_named(session, receipt.recipe if receipt is not None else Request().recipe)
     except FastinstallError:
@@ -264,7 +264,7 @@ def _list_distributions(prefix: Path, site: str, names: set[str]) -> Iterator[st
 
 
 def _list_other_records(prefix: Path, names: set[str], receipt: Receipt) -> Iterator[str]:
-    """Records of conda packages in the place of ours; where ours is none of conda's, conda's was there before."""
+    """Yield records of conda packages that replaced ours; a wheel leaves conda's own record in place."""
     if receipt.conda is None or kind_of_prefix(prefix) is not EnvironmentKind.CONDA:
         return
     from fastinstall.observe.conda.records import read_records  # noqa: PLC0415 (only in conda environments)

@@ -43,7 +43,7 @@ def test_to_look_at_a_host_only_the_tool_is_sent(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("host", "words"),
-    [("arm1", ("it is aarch64", "keep stock Pillow")), ("web9", ("does not know web9", "gather its facts"))],
+    [("arm1", ("it is aarch64", "keep stock Pillow")), ("web9", ("does not list web9", "gather its facts"))],
 )
 def test_a_host_that_nothing_was_built_for_is_told_why(tmp_path: Path, host: str, words: tuple[str, ...]) -> None:
     with pytest.raises(AnsibleActionFail) as refused:

@@ -149,7 +149,7 @@ def _fill(making: Path, python: Python, wheels: Sequence[tuple[Path, str]]) -> N
 def _refuse_little_space(directory: Path, content: int) -> None:
     needed, free = int(content * _BYTECODE), shutil.disk_usage(str(directory)).free
     if free < needed:
-        sizes = f"{free // _MEGABYTE} MB are free, and fastinstall itself needs {needed // _MEGABYTE + 1}"
+        sizes = f"{free // _MEGABYTE} MB are free, and fastinstall itself needs {needed // _MEGABYTE + 1} MB"
         raise ToolError(f"{directory}: {sizes}", _ELSEWHERE, FAILED)
 
 

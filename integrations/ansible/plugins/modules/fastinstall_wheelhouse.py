@@ -182,7 +182,7 @@ def _refuse_little_space(dest: Path, needed: int) -> None:
     place = next(parent for parent in (dest, *dest.parents) if parent.is_dir())
     free = shutil.disk_usage(place).free
     if free < needed:
-        sizes = f"{free // _MEGABYTE} MB are free, and sending the wheels needs {needed // _MEGABYTE + 1}"
+        sizes = f"{free // _MEGABYTE} MB are free, and the wheels need {needed // _MEGABYTE + 1} MB"
         raise ToolError(f"{dest}: {sizes}", f"df -h {place}")
 
 
