@@ -1,10 +1,9 @@
-"""fastinstall itself and all that it needs, put beside a stack's wheels for machines without a package index.
+"""Put fastinstall itself and its dependencies beside a stack's wheels, for machines without a package index.
 
-It is not an installer: a machine unpacks the wheels that fit it side by side, and runs `python -m fastinstall` from
-there.
+A machine unpacks the wheels that fit it, and runs `python -m fastinstall` from there; nothing is installed.
 
-fastinstall's own wheel is made of what runs, not of where that once came from (PEP 610): an editable installation gives
-its checkout, any other its own files, whether an index, a directory or a wheel made here brought them.
+fastinstall's own wheel is made from the running code, not from its origin (PEP 610): an editable installation gives its
+checkout, any other its installed files.
 """
 
 import platform
@@ -39,16 +38,16 @@ _OF_ONE_MINOR = re.compile(r"cp3(\d+)")
 
 
 def bring_tool(session: Session, wheelhouse: Path, *, pythons: Sequence[str] = (), offline: bool = False) -> ToolWheels:
-    """Put fastinstall and all that it needs into `wheelhouse`/tool, with their sums.
+    """Put fastinstall and its dependencies into `wheelhouse`/tool, with their sums.
 
-    It serves every Python that fastinstall supports, those that the directory serves already, and `pythons`. What is
-    there and right stays; what a former run put there and is needed no more goes; other files are left alone.
+    Serves every Python that fastinstall supports, those that the directory already serves, and `pythons`. Intact files
+    stay; files of an earlier run that are no longer needed are removed; other files are left alone.
 
     Args:
         session: where variables and the cache come from.
         wheelhouse: the directory, made where it is missing.
         pythons: further minor versions ("3.14"), or full ones; those before 3.11 cannot run fastinstall.
-        offline: whether no index may be asked; then all of it has to be in the cache.
+        offline: use no index; everything must then be in the cache.
 
     Raises:
         FailedError: something cannot be fetched, built or written; then nothing there has changed.
@@ -96,7 +95,7 @@ def bring_tool(session: Session, wheelhouse: Path, *, pythons: Sequence[str] = (
 
 
 def _keep(session: Session, source: Path, target: Path, sha256: str, recorded: str | None) -> None:
-    """Copy a wheel to where it is not, or not as it should be."""
+    """Copy a wheel if it is missing or damaged."""
     found = files.sha256(target) if target.is_file() else None
     if found == sha256:
         return
@@ -134,7 +133,7 @@ def make_tool_wheel(cache: Path, variables: Mapping[str, str], *, offline: bool 
     Args:
         cache: our cache directory.
         variables: the environment; pip's settings in it say where the build backend comes from.
-        offline: whether no index may be asked; then a checkout's wheel has to be in the cache.
+        offline: use no index; a checkout's wheel must then be in the cache.
 
     Raises:
         FailedError: it cannot be built, or its installed files are not what was installed.

@@ -1,9 +1,9 @@
-"""Which few wheels serve many hosts, which host takes which, and who is left out, and why. Pure.
+"""Choose the few wheels that serve many hosts, and which host takes which; say which hosts are left out and why. Pure.
 
 One wheel carries several CPU levels if the loader chooses among them (glibc 2.33). An older loader takes the baseline
-of such a wheel, which is right and slower. So hosts with one get a wheel for their level alone, in a directory of its
-own: at the top of a wheelhouse lies nothing that any host of that Python could not run, because a tool that looks at
-file names (pip, uv) sees no CPU.
+of such a wheel, which is correct but slower. So hosts with an older loader get a wheel for their level alone, in a
+separate directory. Every host of that Python can run what lies at the top of a wheelhouse, because pip and uv choose by
+file name and ignore the CPU.
 
 A finished wheel runs on the hosts that its platform tags allow. Source: PEP 600, "manylinux_X_Y": the wheel runs with
 glibc X.Y and every later one.

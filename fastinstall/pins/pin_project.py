@@ -1,7 +1,7 @@
-"""Pin a project: its manifest names the stack, its lock holds it, and the project's own installs keep it.
+"""Pin a project: its manifest and lock file name the stack, so that the project's own installs keep it.
 
-The pin is tried on a copy first: the manifest is edited, the lock made, and compared with the lock without the pin. If
-any other distribution would be downgraded, nothing is changed.
+The pin is tried on a copy first: the manifest is edited, and the new lock file compared with the one without the pin.
+If it downgrades any other distribution, nothing changes.
 """
 
 from collections.abc import Callable, Mapping
@@ -92,9 +92,9 @@ def pin_project(session: PinSession, environment: Environment, project: Project,
 
 
 def unpin_project(session: PinSession, project: Project) -> bool:
-    """Take the pin out of a project: to the byte where nobody edited since, else our entries alone.
+    """Remove the pin from a project: restore the files exactly if nobody edited them, else remove our entries.
 
-    One that is unfinished is taken out as well, whoever began it.
+    Also removes an unfinished pin, whoever began it.
 
     Returns:
         False if there is none.

@@ -1,11 +1,10 @@
-"""Put the files of a project's pin in place, take them back, and take back a change that was interrupted.
+"""Write the files of a project's pin, remove them, and undo an interrupted change.
 
-Everything lies in `.fastinstall/` before the first file of the project changes: the wheel, the originals, and the
-record (`pin.json`). Each file is then replaced in one step, so that after a kill each is either as it was or as it
-shall be, and the record says which.
+`.fastinstall/` holds the wheel, the originals and the record (`pin.json`) before the first file of the project changes.
+Each file is then replaced in one step: after a kill it is either old or new, and the record says which.
 
-A project may come from anybody, with a record in it. So a pin touches only the manifest and lock of the project's tool,
-and no link; and an interrupted change is taken back unasked only if a note outside the project says that this user
+A project may come from anybody, with a record in it. So a pin touches only the manifest and lock file of the project's
+tool, and no links. An interrupted change is undone automatically only if a note outside the project says that this user
 began it.
 """
 

@@ -1,7 +1,6 @@
-"""Find the project that an environment belongs to, whose manifest and lock a tool makes it from, and check its pin.
+"""Find the project whose manifest and lock file make an environment, and check its pin.
 
-Checking means that everything the pin needs is still there. Without a pin it costs two stats and the attempt to read
-one file.
+The check looks whether everything that the pin needs still exists. Without a pin it costs two stats and a failed read.
 """
 
 import os
@@ -22,10 +21,10 @@ _PYPROJECT = "pyproject.toml"
 
 
 def project_of(prefix: Path, named: Path | None = None) -> Project | None:
-    """The project that an environment belongs to.
+    """Return the project that an environment belongs to.
 
-    That is the one named, else the one that holds the environment (`PROJECT/.venv`, `PROJECT/.pixi/envs/NAME`), else
-    the one that the environment notes because it is pinned there, where that project says so too.
+    It is the named one, else the one that contains the environment (`PROJECT/.venv`, `PROJECT/.pixi/envs/NAME`), else
+    the one that the environment notes as pinned, if that project confirms it.
 
     Args:
         prefix: of the environment.

@@ -1,10 +1,10 @@
-"""Lock a project by its own tool, in a private copy, and refuse what the lock with a pin downgrades.
+"""Lock a project with its own tool, in a private copy, and refuse a pin that downgrades other distributions.
 
-The copy has links to everything but the manifest, the lock and our own directory, so that readme, workspace members,
-dynamic metadata and paths beside the project are found. Nothing in the project changes.
+The copy links to everything but the manifest, the lock file and our own directory, so that the tool finds the readme,
+workspace members, dynamic metadata and paths beside the project. Nothing in the project changes.
 
-A resolver that cannot have what it wants takes an older version of whatever asked for it, and says nothing. That is why
-a pin is tried first, and its lock compared with the lock without it.
+A resolver that cannot satisfy a requirement silently takes an older version of what requires it. So a pin is tried
+first, and its lock file compared with the one without it.
 """
 
 import os

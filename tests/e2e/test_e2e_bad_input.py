@@ -299,7 +299,7 @@ REFUSED = (
         name="new environment where something is",
         arguments=("setup", "--yes", "--new-env", "{env}"),
         exit_code=5,
-        says=("--new-env {env}: there is something already", "--prefix {env}"),
+        says=("--new-env {env}: already exists", "--prefix {env}"),
     ),
     Case(
         name="nobody to ask",
