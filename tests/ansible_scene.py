@@ -24,11 +24,11 @@ TOLD: Mapping[str, tuple[str, ...]] = {
     "busy": ("/media/env: ", " works on this environment"),
     "gone": ("Connection refused",),
     "narrow": ("No space left on device",),
-    "no-python": ("there is no Python on this host", "install Python 3.11 or later"),
+    "no-python": ("this host has no Python", "install Python 3.11 or later"),
     "old-cpu": ("Core(TM)2", "lacks", "sse4_2 for x86-64-v2", "unverified-cpu"),
     "old-facts": ("days",),
     "small": ("12 MB", "the wheels need"),
-    "thirty-two": ("no Python of this machine can run fastinstall", "i686"),
+    "thirty-two": ("no Python on this machine can run fastinstall", "i686"),
 }
 """What each host with something wrong is to say of itself, in part."""
 

@@ -1,1 +1,1 @@
-"""Many machines: the few wheels that serve them, a wheelhouse for all, their reports in one."""
+"""Many machines: choose the few wheels that serve them, build one wheelhouse, and sum up their reports."""

@@ -1,4 +1,4 @@
-"""Many machines: what counts of each for a build, and which few wheels serve all of them."""
+"""The facts of each machine that matter for a build, and the few wheels that serve all machines."""
 
 from enum import StrEnum
 from pathlib import PurePath
@@ -12,20 +12,20 @@ class Cause(StrEnum):
     """Why a host is left out."""
 
     UNREADABLE = "unreadable"
-    """Its document is none, is damaged, or was written by a later fastinstall."""
+    """Its document is invalid, damaged, or from a later fastinstall."""
     DUPLICATE = "duplicate"
-    """Several documents bear its name."""
+    """Several documents have its name."""
     STALE = "stale"
-    """Its document is older than was asked for."""
+    """Its document is older than allowed."""
     ARCHITECTURE = "architecture"
     LIBC = "libc"
     IMPLEMENTATION = "implementation"
     PYTHON = "python"
-    """The recipe builds nothing for this version of Python."""
+    """The recipe does not support this version of Python."""
     PROTECTED = "protected"
-    """Its environment is frozen, or the one that conda itself lives in."""
+    """Its environment is frozen, or conda's own."""
     CPU = "cpu"
-    """It is below the least level that is built."""
+    """It is below the lowest level that is built."""
     REACH = "reach"
     """Its C library is older than what the finished wheel needs."""
 

@@ -1,9 +1,9 @@
-"""Read the facts of many hosts: a JSON document of each, in a directory of files or in the lines of one file.
+"""Read the facts of many hosts: one JSON document per host, in a directory of files or in the lines of one file.
 
-Documents are read one at a time, and of each `inspect --json` only the few members that decide about wheels are
-decoded, as strictly as by the codec of the model.
+Reads one document at a time, and decodes only the members of `inspect --json` that matter for wheels, as strictly as
+the model's codec.
 
-Two keys may be added by whoever collects: "host", its name, and "observed_at", when it was written.
+Two keys can be added when collecting: "host", its name, and "observed_at", when it was written.
 """
 
 import json
@@ -59,8 +59,8 @@ class UnreadDocument:
     Attributes:
         name: of the host, by the file's name.
         file: for messages.
-        reason: what is wrong, without the name of its file, so that what many have can be counted.
-        hint: what to do about it; None if nothing is known but to write it again.
+        reason: what is wrong, without the file's name, so that equal reasons can be counted.
+        hint: what to do about it; None to suggest writing it again.
     """
 
     name: str
@@ -70,13 +70,13 @@ class UnreadDocument:
 
 
 def read_each(place: Path, flag: str, read: Callable[[HostDocument], T | None]) -> tuple[list[T], list[UnreadDocument]]:
-    """What the documents of a place say, and those that cannot be read.
+    """Return the content of the documents in a place, and the documents that cannot be read.
 
     Args:
         place: a directory of documents, hidden files apart, or one file; each a document, or with the suffix .jsonl or
             .ndjson one in each line.
         flag: that named it, for messages.
-        read: what a document says; None for one that is passed over.
+        read: parses a document; returns None to skip it.
 
     Raises:
         UsageError: it is not there, or cannot be listed.
@@ -95,19 +95,19 @@ def read_each(place: Path, flag: str, read: Callable[[HostDocument], T | None]) 
 
 
 def parse_document(document: HostDocument, parse: Callable[[bytes], Any]) -> dict[str, Any] | None:
-    """The members of a document, or None if it is one of ours that speaks of many hosts.
+    """Return the members of a document, or None if it is one of ours about many hosts.
 
     Raises:
-        DocumentError: it is none, or is damaged.
+        DocumentError: it is invalid or damaged.
     """
     if document.problem:
         raise DocumentError(document.file, "", document.problem)
     if len(document.content) > DOCUMENT:
-        raise DocumentError(document.file, "", f"larger than {DOCUMENT >> 20} MiB, which no document of one host is")
+        raise DocumentError(document.file, "", f"larger than {DOCUMENT >> 20} MiB: not the document of one host")
     try:
         fields = parse(document.content)
     except (ValueError, RecursionError) as error:
-        problem = f"is no JSON: {error}" if document.content.strip() else "is empty"
+        problem = f"is not JSON: {error}" if document.content.strip() else "is empty"
         raise DocumentError(document.file, "", problem) from None
     if not isinstance(fields, dict):
         raise DocumentError(document.file, "", "expected a table of keys at the top")
@@ -115,7 +115,7 @@ def parse_document(document: HostDocument, parse: Callable[[bytes], Any]) -> dic
 
 
 def name_in(fields: dict[str, Any], document: HostDocument) -> str:
-    """The host that a document speaks of: its key "host", else as its file is named.
+    """Return the host of a document: its key "host", else the file's name.
 
     Raises:
         DocumentError: the key holds no name.
@@ -205,7 +205,7 @@ def read_hosts(place: Path) -> tuple[list[FleetHost], list[ExcludedHost]]:
     known: dict[MachineClass, MachineClass] = {}
 
     def read(document: HostDocument) -> FleetHost | None:
-        """What many hosts have in common is kept once."""
+        """Keep what many hosts have in common only once."""
         host = read_host_facts(document)
         return host and replace(host, machine=known.setdefault(host.machine, host.machine))
 
@@ -246,7 +246,7 @@ def _describe_protection(facts: _Facts) -> str:
     if facts.frozen is not None:
         return f"the environment is frozen ({facts.frozen})"
     if facts.conda is not None and facts.conda.is_base:
-        return "the environment is the one that conda itself lives in (base)"
+        return "the environment is conda's own (base)"
     return ""
 
 

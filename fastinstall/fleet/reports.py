@@ -1,8 +1,7 @@
 """Collect and sum up doctor's reports from many machines.
 
-The summary tells how many are well, which findings they share, and whose state nobody knows. Of each `doctor --json` it
-reads the status of each environment and every finding that is not ok, by the codec of the model; evidence, and what was
-expected and observed, are left to the document itself.
+The summary says how many hosts are healthy, which findings they share, and which hosts have no report. It reads the
+status of each environment and every finding that is not ok; evidence stays in the document itself.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -36,12 +35,12 @@ class Absence(StrEnum):
     """Why a host has no report that counts."""
 
     MISSING = "missing"
-    """It is expected, and there is none."""
+    """A report was expected, and there is none."""
     OLD = "old"
     UNREADABLE = "unreadable"
-    """Its document is none of doctor's, is damaged, or was written by a later fastinstall."""
+    """Its document is not doctor's, is damaged, or is from a later fastinstall."""
     UNOBSERVABLE = "unobservable"
-    """Doctor ran there, and could not look at the environment."""
+    """Doctor ran there, and could not examine the environment."""
 
 
 @immutable
@@ -158,7 +157,7 @@ def read_report(document: HostDocument) -> HostReport | Unreported | None:
 
 
 def _share_finding(finding: Finding, report: EnvironmentReport, host: str) -> SharedFinding:
-    """A finding in words that are the same for hosts whose environments lie elsewhere."""
+    """Return a finding without its environment's path, so that hosts with other paths can share it."""
     prefix, remedy = str(report.environment.prefix), finding.remedy
     if remedy is not None:
         command = remedy.command and _generalize(remedy.command, prefix)
@@ -178,7 +177,7 @@ def _parse_failure(fields: dict[str, Any], document: HostDocument) -> Unreported
     return Unreported(
         host=name_in(fields, document),
         absence=Absence.UNOBSERVABLE,
-        reason=f"doctor could not look there: {message}",
+        reason=f"doctor failed there: {message}",
         hint=hint if isinstance(hint, str) else _HINT,
         file=document.file,
     )
@@ -210,7 +209,7 @@ def sum_up(
         hosts[report.host] = max(hosts.get(report.host, report.status), report.status, key=_compute_weight)
     silent = [*unreported, *_list_silent(reports, current, now)]
     missing = expected - hosts.keys() - {each.host for each in silent}
-    silent += [_make_unreported(name, Absence.MISSING, "there is no report of it") for name in missing]
+    silent += [_make_unreported(name, Absence.MISSING, "no report found") for name in missing]
     by_status: dict[str, list[str]] = {}
     for name, status in sorted(hosts.items(), key=lambda item: (-item[1].gravity, item[1].value, item[0])):
         by_status.setdefault(status.value, []).append(name)

@@ -1,10 +1,9 @@
-"""fastinstall itself and all that it needs, put beside a stack's wheels for machines without a package index.
+"""Put fastinstall itself and its dependencies beside a stack's wheels, for machines without a package index.
 
-It is not an installer: a machine unpacks the wheels that fit it side by side, and runs `python -m fastinstall` from
-there.
+A machine unpacks the wheels that fit it, and runs `python -m fastinstall` from there; nothing is installed.
 
-fastinstall's own wheel is made of what runs, not of where that once came from (PEP 610): an editable installation gives
-its checkout, any other its own files, whether an index, a directory or a wheel made here brought them.
+fastinstall's own wheel is made from the running code, not from its origin (PEP 610): an editable installation gives its
+checkout, any other its installed files.
 """
 
 import platform
@@ -39,16 +38,16 @@ _OF_ONE_MINOR = re.compile(r"cp3(\d+)")
 
 
 def bring_tool(session: Session, wheelhouse: Path, *, pythons: Sequence[str] = (), offline: bool = False) -> ToolWheels:
-    """Put fastinstall and all that it needs into `wheelhouse`/tool, with their sums.
+    """Put fastinstall and its dependencies into `wheelhouse`/tool, with their sums.
 
-    It serves every Python that fastinstall supports, those that the directory serves already, and `pythons`. What is
-    there and right stays; what a former run put there and is needed no more goes; other files are left alone.
+    Serves every Python that fastinstall supports, those that the directory already serves, and `pythons`. Intact files
+    stay; files of an earlier run that are no longer needed are removed; other files are left alone.
 
     Args:
         session: where variables and the cache come from.
         wheelhouse: the directory, made where it is missing.
         pythons: further minor versions ("3.14"), or full ones; those before 3.11 cannot run fastinstall.
-        offline: whether no index may be asked; then all of it has to be in the cache.
+        offline: use no index; everything must then be in the cache.
 
     Raises:
         FailedError: something cannot be fetched, built or written; then nothing there has changed.
@@ -56,7 +55,7 @@ def bring_tool(session: Session, wheelhouse: Path, *, pythons: Sequence[str] = (
     """
     directory = wheelhouse / PLACE
     there = read_sums(directory / _SUMS)
-    session.emit(Started(stage="download", message="bringing fastinstall itself and what it needs"))
+    session.emit(Started(stage="download", message="fetching fastinstall itself and its dependencies"))
     cache = session.own_cache()
     wheel = make_tool_wheel(cache, session.variables, offline=offline)
     wanted = _list_minors(wheel, there, pythons)
@@ -71,7 +70,7 @@ def bring_tool(session: Session, wheelhouse: Path, *, pythons: Sequence[str] = (
     )
     source, needs = fetch_needs(fetching)
     for minor, reason in needs.left_out.items():
-        session.emit(Noted(message=f"fastinstall is not brought for Python {minor}: {reason}", warning=True))
+        session.emit(Noted(message=f"fastinstall is left out for Python {minor}: {reason}", warning=True))
     paths = {name: source / name for name in needs.files} | {wheel.name: wheel}
     sums = {name: files.sha256(path) for name, path in sorted(paths.items())}
     try:
@@ -96,12 +95,12 @@ def bring_tool(session: Session, wheelhouse: Path, *, pythons: Sequence[str] = (
 
 
 def _keep(session: Session, source: Path, target: Path, sha256: str, recorded: str | None) -> None:
-    """Copy a wheel to where it is not, or not as it should be."""
+    """Copy a wheel if it is missing or damaged."""
     found = files.sha256(target) if target.is_file() else None
     if found == sha256:
         return
     if found is not None and recorded is not None and found != recorded.lower():
-        session.emit(Noted(message=f"{target}: damaged: it is not what {_SUMS} says; it is replaced", warning=True))
+        session.emit(Noted(message=f"{target}: damaged (does not match {_SUMS}): replaced", warning=True))
     files.write_bytes(target, source.read_bytes(), durable=False)
 
 
@@ -134,7 +133,7 @@ def make_tool_wheel(cache: Path, variables: Mapping[str, str], *, offline: bool 
     Args:
         cache: our cache directory.
         variables: the environment; pip's settings in it say where the build backend comes from.
-        offline: whether no index may be asked; then a checkout's wheel has to be in the cache.
+        offline: use no index; a checkout's wheel must then be in the cache.
 
     Raises:
         FailedError: it cannot be built, or its installed files are not what was installed.
@@ -172,8 +171,8 @@ def _list_checkout_contents(checkout: Path) -> dict[str, Path]:
 def _build(checkout: Path, directory: Path, variables: Mapping[str, str], *, offline: bool) -> None:
     if offline:
         raise FailedError(
-            f"the wheel of {checkout} is not in the cache, and to build it its build backend has to be fetched",
-            hint="the same command without --offline, once; what it fetches is kept",
+            f"the wheel of {checkout} is not in the cache, and building it needs to fetch its build backend",
+            hint="run the command once without --offline; the cache keeps what it fetches",
         )
     words = ("wheel", "--quiet", "--no-deps", "--no-cache-dir", "--wheel-dir", str(directory), str(checkout))
     try:
@@ -193,11 +192,11 @@ def _list_installed_contents() -> dict[str, Path]:
     metadata = next(site.glob("fastinstall-*.dist-info"), None)
     rows = read_rows(foreign.bytes_or_empty(metadata / "RECORD")) if metadata is not None else ()
     if not rows:
-        raise FailedError(f"{_PACKAGE}: it has no RECORD, so its wheel cannot be put together", hint=_reinstall())
+        raise FailedError(f"{_PACKAGE}: no RECORD, so its wheel cannot be put together", hint=_reinstall())
     contents = {row[0]: site / row[0] for row in rows if _is_of_wheel(PurePosixPath(row[0]))}
     for row in rows:
         if row[0] in contents and is_altered(str(site), row, -1, {}):
-            raise FailedError(f"{contents[row[0]]}: is not as it was installed", hint=_reinstall())
+            raise FailedError(f"{contents[row[0]]}: changed since it was installed", hint=_reinstall())
     return contents
 
 

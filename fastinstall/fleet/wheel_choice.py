@@ -1,9 +1,9 @@
-"""Which few wheels serve many hosts, which host takes which, and who is left out, and why. Pure.
+"""Choose the few wheels that serve many hosts, and which host takes which; say which hosts are left out and why. Pure.
 
 One wheel carries several CPU levels if the loader chooses among them (glibc 2.33). An older loader takes the baseline
-of such a wheel, which is right and slower. So hosts with one get a wheel for their level alone, in a directory of its
-own: at the top of a wheelhouse lies nothing that any host of that Python could not run, because a tool that looks at
-file names (pip, uv) sees no CPU.
+of such a wheel, which is correct but slower. So hosts with an older loader get a wheel for their level alone, in a
+separate directory. Every host of that Python can run what lies at the top of a wheelhouse, because pip and uv choose by
+file name and ignore the CPU.
 
 A finished wheel runs on the hosts that its platform tags allow. Source: PEP 600, "manylinux_X_Y": the wheel runs with
 glibc X.Y and every later one.
@@ -167,14 +167,14 @@ def _judge_documents(host: FleetHost, others: list[FleetHost], limits: Limits) -
     """Why a host is left out whatever its machine could take: by its document, and others that bear its name."""
     if others:
         files = sorted(each.file for each in (host, *others))
-        hint = f"keep the one that speaks of {host.name}, or give each a name of its own"
-        return Cause.DUPLICATE, f"{len(files)} documents bear its name: {listing(files, _SHOWN)}", hint
+        hint = f"keep the one for {host.name}, or give each host its own name"
+        return Cause.DUPLICATE, f"{len(files)} documents have its name: {listing(files, _SHOWN)}", hint
     days = (limits.now - host.seen) / DAY
     if limits.max_age is not None and days > limits.max_age:
-        told = f"its facts are {days:.0f} days old, and {limits.max_age:g} were allowed"
+        told = f"its facts are {days:.0f} days old (allowed: {limits.max_age:g})"
         return Cause.STALE, told, "write them again on that host: fastinstall inspect --json > HOST.json"
     if host.protected:
-        hint = "clone the environment or make one of your own there, and write its facts: fastinstall inspect --json"
+        hint = "clone the environment or create your own there, then write its facts: fastinstall inspect --json"
         return Cause.PROTECTED, host.protected, hint
     return None
 
@@ -190,11 +190,11 @@ def _judge_machine(machine: MachineClass, recipe: Recipe, request: Request) -> V
         told = f"its Python is {machine.implementation}: the core is built for CPython only"
         return Cause.IMPLEMENTATION, told, _STOCK
     if machine.libc != "glibc":
-        told = f"its C library is {machine.libc or 'unknown'}: what is built here runs with glibc"
+        told = f"its C library is {machine.libc or 'unknown'}: wheels built here need glibc"
         return Cause.LIBC, told, "build on a machine of that kind: fastinstall build -o DIR"
     pythons = recipe.source.pythons
     if pythons and not contains(pythons, machine.python):
-        told = f"{recipe.name} is for Python {pythons}, and it has {machine.python}"
+        told = f"{recipe.name} supports Python {pythons}, and it has {machine.python}"
         return Cause.PYTHON, told, f"give it a later Python, or {OTHER_RECIPE}"
     return _judge_cpu(machine.cpu, recipe, request)
 
@@ -211,8 +211,8 @@ def _judge_cpu(cpu: Cpu, recipe: Recipe, request: Request) -> Verdict | None:
     missing = find_lacking_features(least, cpu)
     if not missing:
         return None
-    told = f"{cpu.name or 'its CPU'} lacks {listing(missing)} for {least.name}, the least that was asked for"
-    return Cause.CPU, told, f"ask for a lower level too, or leave the choice to us: --level auto; or {_STOCK}"
+    told = f"{cpu.name or 'its CPU'} lacks {listing(missing)} for {least.name}, the lowest requested level"
+    return Cause.CPU, told, f"request a lower level too, or pass --level auto; or {_STOCK}"
 
 
 def _make_python_key(machine: MachineClass) -> tuple[str, ...]:
@@ -224,7 +224,7 @@ def _share_out(machines: list[MachineClass], recipe: Recipe, request: Request) -
     """The wheels that serve machines with one Python at their best, as few as that takes; the common one first."""
     asked = _sort_levels(recipe, list_requested_levels(request))
     if asked:
-        yield machines, asked, ".", f"{listing(asked)}, as asked"
+        yield machines, asked, ".", f"{listing(asked)}, as requested"
         return
     best = {machine: choose_best_level(recipe, machine.cpu).name for machine in machines}
     least = _sort_levels(recipe, set(best.values()))[0]
@@ -235,13 +235,13 @@ def _share_out(machines: list[MachineClass], recipe: Recipe, request: Request) -
     for machine, name in best.items():
         served = name == least or (name in common and _has_choosing_loader(machine, request))
         (top if served else apart.setdefault(name, [])).append(machine)
-    reason = f"{listing(common)} in one wheel: the loader takes the best that each CPU has"
+    reason = f"{listing(common)} in one wheel: the loader takes the best for each CPU"
     if len(common) == 1:
-        reason = f"{least} is what every host has that takes it"
+        reason = f"{least} is what all its hosts have"
     yield top, common, ".", reason
-    why = "a wheel that is linked to libraries outside of it carries one level"
+    why = "a wheel linked to outside libraries carries one level"
     if request.link is LinkMode.BUNDLE:
-        why = "the loader there (glibc before 2.33) cannot choose among several"
+        why = "the loader (glibc before 2.33) cannot choose among several"
     for name in sorted(apart):
         yield apart[name], (name,), name, f"{name} alone: {why}"
 
@@ -317,8 +317,8 @@ def _make_notes(systems: int, groups: Iterable[HostGroup], artefacts: Iterable[F
     """Where setup does not go, where CPUs run less than they could, and what directories of a wheelhouse are."""
     if systems:
         yield (
-            f"{format_quantity(systems, 'host')} {'names' if systems == 1 else 'name'} the system's own Python, which "
-            "is never changed: setup there makes an environment of it (--new-env DIR)"
+            f"{format_quantity(systems, 'host')} {'uses' if systems == 1 else 'use'} the system's own Python, which "
+            "fastinstall never changes: create an environment there (--new-env DIR)"
         )
     levels = {artefact.id: artefact.levels for artefact in artefacts}
     behind = Counter[tuple[str, str]]()
@@ -327,10 +327,10 @@ def _make_notes(systems: int, groups: Iterable[HostGroup], artefacts: Iterable[F
         if has and has[-1] != group.runs:
             behind[group.runs, has[-1]] += len(group.hosts)
     for (runs, better), number in sorted(behind.items()):
-        told = f"{format_quantity(number, 'host')} will run {runs}, though the CPU has {better}"
-        yield f"{told}: glibc before 2.33 takes the least level of a wheel"
+        told = f"{format_quantity(number, 'host')} will run {runs}, although the CPU has {better}"
+        yield f"{told}: glibc before 2.33 loads the lowest level of a wheel"
     apart = list(dict.fromkeys(artefact.directory for artefact in artefacts if artefact.directory != "."))
     if apart:
-        what = "is a wheelhouse of its own" if len(apart) == 1 else "are wheelhouses of their own"
+        what = "is a separate wheelhouse" if len(apart) == 1 else "are separate wheelhouses"
         where = listing(f"{name}/" for name in apart)
-        yield f"{where} {what}: pip and uv see no CPU, and would take such a wheel on any host"
+        yield f"{where} {what}: pip and uv ignore the CPU, and would install such a wheel on any host"

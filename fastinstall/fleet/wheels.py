@@ -1,6 +1,6 @@
-"""Build the few wheels that many hosts need, by their facts files, one after the other into one wheelhouse.
+"""Build the few wheels that many hosts need, by their facts files, into one wheelhouse.
 
-It tells which of them can be built here. Wheels that the wheelhouse has already are not built again.
+Reports which of them can be built here, and does not rebuild wheels that the wheelhouse already has.
 """
 
 from collections.abc import Iterator
@@ -73,7 +73,7 @@ def plan_hosts(session: Session, request: FleetRequest, wish: Request) -> Fleet:
     if "native" in list_requested_levels(wish):
         known = ", ".join(level.name for level in recipe.levels if level.name != "native")
         raise UsageError(
-            "--level native is for the machine that builds, and --hosts are others", hint=f"name a level: {known}"
+            "--level native fits this machine only, and --hosts names others", hint=f"name a level: {known}"
         )
     hosts, unread = read_hosts(request.hosts)
     if not hosts and not unread:
@@ -151,10 +151,10 @@ def _is_sound(wheel: Path, sha256: str, request: Request) -> bool:
 
 
 def build_fleet(session: Session, request: FleetRequest, wish: Request, wheelhouse: Path) -> Fleet:
-    """Build what the hosts need, each wheel by itself, and write down who takes which.
+    """Build the wheels that the hosts need, and record which host takes which.
 
-    What the wheelhouse has already is not built again. A wheel that cannot be built is named in its artefact, and the
-    others are built all the same.
+    Does not rebuild what the wheelhouse already has. If a wheel cannot be built, its artefact says so, and the others
+    are still built.
 
     Args:
         session: where variables, caches and directories come from.

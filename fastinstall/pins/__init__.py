@@ -1,1 +1,1 @@
-"""Pins of projects: one class a tool in `tools/`, what is written into manifests, tried first, and taken back."""
+"""Pins of projects: one class per tool in `tools/`; pins are tried, written into manifests, and removed."""

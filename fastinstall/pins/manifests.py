@@ -177,8 +177,8 @@ def add(text: str, additions: Iterable[Addition]) -> EditedManifest:
         edited = _insert(text, addition)
         if edited is None:
             raise RefusedError(
-                "the manifest is written in a way that cannot be edited safely; nothing was changed",
-                hint="add the lines by hand, and lock",
+                "the manifest cannot be edited safely; nothing was changed",
+                hint="add the lines by hand, and lock the project",
                 details=format_additions(wanted),
             )
         text, piece = edited

@@ -1,7 +1,7 @@
-"""Pin a project: its manifest names the stack, its lock holds it, and the project's own installs keep it.
+"""Pin a project: its manifest and lock file name the stack, so that the project's own installs keep it.
 
-The pin is tried on a copy first: the manifest is edited, the lock made, and compared with the lock without the pin. If
-any other distribution would be downgraded, nothing is changed.
+The pin is tried on a copy first: the manifest is edited, and the new lock file compared with the one without the pin.
+If it downgrades any other distribution, nothing changes.
 """
 
 from collections.abc import Callable, Mapping
@@ -92,9 +92,9 @@ def pin_project(session: PinSession, environment: Environment, project: Project,
 
 
 def unpin_project(session: PinSession, project: Project) -> bool:
-    """Take the pin out of a project: to the byte where nobody edited since, else our entries alone.
+    """Remove the pin from a project: restore the files exactly if nobody edited them, else remove our entries.
 
-    One that is unfinished is taken out as well, whoever began it.
+    Also removes an unfinished pin, whoever began it.
 
     Returns:
         False if there is none.
@@ -132,15 +132,15 @@ def _list_payload(tool: PinTool[Any], receipt: Receipt, prefix: Path, wheel: Pat
         return {f"{WHEELS}/{wheel.name}": wheel}
     if receipt.conda is None:
         raise RefusedError(
-            f"{prefix} is made by {tool.name}, and the stack in it is a wheel that {tool.name} does not know",
+            f"{tool.name} makes {prefix}, and does not know the wheel of the stack in it",
             hint=f"make a conda package of it: fastinstall setup --pin --prefix {quote(prefix)}",
         )
     channel = prefix / CHANNEL  # whatever the receipt names: it lies in an environment that others may have made
     found = sorted(path for path in channel.rglob("*") if path.is_file() and not path.is_symlink())
     if not found:
         raise RefusedError(
-            f"{channel}: missing, and {tool.name} would find the stack's package nowhere else",
-            hint=f"bring it back: fastinstall doctor --fix --prefix {quote(prefix)}",
+            f"{channel}: missing, so {tool.name} cannot find the stack's package",
+            hint=f"restore it: fastinstall doctor --fix --prefix {quote(prefix)}",
         )
     refuse_outside(prefix, (path.parent.relative_to(prefix).as_posix() for path in found))
     return {f"{PROJECT_CHANNEL}/{path.relative_to(channel).as_posix()}": path for path in found}
@@ -164,7 +164,7 @@ def _make_files(
     changed = [each for each, content in there.items() if foreign.bytes_if_there(directory / each) != content]
     if changed:
         raise RefusedError(
-            f"{directory / changed[0]} has changed while the pin was tried; nothing was changed by us",
+            f"{directory / changed[0]} changed while the pin was tried; fastinstall changed nothing",
             hint="run the same command again",
         )
     caution = tool.describe_caution(directory, pinned)

@@ -1,11 +1,10 @@
-"""Put the files of a project's pin in place, take them back, and take back a change that was interrupted.
+"""Write the files of a project's pin, remove them, and undo an interrupted change.
 
-Everything lies in `.fastinstall/` before the first file of the project changes: the wheel, the originals, and the
-record (`pin.json`). Each file is then replaced in one step, so that after a kill each is either as it was or as it
-shall be, and the record says which.
+`.fastinstall/` holds the wheel, the originals and the record (`pin.json`) before the first file of the project changes.
+Each file is then replaced in one step: after a kill it is either old or new, and the record says which.
 
-A project may come from anybody, with a record in it. So a pin touches only the manifest and lock of the project's tool,
-and no link; and an interrupted change is taken back unasked only if a note outside the project says that this user
+A project may come from anybody, with a record in it. So a pin touches only the manifest and lock file of the project's
+tool, and no links. An interrupted change is undone automatically only if a note outside the project says that this user
 began it.
 """
 
@@ -98,11 +97,11 @@ _WHEEL = 1 << 30
 """Bytes."""
 _OURS = (RECORD, _ORIGINALS, f"{HOME}/staged", _READY, WHEELS, CHANNEL, _README)
 _TEXT = """\
-fastinstall keeps here what this project is pinned to: a build of Pillow (wheels/), the files as they were before
-(originals/), and the record of it (pin.json). Commit it with the project: its lock names the wheel.
+fastinstall keeps the pin of this project here: a build of Pillow (wheels/), the original files (originals/) and a
+record (pin.json). Commit this directory with the project: the lock file names the wheel.
 
-To take it all away: fastinstall guard remove --prefix ENVIRONMENT --project .
-By hand: take out of the manifest what the comments of fastinstall mark, delete this directory, and lock again.
+To remove the pin: fastinstall guard remove --prefix ENVIRONMENT --project .
+By hand: remove what fastinstall's comments mark in the manifest, delete this directory, and lock the project again.
 """
 
 
@@ -312,7 +311,9 @@ def _refuse_foreign_names(directory: Path, record: PinRecord) -> None:
     """
     tool = tools().get(record.manager)
     if tool is None:
-        raise DocumentError(directory / RECORD, "manager", f"{record.manager!r} is no tool whose projects are pinned")
+        raise DocumentError(
+            directory / RECORD, "manager", f"{record.manager!r} is not a tool whose projects can be pinned"
+        )
     for index, file in enumerate(record.files):
         own = (tool.manifests, (tool.lock,) if tool.lock else ())[index] if index <= 1 else ()
         if file.name not in own:
@@ -340,9 +341,9 @@ def _refuse_links(directory: Path, names: Sequence[str]) -> None:
             continue
         expected = stat.S_ISDIR if path in trees else stat.S_ISREG
         if not expected(mode):
-            what = "a link" if stat.S_ISLNK(mode) else f"no {'directory' if path in trees else 'file'}"
+            what = "a link" if stat.S_ISLNK(mode) else f"not a {'directory' if path in trees else 'file'}"
             raise RefusedError(
-                f"{directory / path} is {what}, and a pin follows none: nothing is changed there",
+                f"{directory / path} is {what}: fastinstall changes nothing there",
                 hint=f"see who made it: ls -ld {quote(directory / path)}",
             )
 
@@ -372,8 +373,8 @@ def _remove_pin(directory: Path, record: PinRecord, file: PinnedFile) -> bytes |
     try:
         return withdraw(now.decode("utf-8"), record.additions, record.pieces).encode("utf-8")
     except (ValueError, LookupError, TypeError, AttributeError) as error:
-        problem = f"cannot be taken out of {file.name} any more: {error}"
-        hint = f"take out by hand what is marked there: grep -n fastinstall {quote(directory / file.name)}"
+        problem = f"cannot be removed from {file.name}: {error}"
+        hint = f"remove the marked lines by hand: grep -n fastinstall {quote(directory / file.name)}"
         raise DocumentError(directory / RECORD, "additions", problem, hint=hint) from error
 
 

@@ -1,7 +1,6 @@
-"""Find the project that an environment belongs to, whose manifest and lock a tool makes it from, and check its pin.
+"""Find the project whose manifest and lock file make an environment, and check its pin.
 
-Checking means that everything the pin needs is still there. Without a pin it costs two stats and the attempt to read
-one file.
+The check looks whether everything that the pin needs still exists. Without a pin it costs two stats and a failed read.
 """
 
 import os
@@ -22,10 +21,10 @@ _PYPROJECT = "pyproject.toml"
 
 
 def project_of(prefix: Path, named: Path | None = None) -> Project | None:
-    """The project that an environment belongs to.
+    """Return the project that an environment belongs to.
 
-    That is the one named, else the one that holds the environment (`PROJECT/.venv`, `PROJECT/.pixi/envs/NAME`), else
-    the one that the environment notes because it is pinned there, where that project says so too.
+    It is the named one, else the one that contains the environment (`PROJECT/.venv`, `PROJECT/.pixi/envs/NAME`), else
+    the one that the environment notes as pinned, if that project confirms it.
 
     Args:
         prefix: of the environment.
@@ -88,8 +87,8 @@ def _make_no_project_error(named: Path) -> UsageError:
     *names, last = tools()
     commands = " or ".join(f"{tool.name} lock" for tool in tools().values() if tool.locking is not None)
     return UsageError(
-        f"{named}: no project of {', '.join(names)} or {last}: it has neither their lock nor their table",
-        hint=f"make its lock first ({named}/pyproject.toml): {commands}",
+        f"{named}: not a project of {', '.join(names)} or {last}: it has none of their lock files or tables",
+        hint=f"create its lock file first ({named}/pyproject.toml): {commands}",
     )
 
 
@@ -110,12 +109,12 @@ def _find_project(directory: Path) -> Project | None:
         return None
     tool, *others = candidates
     if others:
-        both = f"{_PYPROJECT} has [tool.{tool.name}] and [tool.{others[0].name}], and there is no lock"
+        both = f"{_PYPROJECT} has [tool.{tool.name}] and [tool.{others[0].name}], and no lock file"
         if strongest is ProjectSign.LOCK:
             both = f"{tool.lock} and {others[0].lock} are both there"
         raise UsageError(
             f"{directory} is a project of {tool.name} and of {others[0].name}: {both}",
-            hint=f"take away what is left over of one of them in {directory}",
+            hint=f"remove what is left of one of them in {directory}",
         )
     return Project(
         directory=directory,
@@ -181,7 +180,7 @@ def _list_places(record: dict[str, Any]) -> dict[str, tuple[str, str]]:
 
 def _list_problems(directory: Path, record: dict[str, Any], places: dict[str, tuple[str, str]]) -> Iterator[str]:
     if record["stage"] != "pinned":
-        yield f"a change of it was cut short ({record['stage']})"
+        yield f"a change of it was interrupted ({record['stage']})"
     yield from (f"{name} is gone" for name in record["payload"] if not (directory / name).is_file())
     for name, (verb, words) in places.items():
         try:
@@ -196,7 +195,7 @@ def _describe_other_build(directory: Path, prefix: Path | None, record: dict[str
     receipt = _read_json(place / RECEIPT)
     there = f"{receipt.get('distribution')}=={receipt.get('version')}" if receipt is not None else ""
     if there not in ("", record["requirement"]):
-        yield f"{there} is in place in {place}"
+        yield f"{place} has {there}"
 
 
 def _read_json(file: Path) -> dict[str, Any] | None:

@@ -1,10 +1,10 @@
-"""Lock a project by its own tool, in a private copy, and refuse what the lock with a pin downgrades.
+"""Lock a project with its own tool, in a private copy, and refuse a pin that downgrades other distributions.
 
-The copy has links to everything but the manifest, the lock and our own directory, so that readme, workspace members,
-dynamic metadata and paths beside the project are found. Nothing in the project changes.
+The copy links to everything but the manifest, the lock file and our own directory, so that the tool finds the readme,
+workspace members, dynamic metadata and paths beside the project. Nothing in the project changes.
 
-A resolver that cannot have what it wants takes an older version of whatever asked for it, and says nothing. That is why
-a pin is tried first, and its lock compared with the lock without it.
+A resolver that cannot satisfy a requirement silently takes an older version of what requires it. So a pin is tried
+first, and its lock file compared with the one without it.
 """
 
 import os
@@ -46,8 +46,8 @@ def require_lock_program(
     found = find_program(variables.get(variable) or tool.name, variables)
     if found is None:
         raise RefusedError(
-            f"{project.directory} is a project of {tool.name}, and {tool.name} is not on PATH: no lock can be made",
-            hint=f"name it: export {variable}=/path/of/{tool.name}; or leave out --pin",
+            f"{project.directory} is a {tool.name} project, and {tool.name} is not on PATH: no lock file can be made",
+            hint=f"name it: export {variable}=/path/to/{tool.name}; or drop --pin",
             details=details,
         )
     return Path(found).absolute()
@@ -96,17 +96,17 @@ class LockTrial:
             if build.name not in parse_locked_versions(plain):
                 raise RefusedError(
                     f"{self.project.directory}: nothing in the project requires {build.name}, "
-                    "so its lock cannot hold it",
+                    "so its lock file cannot pin it",
                     hint=f"cd {quote(self.project.directory)} && {self.tool.name} add {build.name}, "
-                    "and then the same again",
+                    "then run this command again",
                 )
             (mirror / name).write_text(manifest, encoding="utf-8", newline="")
             try:
                 pinned = relocate_lock(self._lock(mirror), mirror, self.project)
             except CommandError as error:
                 raise RefusedError(
-                    f"{self.project.directory}: {self.tool.name} makes no lock with the pin; nothing was changed",
-                    hint=f"take back what is in its way, or add the lines by hand and run: {self.tool.name} lock",
+                    f"{self.project.directory}: {self.tool.name} cannot lock it with the pin; nothing was changed",
+                    hint=f"remove what conflicts with it, or add the lines by hand and run: {self.tool.name} lock",
                     details=(*error.details, *by_hand),
                 ) from error
         self._refuse_unheld(build, parse_locked_versions(plain), parse_locked_versions(pinned))
@@ -146,18 +146,17 @@ class LockTrial:
         held = after.get(build.name, frozenset())
         if build.version not in held:
             raise RefusedError(
-                f"{self.project.directory}: the lock would hold {build.name} "
-                f"{listing(sorted(held)) or 'not at all'}, and not the pinned {build.version}; nothing was changed",
-                hint=f"is the project meant for Python {build.python} on Linux? "
-                f"See requires-python in {self.project.manifest}",
+                f"{self.project.directory}: the lock file would hold {build.name} "
+                f"{listing(sorted(held)) or 'not at all'}, not the pinned {build.version}; nothing was changed",
+                hint=f"check that requires-python in {self.project.manifest} allows Python {build.python}",
                 details=self.tool.describe_additions("", build),
             )
         backwards = find_downgrades(before, after, but=build.name)
         if backwards:
             raise RefusedError(
-                f"{self.project.directory}: with the pin {self.tool.name} would go back on "
+                f"{self.project.directory}: with the pin, {self.tool.name} would downgrade "
                 f"{listing(backwards)}; nothing was changed",
-                hint=f"see who asks for another {build.name}: {self.locking.why}; or go without --pin",
+                hint=f"see what requires another {build.name}: {self.locking.why}; or drop --pin",
                 details=tuple(f"{name} {versions}" for name, versions in backwards.items()),
             )
 

@@ -123,8 +123,8 @@ class PinTool(ABC, Generic[Pinned]):
         """
         for foreign in self.list_foreign(manifest, pinned):
             raise RefusedError(
-                f"{manifest.path.name} decides on {pinned.name} already: {foreign}",
-                hint="take that out, or go without --pin",
+                f"{manifest.path.name} already sets {pinned.name}: {foreign}",
+                hint="remove that, or drop --pin",
                 details=self.describe_additions(manifest.text, pinned),
             )
 

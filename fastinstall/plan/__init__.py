@@ -1,1 +1,1 @@
-"""Facts, recipe and request to a plan. Pure but for `make`, which asks the index and the engines."""
+"""Turn facts, a recipe and a request into a plan. Pure except `make`, which asks the index and the engines."""

@@ -1,10 +1,9 @@
-"""What the user of a conda environment should know before agreeing: leftovers of guides, and whether to undo them.
+"""Warn the user of a conda environment before consent, for example about leftovers of guides.
 
-None of it prevents a setup: only the package that provides PIL is replaced, and everything else stays as it is.
+No warning prevents a setup: it replaces only the package that provides PIL, and leaves everything else as it is.
 
-It also tells which libraries of the environment a build is to link, and which of them are missing. Link mode "env"
-links nothing of the operating system: a single libtiff of the system's would bring a second libjpeg, and its own
-versions of everything else, into every process.
+Also finds which libraries of the environment a build links, and which are missing. Link mode "env" links nothing of the
+operating system: the system's libtiff alone would load a second libjpeg, and other libraries, into every process.
 """
 
 from collections.abc import Iterator
@@ -26,17 +25,17 @@ _FAMILIES = {"conda-forge": ("conda-forge",), "defaults": ("defaults", "pkgs/mai
 
 
 def advise_on_conda(facts: Facts, conda: Conda, recipe: Recipe, link: LinkMode) -> Iterator[str]:
-    """Sentences about what is advised against; none if nothing is."""
+    """Yield warnings about the environment."""
     tiff = conda.named(TIFF)
     if tiff is not None and link is LinkMode.ENV and _depends_on(tiff, IJG):
         yield (
-            f"--link env: {_describe(tiff)} is linked to IJG's libjpeg, and the core would be to libjpeg-turbo: two "
-            "libjpegs in one process, whose symbols may bind to the wrong one; --link bundle has neither of them"
+            f"--link env: {_describe(tiff)} links IJG's libjpeg, and the core libjpeg-turbo: with two libjpegs in one "
+            "process, symbols may bind to the wrong one; --link bundle uses neither"
         )
     if is_of_pixi(facts.environment.prefix):
         yield (
-            "pixi made this environment, and makes it again from its lock file at its next command, without the stack: "
-            "make a channel of the build (fastinstall build --format conda -o ./channel), and name it in pixi.toml"
+            "pixi made this environment, and its next command makes it again from its lock file, without the stack: "
+            "build a channel (fastinstall build --format conda -o ./channel) and name it in pixi.toml"
         )
     yield from _warn_about_packages(facts, conda)
     yield from _warn_about_foreign_installers(facts, conda, recipe)
@@ -46,8 +45,8 @@ def advise_on_conda(facts: Facts, conda: Conda, recipe: Recipe, link: LinkMode) 
     for holder in dict.fromkeys(clash.holder for clash in clashes):
         paths = [clash.path for clash in clashes if clash.holder == holder]
         yield (
-            f"{listing(paths)} of {TURBO} {'is' if len(paths) == 1 else 'are'} overwritten by "
-            f"{holder or 'something unknown'}: whatever is compiled here links that libjpeg; `{again}`, last of all"
+            f"{holder or 'something unknown'} overwrote {listing(paths)} of {TURBO}: "
+            f"whatever is compiled here links that libjpeg; run `{again}` last"
         )
 
 
@@ -56,49 +55,49 @@ def warn_about_wheel(conda: Conda, recipe: Recipe) -> str:
     there = [_describe(package) for package in conda.packages if package.name in providers(recipe)]
     stays = f" (its record of {there[0]} stays)" if there else ""
     return (
-        f"--engine pip: conda does not know of what is put in{stays}: at the next change that touches Pillow its own "
-        "comes over it without a word; --engine auto makes conda packages, which its solver keeps"
+        f"--engine pip: conda does not know of this wheel{stays}: its next change to Pillow overwrites it silently; "
+        "--engine auto makes conda packages, which its solver keeps"
     )
 
 
 def explain_untouched_libraries(conda: Conda, link: LinkMode) -> str:
-    """Why no library of the environment is removed, replaced or installed again, as guides have it."""
+    """Return why no library of the environment is removed, replaced or reinstalled, as guides suggest."""
     if link is not LinkMode.BUNDLE:
-        return "every library that is linked is there, and libjpeg-turbo holds the headers and the name of libjpeg"
+        return "all linked libraries are installed, and libjpeg-turbo provides libjpeg and its headers"
     jpeg, tiff, turbo = (conda.named(name) for name in (IJG, TIFF, TURBO))
     reason = "the environment needs no libjpeg for it"
     if jpeg is not None:
         stays = listing(_describe(package) for package in (jpeg, tiff, turbo) if package is not None)
         linked = f", which {TIFF} is linked to," if tiff is not None and _depends_on(tiff, IJG) else ""
         reason = (
-            f"{stays} stay as they are: removing IJG's libjpeg{linked} and installing it again after {TURBO}, as "
-            f"guides have it, is needless, and would end with its header files over those of {TURBO}"
+            f"{stays} stay as they are: removing IJG's libjpeg{linked} and reinstalling it after {TURBO}, as guides "
+            f"say, is unnecessary and overwrites the headers of {TURBO}"
         )
     elif turbo is not None:
-        reason = f"{_describe(turbo)} is the only libjpeg of the environment: there is nothing to remove or to replace"
-    return f"the package has its own libjpeg-turbo and libtiff inside, and {reason}"
+        reason = f"{_describe(turbo)} is the only libjpeg of the environment: nothing to remove or replace"
+    return f"the package contains its own libjpeg-turbo and libtiff; {reason}"
 
 
 def _warn_about_packages(facts: Facts, conda: Conda) -> Iterator[str]:
-    """Packages that guides have brought in, and that nobody keeps up."""
+    """Warn about unmaintained packages that guides install."""
     for package in conda.packages:
         if package.name in FOREIGN:
             away = conda_command(facts, "remove", "--force", package.name)
             again = conda_command(facts, "install", "--no-deps", "--force-reinstall", TIFF)
             yield (
-                f"{_describe(package)} of {package.channel or 'an unknown channel'} is advised against: it writes its "
-                f"files over {TIFF}'s, nobody maintains it, and nothing here needs it: `{away}`, then `{again}`"
+                f"{_describe(package)} of {package.channel or 'an unknown channel'} is advised against: it overwrites "
+                f"files of {TIFF}, nobody maintains it, and nothing here needs it: run `{away}`, then `{again}`"
             )
     found = [_describe(package) for package in conda.packages if _TEST_CHANNEL in f"{package.channel} {package.url}"]
     if found:
         yield (
-            f"{listing(found)} came from {_TEST_CHANNEL}, a channel of experiments, advised against: take it out of "
-            "the configuration (`conda config --show-sources` tells where it stands), or it is searched at each change"
+            f"{listing(found)} came from {_TEST_CHANNEL}, an experimental channel, which is advised against: remove it "
+            "from conda's configuration (`conda config --show-sources` shows where it is set)"
         )
 
 
 def _warn_about_foreign_installers(facts: Facts, conda: Conda, recipe: Recipe) -> Iterator[str]:
-    """Distributions that another installer put over conda's, or in its place."""
+    """Warn about distributions that another installer put over conda's, or instead of them."""
     names = providers(recipe)
     records = [_describe(package) for package in conda.packages if package.name in names and not is_ours(package)]
     for installed in (owner.distribution for owner in facts.stack.owners):
@@ -107,13 +106,13 @@ def _warn_about_foreign_installers(facts: Facts, conda: Conda, recipe: Recipe) -
             continue
         if records:
             yield (
-                f"{what} lies over conda's {listing(records)}: files of both are mixed, and either uninstaller "
-                "deletes the other's; both make room for one package"
+                f"{what} overwrote conda's {listing(records)}: their files are mixed, and uninstalling either deletes "
+                "files of the other; one package replaces both"
             )
         elif installed.name in names and installed.name != recipe.source.chassis:
             yield (
-                f"{what} is unknown to conda, which puts Pillow over it wherever anything depends on Pillow; "
-                "it makes room for a package that conda knows"
+                f"conda does not know of {what}, and overwrites it when a package depends on Pillow; "
+                "a conda package replaces it"
             )
 
 
@@ -127,8 +126,8 @@ def _warn_about_mixed_channels(conda: Conda, recipe: Recipe) -> Iterator[str]:
     if len(sides) > 1:
         told = listing(f"{listing(sorted(packages))} of {family}" for family, packages in sorted(sides.items()))
         yield (
-            f"mixed channels: {told}: they are compiled against different libjpegs under the same file names; "
-            "choose one of them, with channel_priority strict"
+            f"mixed channels: {told}: they use different libjpegs with the same file names; "
+            "choose one channel, and set channel_priority to strict"
         )
 
 
@@ -144,9 +143,9 @@ _BUNDLE = "--link bundle keeps the libraries inside the package, where no other 
 
 
 def list_missing_packages(conda: Conda, recipe: Recipe, request: Request) -> tuple[str, ...]:
-    """Names of the conda packages that have to come, so that everything that is linked is the environment's.
+    """Return the conda packages to install, so that the build links only libraries of the environment.
 
-    Those are of the libraries that the recipe or the wish requires, and libtiff, which Pillow is poor without.
+    These are the libraries that the recipe or the request requires, and libtiff, which Pillow needs for TIFF.
     """
     if request.link is not LinkMode.ENV:
         return ()
@@ -160,7 +159,7 @@ def list_missing_packages(conda: Conda, recipe: Recipe, request: Request) -> tup
 
 
 def use_environment_libraries(facts: Facts, conda: Conda, recipe: Recipe, coming: tuple[str, ...]) -> Facts:
-    """The facts, their toolchain with the libraries of the environment alone, those included that are to come."""
+    """Return the facts with a toolchain of the environment's libraries only, including those to be installed."""
     if facts.toolchain is None:
         return facts
     prefix = facts.environment.prefix
@@ -184,16 +183,16 @@ def use_environment_libraries(facts: Facts, conda: Conda, recipe: Recipe, coming
 
 
 def refuse_foreign_jpeg(facts: Facts, conda: Conda) -> None:
-    """Raise if a build in the environment would link another libjpeg than libjpeg-turbo.
+    """Raise if a build in the environment would link a libjpeg other than libjpeg-turbo.
 
     Raises:
-        RefusedError: IJG's libjpeg is there alone, or its files lie in libjpeg-turbo's place.
+        RefusedError: only IJG's libjpeg is installed, or its files replaced those of libjpeg-turbo.
     """
     jpeg = conda.named(IJG)
     clash = min(find_clobbered_headers(conda), key=lambda lost: not lost.path.endswith("jpeglib.h"), default=None)
     if jpeg is None or (conda.named(TURBO) is not None and clash is None):
         return
-    what = f"{clash.path} is of {clash.holder or 'nobody'}" if clash else f"{TURBO} is not installed"
+    what = f"{clash.path} belongs to {clash.holder or 'no package'}" if clash else f"{TURBO} is not installed"
     # Everything that is linked to IJG's first, libjpeg-turbo last, so that its files are those that remain.
     way = f"`{conda_command(facts, 'install', '--no-deps', '--force-reinstall', TURBO)}`"
     if conda.named(TIFF) is None:
@@ -216,9 +215,9 @@ def find_clobbered_headers(conda: Conda) -> tuple[CondaClash, ...]:
 
 
 def choose_library_channels(facts: Facts, conda: Conda, request: Request) -> tuple[str, ...]:
-    """Where libraries come from: as wished; else whence most of the environment came, then as conda is configured.
+    """Return the channels for libraries: the requested ones, else the environment's main one, then conda's configured.
 
-    The first channel is preferred, so that the libraries are of a kind with the rest, whatever is configured by now.
+    The first channel is preferred, so that the libraries match the rest of the environment.
 
     Raises:
         RefusedError: nothing names a channel.
@@ -229,7 +228,7 @@ def choose_library_channels(facts: Facts, conda: Conda, request: Request) -> tup
     found = request.channels or foreign_channels((*usual, *(conda.channels or of_user)))
     if not found:
         raise RefusedError(
-            f"--link env: no channel is known for what {facts.environment.prefix} lacks",
+            f"--link env: no channel is known for the libraries that {facts.environment.prefix} lacks",
             hint=f"name one: --channel conda-forge; or {_BUNDLE}",
         )
     return found

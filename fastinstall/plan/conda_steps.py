@@ -33,18 +33,18 @@ from fastinstall.steps.pin import Pin
 
 @immutable
 class CondaPart:
-    """What a plan has more in a conda environment; all of it empty otherwise.
+    """What a conda environment adds to a plan; empty otherwise.
 
     Attributes:
         first: steps before the build, which needs what they bring.
         before_swap: steps between the proof and the swap.
         after_swap: steps between the guard and the verification, and what is not needed.
-        records: conda packages that make room.
-        entries: top-level names in site-packages that are theirs.
+        records: conda packages that are replaced.
+        entries: their top-level names in site-packages.
         hazards: what a solver would change.
-        warnings: what is advised against.
-        note: what is put behind the plan's summary.
-        guard: why the start-up guard is installed; empty if the usual reason does.
+        warnings: of `conda_advice`.
+        note: a suffix of the plan's summary.
+        guard: why the start-up guard is installed; empty for the usual reason.
     """
 
     first: tuple[Step, ...] = ()
@@ -59,10 +59,10 @@ class CondaPart:
 
 
 def plan_conda_part(situation: Situation, build: Build) -> CondaPart:
-    """What a plan has more, for what is built.
+    """Return what a conda environment adds to the plan of a build.
 
     Raises:
-        RefusedError: no engine, a pin that keeps another build, or no word from a solver that had to be asked.
+        RefusedError: there is no engine, a pin keeps another build, or a solver was needed and not asked.
     """
     facts, recipe, request = situation.facts, situation.recipe, situation.wish
     conda = _conda_of(facts)
@@ -82,15 +82,17 @@ def plan_conda_part(situation: Situation, build: Build) -> CondaPart:
     after = replace(conda, packages=apply_conda_change(conda, others))
     package, guard = plan_stack_packages(replace(situation, facts=replace(facts, conda=after)), after, build)
     name = f"{package.name} {package.version} {package.build}"
-    kept = f"{guard.name} has its solver keep it" if guard else "its solver may replace it, as no guard is wished"
+    kept = (
+        f"{guard.name} makes its solver keep it" if guard else "its solver may replace it, as there is no guard package"
+    )
     linked = build.link is LinkMode.ENV
-    where = "inside it" if build.link is LinkMode.BUNDLE else "the environment's, and it depends on them"
+    where = "inside it" if build.link is LinkMode.BUNDLE else "the environment's, as dependencies"
     make = MakeCondaPackages(
         engine=engine,
         package=package,
         guard=guard,
         channel=facts.environment.prefix / conda_packages.CHANNEL,
-        reason=f"conda then knows of it, as {name}, and {kept}; the libraries are {where}",
+        reason=f"conda then knows of it as {name}, and {kept}; the libraries are {where}",
     )
     untouched = Skipped(
         step="change-conda-packages", reason=conda_advice.explain_untouched_libraries(conda, request.link)
@@ -106,7 +108,7 @@ def plan_conda_part(situation: Situation, build: Build) -> CondaPart:
         hazards=find_change_risks(others),
         warnings=advice,
         note=f" as the conda package {name}",
-        guard="to notice when pip, uv or another tool replaces it; conda itself is held off by the guard package",
+        guard="to notice when pip, uv or another tool replaces it; the guard package holds off conda itself",
     )
 
 
@@ -116,21 +118,21 @@ def _plan_other_changes(
     missing = conda_advice.list_missing_packages(conda, situation.recipe, situation.wish)
     if missing and situation.preview is None:
         raise RefusedError(
-            f"{listing(missing)} would have to be installed, and no solver was asked what else would change",
+            f"{listing(missing)} must be installed, and no solver was asked what else changes",
             hint="make the plan again: fastinstall plan",
         )
     if not others.linked and not others.unlinked:
         return ()
-    why = f"--link env needs {listing(missing)}" if missing else "the solver has it so, for the stack to fit in"
+    why = f"--link env needs {listing(missing)}" if missing else "the solver requires it for the stack"
     return (ChangeCondaPackages(engine=engine, change=others, reason=explain_change(others, why)),)
 
 
 def _plan_conda_pin(facts: Facts, conda: Conda, package: CondaPackage) -> Pin | Skipped:
     if is_of_pixi(facts.environment.prefix):
-        why = f"pixi made the environment, and reads no {conda_packages.PINS}: the pin belongs into pixi.toml"
+        why = f"pixi made the environment and does not read {conda_packages.PINS}: put the pin into pixi.toml"
         return Skipped(step="pin", reason=why)
     if conda_packages.is_pinned(conda, package):
-        return Skipped(step="pin", reason=f"{conda_packages.PINS} keeps it already")
+        return Skipped(step="pin", reason=f"{conda_packages.PINS} already pins it")
     keeping = f"--pin: solvers that read pins keep the stack, with or without its guard package; {HOLDS_BACK}"
     return Pin(file=conda_packages.PINS, line=conda_packages.pin_line(package), reason=keeping)
 
@@ -144,13 +146,13 @@ def _list_entries(facts: Facts, conda: Conda, records: Collection[str]) -> tuple
 
 
 def make_conda_request(situation: Situation) -> CondaRequest | None:
-    """What to ask: whether our packages fit in, and what else would change with them.
+    """Return what to ask the solver: whether our packages fit, and what else would change.
 
-    Channels are named only where something else is needed; without any the answer comes from what is installed, at
-    once and without a network.
+    Channels are named only if other packages are needed; without them, the answer comes from what is installed, at once
+    and without a network.
 
     Returns:
-        None if no conda package is made, or if what is put back was there before.
+        None if no conda package is made, or if an earlier one is restored.
 
     Raises:
         FastinstallError: as the planner says, which decides what is built from the same situation.
@@ -176,7 +178,7 @@ def make_conda_request(situation: Situation) -> CondaRequest | None:
 
 
 def plan_stack_packages(situation: Situation, conda: Conda, build: Build) -> tuple[CondaPackage, CondaPackage | None]:
-    """The packages that are made of a build: the stack, and its guard where that is wished.
+    """Return the packages made from a build: the stack, and its guard if requested.
 
     Raises:
         RefusedError: a pin of the environment keeps another build.
@@ -184,7 +186,7 @@ def plan_stack_packages(situation: Situation, conda: Conda, build: Build) -> tup
     facts, recipe, request, receipt = situation.facts, situation.recipe, situation.wish, situation.receipt
     replaced = conda_packages.find_replaced_packages(conda, recipe)
     before = receipt.conda if receipt is not None else None
-    if situation.restoring and before is not None:  # what is put back keeps its number
+    if situation.restoring and before is not None:  # a restored package keeps its number
         number = _read_number(before.package)
     else:
         here = (build.distribution, build.version.partition("+")[0])
@@ -196,7 +198,7 @@ def plan_stack_packages(situation: Situation, conda: Conda, build: Build) -> tup
     conda_packages.refuse_contrary_pins(facts, stack, request)
     if not request.guard:
         return stack, None
-    # What the Pillow that makes room depends on, or an earlier guard kept.
+    # What the replaced Pillow depends on, or an earlier guard kept.
     earlier = (*replaced, *((before.guard,) if before is not None and before.guard is not None else ()))
     wanted = {conda_packages.name_of(spec) for package in earlier for spec in package.depends}
     keeps = sorted(
@@ -213,7 +215,7 @@ def _read_number(package: CondaPackage) -> int:
 
 
 def merge_conda_dependants(situation: Situation) -> Situation:
-    """The situation with conda's dependants among the others, and the libraries of the environment where they count.
+    """Return the situation with conda's dependants added, and with the environment's libraries if they are linked.
 
     Raises:
         RefusedError: no engine is there, or the environment's libjpeg is not libjpeg-turbo's and would be linked.
@@ -229,19 +231,19 @@ def merge_conda_dependants(situation: Situation) -> Situation:
     seen = replace(facts, stack=replace(facts.stack, dependants=asking))
     if request.link is LinkMode.ENV:
         conda_advice.refuse_foreign_jpeg(seen, conda)
-        brings = engine is not CondaInstaller.PIP  # our own way with a wheel brings nothing
+        brings = engine is not CondaInstaller.PIP  # a wheel installs no packages
         coming = conda_advice.list_missing_packages(conda, recipe, request) if brings else ()
         seen = conda_advice.use_environment_libraries(seen, conda, recipe, coming)
     return replace(situation, facts=seen)
 
 
 def choose_conda_engine(situation: Situation) -> CondaInstaller:
-    """Who installs there: never "auto", and "pip" for what is no conda environment.
+    """Return what installs: never "auto", and "pip" outside conda environments.
 
-    What is put back comes by the engine of the receipt, or by any that is left.
+    A restored build uses the engine of the receipt, or any that is left.
 
     Raises:
-        RefusedError: the one that is named is not there, or none is.
+        RefusedError: the named engine is missing, or there is none.
     """
     facts, receipt, wished = situation.facts, situation.receipt, situation.wish.engine
     there = list_available_engines(facts)
@@ -252,47 +254,47 @@ def choose_conda_engine(situation: Situation) -> CondaInstaller:
         return CondaInstaller.PIP
     if wished in there or (wished is CondaInstaller.AUTO and there):
         return wished if wished in there else there[0]
-    extra, conda = make_extra_command(facts), "put conda on the PATH, or name it: CONDA_EXE=/path/to/conda"
+    extra, conda = make_extra_command(facts), "put conda on PATH, or set CONDA_EXE=/path/to/conda"
     if wished is CondaInstaller.CONDA:
         raise RefusedError("--engine conda: no conda executable was found", hint=f"{conda}; or --engine auto")
     if wished is CondaInstaller.RATTLER:
         raise RefusedError("--engine rattler: py-rattler is not installed beside fastinstall", hint=extra)
     wheel = "--engine pip puts the wheel straight into site-packages, where conda does not know of it"
     raise RefusedError(
-        f"{facts.environment.prefix} is a conda environment, and there is neither conda nor py-rattler to work on it",
+        f"{facts.environment.prefix} is a conda environment, and neither conda nor py-rattler was found",
         hint=f"install py-rattler: {extra}; or {conda}; or {wheel}",
     )
 
 
 def refuse_unsuited_engine(facts: Facts, request: Request) -> None:
-    """Raise if a wish speaks of conda and the environment, or the way that is wished for, has no use for it.
+    """Raise if the requested engine or pin does not fit the environment.
 
     Raises:
-        UsageError: an engine for conda packages, and no conda environment.
-        RefusedError: a pin where there is no conda package, and no wheel named pillow, that it could hold; a wheel
-            where conda is marked as the only one that installs.
+        UsageError: an engine for conda packages, but no conda environment.
+        RefusedError: a pin without a conda package or a wheel named pillow to hold; a wheel where only conda may
+            install.
     """
     prefix, marker = facts.environment.prefix, facts.interpreter.externally_managed
     if is_conda(facts):
         if request.engine is CondaInstaller.PIP and marker is not None:
             raise RefusedError(
                 f"--engine pip: {prefix} is marked as managed by conda alone ({marker}, PEP 668)",
-                hint="make conda packages, which conda knows of: --engine auto",
+                hint="make conda packages: --engine auto",
             )
         if request.engine is CondaInstaller.PIP and request.pin:
             raise RefusedError(
-                f"--pin: with --engine pip there is no conda package in {prefix} that a pin could hold",
-                hint="leave one of them out: --engine auto makes conda packages, which can be pinned",
+                f"--pin: with --engine pip there is no conda package in {prefix} to pin",
+                hint="drop one of them: --engine auto makes conda packages, which can be pinned",
             )
     elif request.engine in {CondaInstaller.CONDA, CondaInstaller.RATTLER}:
         raise UsageError(
-            f"--engine {request.engine}: {prefix} is no conda environment",
-            hint=f"leave it out, or name a conda environment: --prefix DIR --engine {request.engine}",
+            f"--engine {request.engine}: {prefix} is not a conda environment",
+            hint=f"drop it, or name a conda environment: --prefix DIR --engine {request.engine}",
         )
     elif request.pin and request.dist_name != NAME:
         raise RefusedError(
-            f"--pin: others require {NAME}, so a constraint on {request.dist_name} holds nothing in {prefix}",
-            hint=f"leave one of them out, or name it {NAME}: --dist-name {NAME} --pin",
+            f"--pin: packages require {NAME}, so a pin on {request.dist_name} has no effect in {prefix}",
+            hint=f"drop one of them, or pass --dist-name {NAME} --pin",
         )
 
 
@@ -306,7 +308,7 @@ def _conda_of(facts: Facts) -> Conda | None:
 
 
 def list_available_engines(facts: Facts) -> tuple[CondaInstaller, ...]:
-    """The engines that are there, the preferred one first."""
+    """Return the available engines, the preferred one first."""
     conda = facts.conda is not None and facts.conda.tool is not None
     rattler = facts.toolchain is not None and facts.toolchain.rattler
     found = ((CondaInstaller.CONDA, conda), (CondaInstaller.RATTLER, rattler))
@@ -314,10 +316,10 @@ def list_available_engines(facts: Facts) -> tuple[CondaInstaller, ...]:
 
 
 def add_reinstallations(plan: Plan, conda: Conda) -> Plan:
-    """The plan of a repair, with what has to be installed again for libraries and headers to be whole.
+    """Return the plan of a repair, with packages to reinstall so that libraries and headers are intact.
 
-    Left as it is where there is nothing to do, or no engine at work that could: then `doctor` goes on telling it.
-    libjpeg-turbo has a step of its own: within one transaction the order is the engine's, and the last has the files.
+    Unchanged if there is nothing to do, or if no engine can do it; `doctor` then keeps reporting it. libjpeg-turbo has
+    its own step: the engine chooses the order within a transaction, and the last package keeps its files.
     """
     making = next((step for step in plan.steps if isinstance(step, MakeCondaPackages)), None)
     if making is None:
@@ -328,10 +330,10 @@ def add_reinstallations(plan: Plan, conda: Conda) -> Plan:
     turbo = tuple(package for package in again if package.name == conda_packages.TURBO)
     others = tuple(package for package in again if package.name != conda_packages.TURBO)
     changes: list[Step] = []
-    for packages, order in ((others, ""), (turbo, ", last of all, so that its headers win")):
+    for packages, order in ((others, ""), (turbo, " last, so that its headers remain")):
         if packages:
             names = listing(package.name for package in packages)
-            reason = f"files of {names} were taken or lost: installed again{order}"
+            reason = f"files of {names} were overwritten or lost: reinstalled{order}"
             change = CondaChange(linked=packages, unlinked=packages)
             changes.append(ChangeCondaPackages(engine=making.engine, change=change, reason=reason))
     at = plan.steps.index(making)

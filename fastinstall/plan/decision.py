@@ -1,7 +1,7 @@
 """Decide what is built and from what: version, CPU levels and libraries, in this order. Pure.
 
-Candidates are the releases that the recipe can build from, or take as they are, for this machine and request. The
-outcome is the step of a plan that makes the wheel.
+Candidates are the releases that the recipe can build from, or use ready-made, for this machine and request. The result
+is the plan's step that makes the wheel.
 """
 
 from dataclasses import replace
@@ -36,12 +36,12 @@ class BuildDecision:
     """What is built, and of what.
 
     Attributes:
-        situation: what it was decided from; of a repair, with the wish for what the receipt says.
+        situation: what it was decided from; in a repair, its request asks for the build of the receipt.
         choice: the version, with the files that belong to it.
         levels: CPU levels.
         statics: libraries that are linked into the core.
-        native: all libraries, and how compiler and headers come here.
-        clang: the wheel whose clang compiles; None where another compiler does.
+        native: all libraries, and how to get the compiler and headers.
+        clang: the wheel whose clang compiles; None if another compiler does.
     """
 
     situation: Situation
@@ -56,7 +56,7 @@ def decide_build(situation: Situation) -> BuildDecision:
     """Decide what is built, and of what.
 
     Raises:
-        RefusedError: no version or level fits, or something is missing that this wish does not allow to install.
+        RefusedError: no version or level fits, or something is missing that this request does not allow to install.
         UsageError: an unknown level, version or library.
     """
     situation, releases, choice = _choose_release(situation)
@@ -78,14 +78,14 @@ def decide_build(situation: Situation) -> BuildDecision:
 
 
 def needs_compiling(situation: Situation) -> bool:
-    """Whether something is built, and no wheel taken that is ready; the toolchain is not looked at."""
+    """Whether a wheel must be built because none is ready-made; does not look at the toolchain."""
     return _choose_release(situation)[2].prebuilt is None
 
 
 def _choose_release(situation: Situation) -> tuple[Situation, Releases, VersionChoice]:
-    """The situation with the wish for what is put back, what there is for machine and wish, and what is taken of it."""
+    """Return the situation with the request for what is restored, the fitting releases, and the chosen version."""
     facts, recipe, request, receipt = situation.facts, situation.recipe, situation.wish, situation.receipt
-    if situation.restoring and receipt is not None:  # version and levels of the receipt, whatever there is by now
+    if situation.restoring and receipt is not None:  # version and levels of the receipt, whatever is offered now
         request = replace(
             request, version=receipt.source_version, level=level_choice.AUTO, levels=receipt.levels, avoid=()
         )
@@ -96,7 +96,7 @@ def _choose_release(situation: Situation) -> tuple[Situation, Releases, VersionC
 
 
 def _use_clang(situation: Situation, wheel: Artefact) -> Situation:
-    """The situation with that compiler in place of the machine's."""
+    """Return the situation with this compiler instead of the machine's."""
     compiler = Compiler(
         command=("clang",), version=f"clang of {wheel.filename}", accepts=list_clang_flags(situation.recipe)
     )
@@ -115,18 +115,18 @@ def _choose_levels(situation: Situation, choice: VersionChoice) -> level_choice.
     if level_choice.list_requested_levels(request):
         return level_choice.choose_levels(recipe, facts.cpu, request)
     levels = level_choice.sort_recipe_levels(recipe, parse_labelled_levels(recipe, choice.prebuilt.version))
-    reason = f"{listing(level.name for level in levels)} in it"
+    reason = f"the wheel has {listing(level.name for level in levels)}"
     hindrance = level_choice.explain_single_level(facts.interpreter, LinkMode.BUNDLE, chassis=True)
     if len(levels) > 1 and hindrance:
-        reason += f", of which {levels[0].name} is loaded here: {hindrance}"
+        reason += f", and only {levels[0].name} is loaded here: {hindrance}"
     return level_choice.LevelChoice(levels=levels, reason=reason)
 
 
 def select_buildable(releases: Releases, recipe: Recipe, cpu: Cpu, request: Request) -> Releases:
-    """What is left of the releases: sources that the recipe can build, and wheels of ours with the levels wished for.
+    """Return the usable releases: sources that the recipe can build, and wheels of ours with the requested levels.
 
-    Where no level is named, a wheel will do that runs on this CPU at its best. Of several wheels of one version the
-    one with the recipe's own choice of levels is left, else the one with the fewest.
+    If no level is named, a wheel will do that runs at its best on this CPU. Of several wheels of one version, keep the
+    one with the recipe's own choice of levels, else the one with the fewest.
 
     Raises:
         RefusedError: the CPU is below the lowest level of the recipe.
@@ -152,7 +152,7 @@ def select_buildable(releases: Releases, recipe: Recipe, cpu: Cpu, request: Requ
 
 
 def make_build_step(decision: BuildDecision) -> Build:
-    """The step that makes the wheel, or takes it as it is.
+    """Return the step that builds the wheel or uses a ready-made one.
 
     Raises:
         RefusedError: the compiler is too old for a level.
@@ -161,7 +161,7 @@ def make_build_step(decision: BuildDecision) -> Build:
     recipe, request, cpu = situation.recipe, situation.wish, situation.facts.cpu
     prebuilt, enabled = choice.prebuilt, decision.native.enabled
     granted = cpu.cores if cpu.quota is None else min(cpu.cores, round(cpu.quota))
-    cached = "it was built before, so it comes from the cache, and neither compiler nor headers are needed"
+    cached = "built before and taken from the cache: no compiler or headers needed"
     reasons = (
         choice.reason,
         choice.caution,
@@ -196,8 +196,8 @@ def make_build_step(decision: BuildDecision) -> Build:
 def _explain_clang(decision: BuildDecision) -> str:
     if decision.clang is None:
         return ""
-    why = "asked for" if decision.situation.wish.toolchain is ToolchainSource.CLANG else "faster code than GCC's"
-    return f"compiled by clang of {decision.clang.name} {decision.clang.version}: {why}"
+    why = "requested" if decision.situation.wish.toolchain is ToolchainSource.CLANG else "faster code than GCC's"
+    return f"compiled with clang from {decision.clang.name} {decision.clang.version}: {why}"
 
 
 def _choose_flags(decision: BuildDecision) -> tuple[LevelTarget, ...]:
@@ -205,7 +205,7 @@ def _choose_flags(decision: BuildDecision) -> tuple[LevelTarget, ...]:
     if decision.choice.prebuilt is not None:
         return tuple(LevelTarget(level=level.name, cflags=(), ldflags=()) for level in levels)
     compiler = toolchain.compiler if toolchain else None
-    # Where system packages will bring the compiler, the preferred flags are planned: today's compilers know them.
+    # If system packages will bring the compiler, plan the preferred flags: current compilers accept them.
     accepts = compiler.accepts if compiler else list_probed_flags(recipe)
     version = compiler.version if compiler else ""
     flags = ((level.name, *compile_flags(recipe, level, accepts, compiler=version)) for level in levels)
@@ -216,7 +216,7 @@ def _explain_libraries(request: Request, choice: VersionChoice) -> str:
     if choice.prebuilt is not None:
         return "already built, so nothing is compiled"
     if request.link is not LinkMode.BUNDLE:
-        return f"linked to the libraries of the {'environment' if request.link is LinkMode.ENV else 'system'}, as asked"
+        return f"linked to the {'environment' if request.link is LinkMode.ENV else 'system'}'s libraries, as requested"
     if choice.chassis is not None:
-        return f"put into the official wheel {choice.chassis.filename}, with all its codecs"
-    return "no official wheel fits this Python, so the libraries are bundled by auditwheel"
+        return f"placed in the official wheel {choice.chassis.filename}, which has all codecs"
+    return "no official wheel fits this Python, so auditwheel bundles the libraries"

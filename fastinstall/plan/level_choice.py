@@ -1,6 +1,6 @@
 """Choose the CPU levels to build for, and decide whether one wheel can carry several. Pure.
 
-Requests that the recipe cannot meet are refused here, before anything is observed or looked up.
+Refuses requests that the recipe cannot meet before anything is observed or looked up.
 
 Source of the rule that a loader chooses: glibc 2.33, "glibc-hwcaps subdirectories" (ld.so(8)).
 """
@@ -24,7 +24,7 @@ class LevelChoice:
     Attributes:
         levels: of the recipe, the baseline first.
         reason: for people.
-        hazard: the named risk of a level that this CPU does not show to have.
+        hazard: the named risk of a level that this CPU does not report.
     """
 
     levels: tuple[Level, ...]
@@ -38,16 +38,16 @@ class LevelChoice:
 
 
 def choose_levels(recipe: Recipe, cpu: Cpu, request: Request, *, hindrance: str = "") -> LevelChoice:
-    """The levels that are wished for; else all that the recipe lets us choose and the CPU has.
+    """Return the requested levels, or all that the recipe lets us choose and the CPU has.
 
     Args:
-        recipe: knows the levels.
+        recipe: defines the levels.
         cpu: of this machine, where the build is proven.
         request: names levels, or leaves the choice to us.
         hindrance: why one wheel cannot carry several (`explain_single_level`); empty if it can.
 
     Raises:
-        RefusedError: no level suits this CPU, or several are asked for and the wheel cannot carry them.
+        RefusedError: no level suits this CPU, or several are requested and the wheel cannot carry them.
         UsageError: the recipe has no level of that name.
     """
     refuse_unsuited(recipe, cpu, request)
@@ -57,10 +57,10 @@ def choose_levels(recipe: Recipe, cpu: Cpu, request: Request, *, hindrance: str 
     if len(names) > 1 and hindrance:
         raise RefusedError(
             f"--levels {','.join(names)}: one level only: {hindrance}",
-            hint=f"ask for one: --level {names[-1]}, or for the best that suits this CPU: --level auto",
+            hint=f"pass one level: --level {names[-1]}, or the best for this CPU: --level auto",
         )
     levels = sort_recipe_levels(recipe, names)
-    together = f"{listing(level.name for level in levels)}{' in one wheel,' if len(levels) > 1 else ''} as asked"
+    together = f"{listing(level.name for level in levels)}{' in one wheel,' if len(levels) > 1 else ''} as requested"
     beyond = [level for level in levels if find_lacking_features(level, cpu)]
     if not beyond:
         return LevelChoice(levels=levels, reason=together)
@@ -68,7 +68,7 @@ def choose_levels(recipe: Recipe, cpu: Cpu, request: Request, *, hindrance: str 
     summary = f"{listing(level.name for level in beyond)} cannot be proven on this machine: {name} {lacks}"
     if levels[0] in beyond:
         lowest = _describe_lacking_features(levels[0], cpu)
-        summary = f"{name} {lowest}: the result would not run here, and cannot be proven here"
+        summary = f"{name} {lowest}: the result does not run here, so it cannot be proven"
     items = tuple(dict.fromkeys(flag for level in beyond for flag in find_lacking_features(level, cpu)))
     hazard = PlanRisk(risk=Risk.UNVERIFIED_CPU, summary=summary, items=items)
     return LevelChoice(levels=levels, reason=f"{together}, although this CPU {lacks}", hazard=hazard)
@@ -79,12 +79,12 @@ def refuse_unsuited(recipe: Recipe, cpu: Cpu, request: Request) -> None:
 
     Raises:
         RefusedError: another architecture, or a CPU below the lowest level.
-        UsageError: the recipe has no level of a wished name.
+        UsageError: the recipe does not have a named level.
     """
     refuse_unknown_levels(recipe, request)
     if cpu.architecture != "x86_64":
         raise RefusedError(
-            f"{recipe.name} is built for x86-64 only, and this machine is {cpu.architecture}",
+            f"{recipe.name} supports x86-64 only, and this machine is {cpu.architecture}",
             hint="keep stock Pillow, whose libjpeg-turbo has SIMD code for this machine too (NEON on Arm): "
             "python -m pip install pillow",
         )
@@ -96,8 +96,8 @@ def explain_single_level(interpreter: Interpreter, link: LinkMode, *, chassis: b
     """Explain why one wheel cannot carry several levels for a target, or return "" if it can.
 
     Args:
-        interpreter: its C library's loader is to choose.
-        link: several copies of the core share the libraries inside the wheel only.
+        interpreter: its C library's loader must choose.
+        link: several copies of the core can only share libraries inside the wheel.
         chassis: whether there is an official wheel around the core.
     """
     if link is not LinkMode.BUNDLE:
@@ -105,15 +105,17 @@ def explain_single_level(interpreter: Interpreter, link: LinkMode, *, chassis: b
     if not chassis:
         return "no official wheel to carry several"
     if interpreter.libc != "glibc":
-        return f"{interpreter.libc or 'a C library that is not glibc'} cannot choose"
+        return f"{interpreter.libc or 'a C library that is not glibc'} cannot choose a level"
     version = interpreter.libc_version
     return (
-        "" if version and knows_levels("glibc", version) else f"glibc {version or 'of unknown version'} cannot choose"
+        ""
+        if version and knows_levels("glibc", version)
+        else f"glibc {version or 'of unknown version'} cannot choose a level"
     )
 
 
 def choose_best_level(recipe: Recipe, cpu: Cpu) -> Level:
-    """The best level that the recipe lets us choose and the CPU has.
+    """Return the best level that the recipe lets us choose and the CPU has.
 
     Raises:
         RefusedError: the CPU is below the lowest of them.
@@ -123,14 +125,14 @@ def choose_best_level(recipe: Recipe, cpu: Cpu) -> Level:
     if found is None:
         raise RefusedError(
             f"{cpu.name or 'this CPU'} {_describe_lacking_features(candidates[-1], cpu)}, "
-            f"the least that {recipe.name} is built for",
+            f"the lowest level of {recipe.name}",
             hint="keep stock Pillow: python -m pip install pillow",
         )
     return found
 
 
 def is_best_served(recipe: Recipe, cpu: Cpu, names: Collection[str]) -> bool:
-    """Whether a wheel with these levels runs on a CPU, and at its best.
+    """Whether a wheel with these levels runs at its best on a CPU.
 
     Raises:
         RefusedError: the CPU is below the lowest level of the recipe.
@@ -140,15 +142,14 @@ def is_best_served(recipe: Recipe, cpu: Cpu, names: Collection[str]) -> bool:
 
 
 def sort_recipe_levels(recipe: Recipe, names: Collection[str]) -> tuple[Level, ...]:
-    """The levels of these names, the baseline first."""
+    """Return the levels of these names, the baseline first."""
     return tuple(level for level in reversed(recipe.levels) if level.name in names)
 
 
 def find_lacking_features(level: Level, cpu: Cpu) -> tuple[str, ...]:
-    """What a CPU lacks for a level: its features, or the level itself where the loader denies it.
+    """Return what a CPU lacks for a level: features, or the level itself if the loader does not report it.
 
-    The loader's word counts because an emulator shows the flags of its host. Where the flags are not
-    known, it is all there is.
+    The loader counts because an emulator shows the flags of its host. If the flags are unknown, only the loader counts.
     """
     denied = (level.name,) if 0 < rank(cpu.level) < rank(level.name) else ()
     if not cpu.flags and cpu.level is not None:
@@ -185,7 +186,7 @@ AUTO = "auto"
 
 
 def refuse_unknown(recipe: Recipe, request: Request) -> None:
-    """Raise if a wish names a level or a library that the recipe does not have.
+    """Raise if a request names a level or a library that the recipe does not have.
 
     Raises:
         UsageError: names the flag; the hint lists what is known.
@@ -194,18 +195,18 @@ def refuse_unknown(recipe: Recipe, request: Request) -> None:
     for name in request.require:
         if name not in recipe.libraries:
             known = ", ".join(recipe.libraries)
-            raise UsageError(f"--require {name}: {recipe.name} knows no such library", hint=f"known: {known}")
+            raise UsageError(f"--require {name}: {recipe.name} has no such library", hint=f"known: {known}")
 
 
 def refuse_unknown_levels(recipe: Recipe, request: Request) -> None:
-    """Raise if a recipe has no level of a wished name, or if they do not go together.
+    """Raise if a recipe lacks a requested level, or if the levels cannot be combined.
 
     Raises:
         UsageError: the hint lists the levels.
     """
     if request.levels and request.level != AUTO:
         raise UsageError(
-            f"--level {request.level} and --levels {','.join(request.levels)} exclude each other",
+            f"--level {request.level} and --levels {','.join(request.levels)} cannot be used together",
             hint="--levels puts several into one wheel, --level takes one",
         )
     known = [level.name for level in recipe.levels]
@@ -219,10 +220,10 @@ def refuse_unknown_levels(recipe: Recipe, request: Request) -> None:
         choosable = ",".join(name for name in reversed(known) if name in LEVELS)
         raise UsageError(
             f"--levels {','.join(request.levels)}: {apart[0]} cannot be combined: the loader cannot choose it",
-            hint=f"--level {apart[0]} alone, or some of --levels {choosable}",
+            hint=f"pass --level {apart[0]} alone, or only levels of --levels {choosable}",
         )
 
 
 def list_requested_levels(request: Request) -> tuple[str, ...]:
-    """The levels that are named, each once; none if the choice is left to us."""
+    """Return the named levels, each once; none if the choice is left to us."""
     return tuple(dict.fromkeys(request.levels)) or (() if request.level == AUTO else (request.level,))

@@ -195,7 +195,7 @@ def decide_saved_plan_again(session: Session, saved: Plan, allowed: Sequence[Ris
         )
     anew = plan_setup(session, target, saved.wish, saved=saved)
     for key, problem in find_differences(saved, anew):
-        raise RefusedError(f"the plan does not say what would be planned now: {key}: {problem}", hint=PLAN_AGAIN)
+        raise RefusedError(f"the plan differs from what would be planned now: {key}: {problem}", hint=PLAN_AGAIN)
     return allow_risks(anew, allowed)
 
 
@@ -345,11 +345,9 @@ def plan_creation(session: Session, target: NamedTarget) -> tuple[CreateEnvironm
         return None
     prefix = target.new.expanduser().absolute()
     if prefix.exists() and any(prefix.iterdir() if prefix.is_dir() else [prefix]):
-        raise RefusedError(
-            f"--new-env {prefix}: there is something already", hint=f"work on it instead: --prefix {quote(prefix)}"
-        )
+        raise RefusedError(f"--new-env {prefix}: already exists", hint=f"use it instead: --prefix {quote(prefix)}")
     base = observe_interpreter(target.python or base_python(session))
-    step = CreateEnvironment(prefix=prefix, python=base.executable, reason="asked for; nothing is there yet")
+    step = CreateEnvironment(prefix=prefix, python=base.executable, reason="requested by --new-env")
     return step, relocate_interpreter(base, prefix)
 
 
@@ -394,8 +392,8 @@ def _preview_conda_change(session: Session, situation: Situation) -> Situation:
     if untold:
         other = CondaInstaller.RATTLER if engine.name is CondaInstaller.CONDA else CondaInstaller.CONDA
         raise FailedError(
-            f"{engine.description}: what it says of {listing(untold)} cannot be understood",
-            hint=f"take another engine: --engine {other}",
+            f"{engine.description}: its answer does not mention {listing(untold)}",
+            hint=f"use another engine: --engine {other}",
         )
     return replace(known, preview=preview)
 

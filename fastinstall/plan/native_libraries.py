@@ -63,12 +63,12 @@ def choose_clang(facts: Facts, request: Request, releases: Releases, *, chassis:
     if asked and fitting:
         raise RefusedError(
             f"--toolchain clang: {releases.origin} has no wheel of {CLANG} for this machine",
-            hint="--toolchain system takes the compiler of this machine",
+            hint="use this machine's compiler: --toolchain system",
         )
     if asked:
         raise RefusedError(
-            "--toolchain clang: it compiles the core of an official wheel for glibc, and nothing else",
-            hint="--toolchain system, or without --link",
+            "--toolchain clang: it compiles only the core of an official wheel for glibc",
+            hint="pass --toolchain system, or drop --link",
         )
     return None
 
@@ -98,8 +98,8 @@ def choose_libraries(
     from_conda = request.toolchain is ToolchainSource.CONDA
     if toolchain.named_compiler and toolchain.compiler is None and not from_conda:
         raise RefusedError(
-            f"CC={toolchain.named_compiler}: this is no C compiler that runs here",
-            hint="unset CC, or name one that works: CC=gcc",
+            f"CC={toolchain.named_compiler}: not a C compiler that runs here",
+            hint="unset CC, or set one that works: CC=gcc",
         )
     wanted = list_wanted_libraries(recipe, request, chassis=chassis)
     usable = {each.name for each in toolchain.libraries if each.include and (chassis or each.library)}
@@ -195,7 +195,7 @@ def _bring_what_is_missing(need: _LibraryNeeds, *, chassis: bool) -> NativeChoic
         raise RefusedError(f"missing: {what}", hint=_explain_installation(need))
     hazard = PlanRisk(
         risk=Risk.FEATURE_LOSS,
-        summary=f"without {what}, the core is built without {listing(need.absent)}, which the official wheel has",
+        summary=f"missing: {what}; the core is built without {listing(need.absent)}, which the official wheel has",
         items=need.absent,
     )
     return NativeChoice(enabled=need.here, steps=steps, hazard=hazard)
@@ -212,7 +212,7 @@ def _plan_bringing(need: _LibraryNeeds, what: str, *, chassis: bool) -> Step | N
             manager=manager,
             packages=need.list_packages(manager),
             libraries=need.absent,
-            reason=f"missing: {what}; unpacked into fastinstall's cache, the system stays as it is",
+            reason=f"missing: {what}; unpacked into fastinstall's cache, not installed on the system",
         )
     return _plan_conda_toolchain(need, need.absent if chassis else ())
 
@@ -225,7 +225,9 @@ def _explain_installation(need: _LibraryNeeds) -> str:
     chosen = [manager] if manager else list(commands)
     ways = [f"{commands[name]} {' '.join(need.list_packages(name))}" for name in chosen]
     if not toolchain.rattler and need.request.toolchain is ToolchainSource.AUTO:
-        ways.append(f"{make_extra_command(need.facts)}, and fastinstall brings it as conda packages into its cache")
+        ways.append(
+            f"{make_extra_command(need.facts)}, so that fastinstall fetches it as conda packages into its cache"
+        )
     return "; or ".join(ways)
 
 
@@ -242,7 +244,7 @@ def _plan_conda_toolchain(need: _LibraryNeeds, libraries: Sequence[str]) -> Cond
     if not wished and (request.toolchain is ToolchainSource.SYSTEM or not here or request.offline):
         return None
     missing = listing([*need.tools, *(f"the headers of {name}" for name in libraries)])
-    why = "asked for by --toolchain conda" if wished else f"missing: {missing}"
+    why = "requested by --toolchain conda" if wished else f"missing: {missing}"
     specs = {"compiler": COMPILER, "Python.h": f"python {'.'.join(facts.interpreter.version.split('.')[:2])}.*"}
     packages = [specs[tool] for tool in need.tools]
     packages += [package for name in libraries for package in need.recipe.libraries[name].conda]
@@ -252,7 +254,7 @@ def _plan_conda_toolchain(need: _LibraryNeeds, libraries: Sequence[str]) -> Cond
         channels=request.channels or tuple(configured) or ("conda-forge",),
         packages=tuple(dict.fromkeys(packages)),
         libraries=tuple(libraries),
-        reason=f"{why}; a private prefix in fastinstall's cache, and nothing of it in the environment",
+        reason=f"{why}; installed into fastinstall's cache, not into the environment",
     )
 
 
@@ -287,7 +289,7 @@ def choose_statics(recipe: Recipe, releases: Releases, link: LinkMode) -> Static
         sdists = releases.statics.get(name, ())
         if sdists:
             artefacts[name] = sdists[0]
-            reasons.append(f"{name} by {sdists[0].name} {sdists[0].version}, linked in: {library.static.reason}")
+            reasons.append(f"{name} from {sdists[0].name} {sdists[0].version}, linked in: {library.static.reason}")
         else:
-            reasons.append(f"{name} of the system: {releases.origin} has no sdist of {library.static.pypi}")
+            reasons.append(f"the system's {name}: {releases.origin} has no sdist of {library.static.pypi}")
     return StaticChoice(artefacts=artefacts, reasons=tuple(reasons))

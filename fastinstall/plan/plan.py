@@ -1,8 +1,7 @@
-"""A plan: what will be done, in which order and why; data that can be saved, read and refused.
+"""A plan: the steps of a setup, in order and with reasons, as data that can be saved, read and refused.
 
-What a plan is made from, as one value.
-
-A digest of the facts that a plan depends on, so that a plan made from other facts is refused.
+Also the situation that a plan is made from, and a digest of the facts that it depends on. A plan made from other facts
+is refused.
 """
 
 from dataclasses import field, replace
@@ -32,14 +31,14 @@ class Plan:
 
     Attributes:
         environment: the target.
-        facts_digest: of the facts that it was made from; `apply` refuses when they have changed.
-        wish: what it answers.
-        steps: in order; empty: nothing to do.
+        facts_digest: of the facts that it was made from; `apply` refuses it if they changed.
+        wish: the request that it answers.
+        steps: in order; empty if there is nothing to do.
         skipped: what was not needed, and why.
         hazards: named risks.
         warnings: what the user should know before consenting (advisories, weaknesses).
         summary: one sentence.
-        verb: what was called, for the list of what can be undone.
+        verb: the command, for the list of setups that can be undone.
     """
 
     environment: Environment
@@ -58,20 +57,20 @@ class Situation:
     """Everything that a plan is made from.
 
     Attributes:
-        facts: the target, with its toolchain where something may have to be built.
+        facts: the target, with its toolchain if something may need building.
         recipe: what to build.
-        wish: what was asked for.
+        wish: the request.
         releases: what the index or the wheelhouse offers.
         receipt: of an earlier setup.
-        create: the environment to make first; then `facts` speak of it as it will be.
-        restoring: the plan puts back what the receipt says, so its version is consented to already.
-        microarchitectures: of each x86-64 level the names of the CPUs that have it, as conda's `__archspec` has them.
+        create: the environment to create first; `facts` then describe it as it will be.
+        restoring: the plan restores the build of the receipt, whose version needs no new consent.
+        microarchitectures: for each x86-64 level the names of its CPUs, as in conda's `__archspec`.
         preview: what the engine's solver would change, or None if it was not asked yet.
-        cached: the hash of a wheel in our cache that is what would be built; "" while it is being looked for, as though
-            there were one, and None if there is none.
-        links: places of wheels that pip is told of, for a pin to repeat.
-        project: whose manifest and lock make the environment, or None if there is none.
-        foreign_checks: of other distributions, by which the setup is verified beside ours.
+        cached: the hash of a cached wheel equal to what would be built; "" during the search, which assumes one; None
+            if there is none.
+        links: pip's find-links, for a pin to repeat.
+        project: whose manifest and lock file make the environment, or None if there is none.
+        foreign_checks: checks of other distributions that also verify the setup.
     """
 
     facts: Facts
@@ -90,15 +89,14 @@ class Situation:
 
 
 def compute_facts_digest(facts: Facts) -> str:
-    """A sha256 over the facts, without what may change and leave every decision as it was.
+    """Return a SHA-256 over the facts that a decision depends on.
 
-    Left out: times of files, who installed what, the shell's active environments, the CPU's name, its
-    cores and quota, the guards, our own place, and what is observed only when asked for (the runtime
-    and the toolchain).
+    Left out: times of files, installers, the shell's active environments, the CPU's name, cores and quota, the guards,
+    fastinstall's own location, and what is observed only on request (the runtime and the toolchain).
     """
     conda, cpu = facts.conda, facts.cpu
     known = None
-    if conda is not None:  # which conda there is matters only while it works
+    if conda is not None:  # which conda it is matters only while it works
         packages = sorted(package.dist for package in conda.packages)
         known = (packages, conda.pins, conda.claims, sorted(conda.unreadable))
     return digest(

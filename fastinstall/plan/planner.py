@@ -1,6 +1,6 @@
-"""Facts, recipe, wish and what the index offers, to a plan. Pure: a dry run is this plan, not executed.
+"""Turn facts, a recipe, a request and the offered releases into a plan. Pure: a dry run is this plan, not executed.
 
-The part of a plan that is about the project which makes the environment: its pin, or a word of warning.
+Also plans the pin of the project that makes the environment, or warns about it.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ from fastinstall.steps.verify import Verify
 
 
 def plan_build_step(situation: Situation) -> Build:
-    """What a plan for a situation would build, and nothing else of it.
+    """Return only the build step of a plan for a situation.
 
     Raises:
         FastinstallError: as `make_plan` says.
@@ -43,8 +43,8 @@ def make_plan(situation: Situation) -> Plan:
 
     Raises:
         RefusedError: the target is protected, no version or level fits, or something is missing that
-            this wish does not allow to install.
-        UsageError: an unknown level, version or library, or an engine for conda packages where there is no conda.
+            this request does not allow to install.
+        UsageError: an unknown level, version or library, or an engine for conda packages without conda.
     """
     risks.refuse_if_protected(situation.facts)
     conda_steps.refuse_unsuited_engine(situation.facts, situation.wish)
@@ -52,7 +52,7 @@ def make_plan(situation: Situation) -> Plan:
     build = make_build_step(decision)
     facts, recipe, request, receipt = situation.facts, situation.recipe, situation.wish, situation.receipt
     if request.upgrade and receipt is not None and _public(receipt.version) == _public(build.version):
-        kept = replace(request, upgrade=False)  # there is nothing later than what is in place
+        kept = replace(request, upgrade=False)  # nothing later than the installed version
         latest = plan_nothing(facts, recipe, kept, receipt)
         if latest is not None:
             return latest
@@ -61,7 +61,7 @@ def make_plan(situation: Situation) -> Plan:
     if conda_steps.is_conda(facts):
         unguarded = "--no-guard: without the guard package a solver may replace the stack at the next change"
     noticing = conda.guard or "to notice when pip, uv or another tool replaces it"
-    unneeded = Skipped(step="system-packages", reason="compiler and headers are there or not needed")
+    unneeded = Skipped(step="system-packages", reason="compiler and headers are present or not needed")
     parts: tuple[Step | Skipped, ...] = (
         situation.create or there,
         *conda.first,
@@ -75,7 +75,7 @@ def make_plan(situation: Situation) -> Plan:
         *_plan_pip_pin(situation, build),
         Verify(
             checks=(*verifying_checks(), *situation.foreign_checks),
-            reason="the checks of doctor, on the environment as it then is; an error undoes the swap",
+            reason="run doctor's checks on the result; an error undoes the setup",
         ),
         *_plan_project_pin(situation, build),
     )
@@ -94,10 +94,10 @@ def make_plan(situation: Situation) -> Plan:
 
 def _list_warnings(decision: BuildDecision, steps: Sequence[Step]) -> tuple[str, ...]:
     recipe, version = decision.situation.recipe, decision.choice.version
-    # Files that nothing is known of but their names, because the index says no more.
+    # Files of which the index gives only the names.
     files = (each for step in steps for each in step.list_artefacts() if not each.url.startswith("file:"))
     names = listing(dict.fromkeys(each.filename for each in files if not each.sha256))
-    unknown = f"the index gives no SHA-256 of {names}: taken as it comes, whoever may have changed it there"
+    unknown = f"the index gives no SHA-256 for {names}, so a changed file would go unnoticed"
     return (
         *risks.explain_installed_vulnerability(recipe, decision.situation.facts.stack, version),
         *risks.describe_version_advisories(recipe, version),
@@ -126,7 +126,7 @@ def _plan_proof(decision: BuildDecision) -> Prove:
         reference=decision.choice.chassis,
         baseline=None if in_place else next(iter(situation.releases.wheels), None),
         timed=not situation.restoring,
-        reason="real operations in a subprocess, their pixels and their speed, before the environment is touched",
+        reason="run real operations in a subprocess and check their results before the environment changes",
     )
 
 
@@ -138,7 +138,7 @@ def _plan_swap(situation: Situation, build: Build, conda: conda_steps.CondaPart)
     what = [
         f"{each.name} {each.version}"
         for each in (owner.distribution for owner in stack.owners)
-        # of a conda package the record alone is named
+        # a conda package is named by its record only
         if each.installer != "conda" or not any(dist.startswith(f"{each.name}-") for dist in conda.records)
     ]
     what += [f"conda's {dist}" for dist in conda.records]
@@ -147,12 +147,12 @@ def _plan_swap(situation: Situation, build: Build, conda: conda_steps.CondaPart)
         entries=tuple(sorted(entries)),
         installs=f"{build.distribution.replace('-', '_')}-{build.version}.dist-info",
         records=conda.records,
-        reason=f"replaces {' and '.join(what)}; moved aside, not deleted" if what else "there is no PIL yet",
+        reason=f"replaces {' and '.join(what)}; moved aside, not deleted" if what else "PIL is not installed yet",
     )
 
 
 def _collect_risks(decision: BuildDecision) -> tuple[PlanRisk, ...]:
-    """All of them; what is put back was consented to when it was set up, whatever it goes without now."""
+    """Return all risks; what is restored was already accepted at its setup."""
     situation = decision.situation
     facts = situation.facts
     again = list(risks.find_version_risks(situation.recipe, facts.stack, decision.choice.version, facts.interpreter))
@@ -163,7 +163,7 @@ def _collect_risks(decision: BuildDecision) -> tuple[PlanRisk, ...]:
 
 
 def _plan_project_pin(situation: Situation, build: Build) -> tuple[PinProject, ...]:
-    """The pin where a project makes the environment, if one is wished."""
+    """Return the pin of the project that makes the environment, if requested."""
     project = situation.project
     if project is None or not situation.wish.pin:
         return ()
@@ -172,57 +172,57 @@ def _plan_project_pin(situation: Situation, build: Build) -> tuple[PinProject, .
         manager=project.manager,
         files=tuple(file for file in (project.manifest, project.lock) if file is not None),
         requirement=f"{build.distribution}=={build.version}",
-        reason=f"--pin: `{project.sync}` makes the environment of these files, and keeps what they name; "
-        "tried on a copy first; no later Pillow comes, security updates neither",
+        reason=f"--pin: `{project.sync}` then keeps this build; tried on a copy first; "
+        "it also holds back later versions of Pillow, security updates included",
     )
     return (pin,)
 
 
 def _warn_about_project(situation: Situation) -> tuple[str, ...]:
-    """A project that makes the environment undoes the setup by its own installs."""
+    """Warn that the project that makes the environment undoes the setup when it installs."""
     project, facts = situation.project, situation.facts
     if project is None or situation.wish.pin or any(pin.kind == project.manager for pin in facts.pins):
         return ()
     warning = (
-        f"{project.directory} is a project of {project.manager}: `{project.sync}` puts back the Pillow of its lock; "
-        "--pin has it keep this one, now or later: "
+        f"{project.directory} is a {project.manager} project: `{project.sync}` reinstalls the Pillow of its lock file; "
+        "keep the fast build with --pin, or later: "
         f"fastinstall guard install --pin --prefix {quote(facts.environment.prefix)}"
     )
     return (warning,)
 
 
 def _plan_pip_pin(situation: Situation, build: Build) -> tuple[PinForPip | Skipped, ...]:
-    """The pin that pip is held by, or why none is needed; nothing where pip is not to be held.
+    """Return the pin for pip, or why none is needed; nothing if none is requested.
 
     Raises:
-        RefusedError: a pin is there, and what is built bears a name that it cannot hold.
+        RefusedError: there is a pin, and it cannot hold a build of this name.
     """
     if not wants_pip_pin(situation.facts, situation.wish):
         return ()
     prefix, links = situation.facts.environment.prefix, situation.links
     if build.distribution != NAME:
         raise RefusedError(
-            f"{prefix} is pinned to a build named {NAME}, and a pin on {build.distribution} would hold nothing",
-            hint=f"take the pin away first: fastinstall guard remove --prefix {quote(prefix)}",
+            f"{prefix} has a pin on {NAME}, and a pin on {build.distribution} has no effect",
+            hint=f"remove the pin first: fastinstall guard remove --prefix {quote(prefix)}",
         )
     there = find_pip_pin(situation.facts)
     if keeps_pip_pin(situation) and there is not None:
-        return (Skipped(step="pin", reason=f"{there.file} holds pip to {there.requirement} already"),)
-    why = "--pin" if situation.wish.pin else f"a pin on {there.requirement if there else 'another'} is there"
-    repeated = f"; other places of wheels that pip is told of ({' '.join(links)}) are repeated there" if links else ""
+        return (Skipped(step="pin", reason=f"{there.file} already pins {there.requirement}"),)
+    why = "--pin" if situation.wish.pin else f"replaces the pin on {there.requirement if there else 'another'}"
+    repeated = f"; it repeats pip's own find-links ({' '.join(links)})" if links else ""
     pin = PinForPip(
         file=CONFIGURATION,
         directory=DIRECTORY,
         requirement=requirement_of(build.distribution, build.version),
         text=insertion(b"", prefix, links).text,
         links=links,
-        reason=f"{why}: pip in this environment, and uv in a shell that has read environment.sh, keep to this build; "
+        reason=f"{why}: pip in this environment, and uv in a shell that has read environment.sh, keep this build; "
         f"{HOLDS_BACK}{repeated}",
     )
     return (pin,)
 
 
 def keeps_pip_pin(situation: Situation) -> bool:
-    """Whether the pin that is there stays as it is: the very build that it is for is put back."""
+    """Whether the existing pin stays, because its own build is restored."""
     there = find_pip_pin(situation.facts)
     return situation.restoring and there is not None and not there.problems

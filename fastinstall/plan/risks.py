@@ -1,7 +1,4 @@
-"""The named risks of a plan, and what a person should know before consenting. Pure.
-
-Which environments are never changed, and why.
-"""
+"""Find the named risks of a plan and its warnings, and refuse environments that must never change. Pure."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -29,11 +26,11 @@ from fastinstall.model.request import EnvironmentKind, PlanRisk, Request, Risk
 def find_version_risks(
     recipe: Recipe, stack: InstalledStack, version: str, interpreter: Interpreter, *, elsewhere: bool = False
 ) -> tuple[PlanRisk, ...]:
-    """What is risky about putting a version into a target: it may be older, or more vulnerable than what is there.
+    """Return the risks of installing a version: it may be older or more vulnerable than the installed one.
 
     Args:
         recipe: whose advisories count.
-        stack: what is in place.
+        stack: what is installed.
         version: of the source.
         interpreter: the target's Python.
         elsewhere: see `advise_instead_of_risk`.
@@ -43,7 +40,7 @@ def find_version_risks(
         returning = find_returning_advisories(
             recipe.advisories, installed, version, installed_kernels=_has_kernels(stack)
         )
-        summary = f"Pillow {installed} is in place; {version} is older, "
+        summary = f"{version} is older than the installed Pillow {installed}, "
         summary += f"and {len(returning)} known advisories come back ({_count_advisories(returning)})"
         items = tuple(f"{advisory.id} ({advisory.severity}): {advisory.summary}" for advisory in returning)
         found.append(PlanRisk(risk=Risk.DOWNGRADE, summary=summary, items=items))
@@ -58,11 +55,11 @@ def find_version_risks(
 
 
 def explain_installed_vulnerability(recipe: Recipe, stack: InstalledStack, version: str) -> tuple[str, ...]:
-    """A sentence where a version is vulnerable, and no more so than what is in place: it needs no consent."""
+    """Return a sentence if a version is vulnerable, but no more than the installed one, which needs no consent."""
     hazard = find_vulnerability_risk(recipe, version, kernels=bool(recipe.expect.symbols))
     if hazard is None or not _is_no_worse_than_installed(recipe, stack, version):
         return ()
-    return (f"{hazard.summary}; no more than affect Pillow {stack.version}, which is in place",)
+    return (f"{hazard.summary}; the installed Pillow {stack.version} has no fewer",)
 
 
 def find_vulnerability_risk(recipe: Recipe, version: str, *, kernels: bool) -> PlanRisk | None:
@@ -89,25 +86,25 @@ def find_vulnerability_risk(recipe: Recipe, version: str, *, kernels: bool) -> P
 
 
 def make_consent_hint(hazards: Iterable[PlanRisk], allowed: Iterable[Risk]) -> str:
-    """What can be done instead of accepting risks, then the flag that accepts them by name.
+    """Return alternatives to accepting risks, then the flag that accepts them by name.
 
     Args:
-        hazards: those that nobody has allowed.
-        allowed: risks that are.
+        hazards: those not allowed yet.
+        allowed: risks that are allowed.
     """
     risks = tuple(hazards)
     by_name = ",".join((*allowed, *(hazard.risk for hazard in risks)))
-    return "; or ".join((*filter(None, (hazard.instead for hazard in risks)), f"accept it by name: --allow {by_name}"))
+    return "; or ".join((*filter(None, (hazard.instead for hazard in risks)), f"accept the risk: --allow {by_name}"))
 
 
 def mark_allowed_risks(hazards: Iterable[PlanRisk], allowed: Iterable[Risk]) -> tuple[PlanRisk, ...]:
-    """The hazards, those marked whose risk is allowed by name."""
+    """Return the hazards, and mark those whose risk is allowed by name."""
     names = tuple(allowed)
     return tuple(replace(hazard, allowed=hazard.allowed or hazard.risk in names) for hazard in hazards)
 
 
 def describe_version_advisories(recipe: Recipe, version: str) -> tuple[str, ...]:
-    """A sentence about the advisories of a version; none if it has none."""
+    """Return a sentence about the advisories of a version; none if it has none."""
     known = select_applicable_advisories(recipe.advisories, version, kernels=bool(recipe.expect.symbols))
     if not known:
         return ()
@@ -116,7 +113,7 @@ def describe_version_advisories(recipe: Recipe, version: str) -> tuple[str, ...]
 
 
 def _is_no_worse_than_installed(recipe: Recipe, stack: InstalledStack, version: str) -> bool:
-    """Whether no more critical advisories concern a version than what is in place."""
+    """Whether a version has no more critical advisories than the installed one."""
     installed = _installed_version(stack)
     if not installed:
         return False
@@ -134,7 +131,7 @@ def _has_kernels(stack: InstalledStack) -> bool:
 
 
 def refuse_if_protected(facts: Facts) -> None:
-    """Raise if the target must not be changed, whatever is wished.
+    """Raise if the target must not be changed, whatever the request.
 
     Raises:
         RefusedError: not CPython, a system Python (PEP 668), a frozen environment, conda's own ("base"), one whose
@@ -160,13 +157,13 @@ def _refuse_target(facts: Facts) -> None:
     if marker is not None and kind is not EnvironmentKind.CONDA:  # there it means: by conda
         raise RefusedError(
             f"{prefix} belongs to the operating system ({marker}, PEP 668)",
-            hint=f"make an environment of your own: {another}",
+            hint=f"create a virtual environment: {another}",
         )
     if facts.frozen is not None:
         raise RefusedError(
             f"{prefix} is frozen ({facts.frozen})",
-            hint=f"clone it: conda create --clone {quote(prefix)} --prefix ./clone, and work there: "
-            "fastinstall setup --prefix ./clone; or ask whoever froze it",
+            hint=f"clone it: conda create --clone {quote(prefix)} --prefix ./clone; "
+            "and set up the clone: fastinstall setup --prefix ./clone",
         )
     if prefix == facts.tool_prefix:
         raise RefusedError(
@@ -174,35 +171,35 @@ def _refuse_target(facts: Facts) -> None:
         )
     if kind is EnvironmentKind.SYSTEM:
         raise RefusedError(
-            f"{prefix} is not a virtual environment: a global interpreter is never changed", hint=another
+            f"{prefix} is not a virtual environment: fastinstall never changes a global interpreter", hint=another
         )
 
 
 def _refuse_conda(prefix: PurePath, conda: Conda | None) -> None:
     if conda is None:
-        raise RefusedError(f"{prefix}: what conda has installed there was not observed")
+        raise RefusedError(f"{prefix}: conda's packages there were not observed")
     if conda.is_base:
         raise RefusedError(
-            f"{prefix} is conda's own environment (base): what goes wrong there takes conda along",
-            hint="work in another: conda create --name images python pillow; fastinstall setup --prefix DIR",
+            f"{prefix} is conda's own environment (base): a failure there would break conda",
+            hint="use another environment: conda create --name images python pillow; fastinstall setup --prefix DIR",
         )
     if conda.unreadable:
-        # Without every record nobody knows which files are whose; conda itself stops there too.
+        # Without every record, the owners of files are unknown; conda itself stops here too.
         names = sorted(conda.unreadable)
         file, others = prefix / "conda-meta" / names[0], len(names) - 1
         more = f", and {others} more" if others else ""
         package = quote(name_of(names[0].removesuffix(".json")))
         raise RefusedError(
             f"{file}: {conda.unreadable[names[0]]}{more}: conda's records of {prefix} are damaged",
-            hint=f"move it away and install its package again: mv {quote(file)} {quote(f'{file}.damaged')}; "
+            hint=f"move it away and reinstall its package: mv {quote(file)} {quote(f'{file}.damaged')}; "
             f"conda install --prefix {quote(prefix)} --force-reinstall {package}",
             details=tuple(f"{name}: {conda.unreadable[name]}" for name in names) if others else (),
         )
     if conda.debris:
         raise RefusedError(
-            f"{prefix}: a transaction of conda was interrupted, and left {listing(conda.debris)}",
-            hint=f"run conda's last command again (`conda list --prefix {quote(prefix)} --revisions` tells what it "
-            f"was about), then remove what it left: rm -r {' '.join(quote(prefix / path) for path in conda.debris)}",
+            f"{prefix}: an interrupted conda transaction left {listing(conda.debris)}",
+            hint=f"repeat conda's last command (`conda list --prefix {quote(prefix)} --revisions` shows what it did), "
+            f"then remove what it left: rm -r {' '.join(quote(prefix / path) for path in conda.debris)}",
         )
 
 
@@ -215,13 +212,13 @@ def _refuse_state(facts: Facts) -> None:
     if not facts.writable:
         records = f" or {prefix / 'conda-meta'}" if facts.conda is not None else ""
         raise RefusedError(
-            f"{facts.interpreter.site_packages}{records} is not writable for this user",
-            hint="run as the owner of the environment, or make one of your own: fastinstall setup --new-env ./fast-env",
+            f"{facts.interpreter.site_packages}{records} is not writable by this user",
+            hint="run as the environment's owner, or create your own: fastinstall setup --new-env ./fast-env",
         )
     damaged = next((each for each in facts.past.unreadable if each.transaction), None)
     if damaged is not None:
         out = way_out(damaged, prefix)
-        raise UsageError(damaged.problem, hint=f"put it away, which deletes nothing: {out}" if out else None)
+        raise UsageError(damaged.problem, hint=f"move it aside, which deletes nothing: {out}" if out else None)
     if facts.interrupted is not None:
         raise RefusedError(
             f"{prefix}: transaction {facts.interrupted} was interrupted",

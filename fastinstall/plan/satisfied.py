@@ -1,7 +1,7 @@
 """Decide whether a setup has anything to do, by comparing a receipt with the facts and the request. Pure.
 
-If only the start-up guard is damaged, it is renewed alone, and nothing is built or swapped. If anything else is wrong
-too, a whole setup mends both.
+If only the start-up guard is damaged, only the guard is renewed. If anything else is wrong too, a complete setup
+repairs both.
 """
 
 from collections.abc import Iterator
@@ -29,9 +29,9 @@ _SHOWN = 3
 
 
 def plan_nothing(facts: Facts, recipe: Recipe, request: Request, receipt: Receipt | None) -> Plan | None:
-    """The plan where the stack is as wished: empty, or to renew the start-up guard; None if more has to be done.
+    """Return the plan if the stack is as requested: empty, or renewing the start-up guard; None if more is needed.
 
-    It needs no index and no compiler.
+    Needs no index and no compiler.
 
     Raises:
         RefusedError: the target is protected.
@@ -42,30 +42,30 @@ def plan_nothing(facts: Facts, recipe: Recipe, request: Request, receipt: Receip
     if receipt is None:
         return None
     what, guard = f"{receipt.distribution} {receipt.version}", facts.guard
-    skipped, summary = "everything", f"nothing to do: {what} is in place and intact"
+    skipped, summary = "everything", f"nothing to do: {what} is installed and intact"
     steps: tuple[Step, ...] = ()
     if explain_needed_setup(facts, recipe, request, receipt) is not None:
         whole = replace(facts, guard=GuardState(installed=True, version=guard.version))
         if not request.guard or explain_needed_setup(whole, recipe, request, receipt) is not None:
             return None
         why = listing(guard.problems) if guard.installed else "it is not installed"
-        skipped, summary = "build", f"renew the start-up guard of {what}; the stack itself is intact and stays"
+        skipped, summary = "build", f"renew the start-up guard of {what}; the stack itself is intact"
         steps = (
-            InstallGuard(reason=f"{why}: written again for the core in place"),
-            Verify(checks=("guards",), reason="the check of doctor that looks at it; an error undoes it"),
+            InstallGuard(reason=f"{why}; rewritten for the installed core"),
+            Verify(checks=("guards",), reason="run doctor's check of the guard; an error undoes the change"),
         )
     return Plan(
         environment=facts.environment,
         facts_digest=compute_facts_digest(facts),
         wish=request,
         steps=steps,
-        skipped=(Skipped(step=skipped, reason=f"{what} is in place, unchanged since {receipt.created_at}"),),
+        skipped=(Skipped(step=skipped, reason=f"{what} is installed, unchanged since {receipt.created_at}"),),
         summary=summary,
     )
 
 
 def explain_needed_setup(facts: Facts, recipe: Recipe, request: Request, receipt: Receipt | None) -> str | None:
-    """Explain why a setup has work to do, or return None if the environment is what the wish asks for, to the byte."""
+    """Return why a setup has work to do, or None if the environment is exactly as requested."""
     if receipt is None:
         return "fastinstall has set up nothing here"
     found = (
@@ -78,15 +78,15 @@ def explain_needed_setup(facts: Facts, recipe: Recipe, request: Request, receipt
 
 
 def _find_conda_changes(facts: Facts, receipt: Receipt) -> Iterator[str]:
-    """What conda says has become of the package; the files are looked at by others."""
+    """Yield what conda reports about the package; other functions check the files."""
     conda = facts.conda
     if conda is None or receipt.conda is None:
         return
     ours, there = receipt.conda.package, conda.named(receipt.conda.package.name)
     if there is None:
-        yield f"conda has removed it: {_name_package(ours)} was installed"
+        yield f"conda removed it: {_name_package(ours)} was installed"
     elif there.dist != ours.dist:
-        yield f"conda has replaced it: {_name_package(there)}"
+        yield f"conda replaced it with {_name_package(there)}"
     changed = [path for each in conda.claims if each.dist == ours.dist for path in (*each.missing, *each.altered)]
     if changed:
         yield f"files of {_name_package(ours)} were changed: {listing(changed[:_SHOWN])}"
@@ -95,11 +95,11 @@ def _find_conda_changes(facts: Facts, receipt: Receipt) -> Iterator[str]:
 def _find_changes(facts: Facts, receipt: Receipt) -> Iterator[str]:
     stack = facts.stack
     if stack.core is None or stack.core.sha256 != receipt.core.sha256:
-        yield "the imaging core is not the one that was installed"
+        yield "Pillow's C extension is not the one that was installed"
     if stack.version != receipt.stack_version:
         yield f"PIL says {stack.version}, but {receipt.stack_version} was installed"
     if [owner.distribution.metadata for owner in stack.owners] != [receipt.metadata]:
-        yield "the distributions that own PIL are not what was installed"
+        yield "PIL does not belong to the distribution that was installed"
     if any(each.mismatched or each.missing for each in stack.owners) or stack.unclaimed or not stack.has_init:
         yield "files of PIL were changed"
     if stack.debris:
@@ -110,36 +110,36 @@ def _find_changes(facts: Facts, receipt: Receipt) -> Iterator[str]:
 
 def _find_request_mismatches(facts: Facts, recipe: Recipe, request: Request, receipt: Receipt) -> Iterator[str]:
     if request.upgrade:
-        yield "an upgrade was asked for"
+        yield "an upgrade was requested"
     asked = (request.recipe, request.link, request.dist_name)
     if asked != (receipt.recipe, receipt.link, receipt.distribution):
         yield (
-            f"asked for {request.recipe} as {request.dist_name} ({request.link}), "
-            f"not {receipt.recipe} as {receipt.distribution}"
+            f"requested: {request.recipe} as {request.dist_name} ({request.link}); "
+            f"installed: {receipt.recipe} as {receipt.distribution} ({receipt.link})"
         )
-    # Which engine has linked a package makes no difference to it; whether it is one does.
+    # Which engine linked a package does not matter; whether it is a package does.
     kinds = ("a wheel", "conda packages")
     as_wheel = request.engine is CondaInstaller.PIP
     if is_conda(facts) and as_wheel != (receipt.conda is None):
-        yield f"asked for {kinds[not as_wheel]} (--engine {request.engine}), not {kinds[as_wheel]}"
+        yield f"requested: {kinds[not as_wheel]} (--engine {request.engine}); installed: {kinds[as_wheel]}"
     built = receipt.source_version
     if request.version is not None and built != request.version and not _is_labelled(built, request.version):
-        yield f"asked for version {request.version}, not {built}"
-    # Where no level is named, any wheel will do that runs on this CPU at its best.
+        yield f"requested: version {request.version}; installed: {built}"
+    # If no level is named, any wheel will do that runs at its best on this CPU.
     chosen = choose_levels(recipe, facts.cpu, request).names
     named = list_requested_levels(request)
     if receipt.levels != chosen and (named or not is_best_served(recipe, facts.cpu, receipt.levels)):
         subject = f"level {chosen[0]} suits" if len(chosen) == 1 else f"levels {listing(chosen)} suit"
-        yield f"{subject} this CPU and wish, not {listing(receipt.levels)}"
+        yield f"{subject} this CPU and request; installed: {listing(receipt.levels)}"
 
 
 def _is_labelled(built: str, asked: str) -> bool:
-    """A wheel of ours that was taken as it is bears a label, and answers to the version that it was built from."""
+    """Whether a ready-made wheel of ours, which has a version label, was built from the requested version."""
     return "+" in built and is_version(built) and is_version(asked) and base_version(built) == base_version(asked)
 
 
 def _find_guard_problems(facts: Facts, request: Request, receipt: Receipt) -> Iterator[str]:
-    """The guards and the pins, where they are wished, and the channel that has the packages."""
+    """Yield problems of the requested guards and pins, and of the channel with the packages."""
     conda, stack, pin = facts.conda, receipt.conda, find_pip_pin(facts)
     if request.guard and (not facts.guard.installed or facts.guard.problems):
         yield "the start-up guard is missing or damaged"
@@ -151,11 +151,11 @@ def _find_guard_problems(facts: Facts, request: Request, receipt: Receipt) -> It
     if request.guard and there is None:
         yield "the guard package is missing"
     if request.guard and there is not None and (stack.guard is None or there.dist != stack.guard.dist):
-        yield f"the guard package is another: {_name_package(there)}"
+        yield f"another guard package is installed: {_name_package(there)}"
     if request.pin and not is_pinned(conda, stack.package):
         yield "the pin is missing"
     if not has_channel(conda, stack, facts.environment.prefix):
-        yield "its channel is not registered for the environment any more"
+        yield "its channel is no longer registered for the environment"
 
 
 def _name_package(package: CondaPackage) -> str:

@@ -1,9 +1,9 @@
-"""A saved plan may come from anybody: it may ask for nothing that its recipe and this program would not plan. Pure.
+"""Check a saved plan, which may come from anybody: fastinstall itself must plan the same with its recipe. Pure.
 
-Before consent its text is judged alone (`find_plan_problems`), and what it would fetch is listed
-(`list_fetched_artefacts`). Then the plan is decided anew, of the files that it names (`select_named_releases`), and has
-to say the same (`find_differences`): its risks, warnings and steps are never its own word. Risks are accepted by
-whoever carries it out (`allow_risks`).
+Before consent, its text is checked (`find_plan_problems`), and its downloads are listed (`list_fetched_artefacts`).
+Then the plan is decided again from the files that it names (`select_named_releases`). Both plans must agree
+(`find_differences`), so a saved plan cannot choose its own risks, warnings or steps. The person who applies it accepts
+the risks (`allow_risks`).
 """
 
 import re
@@ -23,19 +23,19 @@ from fastinstall.steps.kind import ADDRESS, SavedPlanContext
 _FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+!-]*")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _UNJUDGED = frozenset({"reason", "jobs", "url", "provenance", "size", "facts_digest", "allow", "allowed", "python"})
-"""Keys that need not be the same: words, what the machine grants, where a file of that hash lies, and what is judged
-elsewhere (the digest of the facts, who accepts a risk, how the interpreter is called)."""
+"""Keys that may differ: texts, the machine's limits, the location of a file with the same hash, and what is checked
+elsewhere (the digest of the facts, accepted risks, the interpreter's name)."""
 
 _BRIEF = 200
 PLAN_AGAIN = "make it again: fastinstall plan -o FILE"
 
 
 def find_plan_problems(plan: Plan, recipe: Recipe) -> Iterator[Problem]:
-    """What a saved plan says that none of ours would, as dotted key and problem.
+    """Yield what a saved plan contains and ours never would, as dotted key and problem.
 
     Args:
         plan: as it was read.
-        recipe: the one that its wish names, as it is here.
+        recipe: the one that its request names, in the local version.
     """
     saved = SavedPlanContext(environment=plan.environment, request=plan.wish, recipe=recipe)
     for index, step in enumerate(plan.steps):
@@ -45,12 +45,12 @@ def find_plan_problems(plan: Plan, recipe: Recipe) -> Iterator[Problem]:
 
 
 def select_named_releases(plan: Plan | None, releases: Releases) -> Releases:
-    """What is on offer, less what is later than what a plan names: later releases do not make it another one.
+    """Return the releases without those later than a plan's files, so that a later release does not change the plan.
 
-    All of it where there is no plan.
+    Without a plan, return all of them.
 
     Raises:
-        RefusedError: a file that it names is not on offer with that hash.
+        RefusedError: a file that it names is not offered with that hash.
     """
     if plan is None:
         return releases
@@ -74,25 +74,25 @@ def select_named_releases(plan: Plan | None, releases: Releases) -> Releases:
     )
     for filename, sha256 in sorted(named - seen):
         raise RefusedError(
-            f"the plan names {filename} with sha256 {sha256 or 'unknown'}, and {releases.origin} has no such file",
+            f"{releases.origin} has no {filename} with sha256 {sha256 or 'unknown'}, which the plan names",
             hint=PLAN_AGAIN,
         )
     return found
 
 
 def find_differences(saved: Plan, anew: Plan) -> Iterator[tuple[str, str]]:
-    """Where a saved plan says something else than what is decided now, as dotted key and what both say.
+    """Yield where a saved plan differs from what is decided now, as dotted key and both values.
 
-    More warnings than now are none: a later release may have been warned of that is not looked at any more.
+    Extra warnings do not count: they may concern a later release, which is no longer considered.
     """
     missing = [warning for warning in anew.warnings if warning not in saved.warnings]
-    yield from (("warnings", f"does not say: {warning}") for warning in missing)
+    yield from (("warnings", f"missing: {warning}") for warning in missing)
     one, other = (encode(replace(each, warnings=())) for each in (saved, anew))
     yield from _compare_values(one, other, "")
 
 
 def allow_risks(plan: Plan, allowed: Iterable[Risk]) -> Plan:
-    """A plan whose risks are accepted by those words alone, whatever it says itself."""
+    """Return the plan with only these risks accepted, whatever it says itself."""
     risks = tuple(allowed)
     hazards = tuple(replace(hazard, allowed=hazard.risk in risks) for hazard in plan.hazards)
     return replace(plan, hazards=hazards, wish=replace(plan.wish, allow=risks))
@@ -112,13 +112,13 @@ def _compare_values(saved: object, anew: object, key: str) -> Iterator[tuple[str
 
 def _abbreviate_value(value: object) -> str:
     if isinstance(value, list):
-        return f"{len(value)} of them" if value else "none"
+        return f"a list of {len(value)}" if value else "none"
     text = str(value.get("kind") or value.get("risk") or value) if isinstance(value, dict) else repr(value)
     return text if len(text) <= _BRIEF else f"{text[:_BRIEF]}..."
 
 
 def list_fetched_artefacts(plan: Plan) -> tuple[str, ...]:
-    """What carrying a plan out would fetch or install, each with the address and the hash that it must have."""
+    """Return what applying a plan would fetch or install, each with its address and required hash."""
     lines: list[str] = []
     for step in plan.steps:
         lines += (
@@ -135,4 +135,4 @@ def _find_artefact_problems(artefact: Artefact) -> Iterator[Problem]:
     if not ADDRESS.fullmatch(artefact.url):
         yield f"{key}.url", f"{artefact.url!r} is neither an address nor an absolute path"
     if artefact.sha256 and not _SHA256.fullmatch(artefact.sha256):
-        yield f"{key}.sha256", f"{artefact.sha256!r} is no SHA-256"
+        yield f"{key}.sha256", f"{artefact.sha256!r} is not a SHA-256"

@@ -1,6 +1,6 @@
-"""Which version to build: the newest that the target's Python and its installed distributions allow. Pure.
+"""Choose the version to build: the newest that the target's Python and its installed distributions allow. Pure.
 
-Which fork's changes are merged onto a version of the source, and what stands in the way.
+Also chooses the fork whose changes are merged onto that version, or explains what prevents it.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ class Merge:
 
     Attributes:
         kernels: the sdist of the fork.
-        base: the sdist of what the fork follows, at the version that it follows.
+        base: the sdist that the fork follows, at that version.
     """
 
     kernels: Artefact
@@ -36,7 +36,7 @@ class Merge:
 
 
 def choose_merge(source: Artefact, kernels: Kernels, releases: Releases) -> Merge | Obstacle:
-    """The newest fork that follows the source's version or an earlier one, with the sdist of what it follows.
+    """Return the newest fork that follows the source's version or an earlier one, with the sdist that it follows.
 
     Args:
         source: the sdist onto which its changes go.
@@ -49,7 +49,7 @@ def choose_merge(source: Artefact, kernels: Kernels, releases: Releases) -> Merg
     forks = [(_parse_base_version(fork), parse_version_number(fork.version), fork) for fork in releases.kernels]
     earlier = sorted((each for each in forks if each[0] <= wanted), key=itemgetter(0, 1), reverse=True)
     if not earlier:
-        return Obstacle(reason=f"no {kernels.pypi} to merge at or before it", remedy=NO_SDIST)
+        return Obstacle(reason=f"no {kernels.pypi} for this or an earlier version", remedy=NO_SDIST)
     bases = {parse_version_number(base.version): base for base in reversed(releases.bases)}
     for followed, _, fork in earlier:
         if followed in bases:
@@ -60,20 +60,20 @@ def choose_merge(source: Artefact, kernels: Kernels, releases: Releases) -> Merg
 
 
 def warn_about_unproven_version(version: str, kernels: Kernels, instead: str) -> str:
-    """A sentence of caution for a version that the merge was not proven on; empty for one that it was.
+    """Return a warning for a version that the merge was not proven on; empty for a proven one.
 
     Args:
         version: of the source.
         kernels: of the recipe.
-        instead: what happens if the merge does not prove ("13.0.0 is taken").
+        instead: what happens if the proof fails ("13.0.0 is built instead").
     """
     proven = [parse_version_number(each) for each in kernels.proven]
     if parse_version_number(version) in proven:
         return ""
-    newest = f"{max(proven)} is the newest" if proven else "there is none yet"
+    newest = f"newest: {max(proven)}" if proven else "none yet"
     return (
         f"{version} is not among the versions that this merge was proven on ({newest}): "
-        f"it is proven here before anything is touched; if it does not prove, {instead}"
+        f"it is proven here before anything changes; if the proof fails, {instead}"
     )
 
 
@@ -86,17 +86,17 @@ _SHOWN = 5
 
 @immutable
 class VersionChoice:
-    """What is built, or taken as it is.
+    """What is built, or used ready-made.
 
     Attributes:
-        version: of the source distribution, or of the prebuilt wheel where there is no source.
+        version: of the sdist, or of the prebuilt wheel if there is no sdist.
         source: the sdist, or None if a prebuilt wheel is used.
         chassis: the official wheel of the same base version, or None if none fits the target.
         kernels: the sdist of the fork to merge onto the source, or None if nothing is merged.
         base: the sdist of what that fork follows.
-        prebuilt: a wheel of our own making that is taken as it is.
+        prebuilt: a ready-made wheel of ours.
         reason: for people.
-        caution: what is not known of this version yet; empty if nothing is missing.
+        caution: what is not known about this version yet; empty if nothing.
     """
 
     version: str
@@ -112,17 +112,17 @@ class VersionChoice:
 def choose_version(
     releases: Releases, recipe: Recipe, interpreter: Interpreter, dependants: Sequence[Dependant], request: Request
 ) -> VersionChoice:
-    """The newest version, or the one that is wished for, if the target allows it.
+    """Return the newest version, or the requested one, if the target allows it.
 
     Args:
-        releases: what there is; of a prebuilt wheel and a source of one version the wheel is taken.
-        recipe: says whether a fork is merged onto the source; then that must be possible too.
+        releases: what is offered; a prebuilt wheel is preferred to an sdist of the same version.
+        recipe: says whether a fork is merged onto the source, which must then be possible too.
         interpreter: the target's Python: `requires_python` counts, classifiers do not.
         dependants: installed distributions that require what is replaced.
         request: a version, versions to avoid, and the name of the distribution that is made.
 
     Raises:
-        RefusedError: not CPython, or the target forbids every version (or the named one); says who does.
+        RefusedError: not CPython, or the target forbids every version (or the named one); says what forbids it.
         UsageError: the named version does not exist; the hint lists the nearest.
     """
     if interpreter.implementation != "cpython":
@@ -136,7 +136,7 @@ def choose_version(
         version = artefact.version if artefact.name == request.dist_name else base_version(artefact.version)
         found = [*obstacles(artefact, _public(version), interpreter, dependants)]
         if _public(artefact.version) in request.avoid:
-            found.append(Obstacle(reason="it did not prove here", remedy=OTHER_RECIPE))
+            found.append(Obstacle(reason="its proof failed here", remedy=OTHER_RECIPE))
         if recipe.kernels is not None and artefact in releases.sources:
             merge = choose_merge(artefact, recipe.kernels, releases)
             if isinstance(merge, Merge):
@@ -168,21 +168,23 @@ def _public(version: str) -> str:
 def _explain_choice(chosen: Artefact, newest: Artefact, hindrances: list[Obstacle], request: Request) -> str:
     what = f"{chosen.name} {chosen.version}"
     if request.version is not None:
-        return f"{what} as asked"
+        return f"{what} as requested"
     if not hindrances:
         return f"{what} is the newest"
-    return f"{what} is the newest that fits; not {newest.version}, because {hindrances[0].reason}"
+    return f"{what} is the newest that fits; not {newest.version}: {hindrances[0].reason}"
 
 
 def _warn_if_unproven(fitting: list[Artefact], kernels: Kernels, request: Request) -> str:
     version, *others = (_public(each.version) for each in fitting)
     following = next((each for each in others if each != version), None)
     ends = request.version is not None or following is None
-    return warn_about_unproven_version(version, kernels, "nothing is changed" if ends else f"{following} is taken")
+    return warn_about_unproven_version(
+        version, kernels, "nothing is changed" if ends else f"{following} is built instead"
+    )
 
 
 def _select_requested(releases: Releases, recipe: Recipe, request: Request) -> list[Artefact]:
-    """Sources and prebuilt wheels of the wished name and version, newest first; at one base version the wheel first."""
+    """Return sources and prebuilt wheels of the requested name and version, newest first, wheels before sources."""
     prebuilt = [wheel for wheel in releases.prebuilt if wheel.name == request.dist_name]
 
     def rank(artefact: Artefact) -> "tuple[Version, bool, Version]":
@@ -192,7 +194,7 @@ def _select_requested(releases: Releases, recipe: Recipe, request: Request) -> l
     if not offered:
         raise RefusedError(
             f"{releases.origin} offers no {name} that can be built",
-            hint="look at the network and the index, or give --wheelhouse DIR with its sdist in it",
+            hint="check the network and the index, or pass --wheelhouse DIR with its sdist",
         )
     if request.version is None:
         stable = [artefact for artefact in offered if not parse_version_number(artefact.version).is_prerelease]
@@ -212,7 +214,7 @@ def _select_requested(releases: Releases, recipe: Recipe, request: Request) -> l
 
 
 def _is_named(artefact: Artefact, releases: Releases, version: str) -> bool:
-    """A version with a local label is that of a wheel of ours, so it answers to the source that it was built from."""
+    """Whether an artefact has this version; a local label marks a wheel of ours, which matches its source's version."""
     from packaging.version import InvalidVersion  # noqa: PLC0415 (slow to import; only where versions are compared)
 
     try:
@@ -220,7 +222,7 @@ def _is_named(artefact: Artefact, releases: Releases, version: str) -> bool:
             return parse_version_number(artefact.version) == parse_version_number(version)
         return base_version(artefact.version) == base_version(version)
     except InvalidVersion:
-        raise UsageError(f"--version {version}: not a version", hint="give one like 13.0.0 or 12.1.1.post0") from None
+        raise UsageError(f"--version {version}: not a version", hint="use one like 13.0.0 or 12.1.1.post0") from None
 
 
 def _make_refusal(judged: list[tuple[Artefact, list[Obstacle]]], request: Request) -> RefusedError:
@@ -232,7 +234,7 @@ def _make_refusal(judged: list[tuple[Artefact, list[Obstacle]]], request: Reques
     names = {obstacle.dependant for _, found in judged for obstacle in found if obstacle.dependant is not None}
     relaxing = f"relax or remove {listing(map(quote, sorted(names)))}, or {OTHER_RECIPE}"
     return RefusedError(
-        f"the target does not allow {what}: {listing(obstacle.reason for obstacle in hindrances)}",
+        f"the environment does not allow {what}: {listing(obstacle.reason for obstacle in hindrances)}",
         hint=relaxing if names else hindrances[0].remedy,
         details=tuple(reasons[:_SHOWN]),
     )

@@ -1,1 +1,1 @@
-"""What a program would call: each verb as a function from values to values."""
+"""The API for programs: each verb as a function from values to values."""

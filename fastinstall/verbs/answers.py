@@ -1,6 +1,6 @@
-"""Keep the wizard's answers in the state directory, for this user alone; give them back, and forget them.
+"""Keep, read and forget the wizard's answers, so that an interruption does not lose them.
 
-What a person has answered the wizard so far, kept so that an interruption does not lose it.
+They lie in the state directory, readable by this user only.
 """
 
 import contextlib
@@ -44,10 +44,9 @@ _KEPT = 20
 
 
 def keep(session: Session, answers: Answers) -> None:
-    """Keep them in place of earlier ones for the target.
+    """Keep the answers instead of earlier ones for the target.
 
-    What bears a secret is not kept at all, because without it it would be another answer; that nothing can be written
-    is no reason to stop.
+    Answers with a secret are not kept, because without it they would differ. A write error is ignored.
     """
     plain = replace(answers, before=_remove_risks(answers.before), after=_remove_risks(answers.after))
     text = dump(document("answers", plain))

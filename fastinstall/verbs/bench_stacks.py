@@ -143,7 +143,7 @@ def _find_our_stack(context: BenchContext) -> tuple[str, Path]:
     else:
         wheel = _build_wheel(context)
     if wheel is None:
-        raise UndeterminedError("our build is not in the cache")
+        raise UndeterminedError("the fast build is not in the cache")
     return f"pillow {wheel.name.split('-')[1]} (fastinstall, not installed yet)", _stage(wheel, cache)
 
 
@@ -151,7 +151,7 @@ def _build_wheel(context: BenchContext) -> Path:
     """Our build as a setup would make it; compiling takes about half a minute, and is said before."""
     from fastinstall.apply.wheel_only import build_wheel_into  # noqa: PLC0415 (only where it may be built)
 
-    message = "making fastinstall's build, to measure it before it is installed (--no-build leaves it out)"
+    message = "building the fast stack, to measure it before it is installed (--no-build skips this)"
     context.session.emit(Started(stage="build", message=message))
     target = NamedTarget(prefix=Path(context.environment.prefix), python=context.python)
     return build_wheel_into(context.session, target, Request(), context.space / "wheel").result.wheel

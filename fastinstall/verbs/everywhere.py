@@ -87,8 +87,8 @@ def _examine_environment(
         owner = quote(stranger)
         return Unobservable(
             prefix=prefix,
-            problem=f"{stranger} keeps files there, and root runs no code of others unasked; examine it as that user: "
-            f"sudo -u {owner} fastinstall doctor --prefix {quote(prefix)}; or by name, if its code may be run as root",
+            problem=f"{stranger} owns files there, and root runs no code of other users; examine it as that user: "
+            f"sudo -u {owner} fastinstall doctor --prefix {quote(prefix)}; or trust it, and name it with --prefix",
         )
     try:
         environment = locate(prefix, None, session.variables, session.tool_prefix)
@@ -99,7 +99,7 @@ def _examine_environment(
         return Unobservable(prefix=prefix, problem=error.message)
     except Exception as error:  # noqa: BLE001 (whatever is in one of them, the others are judged)
         said = f"{type(error).__name__}: {error}".splitlines()[0]
-        return Unobservable(prefix=prefix, problem=f"examining it crashed, a bug of fastinstall: {said}")
+        return Unobservable(prefix=prefix, problem=f"examining it crashed, a bug in fastinstall: {said}")
 
 
 @immutable
@@ -168,9 +168,8 @@ def process_target(process: LiveProcess, variables: Mapping[str, str]) -> Enviro
     if process.root != PurePath("/"):
         inside = f"nsenter --target {process.pid} --mount --root -- fastinstall doctor"
         raise UndeterminedError(
-            f"process {process.pid} has a file system of its own, as in a container: its files are not those of this "
-            "one",
-            hint=f"run fastinstall inside it, in its own environment: {inside}",
+            f"process {process.pid} has its own file system, as in a container: its files are not here",
+            hint=f"run fastinstall inside it: {inside}",
             details=(f"it runs {_format_process(process)}",),
         )
     core = running_core(process.mapped)
@@ -184,8 +183,8 @@ def process_target(process: LiveProcess, variables: Mapping[str, str]) -> Enviro
         return locate(called if is_linked else prefix, None, variables, tool_prefix)
     if core is None and not _INTERPRETER.fullmatch(process.executable.name):
         raise UndeterminedError(
-            f"process {process.pid} is no Python and has no PIL mapped: {_format_process(process)}",
-            hint="list the processes that have: grep -l PIL/_imaging /proc/[0-9]*/maps",
+            f"process {process.pid} is not Python and has not loaded PIL: {_format_process(process)}",
+            hint="list the processes that have loaded it: grep -l PIL/_imaging /proc/[0-9]*/maps",
         )
     return locate(None, Path(process.executable), variables, tool_prefix)
 
@@ -195,9 +194,9 @@ def _refuse_stranger(process: LiveProcess, prefix: Path) -> None:
     stranger = stranger_in(prefix)
     if stranger:
         raise RefusedError(
-            f"process {process.pid} runs in {prefix}, where {stranger} keeps files, and root runs no code of others",
-            hint=f"as that user: sudo -u {quote(stranger)} fastinstall doctor --pid {process.pid}; or name the "
-            f"environment, if its code may be run: fastinstall doctor --prefix {quote(prefix)}",
+            f"process {process.pid} runs in {prefix}, where {stranger} owns files; root runs no code of other users",
+            hint=f"run it as that user: sudo -u {quote(stranger)} fastinstall doctor --pid {process.pid}; "
+            f"or trust the environment, and name it: fastinstall doctor --prefix {quote(prefix)}",
         )
 
 

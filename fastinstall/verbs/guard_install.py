@@ -1,14 +1,13 @@
-"""The guards alone: inspect, install, remove, and `guard accept`.
+"""Inspect, install and remove the guards, and accept a replacement (`guard accept`).
 
-The start-up guard is installed everywhere, and in a conda environment the guard package too; pins of the environment
-and of its project only on request.
+Every environment gets the start-up guard, and a conda environment also the guard package. Pins of the environment and
+of its project are installed only on request.
 
 In a conda environment the guard package is linked again or moved out, with a revision of the history. The package
 itself stays in the channel inside the environment, so that it can come back without a network.
 
-`guard accept` leaves in place what has replaced the stack, and withdraws fastinstall: guards, pins and the receipt go
-in one transaction. PIL itself is not touched, neither here nor by a rollback of it, which brings back the receipt and
-with it the warnings.
+`guard accept` keeps what replaced the stack, and removes guards, pins and the receipt in one transaction. Neither it
+nor its rollback touches PIL; the rollback restores the receipt, and with it the warnings.
 """
 
 import os
@@ -56,7 +55,7 @@ _STAGED = "conda"
 
 @immutable
 class Replacement:
-    """What stands in the place of a stack, and may be accepted.
+    """What replaced the stack, and can be accepted.
 
     Attributes:
         story: what happened, in a sentence of doctor's.
@@ -70,13 +69,13 @@ class Replacement:
 def guards_of(
     session: Session, environment: Environment, *, measured: bool = False, project: Path | None = None
 ) -> Guards:
-    """What of the guards is there, and whether it is as it should be.
+    """Return which guards are installed, and what is wrong with them.
 
     Args:
         session: the outside world.
         environment: the target.
-        measured: also measure what the start-up guard costs, and read what it has told.
-        project: whose pin is told too, beside that of the project which the environment lies in.
+        measured: also measure the cost of the start-up guard, and read what it reported.
+        project: a project whose pin is also reported, besides that of the environment's own project.
     """
     receipt = receipt_of(environment)
     facts = recorded_facts(session, environment, receipt)
@@ -100,7 +99,7 @@ def guards_of(
 def install_guard(
     session: Session, environment: Environment, *, pin: bool = False, project: Path | None = None
 ) -> Guards:
-    """Install or renew the guards, for the stack that a setup has put there.
+    """Install or renew the guards of a stack that a setup installed.
 
     Args:
         session: the outside world.
@@ -109,7 +108,7 @@ def install_guard(
         project: the directory of that project; None for the one that the environment lies in, if there is one.
 
     Raises:
-        RefusedError: nothing is set up, the stack in place is not ours any more, or it cannot be pinned.
+        RefusedError: nothing is set up, the stack was replaced, or it cannot be pinned.
     """
     verb = "guard install --pin" if pin else "guard install"
     with change_environment(session, environment, verb) as locked:
@@ -117,7 +116,7 @@ def install_guard(
         core, guard = facts.stack.core, receipt.conda.guard if receipt.conda is not None else None
         if core is None or core.sha256 != receipt.core.sha256:
             raise RefusedError(
-                f"{facts.stack.directory or 'PIL'}: not what fastinstall has put there",
+                f"{facts.stack.directory or 'PIL'}: not what fastinstall installed",
                 hint=fix_command(environment.prefix),
             )
         owner = project_of(store.prefix, project) if pin else None
@@ -144,7 +143,7 @@ def install_guard(
 
 
 def remove_guard(session: Session, environment: Environment, *, project: Path | None = None) -> Guards:
-    """Move the guards out of the way of Python, of its installers and of conda, and take the pins back.
+    """Move the guards aside, out of reach of Python, installers and conda, and remove the pins.
 
     Raises:
         RefusedError: nothing is set up here.
@@ -177,7 +176,7 @@ def accept(session: Session, environment: Environment) -> Replacement | None:
     """Withdraw from an environment whose stack was replaced: guards, pins and receipt go.
 
     Returns:
-        What was accepted; None if there is nothing to be accepted any more, and nothing has changed.
+        What was accepted; None if there is nothing to accept, and nothing changed.
 
     Raises:
         RefusedError: the environment is protected, or locked by a running one.
@@ -211,7 +210,7 @@ def _find_replacement(session: Session, facts: Facts, receipt: Receipt) -> Repla
 
 
 def _wish_for_pin(receipt: Receipt, *, pin: bool) -> Receipt:
-    """The receipt with what is wished from now on: doctor misses a pin that was asked for, not one that was removed."""
+    """Return the receipt with the current request: doctor reports a missing pin only if one is requested."""
     return replace(receipt, wish=replace(receipt.wish, pin=pin))
 
 
@@ -219,7 +218,7 @@ def _prepare_guarding(session: Session, environment: Environment, store: Journal
     receipt = store.read_receipt()
     if receipt is None:
         raise RefusedError(
-            f"{environment.prefix}: fastinstall has set up nothing here to guard",
+            f"{environment.prefix}: nothing to guard: fastinstall has not set up this environment",
             hint=f"fastinstall setup --prefix {quote(environment.prefix)}",
         )
     facts = recorded_facts(session, environment, receipt)

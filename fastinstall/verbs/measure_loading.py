@@ -163,7 +163,7 @@ def compare_operations(
     elif official is not None and official.directory is not None:
         before, after = replace(here, label=official.title, stage=official.directory), here
     else:
-        context.remark("no table of operations: there is neither another official wheel nor our build to compare with")
+        context.remark("no table of operations: found neither another official wheel nor a fast build to compare with")
         return None
     effort = _choose_effort(context)
     if effort is None:
@@ -193,5 +193,5 @@ def _choose_effort(context: BenchContext) -> TimingEffort | None:
     if len(operations) < _FEWEST:
         return None
     if len(operations) < len(SHORT):
-        context.remark(f"{len(operations)} of {len(SHORT)} operations were measured, for want of time")
+        context.remark(f"there was time for {len(operations)} of {len(SHORT)} operations only")
     return TimingEffort(operations=operations, rounds=_QUICK_ROUNDS, seconds=_QUICK_SECONDS)

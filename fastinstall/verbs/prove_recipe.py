@@ -1,4 +1,4 @@
-"""The whole proof of a recipe, for who maintains one: it is built as setup would build it, and everything is tried."""
+"""The complete proof of a recipe, for its maintainer: build it as setup does, and try everything."""
 
 from dataclasses import replace
 
@@ -24,19 +24,19 @@ from fastinstall.wheelbuild.wheel_files import unpack_wheel
 
 
 def prove_recipe(session: Session, name: str, target: NamedTarget, wish: Request) -> Proof:
-    """Build what a recipe makes for an interpreter, and prove it in every way; nothing is installed.
+    """Build a recipe for an interpreter and prove it completely, without installing it.
 
     Args:
         session: the outside world.
         name: of the recipe.
         target: its interpreter is the one that is built for.
-        wish: version, levels and the like; its recipe is not looked at.
+        wish: version, levels and the like; its recipe is ignored.
 
     Returns:
-        The proof, which may have failed; one that was made before of the same bytes is given again.
+        The proof, which may have failed, or an earlier successful proof of the same bytes.
 
     Raises:
-        RefusedError: the wheel is taken ready-made, so there is no build to take apart.
+        RefusedError: the wheel is ready-made, so there is no build to examine.
         FailedError: it cannot be built.
     """
     plan, interpreter = plan_build(session, target, replace(wish, recipe=name), anew=True)
@@ -46,7 +46,7 @@ def prove_recipe(session: Session, name: str, target: NamedTarget, wish: Request
     step = get_required_step(plan.steps, Build)
     if step.prebuilt is not None:
         raise RefusedError(
-            f"{step.prebuilt.filename} is ready-made: a proof needs the sources", hint="leave out --wheelhouse"
+            f"{step.prebuilt.filename} is ready-made: a proof needs the sources", hint="drop --wheelhouse"
         )
     fetched = fetch_inputs(plan.steps, context)
     built = step.make(interpreter, fetched, context)

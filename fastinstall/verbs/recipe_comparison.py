@@ -1,4 +1,4 @@
-"""The recipes side by side, for whoever has to choose: version, advisories, measured speed. Nothing is changed."""
+"""Compare the recipes by version, advisories and measured speed. Changes nothing."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,13 +41,13 @@ class RecipePreview:
 
 
 def compare_recipes(session: Session, target: NamedTarget, facts: Facts, request: Request) -> tuple[RecipePreview, ...]:
-    """What each recipe would give for a target, the recommended ones first.
+    """Return what each recipe would give for a target, the recommended ones first.
 
     Args:
         session: the outside world.
         target: what is meant.
         facts: of it.
-        request: of which the version and the levels are left out, for they belong to one recipe.
+        request: its version and levels are ignored, because they belong to one recipe.
 
     Raises:
         FailedError: the index cannot be reached.

@@ -1,8 +1,7 @@
-"""`doctor --fix`: return to what the receipt says, or go on to the version that replaced it, by the machinery of setup.
+"""`doctor --fix`: restore the build of the receipt, or build the version that replaced it, as setup does.
 
-A repair keeps the version that somebody has installed in place of ours if it can be built with the kernels; otherwise
-it says why not. Then two ways remain: our earlier version, which is a risk that has to be allowed by name, or accepting
-the stock one.
+A repair keeps the version that somebody installed over ours if it can be built with the kernels; otherwise it says why
+not. Two ways then remain: our earlier version, a risk that must be allowed by name, or accepting stock Pillow.
 
 If a repair replaces a Pillow that somebody may have wanted, the plan says so.
 """
@@ -42,14 +41,14 @@ _OF_ONE_VERSION = (Risk.DOWNGRADE, Risk.VULNERABLE)
 
 
 def plan_repair(session: Session, environment: Environment, request: Request) -> Plan:
-    """Decide what makes an environment healthy again.
+    """Decide how to repair an environment.
 
-    Where a setup is on record, exactly its build comes back, from the cache if it is there; unless somebody has put a
-    later Pillow in its place on purpose, or something requires what is there: then that version is built, with the
-    receipt's wish. Where nothing is on record, it is a setup as `request` has it.
+    With a receipt, restore exactly its build, from the cache if possible. If somebody installed a later Pillow on
+    purpose, or something requires the installed one, build that version with the receipt's request instead. Without a
+    receipt, plan a setup as `request` says.
 
     Raises:
-        RefusedError: neither can be had; says what can be done instead.
+        RefusedError: neither is possible; says what to do instead.
         FastinstallError: as a setup's planning.
     """
     return replace(_plan_repair(session, environment, request), verb=_VERB)
@@ -132,7 +131,7 @@ def _plan_restoring_wheel(session: Session, facts: Facts, receipt: Receipt) -> P
 
 
 def _add_reinstalls(session: Session, planned: Plan) -> Plan:
-    """In a conda environment other packages get back what was taken from them, in the same transaction."""
+    """In a conda environment, reinstall packages whose files were overwritten, in the same transaction."""
     environment = planned.environment
     if environment.kind is not EnvironmentKind.CONDA or not planned.steps:
         return planned
@@ -174,7 +173,7 @@ def _plan_following(
 
 
 def _list_attempts(session: Session, wanted: Request, *, reachable: bool) -> Iterator[Request]:
-    """With the index, as long as it answers; without one what was fetched before may do."""
+    """Yield attempts: with the index while it answers, then with what was fetched before."""
     if reachable or wanted.offline:
         yield wanted
     source = f"[0-9a-f][0-9a-f]/*/*-{wanted.version}.tar.gz"
@@ -197,7 +196,7 @@ def _make_followed_request(receipt: Receipt, recipe: str, version: str, request:
 
 
 def _refuse_unless_offered(session: Session, environment: Environment, request: Request) -> None:
-    """Look whether there is such a version at all, before anything else is looked at for it."""
+    """Check first whether the version exists at all."""
     recipe = recipe_named(session, request.recipe)
     interpreter = observe_interpreter(Path(environment.python))
     index = make_index(session, request, defer_pip_settings(session, Path(environment.python)))
@@ -208,15 +207,15 @@ def _refuse_unless_offered(session: Session, environment: Environment, request: 
 
 
 def _explain_plan(made: Plan, intent: Intent) -> Plan:
-    """The plan with its story; like any repair it does without the measurement of speed."""
+    """Return the plan with its story and, like any repair, without measuring speed."""
     why = f", and {listing(intent.unmet)}" if intent.unmet else ""
-    story = f"{intent.story}{why}: that version is kept, and gets the kernels"
+    story = f"{intent.story}{why}: that version stays and gets the kernels"
     steps = tuple(replace(step, timed=False) if isinstance(step, Prove) else step for step in made.steps)
     return replace(made, steps=steps, warnings=(story, *made.warnings))
 
 
 def make_return_plan(plan: Plan, intent: Intent, reasons: Sequence[str], allowed: Iterable[Risk]) -> Plan:
-    """The plan that puts an earlier version of ours back, as a risk that has to be allowed: it was not meant so.
+    """Return the plan that restores an earlier version of ours, as a risk that must be allowed.
 
     Args:
         plan: that restores what the receipt says.
@@ -225,15 +224,15 @@ def make_return_plan(plan: Plan, intent: Intent, reasons: Sequence[str], allowed
         allowed: risks that this run allows.
     """
     found = next((hazard for hazard in plan.hazards if hazard.risk is Risk.DOWNGRADE), None)
-    known = found.summary if found is not None else "ours is an earlier version"
+    known = found.summary if found is not None else "the fast build is an earlier version"
     prefix = quote(plan.environment.prefix)
     hazard = PlanRisk(
         risk=Risk.DOWNGRADE,
-        summary=f"{intent.story}, and no build of it with the kernels can be made; {known}",
+        summary=f"{intent.story}, and it cannot be built with the kernels; {known}",
         items=(
-            f"to accept the stock one: fastinstall guard accept --prefix {prefix}",
-            f"to go back to ours: fastinstall doctor --fix --allow {Risk.DOWNGRADE} --prefix {prefix}",
-            *(f"why there is no build of it: {reason}" for reason in reasons),
+            f"to accept stock Pillow: fastinstall guard accept --prefix {prefix}",
+            f"to go back to the fast build: fastinstall doctor --fix --allow {Risk.DOWNGRADE} --prefix {prefix}",
+            *(f"why it cannot be built: {reason}" for reason in reasons),
             *(found.items if found is not None else ()),
         ),
         allowed=Risk.DOWNGRADE in allowed,
@@ -245,17 +244,17 @@ def make_return_plan(plan: Plan, intent: Intent, reasons: Sequence[str], allowed
 
 
 def refusal(intent: Intent, reasons: Sequence[str], prefix: PurePath) -> RefusedError:
-    """What is said where ours cannot come back either, because something requires what is in place."""
+    """Return the error if ours cannot be restored either, because something requires the installed version."""
     return RefusedError(
-        f"{intent.story}; {listing(intent.unmet)}, which ours does not meet, "
-        f"and there is no build of {intent.version} with the kernels: {listing(reasons)}",
-        hint=f"accept the stock one: fastinstall guard accept --prefix {quote(prefix)}",
-        details=(f"or remove what requires it, then: {fix_command(prefix)}",),
+        f"{intent.story}; {listing(intent.unmet)}, which the fast build does not meet, "
+        f"and {intent.version} cannot be built with the kernels: {listing(reasons)}",
+        hint=f"accept stock Pillow: fastinstall guard accept --prefix {quote(prefix)}",
+        details=(f"or uninstall what requires it, then: {fix_command(prefix)}",),
     )
 
 
 def add_version_warning(plan: Plan, intent: Intent | None, receipt: Receipt, recipe: Recipe) -> Plan:
-    """The plan that restores ours, with a warning where another version was asked for by its name.
+    """Return the plan that restores ours, with a warning if another version was requested by name.
 
     Args:
         plan: that restores what the receipt says.
@@ -265,12 +264,14 @@ def add_version_warning(plan: Plan, intent: Intent | None, receipt: Receipt, rec
     """
     if intent is None or intent.order is not VersionOrder.EARLIER or intent.asked is not InstallRequest.BY_NAME:
         return plan
-    warning = f"{intent.story}; {receipt.version} comes back"
+    warning = f"{intent.story}; {receipt.version} is restored"
     if intent.broken:
         warning += f", because {listing(intent.broken)}"
     else:
         vulnerable = find_vulnerability_risk(recipe, intent.version, kernels=bool(recipe.expect.symbols)) is not None
         allow = f"{Risk.DOWNGRADE},{Risk.VULNERABLE}" if vulnerable else Risk.DOWNGRADE
         command = f"fastinstall setup --version {intent.version} --allow {allow}"
-        warning += f". To have {intent.version} with the kernels: {command} --prefix {quote(plan.environment.prefix)}"
+        warning += (
+            f". To install {intent.version} with the kernels: {command} --prefix {quote(plan.environment.prefix)}"
+        )
     return replace(plan, warnings=(warning, *plan.warnings))

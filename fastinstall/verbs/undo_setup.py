@@ -1,6 +1,6 @@
-"""The state before a setup; what there is to go back to; and giving that up.
+"""Undo setups, list what can be undone, and forget it.
 
-What has taken the place of a stack since it was set up, and would contradict what comes back in a rollback.
+Also finds what replaced the stack since its setup and conflicts with a rollback.
 """
 
 from collections.abc import Iterator
@@ -42,7 +42,7 @@ _SITES = ("site-packages", "dist-packages")
 
 
 def history(environment: Environment) -> Transactions:
-    """What can be undone, newest first, and what it holds; those whose journal cannot be read come first."""
+    """Return what can be undone, newest first; transactions with an unreadable journal come first."""
     store = JournalStore(Path(environment.prefix))
     damaged = (_make_damaged_transaction(store, each) for each in store.unreadable())
     return _sum_up((*damaged, *map(_make_past_transaction, store.readable())))
@@ -54,14 +54,14 @@ def undo(session: Session, environment: Environment, *, to: str | None, force: b
     Args:
         session: the outside world.
         environment: the target.
-        to: identifier of a transaction, or the beginning of one; None for the setup that holds.
-        force: move aside what has replaced ours since, instead of refusing.
+        to: identifier of a transaction, or its beginning; None for the current setup.
+        force: move aside what replaced ours since, instead of refusing.
 
     Returns:
         What was done, in sentences.
 
     Raises:
-        RefusedError: there is nothing to undo, the way back is gone, or something foreign is in place.
+        RefusedError: there is nothing to undo, the originals are missing, or another tool replaced the stack.
         UsageError: there is no transaction `to`, or there are several.
     """
     with change_environment(session, environment, "rollback", force=force) as locked:
@@ -76,7 +76,7 @@ def undo(session: Session, environment: Environment, *, to: str | None, force: b
 
 
 def list_forgettable_history(environment: Environment, identifier: str | None) -> Transactions:
-    """What `forget_in` would give up, or the damaged one that it would put away; arguments and errors likewise."""
+    """Return what `forget_in` would delete, or the damaged transaction that it would move aside."""
     store = JournalStore(Path(environment.prefix))
     damaged = unreadable_named(store, identifier) if identifier is not None else None
     if damaged is not None:
@@ -85,26 +85,26 @@ def list_forgettable_history(environment: Environment, identifier: str | None) -
 
 
 def forget_in(session: Session, environment: Environment, identifier: str | None) -> tuple[str, ...]:
-    """Give up the way back behind a setup, and delete what was kept for it; the environment stays as it is.
+    """Make setups impossible to undo, and delete what was kept for that; the environment stays as it is.
 
     Args:
         session: the outside world.
         environment: the target.
-        identifier: of a transaction, or the beginning of one: it goes, and all older ones. None keeps the way back
-            before the setup that holds. One whose journal cannot be read is moved to `kept/`, and nothing deleted.
+        identifier: of a transaction, or its beginning: it is deleted with all older ones. None keeps what the current
+            setup needs to be undone. A transaction with an unreadable journal is moved to `kept/`, not deleted.
 
     Returns:
         What was done, in sentences.
 
     Raises:
-        RefusedError: another program works there.
+        RefusedError: another program is working on the environment.
         UsageError: there is no such transaction, or there are several.
     """
     store = JournalStore(Path(environment.prefix))
     damaged = unreadable_named(store, identifier) if identifier is not None else None
     if damaged is not None:
         with hold_environment_lock(store.prefix):
-            return (f"put away, and nothing deleted: {move_damaged_transaction_away(store, damaged)}",)
+            return (f"moved aside, nothing deleted: {move_damaged_transaction_away(store, damaged)}",)
     with change_environment(session, environment, "forgetting") as locked:
         freed = sum(info.held_bytes for info in list_forgettable_transactions(store, identifier))
         with signals.defer_signals():  # all of them, or none
@@ -155,7 +155,7 @@ def _choose_transactions(store: JournalStore, to: str | None) -> tuple[str, ...]
     known = tuple(info.id for info in infos)
     if receipt is None:
         if not known:
-            raise RefusedError(f"{store.prefix}: nothing to undo: fastinstall has set up nothing here")
+            raise RefusedError(f"{store.prefix}: nothing to undo: fastinstall has not set up this environment")
         return known[:1]  # the acceptance of what is in place, or a setup whose receipt cannot be read
     if receipt.id not in known:
         raise _make_missing_cache_error(store, receipt, known)
@@ -166,15 +166,13 @@ def _make_missing_cache_error(store: JournalStore, receipt: Receipt, known: tupl
     where, python = quote(store.prefix), quote(receipt.environment.python)
     stock = f"pillow=={base_version(receipt.source_version)}"  # what takes ours, takes that
     replaced = f"; it had replaced {receipt.previous}" if receipt.previous else ""
-    since = (
-        f"what was done since can be undone: fastinstall rollback --to {known[-1]} --prefix {where}" if known else ""
-    )
+    since = f"later changes can be undone: fastinstall rollback --to {known[-1]} --prefix {where}" if known else ""
     return RefusedError(
-        f"{store.prefix}: the way back from {receipt.distribution} {receipt.version}, set up {receipt.created_at}, is "
-        f"gone: {store.directory(receipt.id)} is not there{replaced}",
-        hint=f"put stock Pillow in its place: {python} -m pip install --force-reinstall --no-deps {stock}; "
-        f"then have the guards and the record go: fastinstall guard accept --prefix {where}",
-        details=("the stack itself is whole, and doctor --fix and setup work as before", *filter(None, (since,))),
+        f"{store.prefix}: cannot undo the setup of {receipt.distribution} {receipt.version} ({receipt.created_at}): "
+        f"{store.directory(receipt.id)} is missing{replaced}",
+        hint=f"install stock Pillow: {python} -m pip install --force-reinstall --no-deps {stock}; "
+        f"then remove the guards and the record: fastinstall guard accept --prefix {where}",
+        details=("the stack itself is intact; doctor --fix and setup still work", *filter(None, (since,))),
     )
 
 
@@ -195,11 +193,11 @@ def _roll_back(
     yield from unpinning.sentences
     absent = explain_absence(Path(environment.python))
     if absent:
-        yield f"{environment.python}: {absent}; the files are back, and whether they work there could not be tried"
+        yield f"{environment.python}: {absent}; the files are restored, but could not be tested"
 
 
 def _find_unmet_requirements(session: Session, prefix: Path, receipt: Receipt | None) -> Iterator[str]:
-    """What a conda package that came back has to have, and has no longer."""
+    """Yield what a restored conda package requires and is no longer installed."""
     if kind_of_prefix(prefix) is EnvironmentKind.CONDA:
         from fastinstall.observe.conda.records import read_records  # noqa: PLC0415 (only in conda environments)
 
@@ -210,26 +208,27 @@ def _find_unmet_requirements(session: Session, prefix: Path, receipt: Receipt | 
 def _describe_rollback(prefix: Path, done: RolledBack) -> Iterator[str]:
     kept = prefix / KEPT
     yield from (f"undone: {identifier}" for identifier in done.ids)
-    yield from (f"kept aside, and not fastinstall's: {path}" for path in done.kept)
-    yield from (f"could not come back, somebody had removed it: {path}" for path in done.lost)
+    yield from (f"moved aside, not fastinstall's: {path}" for path in done.kept)
+    yield from (f"not restored, because it was removed since: {path}" for path in done.lost)
     if kept.is_dir():  # by this rollback, or by earlier ones
-        yield f"what was kept stays until somebody removes it: rm -r {quote(kept)}"
-    yield f"back to the state before {'it' if done.receipt else 'fastinstall'}: {_describe_installed_stack(prefix)}"
+        yield f"delete what was moved aside when you no longer need it: rm -r {quote(kept)}"
+    before = "" if done.receipt else " to before fastinstall"
+    yield f"rolled back{before}: {_describe_installed_stack(prefix)}"
 
 
 def _describe_installed_stack(prefix: Path) -> str:
-    """What stands in an environment, by its files: a record may say something else."""
+    """Return what is installed according to the files; a record may differ."""
     seen = scan_environment(prefix)
     found = " and ".join(seen.pillow) or "no Pillow"
-    contradicted = f", and not {seen.ours}, which is on record" if seen.is_replaced else ""
-    return f"{found} is in place{contradicted}"
+    contradicted = f" (expected {seen.ours}, as recorded)" if seen.is_replaced else ""
+    return f"{found} is installed{contradicted}"
 
 
 def _find_foreign_packages(session: Session, store: JournalStore) -> tuple[str, ...]:
-    """Metadata of what has taken PIL over, pip's and conda's, relative to the prefix.
+    """Return the metadata of what replaced PIL, by pip or conda, relative to the prefix.
 
-    From files alone: the environment's Python may be gone. A receipt that cannot be read, or is gone since the stack
-    was accepted, must not be in the way either: what is ours then stands in the journals.
+    Reads files only, as the environment's Python may be missing. Without a readable receipt, the journals tell which
+    files are ours.
     """
     receipt = receipt_if_readable(store)
     names = _list_provided_names(_find_recipe(session, receipt))
@@ -246,7 +245,7 @@ def _find_foreign_packages(session: Session, store: JournalStore) -> tuple[str, 
 
 
 def _find_recipe(session: Session, receipt: Receipt | None) -> Recipe:
-    """The receipt's, which may be somebody's own and gone by now; the usual one names the same distributions."""
+    """Return the receipt's recipe, or the usual one if it is missing, which names the same distributions."""
     try:
         return recipe_named(session, receipt.recipe if receipt is not None else Request().recipe)
     except FastinstallError:
@@ -265,7 +264,7 @@ def _list_distributions(prefix: Path, site: str, names: set[str]) -> Iterator[st
 
 
 def _list_other_records(prefix: Path, names: set[str], receipt: Receipt) -> Iterator[str]:
-    """Records of conda packages in the place of ours; where ours is none of conda's, conda's was there before."""
+    """Yield records of conda packages that replaced ours; a wheel leaves conda's own record in place."""
     if receipt.conda is None or kind_of_prefix(prefix) is not EnvironmentKind.CONDA:
         return
     from fastinstall.observe.conda.records import read_records  # noqa: PLC0415 (only in conda environments)

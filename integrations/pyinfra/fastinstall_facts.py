@@ -1,4 +1,4 @@
-"""Facts for pyinfra: what `fastinstall` sees on a host, and what it would do there. Both only look."""
+"""Facts for pyinfra: what `fastinstall` sees on a host, and what it would do there. Both change nothing."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from pyinfra.api import FactBase
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_NO_ANSWER = {"schema": "fastinstall.error/1", "message": "fastinstall gave no answer", "hint": None}
+_NO_ANSWER = {"schema": "fastinstall.error/1", "message": "fastinstall printed nothing", "hint": None}
 
 
 class _Document(FactBase):
-    """The one JSON document of a verb."""
+    """The JSON document of a verb."""
 
     verb = ""
 
     def command(self, words: str, tool: str = "fastinstall") -> str:
-        """The verb, whose failure is read from its document.
+        """Return the command; a failure is in its document.
 
         Args:
             words: its flags, quoted.
-            tool: the words that run fastinstall on the host.
+            tool: the command that runs fastinstall on the host.
         """
         return f"{tool} {self.verb} --json {words} || true"
 
     def process(self, output: Iterable[str]) -> dict[str, Any]:
-        """Read it; a failure is the document `fastinstall.error/1`."""
+        """Parse the document; a failure is `fastinstall.error/1`."""
         text = "\n".join(output)
         document: dict[str, Any] = json.loads(text) if text.strip() else dict(_NO_ANSWER)
         return document
@@ -41,6 +41,6 @@ class FastinstallFacts(_Document):
 
 
 class FastinstallPlan(_Document):
-    """What setup would do with the same words: the document `fastinstall.plan/1`; no steps: nothing is to be done."""
+    """What setup would do with the same flags: the document `fastinstall.plan/1`, without steps if nothing."""
 
     verb = "plan"

@@ -1,7 +1,7 @@
 """An operation for pyinfra: the fast stack in an environment of a host.
 
-It lies beside `fastinstall_facts.py` in the directory of a deploy. `tool` is what runs fastinstall on the host: its
-name, or its path. Where there is only a wheelhouse (`fastinstall build --with-tool`), the directory `module_utils` of
+Put it beside `fastinstall_facts.py` in the directory of a deploy. `tool` is the command that runs fastinstall on the
+host: its name or path. If there is only a wheelhouse (`fastinstall build --with-tool`), the directory `module_utils` of
 the Ansible collection runs it from there: `tool="env PYTHONPATH=/srv python3 -m module_utils.tool /srv/wheelhouse"`.
 """
 
@@ -22,12 +22,12 @@ _OTHERWISE = {"channels": "--channel"}
 
 @operation()
 def stack(environment: str, tool: str = "fastinstall", **wishes: Any) -> Iterator[str]:  # noqa: ANN401 (of any kind)
-    """Set up the stack as it is wished for; where it is in place and intact, nothing is done.
+    """Set up the stack as requested; do nothing if it is installed and intact.
 
     Args:
-        environment: its directory; it is made where there is nothing yet.
-        tool: the words that run fastinstall on the host.
-        wishes: those of the command line by their names: `offline=True, levels=["x86-64-v2"], guard=False`.
+        environment: its directory, created if it does not exist.
+        tool: the command that runs fastinstall on the host.
+        wishes: options of the command line by their names: `offline=True, levels=["x86-64-v2"], guard=False`.
     """
     place = quote(environment)
     target = f"$([ -e {place} ] && echo --prefix || echo --new-env) {place}"
@@ -35,12 +35,12 @@ def stack(environment: str, tool: str = "fastinstall", **wishes: Any) -> Iterato
     plan = host.get_fact(FastinstallPlan, words=words, tool=tool)
     if plan.get("steps") == []:
         host.noop(plan["summary"])
-    else:  # what fastinstall would refuse, it says itself
+    else:  # fastinstall itself reports what it refuses
         yield f"{tool} setup --yes {words}"
 
 
 def _flag(name: str, value: object) -> tuple[str, ...]:
-    """A wish as words of the command line; one that is None is not given."""
+    """Return an option as words of the command line; none for None."""
     flag = _OTHERWISE.get(name, f"--{name.replace('_', '-')}")
     if isinstance(value, bool):
         if name == "guard":

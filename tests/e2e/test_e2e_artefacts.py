@@ -203,13 +203,13 @@ def test_a_plan_grants_none_of_its_own_risks(sandbox: Sandbox, venv: Venv) -> No
     plan.write_text(json.dumps({**document, "hazards": []}))
     denied = sandbox.cli("apply", "--yes", plan)
     assert denied.exit_code == 5, denied.text
-    assert "does not say what would be planned now: hazards: expected " in denied.stderr
+    assert "differs from what would be planned now: hazards: expected " in denied.stderr
     assert "hint: make it again: fastinstall plan -o FILE" in denied.stderr
     granted = {"hazards": [{**hazard, "allowed": True} for hazard in document["hazards"]]}
     plan.write_text(json.dumps({**document, **granted, "wish": {**document["wish"], "allow": risks}}))
     granting = sandbox.cli("apply", "--yes", plan)
     assert granting.exit_code == 5, granting.text
-    assert f"accept it by name: --allow {','.join(risks)}" in granting.stderr
+    assert f"accept the risk: --allow {','.join(risks)}" in granting.stderr
     assert tree_hash(venv.prefix) == before
 
 

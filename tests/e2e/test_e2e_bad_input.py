@@ -65,7 +65,7 @@ USAGE = (
         name="level and levels",
         arguments=(*SETUP, "--level", "x86-64-v3", "--levels", "x86-64-v2,x86-64-v3"),
         exit_code=2,
-        says=("--level x86-64-v3 and --levels x86-64-v2,x86-64-v3 exclude each other",),
+        says=("--level x86-64-v3 and --levels x86-64-v2,x86-64-v3 cannot be used together",),
         variables=UNREACHABLE,
     ),
     Case(
@@ -261,21 +261,21 @@ REFUSED = (
         name="engine of conda's where there is no conda",
         arguments=(*SETUP, "--engine", "conda"),
         exit_code=2,
-        says=("--engine conda: {env} is no conda environment", "leave it out, or name a conda environment"),
+        says=("--engine conda: {env} is not a conda environment", "drop it, or name a conda environment"),
         variables=UNREACHABLE,
     ),
     Case(
         name="pin of a name that nobody requires",
         arguments=(*SETUP, "--pin", "--dist-name", "pillow-simd"),
         exit_code=5,
-        says=("--pin: others require pillow", "--dist-name pillow --pin"),
+        says=("--pin: packages require pillow", "--dist-name pillow --pin"),
         variables=UNREACHABLE,
     ),
     Case(
         name="guard of nothing",
         arguments=("guard", "install", "--pin", "--yes", "--prefix", "{env}"),
         exit_code=5,
-        says=("nothing here to guard", "fastinstall setup --prefix {env}"),
+        says=("nothing to guard", "fastinstall setup --prefix {env}"),
     ),
     Case(
         name="files for a guard that takes none",
@@ -299,7 +299,7 @@ REFUSED = (
         name="new environment where something is",
         arguments=("setup", "--yes", "--new-env", "{env}"),
         exit_code=5,
-        says=("--new-env {env}: there is something already", "--prefix {env}"),
+        says=("--new-env {env}: already exists", "--prefix {env}"),
     ),
     Case(
         name="nobody to ask",

@@ -34,7 +34,7 @@ def test_a_wheel_is_told_to_be_weak_and_is_put_back_once_conda_has_swapped_it(
 ) -> None:
     scene = new_scene(*USUAL, name="an env with spaces")
     made = scene.done("setup", "--yes", "--engine", "pip")
-    assert "warning: --engine pip: conda does not know of what is put in" in made.stderr
+    assert "warning: --engine pip: conda does not know of this wheel" in made.stderr
     assert scene.pillow.startswith(channel.pillow)
     healthy = scene.cli("doctor", "--json")
     assert healthy.exit_code == 0, healthy.text
@@ -58,7 +58,7 @@ def test_without_its_guard_package_conda_swaps_the_stack_and_doctor_says_so(
 ) -> None:
     scene = new_scene(*USUAL)
     made = scene.done("setup", "--yes", "--engine", "rattler", "--no-guard")
-    assert "its solver may replace it, as no guard is wished" in made.stderr
+    assert "its solver may replace it, as there is no guard package" in made.stderr
     assert scene.pillow.startswith(OURS)
     assert "fastinstall-guard" not in builds(scene.prefix)
     assert scene.cli("doctor").exit_code == 0
@@ -121,4 +121,4 @@ def test_what_would_touch_python_is_shown_and_refused_until_it_is_allowed_by_nam
     error = scene.refuses("--engine", "rattler", *linked)
     assert "the solver would change what everything else depends on: python" in error
     assert f"python: {channel.earlier_python} -> {channel.python}" in error
-    assert "hint: accept it by name: --allow feature-loss,protected-packages" in error
+    assert "hint: accept the risk: --allow feature-loss,protected-packages" in error

@@ -68,7 +68,7 @@ DAMAGES = (
     Damage(
         name="conda killed while it removed files",
         path="lib/libtiff.so.6.c~",
-        says=("a transaction of conda was interrupted", "lib/libtiff.so.6.c~", "--revisions", "rm -r '{path}'"),
+        says=("an interrupted conda transaction left", "lib/libtiff.so.6.c~", "--revisions", "rm -r '{path}'"),
     ),
     Damage(
         name="py-rattler killed while it removed files",
@@ -79,14 +79,14 @@ DAMAGES = (
         name="pin that no version satisfies, conda",
         path="conda-meta/pinned",
         text=lambda _: "pillow 9.*\n",
-        says=("the target does not allow any pillow", "conda-meta/pinned requires pillow==9.*"),
+        says=("the environment does not allow any pillow", "conda-meta/pinned requires pillow==9.*"),
         engine="conda",
     ),
     Damage(
         name="pin that no version satisfies, pip",
         path="conda-meta/pinned",
         text=lambda _: "pillow 9.*\n",
-        says=("the target does not allow any pillow", "conda-meta/pinned requires pillow==9.*"),
+        says=("the environment does not allow any pillow", "conda-meta/pinned requires pillow==9.*"),
         engine="pip",
     ),
     Damage(
@@ -136,8 +136,8 @@ def test_no_permission_to_write_the_records_is_refused(scene: Scene) -> None:
         assert tree_hash(scene.prefix) == before
     finally:
         records.chmod(0o755)
-    assert f"{records} is not writable for this user" in done.stderr
-    assert "hint: run as the owner of the environment" in done.stderr
+    assert f"{records} is not writable by this user" in done.stderr
+    assert "hint: run as the environment's owner" in done.stderr
 
 
 @pytest.mark.parametrize(("engine", "url"), [("conda", NOWHERE), ("rattler", NOWHERE), ("rattler", NOBODY_LISTENS)])
@@ -196,7 +196,7 @@ def test_an_engine_that_is_not_there_is_named_with_the_command_that_brings_it(
 ) -> None:
     extra = "-m pip install 'fastinstall[conda]'"
     error = scene.refuses(changes={**without_conda, **without_rattler})
-    assert f"{scene.prefix} is a conda environment, and there is neither conda nor py-rattler" in error
+    assert f"{scene.prefix} is a conda environment, and neither conda nor py-rattler was found" in error
     assert all(way in error for way in (extra, "CONDA_EXE=", "--engine pip"))
     error = scene.refuses("--engine", "conda", changes=without_conda)
     assert "--engine conda: no conda executable was found" in error
@@ -235,7 +235,7 @@ def test_condas_own_environment_is_no_target(scene: Scene) -> None:
     done = scene.run("setup", "--yes", "--prefix", base)
     assert done.exit_code == REFUSED, done.text
     assert f"{base} is conda's own environment (base)" in done.stderr
-    assert "hint: work in another: conda create --name " in done.stderr
+    assert "hint: use another environment: conda create --name " in done.stderr
     assert tree_hash(base / "conda-meta") == before
 
 

@@ -42,7 +42,7 @@ def test_a_project_is_pinned_by_the_setup_kept_by_its_sync_and_brought_back_by_t
     prefix = project / ".venv"
     before = tree_hash(project)
     warned = sandbox.cli("setup", "--dry-run", "--prefix", prefix, env=VARIABLES)
-    assert "is a project of uv: `uv sync` puts back the Pillow of its lock" in warned.stdout, warned.text
+    assert "is a uv project: `uv sync` reinstalls the Pillow of its lock file" in warned.stdout, warned.text
     nowhere = {**VARIABLES, "FASTINSTALL_UV": "/nowhere/uv"}
     refused = sandbox.cli("setup", "--dry-run", "--pin", "--prefix", prefix, env=nowhere)
     assert refused.exit_code == 5

@@ -176,10 +176,10 @@ def test_a_python_that_the_newest_pillow_is_not_for_gets_an_older_one_with_that_
     before = tree_hash(venv.prefix)
     refused = sandbox.cli("setup", "--yes", "--prefix", venv.prefix)
     assert refused.exit_code == 5, refused.text
-    assert "not 13.0.0, because it needs Python >=3.11" in refused.stderr
+    assert "not 13.0.0: it needs Python >=3.11" in refused.stderr
     assert "critical advisories affect Pillow 12.3.0" in refused.stderr
     another = "Python 3.11 gets Pillow 13.0.0: fastinstall setup --new-env ./fast-env --python python3.11"
-    assert f"hint: {another}; or accept it by name: --allow vulnerable" in refused.stderr
+    assert f"hint: {another}; or accept the risk: --allow vulnerable" in refused.stderr
     assert tree_hash(venv.prefix) == before
 
 
@@ -191,7 +191,7 @@ def test_a_pillow_of_a_later_version_is_replaced_only_with_each_risk_allowed(san
     for words, missing in (((), "downgrade,vulnerable"), (FORK, "vulnerable,downgrade")):
         refused = sandbox.cli("setup", "--yes", "--prefix", venv.prefix, "--recipe", "pillow-simd", *words)
         assert refused.exit_code == 5, refused.text
-        assert f"accept it by name: --allow {missing}" in refused.stderr
+        assert f"accept the risk: --allow {missing}" in refused.stderr
         assert "CVE-" in refused.stderr
         assert tree_hash(venv.prefix) == before
     risks = ("--recipe", "pillow-simd", "--allow", "downgrade,vulnerable")

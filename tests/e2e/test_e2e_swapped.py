@@ -106,7 +106,7 @@ def test_a_rollback_over_what_another_tool_has_put_there_needs_that_risk_allowed
     assert ours.cli("doctor", "--fix", "--yes").exit_code == 0
     back = ours.cli("rollback", "--yes")
     assert (back.exit_code, tree_hash(venv.prefix)) == (0, swapped), back.text
-    assert f"back to the state before it: {_pillow(venv)} is in place, and not pillow 1" in back.stdout, back.text
+    assert f"rolled back: {_pillow(venv)} is installed (expected pillow 1" in back.stdout, back.text
 
     assert ours.cli("doctor", "--fix", "--yes").exit_code == 0
     straight = ours.cli("rollback", "--yes", "--to", _oldest(ours))
@@ -118,7 +118,7 @@ def test_a_rollback_over_what_another_tool_has_put_there_needs_that_risk_allowed
         path.relative_to(venv.prefix).as_posix() for path in kept.rglob("*")
     } | {"share/fastinstall/kept"}
     for path in kept.glob("*/lib/python3*/site-packages/*"):
-        assert f"kept aside, and not fastinstall's: {path}\n" in straight.stdout
+        assert f"moved aside, not fastinstall's: {path}\n" in straight.stdout
 
 
 def test_pip_uninstall_leaves_our_guard_and_our_records_only(ours: Ours) -> None:

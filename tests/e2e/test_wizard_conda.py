@@ -46,7 +46,7 @@ def test_a_wheel_can_be_had_too_and_its_weakness_is_told(sandbox: Sandbox, conda
         person = Person(shown=shown)
         _choose_engine(person, "pip", guards="Warn when another tool replaces it?")
         assert "which conda overwrites sooner or later" in shown.words
-        person.reads("warning: --engine pip: conda does not know of what is put in")
+        person.reads("warning: --engine pip: conda does not know of this wheel")
         person.reads(MENU)
         shown.press(CTRL_C)
         assert shown.end() == 130

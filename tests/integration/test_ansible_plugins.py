@@ -143,7 +143,7 @@ def test_a_look_ahead_tells_the_plan_and_the_difference_and_does_nothing(told: S
     assert look["status"] == "changed"
     assert look["plan"]["schema"] == "fastinstall.plan/1"
     assert "install-guard: " in look["diff"]["after"]
-    assert "is not there" in told.results["look at nothing"]["msg"]
+    assert "does not exist" in told.results["look at nothing"]["msg"]
 
 
 def test_a_setup_changes_something_once(told: Scene) -> None:
@@ -183,7 +183,7 @@ def test_the_end_is_the_environment_before_the_first_setup(told: Scene) -> None:
     ("task", "exit_code", "message", "hint"),
     [
         ("no such recipe", 2, "no recipe is named 'nowhere'", "known: "),
-        ("changed tool", 5, "is not what tool_checksum says", "copy the wheelhouse again"),
+        ("changed tool", 5, "does not match tool_checksum", "copy the wheelhouse again"),
         ("no environment", None, "one of the following is required: prefix, new_env, python", ""),
     ],
 )

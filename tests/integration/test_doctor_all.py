@@ -92,7 +92,7 @@ def test_one_that_our_own_bug_keeps_from_being_judged_is_told_and_stops_nothing(
     survey = examine_everywhere(open_session(sandbox.variables()), Examination(quick=True))
     assert [report.environment.prefix for report in survey.reports] == prefixes[1:]
     assert [each.prefix for each in survey.unobservable] == prefixes[:1]
-    assert "a bug of fastinstall: RecursionError: maximum" in survey.unobservable[0].problem
+    assert "a bug in fastinstall: RecursionError: maximum" in survey.unobservable[0].problem
 
 
 def test_many_environments_are_shared_among_processes_and_reported_in_order(sandbox: Sandbox) -> None:

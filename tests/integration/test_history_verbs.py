@@ -216,7 +216,7 @@ def test_where_the_way_back_is_gone_that_is_said_with_what_can_still_be_done(pla
     before = tree_hash(place.prefix)
     refused = place.cli("rollback", "--yes")
     assert refused.exit_code == ExitCode.REFUSED
-    assert "the way back from pillow" in refused.stderr
+    assert "cannot undo the setup of pillow" in refused.stderr
     assert "it had replaced pillow 11.3.0 (pip)" in refused.stderr
     assert " -m pip install --force-reinstall --no-deps pillow==12.1.1; " in refused.stderr
     assert f"fastinstall guard accept --prefix {place.prefix}" in refused.stderr
@@ -326,6 +326,6 @@ def test_without_its_interpreter_an_environment_is_listed_and_rolled_back(
     undone = place.cli("rollback", "--yes", "--to", STAMPS[0].id)
     assert undone.exit_code == ExitCode.OK, undone.text
     if gone is not _of_another_machine:  # that file says nothing of itself, and nothing is run
-        assert "the files are back, and whether they work there could not be tried" in undone.stdout
+        assert "the files are restored, but could not be tested" in undone.stdout
     after = {path: look for path, look in tree_hash(place.prefix).items() if not path.startswith("bin/python")}
     assert after == before

@@ -150,7 +150,7 @@ def test_a_program_that_is_no_python_is_refused() -> None:
         process.stdout.read(1)
         seen = observe_process(process.pid)
         process.kill()
-    with pytest.raises(UndeterminedError, match="is no Python and has no PIL mapped: cat - '/a b'"):
+    with pytest.raises(UndeterminedError, match="is not Python and has not loaded PIL: cat - '/a b'"):
         process_target(seen, os.environ)
 
 

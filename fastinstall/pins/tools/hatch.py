@@ -49,7 +49,7 @@ class Hatch(PinTool[PinnedBuild]):
         """What the default environment says of the distribution, and what would hide our part of it."""
         content = toml_data(manifest.text)
         if manifest.path.name == _OWN and "envs" not in content:
-            yield "[envs] is missing, and one of ours would hide that of pyproject.toml"
+            yield "[envs] is missing, and adding it would hide the one in pyproject.toml"
         root = _find_root(content)
         default = read_table(content, (*root, *_ENVIRONMENT))
         header = ".".join((*root, *_ENVIRONMENT))
@@ -58,7 +58,7 @@ class Hatch(PinTool[PinnedBuild]):
                 if parse_requirement_name(requirement) == pinned.name:
                     yield f"[{header}] {key} has {requirement!r}"
         if default.get("locked", read_table(content, root).get("lock-envs")):
-            yield f"[{header}] is locked, and hatch installs what its lock has"
+            yield f"[{header}] is locked, and hatch installs from its lock file"
         for variable in _VARIABLES:
             if variable in read_table(default, ("env-vars",)):
                 yield f"[{header}.env-vars] has {variable}"
@@ -68,7 +68,7 @@ class Hatch(PinTool[PinnedBuild]):
 
     def describe_caution(self, directory: PurePath, pinned: PinnedBuild) -> str:
         """Say that nobody has tried it."""
-        return f"hatch has not tried it: look at what `hatch env create` says in {directory}"
+        return f"the pin was not tried with hatch: check the output of `hatch env create` in {directory}"
 
 
 TOOL = Hatch()

@@ -53,7 +53,7 @@ class Pdm(PinTool[PinnedBuild]):
                 yield f"[tool.pdm.resolution] excludes {key!r}"
         for source in read_array(content, _SOURCES):
             if isinstance(source, dict) and source.get("name") == _NAME:
-                yield f"[[tool.pdm.source]] has one of the name {_NAME!r}"
+                yield f"[[tool.pdm.source]] already has one named {_NAME!r}"
 
     def prepare_lock(self, manifest: str, lock: str, pinned: PinnedBuild) -> str:
         """Without the distribution: pdm keeps to what its lock has, even against the manifest."""
@@ -65,7 +65,7 @@ class Pdm(PinTool[PinnedBuild]):
     def describe_caution(self, directory: PurePath, pinned: PinnedBuild) -> str:
         """Say that the project installs nowhere else any more."""
         where = f"Linux on {pinned.machine} with Python {pinned.python}"
-        return f"pdm locks one Pillow for all: {directory} now installs on {where} alone"
+        return f"pdm locks one Pillow for all platforms: {directory} now installs on {where} only"
 
 
 TOOL = Pdm()
@@ -88,8 +88,8 @@ def _refuse_forbidden(manifest: str, lock: str, build: PinnedBuild) -> None:
     against = [f"{who} requires {what!r}" for who, what in requiring if _is_excluding(what, build)]
     if against:
         raise RefusedError(
-            f"{against[0]}, which {build.version} is not; nothing was changed",
-            hint="bring a build that fits: fastinstall setup --pin --version VERSION; or give up that bound",
+            f"{against[0]}, which {build.version} does not meet; nothing was changed",
+            hint="install a version that fits: fastinstall setup --pin --version VERSION; or remove that bound",
             details=tuple(against[1:]),
         )
 

@@ -58,7 +58,7 @@ class Pixi(PinTool[CondaPackage]):
 
     def describe_caution(self, directory: PurePath, pinned: CondaPackage) -> str:
         """Say that nobody has tried it."""
-        return f"pixi has not tried it: look at what `pixi lock` says in {directory}"
+        return f"the pin was not tried with pixi: check the output of `pixi lock` in {directory}"
 
 
 TOOL = Pixi()

@@ -60,9 +60,9 @@ class Uv(PinTool[PinnedBuild]):
         for name, settings in manifest.beside.items():
             if WHEELS not in toml_data(settings).get("find-links", ()):
                 raise RefusedError(
-                    f"{manifest.path.with_name(name)} takes the place of the settings of uv in {manifest.path.name}; "
+                    f"{manifest.path.with_name(name)} overrides uv's settings in {manifest.path.name}; "
                     "nothing was changed",
-                    hint=f'add this to it, and then the same again: find-links = ["{WHEELS}"]',
+                    hint=f'add this to it, then run the command again: find-links = ["{WHEELS}"]',
                 )
 
 

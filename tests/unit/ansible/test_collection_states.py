@@ -92,7 +92,7 @@ def test_looking_ahead_refuses_what_setup_would_refuse() -> None:
     run = Played({"plan": (0, {**PLAN, "steps": [SWAP], "hazards": [HAZARD]})})
     with pytest.raises(ToolError, match="a hole comes back") as caught:
         states.present(request(run, prefix="/e", changing=False))
-    assert caught.value.hint == "accept it by name: allow: [vulnerable]"
+    assert caught.value.hint == "accept the risk: allow: [vulnerable]"
     assert caught.value.details == ["CVE-1"]
 
 
@@ -104,7 +104,7 @@ def test_an_error_has_the_words_of_fastinstall() -> None:
 
 
 def test_an_end_without_an_answer_shows_what_was_said_last() -> None:
-    with pytest.raises(ToolError, match="exit code -9, and gave no answer") as caught:
+    with pytest.raises(ToolError, match="exit code -9 and printed no JSON") as caught:
         states.present(request(Played({"setup": (-9, "")}), prefix="/e"))
     assert caught.value.details == ["said"]
 
@@ -132,7 +132,7 @@ def test_absent_has_nothing_to_do_where_nothing_is_set_up(tmp_path: Path) -> Non
     assert run.asked == [["rollback", "--list", "--python", str(tmp_path / "bin" / "python"), "--json"]]
 
 
-@pytest.mark.parametrize(("code", "told"), [(0, "in place"), (3, "stock Pillow is back")])
+@pytest.mark.parametrize(("code", "told"), [(0, "is installed in"), (3, "stock Pillow is back")])
 def test_what_was_set_up_is_examined_in_the_same_task_where_that_is_asked_for(
     tmp_path: Path, code: int, told: str
 ) -> None:

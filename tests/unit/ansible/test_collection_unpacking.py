@@ -76,7 +76,7 @@ def test_several_at_once_share_what_one_of_them_has_unpacked(tmp_path: Path) -> 
 def test_a_wheel_that_was_changed_is_refused_and_nothing_of_it_stays(tmp_path: Path) -> None:
     sums = wheels_with(tmp_path / "tool")
     next((tmp_path / "tool").glob("*.whl")).write_bytes(b"something else")
-    with pytest.raises(ToolError, match="is not what SHA256SUMS beside it says"):
+    with pytest.raises(ToolError, match="does not match SHA256SUMS"):
         unpacking.unpack(tmp_path / "tool", sums, interpreter(), tmp_path / "tools")
     assert list((tmp_path / "tools").iterdir()) == []
 
@@ -84,7 +84,7 @@ def test_a_wheel_that_was_changed_is_refused_and_nothing_of_it_stays(tmp_path: P
 @pytest.mark.parametrize("name", ["../beyond.py", "/beyond.py", "fastinstall/../../beyond.py"])
 def test_a_wheel_does_not_write_beyond_its_environment(name: str, tmp_path: Path) -> None:
     sums = wheels_with(tmp_path / "tool", {name: b""})
-    with pytest.raises(ToolError, match="must not hold"):
+    with pytest.raises(ToolError, match="must not contain"):
         unpacking.unpack(tmp_path / "tool", sums, interpreter(), tmp_path / "tools")
     assert not list(tmp_path.rglob("beyond.py"))
 
@@ -102,7 +102,7 @@ def test_sums_that_are_not_those_that_were_sent_are_refused(tmp_path: Path) -> N
     sums = wheels_with(tmp_path / "tool")
     sent = hashlib.sha256((tmp_path / "tool" / "SHA256SUMS").read_bytes()).hexdigest()
     assert unpacking.read_sums(tmp_path / "tool", sent) == sums
-    with pytest.raises(ToolError, match="is not what tool_checksum says"):
+    with pytest.raises(ToolError, match="does not match tool_checksum"):
         unpacking.read_sums(tmp_path / "tool", "0" * 64)
 
 
@@ -116,7 +116,7 @@ def test_nothing_is_run_from_where_everybody_may_write(shared: str, tmp_path: Pa
     sums = wheels_with(tmp_path / "tool")
     root = unpacking.unpack(tmp_path / "tool", sums, interpreter(), tmp_path / "tools")
     (tmp_path / "tool" if shared == "tool" else root).chmod(0o777)
-    with pytest.raises(ToolError, match="everybody may write there"):
+    with pytest.raises(ToolError, match="everybody can write there"):
         unpacking.unpack(
             tmp_path / "tool", unpacking.read_sums(tmp_path / "tool", None), interpreter(), tmp_path / "tools"
         )
@@ -136,5 +136,5 @@ def test_what_somebody_else_has_put_into_an_open_directory_is_not_trusted(tmp_pa
     os.chown(tmp_path / "open" / "wheelhouse", 12345, 12345)
     assert unpacking.read_sums(tmp_path / "open" / "wheelhouse" / "tool", None)
     (tmp_path / "open").chmod(0o1777)
-    with pytest.raises(ToolError, match="neither yours nor root's"):
+    with pytest.raises(ToolError, match="neither to you nor to root"):
         unpacking.read_sums(tmp_path / "open" / "wheelhouse" / "tool", None)

@@ -39,12 +39,12 @@ def test_a_known_vulnerability_is_refused_by_name_and_what_avoids_it_comes_first
     assert refused.exit_code is ExitCode.REFUSED
     assert "CVE-1" in refused.message
     assert refused.hint == (
-        "take today's Pillow: --recipe pillow-merged; or accept it by name: --allow vulnerable,downgrade"
+        "take today's Pillow: --recipe pillow-merged; or accept the risk: --allow vulnerable,downgrade"
     )
 
 
 def test_another_risk_has_no_other_way_out() -> None:
-    assert _refusal(_plan(DOWNGRADE)).hint == "accept it by name: --allow downgrade"
+    assert _refusal(_plan(DOWNGRADE)).hint == "accept the risk: --allow downgrade"
 
 
 def test_what_is_allowed_is_not_refused() -> None:

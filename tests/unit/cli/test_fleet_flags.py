@@ -76,7 +76,7 @@ def test_a_directory_without_facts_is_refused(tmp_path: Path) -> None:
 
 
 def test_code_for_the_machine_that_builds_is_for_no_other(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="--level native is for the machine that builds") as caught:
+    with pytest.raises(UsageError, match="--level native fits this machine only") as caught:
         _run("plan", "--hosts", str(tmp_path), "--level", "native")
     assert caught.value.hint == "name a level: x86-64-v4, x86-64-v3, x86-64-v2"
 

@@ -22,7 +22,12 @@ def _somebody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ("words", "code", "said", "hint"),
     [
         (("--format", "sh"), 2, "--format 'sh': choose one of text, json, dockerfile", "fastinstall plan --help"),
-        (("--format", "dockerfile", "--json"), 2, "--json and --format dockerfile exclude each other", "--format json"),
+        (
+            ("--format", "dockerfile", "--json"),
+            2,
+            "--json and --format dockerfile exclude each other",
+            "--format json",
+        ),
         (("--format", "dockerfile", "--link", "env"), 5, "--link env", "leave it out"),
         (("--format", "dockerfile", "--engine", "conda"), 5, "conda packages", "--format conda"),
         (("--format", "dockerfile", "--new-env", "env"), 2, "must be absolute", "/opt/fast-env"),

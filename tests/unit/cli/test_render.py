@@ -146,9 +146,9 @@ def test_unless_more_is_asked_for_a_plan_is_a_few_lines_without_flags_and_file_n
 
 
 def test_a_plan_says_why_it_is_not_the_newest_version() -> None:
-    build = replace(_build(), reason="12.3.0 is the newest that fits; not 13.0.0, because it needs Python >=3.11")
+    build = replace(_build(), reason="12.3.0 is the newest that fits; not 13.0.0: it needs Python >=3.11")
     told = plan_text(replace(_plan(), steps=(build,)), WIDE)
-    assert "\n  not 13.0.0, because it needs Python >=3.11\n" in told
+    assert "\n  not 13.0.0: it needs Python >=3.11\n" in told
 
 
 def test_what_costs_something_is_told_with_its_reason() -> None:

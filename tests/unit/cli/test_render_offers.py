@@ -58,5 +58,5 @@ def test_a_version_that_was_not_proven_yet_says_so() -> None:
 
 @pytest.mark.parametrize("used", [MERGED, FORK])
 def test_a_recipe_that_does_not_fit_says_why(used: Recipe) -> None:
-    offer = RecipePreview(recipe=used, choice=None, problem="the target does not allow it")
-    assert "; nothing fits: the target does not allow it; " in offer_meanings((offer,))[used.name]
+    offer = RecipePreview(recipe=used, choice=None, problem="the environment does not allow it")
+    assert "; nothing fits: the environment does not allow it; " in offer_meanings((offer,))[used.name]

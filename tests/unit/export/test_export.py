@@ -90,7 +90,7 @@ def test_a_risk_that_nobody_could_accept_there_is_refused_here() -> None:
     refuse_risks((replace(hazard, allowed=True),), Request())
     with pytest.raises(RefusedError, match="it is vulnerable") as caught:
         refuse_risks((hazard,), Request(allow=(Risk.DOWNGRADE,)))
-    assert caught.value.hint == "accept it by name: --allow downgrade,vulnerable"
+    assert caught.value.hint == "accept the risk: --allow downgrade,vulnerable"
 
 
 def test_packages_are_those_of_the_core_s_libraries() -> None:

@@ -85,7 +85,7 @@ def test_a_failed_doctor_is_told_as_what_it_could_not_see() -> None:
     ("told", "problem"),
     [
         ("", "is empty"),
-        ('{"schema": ', "is no JSON"),
+        ('{"schema": ', "is not JSON"),
         ("[]", "expected a table of keys at the top"),
         ({"schema": "fastinstall.facts/1"}, "schema: expected 'fastinstall.doctor/1'"),
         ({"schema": "fastinstall.doctor/2"}, "written by a later fastinstall"),

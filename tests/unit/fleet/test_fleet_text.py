@@ -29,7 +29,7 @@ def _artefact(number: int, **changes: object) -> FleetArtefact:
         "minimum_glibc": "2.35",
         "levels": ("x86-64-v2", "x86-64-v3"),
         "directory": ".",
-        "reason": "the loader takes the best that each CPU has",
+        "reason": "the loader takes the best for each CPU",
         "hosts": _names(number),
         **changes,
     }

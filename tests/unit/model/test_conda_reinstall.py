@@ -46,7 +46,7 @@ def test_what_lost_its_files_is_reinstalled_before_the_stack_is_made() -> None:
     (step,) = [step for step in made.steps if isinstance(step, ChangeCondaPackages)]
     assert step.engine is CondaInstaller.RATTLER
     assert step.change == CondaChange(linked=(TURBO,), unlinked=(TURBO,))
-    assert "headers win" in step.reason
+    assert "headers remain" in step.reason
     assert [each.step for each in made.skipped] == ["pin"]
 
 

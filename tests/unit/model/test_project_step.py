@@ -42,15 +42,15 @@ def test_without_a_project_there_is_neither_step_nor_warning() -> None:
 @pytest.mark.parametrize("manager", ["uv", "poetry", "pdm", "pixi"])
 def test_a_project_without_a_pin_is_warned_of_with_the_command_that_makes_one(manager: str) -> None:
     made = make_plan(replace(SITUATION, project=project(manager)))
-    (warning,) = (warning for warning in made.warnings if "is a project of" in warning)
-    assert warning.startswith(f"{ROOT} is a project of {manager}: `{manager} ")
+    (warning,) = (warning for warning in made.warnings if " project: `" in warning)
+    assert warning.startswith(f"{ROOT} is a {manager} project: `{manager} ")
     assert warning.endswith("fastinstall guard install --pin --prefix /srv/images/env")
 
 
 def test_a_project_that_is_pinned_is_not_warned_of() -> None:
     pin = PinState(kind="uv", file=ROOT / "pyproject.toml", requirement="pillow==12.1.1+simd.v3")
     made = make_plan(replace(SITUATION, project=project(), facts=replace(changed(stock_facts(), {}), pins=(pin,))))
-    assert not any("is a project of" in warning for warning in made.warnings)
+    assert not any(" project: `" in warning for warning in made.warnings)
 
 
 def test_a_pin_that_is_asked_for_is_the_last_step_and_names_the_files_that_change() -> None:

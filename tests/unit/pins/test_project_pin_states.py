@@ -82,9 +82,9 @@ def test_each_thing_that_is_wrong_is_told(prefix: Path) -> None:
     (project / "uv.lock").unlink()
     assert _problems(prefix)[2:] == ("uv.lock is gone",)
     _receipt(prefix, "3+simd")
-    assert _problems(prefix)[3:] == (f"pillow==3+simd is in place in {prefix}",)
+    assert _problems(prefix)[3:] == (f"{prefix} has pillow==3+simd",)
     _write(project, stage="unpinning")
-    assert _problems(prefix)[0] == "a change of it was cut short (unpinning)"
+    assert _problems(prefix)[0] == "a change of it was interrupted (unpinning)"
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"requirement": "a", "manager": "b"}'])

@@ -142,7 +142,7 @@ def test_uv_gets_a_constraint_for_each_place(build: PinnedBuild) -> None:
         ("poetry", '[tool.poetry.group.fastinstall.dependencies]\npillow = "*"\n', "group.fastinstall"),
         ("pdm", '[tool.pdm.resolution.overrides]\npillow = "12"\n', "'12'"),
         ("pdm", '[tool.pdm.resolution]\nexcludes = ["pillow"]\n', "excludes"),
-        ("pdm", '[[tool.pdm.source]]\nname = "fastinstall"\nurl = "a"\n', "one of the name"),
+        ("pdm", '[[tool.pdm.source]]\nname = "fastinstall"\nurl = "a"\n', "already has one named"),
         ("hatch", '[tool.hatch.envs.default]\ndependencies = ["Pillow<13"]\n', "'Pillow<13'"),
         ("hatch", '[tool.hatch.envs.default.env-vars]\nUV_FIND_LINKS = "x"\n', "UV_FIND_LINKS"),
         ("hatch", "[tool.hatch]\nlock-envs = true\n", "locked"),

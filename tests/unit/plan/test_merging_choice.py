@@ -45,6 +45,6 @@ def test_a_version_that_the_merge_was_proven_on_needs_no_caution() -> None:
 
 
 def test_a_merge_that_was_proven_on_nothing_says_so() -> None:
-    assert "(there is none yet)" in warn_about_unproven_version(
+    assert "(none yet)" in warn_about_unproven_version(
         "13.0.0", Kernels(pypi="fork", follows="pillow"), "nothing is changed"
     )

@@ -61,7 +61,7 @@ PLAN = {"steps", "skipped", "hazards", "warnings", "summary"}
 CREATE = CreateEnvironment(
     prefix=environment().prefix,
     python=PurePosixPath("/usr/local/bin/python3.11"),
-    reason="asked for; nothing is there yet",
+    reason="requested by --new-env",
 )
 
 
@@ -101,8 +101,8 @@ def test_a_healthy_environment_has_an_empty_plan() -> None:
     made = plan_nothing(healthy_facts(), recipe(), wish(), receipt())
     assert made is not None
     assert made.steps == ()
-    assert made.skipped[0].reason == "pillow 12.1.1+simd.v3 is in place, unchanged since 2026-11-21T10:00:00+00:00"
-    assert made.summary == "nothing to do: pillow 12.1.1+simd.v3 is in place and intact"
+    assert made.skipped[0].reason == "pillow 12.1.1+simd.v3 is installed, unchanged since 2026-11-21T10:00:00+00:00"
+    assert made.summary == "nothing to do: pillow 12.1.1+simd.v3 is installed and intact"
 
 
 def test_where_something_is_to_be_done_there_is_no_empty_plan() -> None:

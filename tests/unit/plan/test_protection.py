@@ -45,7 +45,7 @@ def test_what_is_marked_as_condas_alone_takes_condas_packages_and_no_wheel() -> 
         ({"frozen": f"{PREFIX}/conda-meta/frozen"}, f"is frozen ({PREFIX}/conda-meta/frozen)", "clone it"),
         ({"tool_prefix": PREFIX}, f"{PREFIX} is fastinstall's own environment", "--prefix DIR"),
         ({"environment": {"kind": "system"}}, "is not a virtual environment", "fastinstall setup --new-env"),
-        ({"writable": False}, "site-packages is not writable for this user", "make one of your own"),
+        ({"writable": False}, "site-packages is not writable by this user", "create your own"),
     ],
     ids=["pypy", "pep-668", "frozen", "own", "system", "read-only"],
 )

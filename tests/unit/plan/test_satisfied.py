@@ -17,10 +17,10 @@ def test_without_a_receipt_everything_is_to_be_done() -> None:
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"stack": {"core": None}}, "the imaging core is not the one that was installed"),
-        ({"stack": {"core": {"sha256": "0" * 64}}}, "the imaging core is not the one that was installed"),
+        ({"stack": {"core": None}}, "Pillow's C extension is not the one that was installed"),
+        ({"stack": {"core": {"sha256": "0" * 64}}}, "Pillow's C extension is not the one that was installed"),
         ({"stack": {"version": "13.0.0"}}, "PIL says 13.0.0, but 12.1.1.post0 was installed"),
-        ({"stack": {"owners": []}}, "the distributions that own PIL"),
+        ({"stack": {"owners": []}}, "PIL does not belong to the distribution"),
         ({"stack": {"owners": {"0": {"mismatched": ["PIL/Image.py"]}}}}, "files of PIL were changed"),
         ({"stack": {"owners": {"0": {"missing": ["PIL/Image.py"]}}}}, "files of PIL were changed"),
         ({"stack": {"unclaimed": ["PIL/_avif.so"]}}, "files of PIL were changed"),
@@ -29,7 +29,10 @@ def test_without_a_receipt_everything_is_to_be_done() -> None:
         ({"interrupted": "20261121T100000Z-1a2b"}, "transaction 20261121T100000Z-1a2b did not finish"),
         ({"guard": {"installed": False}}, "the start-up guard is missing or damaged"),
         ({"guard": {"problems": ["outdated"]}}, "the start-up guard is missing or damaged"),
-        ({"cpu": {"flags": [], "level": "x86-64-v2"}}, "level x86-64-v2 suits this CPU and wish, not x86-64-v3"),
+        (
+            {"cpu": {"flags": [], "level": "x86-64-v2"}},
+            "level x86-64-v2 suits this CPU and request; installed: x86-64-v3",
+        ),
     ],
 )
 def test_whatever_has_changed_is_a_reason(changes: dict[str, Any], reason: str) -> None:
@@ -41,11 +44,11 @@ def test_whatever_has_changed_is_a_reason(changes: dict[str, Any], reason: str) 
 @pytest.mark.parametrize(
     ("asked", "reason"),
     [
-        ({"upgrade": True}, "an upgrade was asked for"),
-        ({"recipe": "pillow"}, "asked for pillow as pillow (bundle), not pillow-simd as pillow"),
+        ({"upgrade": True}, "an upgrade was requested"),
+        ({"recipe": "pillow"}, "requested: pillow as pillow (bundle); installed: pillow-simd as pillow"),
         ({"link": "system"}, "(system)"),
         ({"dist_name": "pillow-simd"}, "as pillow-simd"),
-        ({"version": "12.0.0.post0"}, "asked for version 12.0.0.post0, not 12.1.1.post0"),
+        ({"version": "12.0.0.post0"}, "requested: version 12.0.0.post0; installed: 12.1.1.post0"),
         ({"level": "x86-64-v2"}, "level x86-64-v2"),
     ],
 )
@@ -77,11 +80,15 @@ def test_a_wheel_taken_as_it_is_answers_to_the_version_that_it_was_built_from(as
     [
         ({}, ["x86-64-v2", "x86-64-v3"], None),
         ({}, ["x86-64-v2", "x86-64-v3", "x86-64-v4"], None),
-        ({}, ["x86-64-v2"], "levels x86-64-v2 and x86-64-v3 suit this CPU and wish, not x86-64-v2"),
+        ({}, ["x86-64-v2"], "levels x86-64-v2 and x86-64-v3 suit this CPU and request; installed: x86-64-v2"),
         ({}, ["x86-64-v3", "x86-64-v4"], None),
         ({"levels": ["x86-64-v3", "x86-64-v2"]}, ["x86-64-v2", "x86-64-v3"], None),
         ({"levels": ["x86-64-v2", "x86-64-v3"]}, ["x86-64-v3"], "levels x86-64-v2 and x86-64-v3 suit"),
-        ({"level": "x86-64-v3"}, ["x86-64-v2", "x86-64-v3"], "level x86-64-v3 suits this CPU and wish, not x86-64-v2"),
+        (
+            {"level": "x86-64-v3"},
+            ["x86-64-v2", "x86-64-v3"],
+            "level x86-64-v3 suits this CPU and request; installed: x86-64-v2",
+        ),
     ],
 )
 def test_levels_that_are_named_are_wanted_exactly_and_else_those_that_serve_this_cpu(
@@ -108,13 +115,16 @@ def test_conda_packages_that_are_as_they_were_made_satisfy_the_wish() -> None:
     [
         (
             {"packages": {"0": {"version": "13.0.0", "build": "py311_0"}}},
-            "conda has replaced it: pillow 13.0.0 py311_0",
+            "conda replaced it with pillow 13.0.0 py311_0",
         ),
-        ({"packages": {"0": {"build": "simd_v3_py311_1"}}}, "conda has replaced it: pillow 12.1.1 simd_v3_py311_1"),
-        ({"packages": {"0": {"name": "pil"}}}, "conda has removed it: pillow 12.1.1 simd_v3_py311_0 was installed"),
+        ({"packages": {"0": {"build": "simd_v3_py311_1"}}}, "conda replaced it with pillow 12.1.1 simd_v3_py311_1"),
+        ({"packages": {"0": {"name": "pil"}}}, "conda removed it: pillow 12.1.1 simd_v3_py311_0 was installed"),
         ({"packages": {"1": {"name": "other"}}}, "the guard package is missing"),
-        ({"channels": ["conda-forge"]}, "its channel is not registered for the environment any more"),
-        ({"packages": {"1": {"build": "4567def_0"}}}, "the guard package is another: fastinstall-guard 1 4567def_0"),
+        ({"channels": ["conda-forge"]}, "its channel is no longer registered for the environment"),
+        (
+            {"packages": {"1": {"build": "4567def_0"}}},
+            "another guard package is installed: fastinstall-guard 1 4567def_0",
+        ),
         ({"claims": {"0": {"missing": ["lib/a"]}}}, "files of pillow 12.1.1 simd_v3_py311_0 were changed: lib/a"),
         ({"claims": {"0": {"altered": ["lib/b"]}}}, "files of pillow 12.1.1 simd_v3_py311_0 were changed: lib/b"),
     ],
@@ -130,7 +140,7 @@ def test_a_core_that_was_changed_behind_condas_back_is_a_reason() -> None:
     facts = changed(healthy_conda_facts(), {"stack": {"core": {"sha256": "0" * 64}}})
     assert (
         explain_needed_setup(facts, recipe(), wish(), conda_receipt())
-        == "the imaging core is not the one that was installed"
+        == "Pillow's C extension is not the one that was installed"
     )
 
 
@@ -149,10 +159,10 @@ def test_a_guard_package_that_nobody_wants_is_not_missed() -> None:
 def test_a_wheel_is_no_conda_package_and_the_other_way_round() -> None:
     by_pip = changed(wish(), {"engine": "pip"})
     found = explain_needed_setup(healthy_conda_facts(), recipe(), by_pip, conda_receipt())
-    assert found == "asked for a wheel (--engine pip), not conda packages"
+    assert found == "requested: a wheel (--engine pip); installed: conda packages"
     wheel = changed(conda_receipt(), {"engine": "pip", "conda": None})
     found = explain_needed_setup(healthy_conda_facts(), recipe(), wish(), wheel)
-    assert found == "asked for conda packages (--engine auto), not a wheel"
+    assert found == "requested: conda packages (--engine auto); installed: a wheel"
     assert explain_needed_setup(healthy_conda_facts(), recipe(), by_pip, wheel) is None
 
 

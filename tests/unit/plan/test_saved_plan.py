@@ -175,7 +175,7 @@ def test_every_field_of_a_plan_is_judged_or_named_here_as_one_that_is_not() -> N
 def test_a_file_that_is_not_on_offer_with_that_hash_is_refused() -> None:
     plan, situation = _planned("stock-of-the-same-version")
     other = _with(plan, "build", {"source": {"sha256": "0" * 64}})
-    with pytest.raises(RefusedError, match=r"with sha256 0000.* has no such file") as refused:
+    with pytest.raises(RefusedError, match=r"has no .* with sha256 0000.*, which the plan names") as refused:
         select_named_releases(other, situation.releases)
     assert refused.value.hint == "make it again: fastinstall plan -o FILE"
 

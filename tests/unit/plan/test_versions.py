@@ -75,13 +75,13 @@ def test_without_an_official_wheel_of_that_version_there_is_no_chassis() -> None
 def test_an_older_python_gets_the_newest_that_it_can_run() -> None:
     choice = choose_version(RELEASES, RECIPE, _python("3.9.18"), (), Request())
     assert choice.source == OLD
-    assert "not 12.1.1.post0, because it needs Python >=3.10, and this is 3.9.18" in choice.reason
+    assert "not 12.1.1.post0: it needs Python >=3.10, and this is 3.9.18" in choice.reason
 
 
 def test_a_dependant_that_wants_less_gets_less() -> None:
     choice = choose_version(RELEASES, RECIPE, _python(), (_needs("pillow<12.1"),), Request())
     assert choice.source == OLDER
-    assert choice.reason.endswith("not 12.1.1.post0, because imageio requires pillow<12.1")
+    assert choice.reason.endswith("not 12.1.1.post0: imageio requires pillow<12.1")
 
 
 @pytest.mark.parametrize("requirement", ["pillow==12.1.1", "pillow<=12.1.1", "Pillow~=12.1", "pillow!=12.0.0"])
@@ -134,7 +134,7 @@ def test_pypy_is_refused() -> None:
 
 def test_a_named_version_is_taken() -> None:
     choice = choose_version(RELEASES, RECIPE, _python(), (), Request(version="12.0.0.post0"))
-    assert (choice.source, choice.reason) == (OLDER, "pillow-simd 12.0.0.post0 as asked")
+    assert (choice.source, choice.reason) == (OLDER, "pillow-simd 12.0.0.post0 as requested")
 
 
 def test_a_named_version_that_does_not_exist_is_refused_with_the_nearest() -> None:

@@ -73,14 +73,14 @@ def test_a_pil_of_no_environments_own_leads_to_the_interpreter(tmp_path: Path) -
 
 
 def test_a_program_without_pil_is_no_target(tmp_path: Path) -> None:
-    with pytest.raises(UndeterminedError, match="4711 is no Python and has no PIL mapped: /usr/bin/sleep 'a b'"):
+    with pytest.raises(UndeterminedError, match="4711 is not Python and has not loaded PIL: /usr/bin/sleep 'a b'"):
         process_target(running(Path("/usr/bin/sleep"), tmp_path / "libc.so.6"), {})
 
 
 def test_a_container_is_told_and_not_taken_for_this_machine(tmp_path: Path) -> None:
     prefix = make_environment(tmp_path / "env")
     process = running(prefix / "bin/python", prefix / CORE, root="/proc/4711/root")
-    with pytest.raises(UndeterminedError, match="a file system of its own") as caught:
+    with pytest.raises(UndeterminedError, match="its own file system") as caught:
         process_target(process, {})
     assert shlex.split((caught.value.hint or "").rpartition(": ")[2])[:3] == ["nsenter", "--target", "4711"]
     assert PurePosixPath("/") != process.root

@@ -16,8 +16,8 @@ EARLIER = replace(LATER, version="11.3.0", order=VersionOrder.EARLIER)
 KNOWN = PlanRisk(
     risk=Risk.DOWNGRADE, summary="12.1.1 is older, and 1 known advisory comes back", items=("A",), allowed=True
 )
-ACCEPT = "to accept the stock one: fastinstall guard accept --prefix /srv/images/env"
-BACK = "to go back to ours: fastinstall doctor --fix --allow downgrade --prefix /srv/images/env"
+ACCEPT = "to accept stock Pillow: fastinstall guard accept --prefix /srv/images/env"
+BACK = "to go back to the fast build: fastinstall doctor --fix --allow downgrade --prefix /srv/images/env"
 
 
 def _plan() -> Plan:
@@ -29,9 +29,9 @@ def test_going_back_on_what_was_asked_for_is_a_risk_of_its_own_with_two_ways_out
     made = make_return_plan(_plan(), LATER, ("the index has none",), allowed=())
     (hazard,) = made.hazards
     assert (hazard.risk, hazard.allowed) == (Risk.DOWNGRADE, False)
-    assert "pillow 14.0.0 was installed by pip, asked for by its name, and no build of it" in hazard.summary
+    assert "pillow 14.0.0 was installed by pip, asked for by its name, and it cannot be built" in hazard.summary
     assert KNOWN.summary in hazard.summary
-    assert hazard.items == (ACCEPT, BACK, "why there is no build of it: the index has none", "A")
+    assert hazard.items == (ACCEPT, BACK, "why it cannot be built: the index has none", "A")
     assert made.wish.allow == (Risk.VULNERABLE,), "what was allowed for another setup is asked again"
 
 
@@ -44,13 +44,13 @@ def test_it_is_taken_where_it_is_allowed_by_name_in_this_run() -> None:
 def test_where_ours_would_break_what_requires_the_other_one_only_accepting_is_left() -> None:
     required = replace(LATER, asked=InstallRequest.ALONG, unmet=("imageio requires pillow>=14",))
     error = refusal(required, ("the index has none",), environment().prefix)
-    assert "imageio requires pillow>=14, which ours does not meet" in error.message
-    assert error.hint == "accept the stock one: fastinstall guard accept --prefix /srv/images/env"
+    assert "imageio requires pillow>=14, which the fast build does not meet" in error.message
+    assert error.hint == "accept stock Pillow: fastinstall guard accept --prefix /srv/images/env"
 
 
 def test_an_earlier_version_that_was_asked_for_is_mentioned_with_the_way_to_it() -> None:
     (warning,) = add_version_warning(_plan(), EARLIER, receipt(), recipe()).warnings
-    assert warning.startswith("pillow 11.3.0 was installed by pip, asked for by its name; 12.1.1+simd.v3 comes back")
+    assert warning.startswith("pillow 11.3.0 was installed by pip, asked for by its name; 12.1.1+simd.v3 is restored")
     assert warning.endswith("fastinstall setup --version 11.3.0 --allow downgrade --prefix /srv/images/env")
 
 
@@ -71,4 +71,4 @@ def test_what_nobody_asked_for_is_not_mentioned(intent: Intent | None) -> None:
 def test_no_way_is_shown_to_a_version_that_something_installed_forbids() -> None:
     forbidden = replace(EARLIER, broken=("gradio 5.49.1 requires pillow>=12",))
     (warning,) = add_version_warning(_plan(), forbidden, receipt(), recipe()).warnings
-    assert warning.endswith("12.1.1+simd.v3 comes back, because gradio 5.49.1 requires pillow>=12")
+    assert warning.endswith("12.1.1+simd.v3 is restored, because gradio 5.49.1 requires pillow>=12")

@@ -1,7 +1,7 @@
 # MIT licence, see LICENSE of fastinstall.
-"""The controller's part of `fastinstall_wheelhouse`: chooses what a host gets, checks it, packs what is missing there.
+"""The controller's part of `fastinstall_wheelhouse`: choose and check what a host gets, and pack what it lacks.
 
-A host is asked once. Where something is missing, it is sent one archive; nothing is sent a second time.
+A host is asked once, and gets one archive with what it lacks. Nothing is sent twice.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 _SUMS = "SHA256SUMS"
 _MODULE = "fastinstall.stack.fastinstall_wheelhouse"
 _NO_PROGRAM = (126, 127)
-_PYTHON = "install Python 3.11 or later, or name one in the inventory: ansible_python_interpreter"
+_PYTHON = "install Python 3.11 or later, or set ansible_python_interpreter in the inventory"
 _AGAIN = "build it again: fastinstall build --with-tool -o DIR"
 
 
 class ActionModule(ActionBase):
-    """What Ansible calls for each host."""
+    """The action that Ansible runs for each host."""
 
     _supports_check_mode = True
     _supports_async = False
 
     def run(self, tmp: None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Ship what is missing; the module's result."""
+        """Ship what is missing, and return the module's result."""
         super().run(tmp, task_vars)
         variables = task_vars or {}
         given = dict(self._task.args)
@@ -54,13 +54,11 @@ class ActionModule(ActionBase):
         result: dict[str, Any] = self._execute_module(module_name=_MODULE, module_args=given, task_vars=variables)
         if result.get("rc") in _NO_PROGRAM and "msg" in result:
             said = str(result.get("module_stderr") or result.get("module_stdout")).strip()
-            result.update(
-                failed=True, msg=f"there is no Python on this host for Ansible's modules: {said}", hint=_PYTHON
-            )
+            result.update(failed=True, msg=f"this host has no Python for Ansible's modules: {said}", hint=_PYTHON)
         return result
 
     def _sent(self, missing: Mapping[str, Path]) -> str:
-        """Send an archive; its path on the host."""
+        """Send an archive, and return its path on the host."""
         shell = self._connection._shell  # noqa: SLF001 (as Ansible's own action plugins do: there is no other way)
         remote = str(shell.join_path(self._make_tmp_path(), "wheels.zip"))
         with tempfile.TemporaryDirectory(prefix="fastinstall-") as space:
@@ -74,13 +72,13 @@ class ActionModule(ActionBase):
 
 
 def manifest_for(source: Path, host: str | None) -> tuple[dict[str, Any], dict[str, Path]]:
-    """What a wheelhouse has for a host, and where that lies here; for None fastinstall itself alone.
+    """Return what a wheelhouse has for a host, and the paths here; without a host, fastinstall itself only.
 
     Raises:
-        AnsibleActionFail: it has nothing for it, or it is not what its sums say.
+        AnsibleActionFail: it has nothing for the host, or does not match its sums.
     """
     if not source.is_dir():
-        raise AnsibleActionFail(f"{source}: there is no wheelhouse; {_AGAIN}")
+        raise AnsibleActionFail(f"{source}: not a wheelhouse; {_AGAIN}")
     wheels = _stack(source, host) if host is not None else {}
     tool = _of_sums(source / "tool") if (source / "tool").is_dir() else {}
     wanted = {Path(path).name: _checked(source / path, digest) for path, digest in wheels.items()}
@@ -94,14 +92,14 @@ def manifest_for(source: Path, host: str | None) -> tuple[dict[str, Any], dict[s
 
 
 def _stack(source: Path, host: str) -> dict[str, str]:
-    """The relative paths of the wheels that a host gets, with their SHA-256: where there is a fleet, the one for it."""
+    """Return the relative paths of a host's wheels with their SHA-256; in a fleet, of the one wheel meant for it."""
     file = source / "fleet.json"
     if not file.is_file():
         return _of_sums(source)
     try:
         return _of_fleet(json.loads(_read(file)), file, host)
     except (ValueError, KeyError, TypeError):
-        raise AnsibleActionFail(f"{file}: it is damaged; {_AGAIN}") from None
+        raise AnsibleActionFail(f"{file}: damaged; {_AGAIN}") from None
 
 
 def _of_fleet(fleet: Mapping[str, Any], file: Path, host: str) -> dict[str, str]:
@@ -110,8 +108,8 @@ def _of_fleet(fleet: Mapping[str, Any], file: Path, host: str) -> dict[str, str]
             raise AnsibleActionFail(f"{host}: {left_out['reason']}\nhint: {left_out['hint']}")
     artefact = next((each for each in fleet["artefacts"] if host in each["hosts"]), None)
     if artefact is None:
-        again = "gather its facts, and build again: fastinstall build --hosts DIR --with-tool -o DIR"
-        raise AnsibleActionFail(f"{file} does not know {host}\nhint: {again}")
+        again = "gather its facts, then build again: fastinstall build --hosts DIR --with-tool -o DIR"
+        raise AnsibleActionFail(f"{file} does not list {host}\nhint: {again}")
     if not artefact["wheel"]:
         raise AnsibleActionFail(f"{host}: {artefact['problem']}\nhint: {artefact['hint']}")
     return {artefact["wheel"]: artefact["sha256"]}
@@ -124,13 +122,13 @@ def _of_sums(directory: Path) -> dict[str, str]:
 
 
 def _checked(file: Path, digest: str) -> tuple[str, int]:
-    """Sum and size of a wheel that is what it is to be."""
+    """Check a wheel against its sum, and return sum and size."""
     try:
         content = file.read_bytes()
     except OSError as error:
         raise AnsibleActionFail(f"{file}: {error.strerror}; {_AGAIN}") from None
     if hashlib.sha256(content).hexdigest() != digest:
-        raise AnsibleActionFail(f"{file} is not what its sum says: it was changed since it was built; {_AGAIN}")
+        raise AnsibleActionFail(f"{file} does not match its sum: it changed since it was built; {_AGAIN}")
     return digest, len(content)
 
 

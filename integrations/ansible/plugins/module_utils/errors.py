@@ -1,4 +1,4 @@
-"""The one failure that the modules of this collection know."""
+"""The error that the modules of this collection raise."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 REFUSED, FAILED = 5, 6
-"""Exit codes of fastinstall for what must not be done, and for what could not."""
+"""Exit codes of fastinstall: it refused, or it failed."""
 
 
 class ToolError(Exception):
-    """fastinstall cannot be run, or it has said why it did not do something.
+    """fastinstall cannot run, or reported an error.
 
     Args:
         message: what happened and where.

@@ -1,4 +1,4 @@
-"""The Pythons of a machine, and which wheels fit one of them. It runs on Python 3.8 and reads what any of them says."""
+"""Find the Pythons of a machine and the wheels that fit one of them. Runs on Python 3.8."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ print(json.dumps({
 
 
 def candidates(named: str | None) -> Iterator[str]:
-    """Interpreters that may run fastinstall: the one that is named, or else this one and those that are usual."""
+    """Yield interpreters that may run fastinstall: the named one, or else this one and the usual ones."""
     if named:
         yield named
         return
@@ -50,7 +50,7 @@ def candidates(named: str | None) -> Iterator[str]:
 
 
 def ask(python: str) -> Python | None:
-    """What an interpreter says of itself, whatever name it was called by; None where it does not answer."""
+    """Return what an interpreter reports about itself, or None if it does not answer."""
     argv = [python, "-I", "-S", "-c", _QUESTION]
     try:
         said = subprocess.run(  # noqa: S603 (the words are ours)
@@ -63,7 +63,7 @@ def ask(python: str) -> Python | None:
 
 
 def objection_to(python: Python | None) -> str:
-    """Why fastinstall does not run on an interpreter; empty if it does."""
+    """Return why fastinstall does not run on an interpreter; empty if it does."""
     if python is None:
         return "it does not answer"
     if python["implementation"] != "cpython":
@@ -79,11 +79,11 @@ def described(python: Python) -> str:
 
 
 def rank_of(wheel: str, python: Python) -> tuple[list[int], int] | None:
-    """How well a wheel fits: the greater the better; None where it does not. Source: PEP 425, PEP 600.
+    """Return how well a wheel fits (greater is better), or None if it does not. Source: PEP 425, PEP 600.
 
     Args:
         wheel: its file name.
-        python: what the interpreter says of itself.
+        python: what the interpreter reports about itself.
     """
     words = wheel[: -len(".whl")].split("-")
     version, (pythons, abis, platforms) = words[1], (each.split(".") for each in words[-3:])

@@ -1,4 +1,4 @@
-"""What the modules share of Ansible: their parameters, fastinstall run by a module, and how a module ends."""
+"""What the modules share: their parameters, running fastinstall, and returning the result."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _DAMAGED = 7
 
 
 def request_of(module: AnsibleModule) -> Request:
-    """What the parameters of a module ask for.
+    """Return the request that the parameters of a module make.
 
     Raises:
-        ToolError: there is no fastinstall to ask.
+        ToolError: fastinstall was not found.
     """
     given = module.params
     source = Source(
@@ -52,13 +52,13 @@ def request_of(module: AnsibleModule) -> Request:
 
 
 def conclude(module: AnsibleModule, work: Callable[[], dict[str, Any]]) -> None:
-    """End a module with the result of its work, or with the words of the failure.
+    """End a module with its result, or with the message of the failure.
 
-    A look ahead on a host that has not got its wheelhouse yet is skipped: the task that brings it only looked, too.
+    In check mode, skip a host without its wheelhouse: the task that ships it changed nothing either.
     """
     wheelhouse = module.params["wheelhouse"]
     if module.check_mode and wheelhouse and not module.params["executable"] and not Path(wheelhouse).is_dir():
-        module.exit_json(changed=False, skipped=True, msg=f"{wheelhouse} is not there, so fastinstall cannot be asked")
+        module.exit_json(changed=False, skipped=True, msg=f"{wheelhouse} does not exist yet, so fastinstall cannot run")
     try:
         result = work()
     except ToolError as error:

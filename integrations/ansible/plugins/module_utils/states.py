@@ -1,6 +1,6 @@
-"""The three states of an environment: what is asked of fastinstall for each, and what its answers come to.
+"""Bring an environment to one of three states by calling fastinstall, and return the result.
 
-There is no Ansible in it; a result is what a module returns: `changed`, and the documents of fastinstall as they are.
+Does not need Ansible. A result is what a module returns: `changed`, and the documents of fastinstall.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _FINDINGS = 3
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked for.
+    """What a module was asked to do.
 
     Attributes:
-        tool: the words that run fastinstall.
-        run: runs a command to its end: its words to its exit code, stdout and stderr.
+        tool: the command that runs fastinstall.
+        run: runs a command, and returns its exit code, stdout and stderr.
         parameters: of the module.
-        changing: whether anything may be changed; else it is only told what would be.
-        comparing: whether the difference is to be told, too.
+        changing: whether it may change anything (not in check mode).
+        comparing: whether to return a diff.
     """
 
     tool: list[str]
@@ -53,7 +53,7 @@ class Request:
 
 
 def present(request: Request) -> Result:
-    """The stack as it is wished for: planned, built or taken from the wheelhouse, proven and swapped in.
+    """Set up the stack: plan, build or take it from the wheelhouse, prove and install it.
 
     Raises:
         ToolError: as fastinstall says.
@@ -68,20 +68,20 @@ def present(request: Request) -> Result:
         return result
     before = _standing(request)
     receipt = run_tool(request.tool, ["setup", "--yes", *words], request.run).document
-    message = f"{receipt['distribution']} {receipt['version']} is in place in {receipt['environment']['prefix']}"
+    message = f"{receipt['distribution']} {receipt['version']} is installed in {receipt['environment']['prefix']}"
     done: Result = {**result, "receipt": receipt, "changed": _standing(request) != before, "msg": message}
     return _examined(request, done) if request.parameters["examine"] else done
 
 
 def absent(request: Request) -> Result:
-    """The environment as it was before the first setup that can be undone.
+    """Roll back to the state before the first setup that can be undone.
 
     Raises:
         ToolError: as fastinstall says.
     """
     prefix = _prefix(request)
     if not prefix.is_dir():
-        return {"changed": False, "msg": f"{prefix} is not there"}
+        return {"changed": False, "msg": f"{prefix} does not exist"}
     target = _target(request, creating=False)
     listed = run_tool(request.tool, ["rollback", "--list", *target], request.run).document["transactions"]
     if not listed:
@@ -89,7 +89,7 @@ def absent(request: Request) -> Result:
     leaving = "".join(f"{each['id']} {each['verb']} {each['stack']}\n" for each in listed)
     result: Result = {"changed": True, "diff": _compared(prefix, leaving, "")}
     if not request.changing:
-        return {**result, "msg": f"{prefix} would be as it was before {listed[-1]['id']}"}
+        return {**result, "msg": f"{prefix} would be rolled back to before {listed[-1]['id']}"}
     oldest = [each["id"] for each in listed if each["state"] == "committed"][-1:]
     words = ["rollback", "--yes", *target, *(["--to", *oldest] if oldest else []), *_allowed(request)]
     undone = run_tool(request.tool, words, request.run).document
@@ -97,7 +97,7 @@ def absent(request: Request) -> Result:
 
 
 def checked(request: Request) -> Result:
-    """The report of doctor; nothing is changed.
+    """Return the report of doctor; changes nothing.
 
     Raises:
         ToolError: as fastinstall says.
@@ -112,14 +112,14 @@ def checked(request: Request) -> Result:
 
 
 def _examined(request: Request, done: Result) -> Result:
-    """What was done, with the report of doctor on it; where that is grave the task fails, and tells both."""
+    """Add doctor's report to the result; the task fails on grave findings and returns both."""
     found = checked(request)
     message = found["msg"] if found["failed"] else done["msg"]
     return {**done, **found, "changed": done["changed"], "msg": message}
 
 
 def observed(request: Request) -> Result:
-    """The facts, and the file that they are to be kept in.
+    """Return the facts, and write them to the file that `dest` names.
 
     Raises:
         ToolError: as fastinstall says, or the file cannot be written.
@@ -135,7 +135,7 @@ def observed(request: Request) -> Result:
 
 
 def _keep(facts: Mapping[str, Any], file: Path, request: Request) -> bool:
-    """Write a file unless it says the same; whether it did not."""
+    """Write a file if its content differs; return whether it differed."""
     text = json.dumps(facts, indent=2) + "\n"
     try:
         if file.is_file() and file.read_text(encoding="utf-8") == text:
@@ -150,7 +150,7 @@ def _keep(facts: Mapping[str, Any], file: Path, request: Request) -> bool:
 
 
 def _target(request: Request, *, creating: bool) -> list[str]:
-    """The flags that name the environment; one that was made already is no other than any."""
+    """Return the flags that name the environment; a new one that exists already is named by --prefix."""
     named = request.parameters
     if named["new_env"] and (not creating or os.path.lexists(named["new_env"])):
         return ["--prefix", named["new_env"]]
@@ -170,23 +170,23 @@ def _allowed(request: Request) -> list[str]:
 
 
 def _standing(request: Request) -> dict[str, tuple[int, int]]:
-    """Receipt and journals of an environment, by size and time: they tell of every change that fastinstall makes."""
+    """Return size and time of an environment's receipt and journals, which change whenever fastinstall changes it."""
     seen = {str(file): file.lstat() for pattern in _TOLD for file in _prefix(request).glob(pattern)}
     return {name: (status.st_size, status.st_mtime_ns) for name, status in seen.items()}
 
 
 def _refuse_unaccepted(plan: Mapping[str, Any]) -> None:
-    """What setup refuses, a look at what it would do refuses too."""
+    """Refuse in check mode what setup would refuse."""
     hazards = [each for each in plan["hazards"] if not each["allowed"]]
     if hazards:
         risks = ", ".join([*plan["wish"]["allow"], *(each["risk"] for each in hazards)])
         items = [item for each in hazards for item in each["items"]]
         message = "; ".join(each["summary"] for each in hazards)
-        raise ToolError(message, f"accept it by name: allow: [{risks}]", REFUSED, items)
+        raise ToolError(message, f"accept the risk: allow: [{risks}]", REFUSED, items)
 
 
 def _difference(plan: Mapping[str, Any]) -> dict[str, str]:
-    """What goes, against every step with its reason."""
+    """Return what is removed, and every step with its reason."""
     steps = plan["steps"]
     leaving = [name for step in steps if step["kind"] == "swap" for name in (*step["removes"], *step["records"])]
     coming = [plan["summary"], *(f"{step['kind']}: {step['reason']}" for step in steps)] if steps else []
@@ -199,7 +199,7 @@ def _compared(prefix: object, before: str, after: str) -> dict[str, str]:
 
 
 def _told(report: Mapping[str, Any]) -> str:
-    """The status, and the findings that bear it."""
+    """Return the status, and the findings behind it."""
     grave = [each for each in report["findings"] if each["status"] in ("error", "warning")]
     sentences = [f"{each['check']}: {each['message']}" for each in grave]
     return "; ".join([f"{report['environment']['prefix']}: {report['status']}", *sentences])

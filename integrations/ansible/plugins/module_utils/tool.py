@@ -1,11 +1,11 @@
-"""fastinstall on a machine that has no index: from wheels that lie there, or as it is installed.
+"""Run fastinstall on a machine without an index: from wheels in a directory, or as installed.
 
 The wheels of `DIR/tool` (made by `fastinstall build --with-tool -o DIR`) that fit an interpreter of the machine are
 checked against `DIR/tool/SHA256SUMS` and unpacked, once, into a virtual environment that is named after their digest:
 nothing is installed, no pip runs, and the same wheels are found there the next time.
 
-There is no Ansible in it: beside its neighbours it runs anywhere, as `python3 -m module_utils.tool DIR doctor --json`.
-It runs on Python 3.8 too, for it has to say that fastinstall needs a later one.
+It does not need Ansible: it runs anywhere beside its neighbours, as `python3 -m module_utils.tool DIR doctor --json`.
+It supports Python 3.8, so that it can say that fastinstall needs a later one.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _LAST_LINES = 20
 
 @dataclass(frozen=True)
 class Source:
-    """Where fastinstall comes from; everything may be left out.
+    """Where fastinstall comes from; every field is optional.
 
     Attributes:
         wheelhouse: a directory with `tool/` in it.
-        executable: an installed fastinstall, which is taken instead.
+        executable: an installed fastinstall to use instead.
         python: the interpreter that runs it; None: this one, or the first on PATH that can.
-        directory: where it is unpacked; None: below the user's data directory.
-        checksum: SHA-256 of `tool/SHA256SUMS`, as whoever has sent the wheelhouse knows it.
+        directory: where to unpack it; None: below the user's data directory.
+        checksum: SHA-256 of `tool/SHA256SUMS`, as the sender of the wheelhouse knows it.
     """
 
     wheelhouse: str | None = None
@@ -50,12 +50,12 @@ class Source:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a run came to.
+    """The result of a run.
 
     Attributes:
         exit_code: of fastinstall.
-        document: that it printed.
-        stderr: what it said meanwhile.
+        document: the JSON that it printed.
+        stderr: its messages.
     """
 
     exit_code: int
@@ -64,10 +64,10 @@ class Answer:
 
 
 def find_tool(source: Source) -> list[str]:
-    """The words that run fastinstall; what is missing of it is unpacked.
+    """Return the command that runs fastinstall, and unpack it if needed.
 
     Raises:
-        ToolError: there is none, it does not fit this machine, or its wheels are not what their sums say.
+        ToolError: there is none, it does not fit this machine, or its wheels do not match their sums.
     """
     if source.executable:
         return [_executable(source.executable)]
@@ -76,8 +76,8 @@ def find_tool(source: Source) -> list[str]:
         return [str(_unpacked(source, wheels) / "bin" / "python"), "-I", "-m", "fastinstall"]
     installed = shutil.which("fastinstall")
     if installed is None:
-        where = f"neither {wheels} nor one on PATH" if wheels else "none on PATH, and no wheelhouse is named"
-        raise ToolError(f"there is no fastinstall here: {where}", MAKE_IT)
+        where = f"neither in {wheels} nor on PATH" if wheels else "not on PATH, and no wheelhouse is given"
+        raise ToolError(f"fastinstall was not found: {where}", MAKE_IT)
     return [installed]
 
 
@@ -91,7 +91,7 @@ def run_tool(tool: Sequence[str], words: Iterable[str], run: Run, accepted: Sequ
         accepted: exit codes that come with an answer.
 
     Raises:
-        ToolError: it ended otherwise; in its own words.
+        ToolError: it ended with another exit code; has its message.
     """
     exit_code, stdout, stderr = run([*tool, *words, "--json"])
     document = _read(stdout)
@@ -99,7 +99,7 @@ def run_tool(tool: Sequence[str], words: Iterable[str], run: Run, accepted: Sequ
         return Answer(exit_code, document, stderr)
     if document is not None and document.get("schema") == "fastinstall.error/1":
         raise ToolError(document["message"], document["hint"], document["exit_code"], document["details"])
-    message = f"fastinstall ended with exit code {exit_code}, and gave no answer"
+    message = f"fastinstall ended with exit code {exit_code} and printed no JSON"
     raise ToolError(message, _hint(tool, stderr), exit_code, stderr.strip().splitlines()[-_LAST_LINES:])
 
 
@@ -113,13 +113,13 @@ def _read(text: str) -> dict[str, Any] | None:
 
 def _hint(tool: Sequence[str], stderr: str) -> str | None:
     unpacked = "-m" in tool and "No module named" in stderr
-    return f"remove {Path(tool[0]).parent.parent}, and it is unpacked again" if unpacked else None
+    return f"remove {Path(tool[0]).parent.parent}, so that it is unpacked again" if unpacked else None
 
 
 def _executable(named: str) -> str:
     found = shutil.which(os.path.expanduser(named))  # noqa: PTH111 (a bare name is looked up)
     if found is None:
-        raise ToolError(f"{named}: there is no such program", "name an installed fastinstall by its path")
+        raise ToolError(f"{named}: not found", "give the path of an installed fastinstall")
     return found
 
 
@@ -138,10 +138,10 @@ def _data_directory() -> Path:
 
 
 def main(words: Sequence[str]) -> NoReturn:
-    """Run fastinstall from a wheelhouse in the place of this process.
+    """Replace this process with fastinstall from a wheelhouse.
 
     Raises:
-        SystemExit: it cannot be run.
+        SystemExit: fastinstall cannot run.
     """
     if len(words) < 2:  # noqa: PLR2004 (a wheelhouse and a verb)
         sys.stderr.write("usage: python3 -m module_utils.tool WHEELHOUSE VERB ...\n")

@@ -1,6 +1,6 @@
-"""Wheels to an environment of their own, without pip: checked, chosen, unpacked once.
+"""Check, choose and unpack wheels into their own environment, once and without pip.
 
-Nothing is run from a place that anybody may write to. Two that unpack at once do not disturb each other.
+Nothing runs from a place that everybody can write to. Two processes can unpack at the same time.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ if TYPE_CHECKING:
     from .interpreters import Python
 
 MAKE_IT = "make it: fastinstall build --with-tool -o DIR"
-"""What to do where there are no wheels."""
+"""The hint if there are no wheels."""
 
 _LAYOUT = "fastinstall.tool/1"
-_ELSEWHERE = "name another place with tool_directory"
+_ELSEWHERE = "choose another directory with tool_directory"
 _EVERYBODY_WRITES = 0o002
 _MEGABYTE = 1024 * 1024
 _BYTECODE = 1.5  # what unpacked files come to with their bytecode, times their own size
 
 
 def read_sums(wheels: Path, checksum: str | None) -> dict[str, str]:
-    """The names of the wheels of a directory, each with the SHA-256 that its `SHA256SUMS` gives.
+    """Return the names of the wheels in a directory, each with its SHA-256 from `SHA256SUMS`.
 
     Args:
         wheels: the directory.
-        checksum: SHA-256 of `SHA256SUMS` itself; None: the directory is trusted, if nobody else may write to it.
+        checksum: SHA-256 of `SHA256SUMS` itself; None trusts the directory if nobody else can write to it.
 
     Raises:
-        ToolError: it cannot be read, or not be trusted.
+        ToolError: the file cannot be read or trusted.
     """
     file = wheels / "SHA256SUMS"
     try:
@@ -50,23 +50,23 @@ def read_sums(wheels: Path, checksum: str | None) -> dict[str, str]:
     except OSError as error:
         raise ToolError(f"{file}: {error.strerror}", MAKE_IT) from None
     if checksum is None:
-        _refuse_shared(wheels, "copy the wheelhouse elsewhere, or say what its sums are with tool_checksum")
+        _refuse_shared(wheels, "copy the wheelhouse elsewhere, or pass its checksum as tool_checksum")
     elif hashlib.sha256(content).hexdigest() != checksum.lower():
-        raise ToolError(f"{file} is not what tool_checksum says", "copy the wheelhouse again")
+        raise ToolError(f"{file} does not match tool_checksum", "copy the wheelhouse again")
     lines = re.findall(r"^([0-9a-f]{64}) [ *]([^/\s]+\.whl)$", content.decode("ascii", "replace"), re.MULTILINE)
     return {name: digest for digest, name in lines}
 
 
 def choose(wheels: Path, sums: Iterable[str], named: str | None) -> tuple[Python, list[str]]:
-    """The first interpreter that there is a wheel of everything for, and these wheels.
+    """Return the first interpreter with a wheel of every distribution, and these wheels.
 
     Args:
         wheels: their directory.
         sums: their names.
-        named: the interpreter that is meant; None for any.
+        named: the interpreter to use; None for any.
 
     Raises:
-        ToolError: there is none; says of each why.
+        ToolError: there is none; gives the reason for each.
     """
     objections = []
     for candidate in candidates(named):
@@ -78,21 +78,21 @@ def choose(wheels: Path, sums: Iterable[str], named: str | None) -> tuple[Python
                 return python, chosen
             objection = f"{wheels} has no wheel of {', '.join(missing) or 'fastinstall'} for {described(python)}"
         objections.append(f"{candidate}: {objection}")
-    message = f"no Python of this machine can run fastinstall: {'; '.join(objections)}"
+    message = f"no Python on this machine can run fastinstall: {'; '.join(objections)}"
     raise ToolError(message, "install Python 3.11 or later, build the wheelhouse for it, or name one with tool_python")
 
 
 def unpack(wheels: Path, sums: dict[str, str], python: Python, parent: Path) -> Path:
-    """An environment with these wheels, named after their digest: made where it is not there yet.
+    """Return the environment with these wheels, named after their digest; create it if it is missing.
 
     Args:
         wheels: their directory.
         sums: their names, each with its SHA-256.
         python: the interpreter that they are for.
-        parent: where such environments lie.
+        parent: the directory of such environments.
 
     Raises:
-        ToolError: a wheel is not what its sum says, there is no space, or others may write there.
+        ToolError: a wheel does not match its sum, there is no space, or others can write there.
     """
     key = json.dumps([_LAYOUT, python, sums], sort_keys=True)
     root = Path(os.path.realpath(str(parent))) / hashlib.sha256(key.encode()).hexdigest()[:24]
@@ -103,7 +103,7 @@ def unpack(wheels: Path, sums: dict[str, str], python: Python, parent: Path) -> 
 
 
 def _chosen(names: Iterable[str], python: Python) -> tuple[list[str], list[str]]:
-    """Of each distribution the wheel that fits best, and the distributions of which none fits."""
+    """Return the wheel that fits best for each distribution, and the distributions without one."""
     best: dict[str, tuple[tuple[list[int], int], str] | None] = {}
     for name in names:
         distribution, rank = name.partition("-")[0].lower(), rank_of(name, python)
@@ -115,7 +115,7 @@ def _chosen(names: Iterable[str], python: Python) -> tuple[list[str], list[str]]
 
 
 def _make(root: Path, python: Python, wheels: Sequence[tuple[Path, str]]) -> None:
-    """Make the environment beside its place and rename it; who comes second finds that of the first."""
+    """Make the environment beside its place and rename it; the second of two processes uses that of the first."""
     try:
         root.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         making = Path(tempfile.mkdtemp(prefix=".making-", dir=str(root.parent)))
@@ -149,19 +149,19 @@ def _fill(making: Path, python: Python, wheels: Sequence[tuple[Path, str]]) -> N
 def _refuse_little_space(directory: Path, content: int) -> None:
     needed, free = int(content * _BYTECODE), shutil.disk_usage(str(directory)).free
     if free < needed:
-        sizes = f"{free // _MEGABYTE} MB are free, and fastinstall itself needs {needed // _MEGABYTE + 1}"
+        sizes = f"{free // _MEGABYTE} MB are free, and fastinstall itself needs {needed // _MEGABYTE + 1} MB"
         raise ToolError(f"{directory}: {sizes}", _ELSEWHERE, FAILED)
 
 
 def _checked(path: Path, digest: str) -> zipfile.ZipFile:
-    """A wheel, of the very bytes that were checked."""
-    again = "it was changed on its way or here: copy the wheelhouse again"
+    """Return a wheel, opened from the same bytes that were checked."""
+    again = "copy the wheelhouse again"
     try:
         content = path.read_bytes()
     except OSError as error:
         raise ToolError(f"{path}: {error.strerror}", again) from None
     if hashlib.sha256(content).hexdigest() != digest:
-        raise ToolError(f"{path} is not what SHA256SUMS beside it says", again)
+        raise ToolError(f"{path} does not match SHA256SUMS", again)
     return zipfile.ZipFile(io.BytesIO(content))
 
 
@@ -170,7 +170,7 @@ def _extract(archive: zipfile.ZipFile, schemes: dict[str, Path]) -> None:
     for member in archive.infolist():
         scheme, parts = "purelib", member.filename.split("/")
         if member.filename.startswith("/") or ".." in parts:
-            raise ToolError(f"{member.filename}: a wheel must not hold a file of that name")
+            raise ToolError(f"{member.filename}: a wheel must not contain this path")
         if parts[0].endswith(".data"):
             scheme, parts = parts[1], parts[2:]
         if scheme in schemes and not member.is_dir():
@@ -182,13 +182,15 @@ def _extract(archive: zipfile.ZipFile, schemes: dict[str, Path]) -> None:
 
 
 def _refuse_shared(directory: Path, hint: str) -> None:
-    """Refuse a directory that anybody could have filled, or put there; each one above it counts."""
+    """Refuse a directory that everybody could have filled or put there; check its parents too."""
     real = Path(os.path.realpath(str(directory)))
     caller = os.environ.get("SUDO_UID", "")
     trusted = {0, os.geteuid(), int(caller) if caller.isdecimal() else 0}
     if real.stat().st_mode & _EVERYBODY_WRITES:
-        raise ToolError(f"{real}: everybody may write there, and what lies there is run", hint)
+        raise ToolError(f"{real}: everybody can write there, so its files are not safe to run", hint)
     for place in (real, *real.parents):
         above = place.parent.stat()
         if above.st_mode & _EVERYBODY_WRITES and place.stat().st_uid not in {*trusted, above.st_uid}:
-            raise ToolError(f"{place}: everybody could have put it there, and it is neither yours nor root's", hint)
+            raise ToolError(
+                f"{place}: anybody could have put it there, and it belongs neither to you nor to root", hint
+            )

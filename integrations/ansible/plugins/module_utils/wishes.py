@@ -1,4 +1,4 @@
-"""Every wish of `fastinstall setup` as a module parameter: name, default and choices are those of the command line."""
+"""The options of `fastinstall setup` as module parameters, with the names, defaults and choices of the command line."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ WISHES: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def words_of(parameters: Mapping[str, Any]) -> list[str]:
-    """The flags for what is asked for otherwise than by default; what is left alone, the machine may set itself."""
+    """Return the flags for values other than the default; the host may set the rest itself."""
     words: list[str] = []
     for name, (flag, specification) in WISHES.items():
         value = parameters[name]

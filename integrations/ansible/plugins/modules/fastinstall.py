@@ -1,6 +1,6 @@
 #!/usr/bin/python
 # Licence: MIT, see LICENSE of fastinstall.
-"""The module `fastinstall`: parameters in, a result out; the work is that of its neighbours in module_utils."""
+"""The module `fastinstall`: it turns parameters into a result; module_utils does the work."""
 
 from __future__ import annotations
 
@@ -9,45 +9,45 @@ module: fastinstall
 short_description: The fast Python image stack in an environment
 version_added: 0.1.0
 description:
-  - Puts Pillow with SIMD kernels, proven and guarded, into a Python environment (C(fastinstall setup)), puts it back as
-    it was (C(fastinstall rollback)), or checks it (C(fastinstall doctor)).
-  - A host needs no index and no compiler where a wheelhouse lies on it. C(fastinstall build --with-tool -o DIR) makes
-    one, with fastinstall itself in it.
-  - What is left at its default may also be set on the host, by C(FASTINSTALL_*) variables or C(fastinstall.toml).
+  - Installs Pillow with SIMD kernels, proven and guarded, into a Python environment (C(fastinstall setup)), rolls it
+    back (C(fastinstall rollback)), or checks it (C(fastinstall doctor)).
+  - A host with a wheelhouse needs no index and no compiler. C(fastinstall build --with-tool -o DIR) makes one, with
+    fastinstall itself in it.
+  - C(FASTINSTALL_*) variables or C(fastinstall.toml) on the host can set what you leave at its default.
 extends_documentation_fragment:
   - fastinstall.stack.tool
 options:
   state:
     description:
-      - V(present) sets the stack up as it is wished for. Where it is in place and intact, nothing changes.
-      - V(absent) puts the environment back as it was before the first setup that can be undone.
-      - V(checked) runs the checks and changes nothing; the module fails if they find something as grave as O(fail_on).
+      - V(present) sets up the stack as requested. If it is installed and intact, nothing changes.
+      - V(absent) restores the environment as it was before the first setup that can be undone.
+      - V(checked) runs the checks and changes nothing. The module fails on findings of O(fail_on) or worse.
     type: str
     choices: [present, absent, checked]
     default: present
   new_env:
-    description: The environment, by a directory in which it is made if there is nothing yet.
+    description: The environment, by its directory, created if it does not exist.
     type: path
   python:
     description:
       - The environment, by its interpreter.
-      - With O(new_env) the interpreter that makes it; default is the one that runs fastinstall.
+      - With O(new_env), the interpreter that creates it; the default is the one that runs fastinstall.
     type: path
   recipe:
     description: What to build (C(fastinstall recipes list)).
     type: str
     default: pillow-merged
   version:
-    description: Version of the source; default is the newest that fits.
+    description: Version of the source; the default is the newest that fits.
     type: str
   level:
     description:
       - One CPU level, V(x86-64-v2), V(x86-64-v3), V(x86-64-v4) or V(native).
-      - V(auto) for O(levels) as suits the host.
+      - V(auto) chooses what suits the host.
     type: str
     default: auto
   levels:
-    description: Several CPU levels in one wheel, of which the loader takes the best (glibc 2.33 or later).
+    description: Several CPU levels in one wheel. The loader takes the best one (glibc 2.33 or later).
     type: list
     elements: str
     default: []
@@ -57,7 +57,7 @@ options:
     elements: str
     default: []
   link:
-    description: Bundle libraries, or link to those of the environment or of the system.
+    description: Bundle libraries, or link those of the environment or the system.
     type: str
     choices: [bundle, env, system]
     default: bundle
@@ -67,31 +67,31 @@ options:
     choices: [pillow, pillow-simd]
     default: pillow
   jobs:
-    description: Parallel compile jobs; default is one for each CPU that is granted.
+    description: Parallel compile jobs; the default is one per available CPU.
     type: int
   offline:
     description: Never use the network.
     type: bool
     default: false
   wheelhouse:
-    description: A directory on the host. Source distributions and wheels are taken from there, and fastinstall itself.
+    description: A directory on the host with sdists, wheels and fastinstall itself.
     type: path
   with_system_deps:
     description: Install missing system packages.
     type: bool
     default: false
   toolchain:
-    description: Which compiler, V(clang) of the package index, V(system), or V(conda) packages in a private prefix.
+    description: The compiler, V(clang) from the package index, V(system), or V(conda) packages in a private prefix.
     type: str
     choices: [auto, system, clang, conda]
     default: auto
   engine:
-    description: Who installs into a conda environment, conda, rattler (py-rattler), or pip for a plain wheel.
+    description: What installs into a conda environment, conda, rattler (py-rattler), or pip for a plain wheel.
     type: str
     choices: [auto, conda, rattler, pip]
     default: auto
   channels:
-    description: Conda channels for what else is needed; default is as conda is configured.
+    description: Conda channels for other packages; the default is conda's configuration.
     type: list
     elements: str
     default: []
@@ -100,15 +100,15 @@ options:
     type: bool
     default: true
   pin:
-    description: Also pin it in the environment's configuration. That holds back security updates of Pillow too.
+    description: Also pin the stack in the environment's configuration. This also holds back security updates of Pillow.
     type: bool
     default: false
   upgrade:
-    description: Look for a later version even if all is well.
+    description: Look for a later version even if the stack is intact.
     type: bool
     default: false
   allow:
-    description: Named risks to accept. With O(state=absent) V(force-remove) moves aside what has replaced the stack.
+    description: Named risks to accept. With O(state=absent), V(force-remove) moves aside what replaced the stack.
     type: list
     elements: str
     choices: [force-remove, vulnerable, feature-loss, downgrade, unverified-cpu, protected-packages]
@@ -116,7 +116,7 @@ options:
   examine:
     description:
       - With O(state=present), run the checks afterwards, in the same task.
-      - As with V(checked), the module fails if they find something as grave as O(fail_on). What was set up stays.
+      - As with V(checked), the module fails on findings of O(fail_on) or worse. The stack stays installed.
     type: bool
     default: false
   checks:
@@ -125,20 +125,20 @@ options:
     elements: str
     default: []
   quick:
-    description: With O(state=checked) or O(examine), judge by files alone, without use of PIL.
+    description: With O(state=checked) or O(examine), look at files only, without running PIL.
     type: bool
     default: false
   fail_on:
-    description: With O(state=checked) or O(examine), from which finding on the module fails.
+    description: With O(state=checked) or O(examine), the least severe finding on which the module fails.
     type: str
     choices: [error, warning, never]
     default: error
 attributes:
   check_mode:
-    description: Makes the plan and returns it. fastinstall itself is unpacked where it was not yet.
+    description: Makes the plan and returns it. Unpacks fastinstall itself if needed.
     support: full
   diff_mode:
-    description: What goes, against each step of the plan with its reason.
+    description: What is removed, and each step of the plan with its reason.
     support: full
   action_group:
     description: Use C(group/fastinstall.stack.stack) in C(module_defaults).
@@ -156,7 +156,7 @@ EXAMPLES = r"""
     wheelhouse: /var/lib/fastinstall/wheelhouse
     offline: true
 
-- name: See what would be done to an environment, and why
+- name: Show what would change in an environment, and why
   fastinstall.stack.fastinstall:
     prefix: /opt/images
     wheelhouse: /var/lib/fastinstall/wheelhouse
@@ -164,14 +164,14 @@ EXAMPLES = r"""
   check_mode: true
   diff: true
 
-- name: Fail where the stack is not fast, whole and still ours
+- name: Fail if the stack is not fast, intact and still installed
   fastinstall.stack.fastinstall:
     state: checked
     prefix: /opt/images
     wheelhouse: /var/lib/fastinstall/wheelhouse
     fail_on: warning
 
-- name: Put the environment back as it was
+- name: Roll the environment back
   fastinstall.stack.fastinstall:
     state: absent
     prefix: /opt/images
@@ -180,12 +180,12 @@ EXAMPLES = r"""
 
 RETURN = r"""
 receipt:
-  description: What is set up, C(fastinstall.receipt/1).
+  description: What was set up, C(fastinstall.receipt/1).
   returned: with O(state=present), if not in check mode
   type: dict
   contains:
     id:
-      description: Of the transaction that brought it.
+      description: Id of the transaction that installed it.
       type: str
       sample: 20260301T120000Z-1a2b3c
     distribution:
@@ -202,11 +202,11 @@ receipt:
       elements: str
       sample: [x86-64-v2, x86-64-v3]
     speed:
-      description: Before and after, where it was measured.
+      description: Speed before and after, if it was measured.
       type: dict
 plan:
-  description: What would be done and why, C(fastinstall.plan/1). There is nothing to do if its C(steps) are empty.
-  returned: with O(state=present), in check mode or with a difference
+  description: What would be done and why, C(fastinstall.plan/1). Without C(steps) there is nothing to do.
+  returned: with O(state=present), in check mode or diff mode
   type: dict
 rollback:
   description: What was undone, C(fastinstall.rollback/1).
@@ -218,7 +218,7 @@ report:
   type: dict
   contains:
     status:
-      description: The gravest status of its findings.
+      description: The most severe status of its findings.
       type: str
       sample: ok
     findings:
@@ -230,7 +230,7 @@ hint:
   returned: on failure
   type: str
 exit_code:
-  description: The exit code of fastinstall. The environment is as it was before, unless it is 7.
+  description: The exit code of fastinstall. Unless it is 7, the environment is unchanged.
   returned: on failure
   type: int
   sample: 5

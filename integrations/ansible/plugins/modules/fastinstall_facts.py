@@ -10,27 +10,27 @@ short_description: What fastinstall sees of an environment and its machine
 version_added: 0.1.0
 description:
   - Returns the facts that every plan is made from (C(fastinstall inspect)), as C(ansible_facts.fastinstall).
-  - The files that O(dest) makes are what C(fastinstall plan --hosts DIR) and C(fastinstall build --hosts DIR) read,
-    which find the few wheels that serve all hosts.
+  - C(fastinstall plan --hosts DIR) and C(fastinstall build --hosts DIR) read the files that O(dest) writes, and find
+    the few wheels that serve all hosts.
 extends_documentation_fragment:
   - fastinstall.stack.tool
 options:
   wheelhouse:
-    description: A directory on the host with fastinstall itself in it (C(fastinstall build --with-tool)).
+    description: A directory on the host that contains fastinstall itself (C(fastinstall build --with-tool)).
     type: path
   redact:
     description: Leave out the home directory, the user, the name of the host, and secrets.
     type: bool
     default: false
   dest:
-    description: A file on the host that gets the facts as JSON, for M(ansible.builtin.fetch).
+    description: A file on the host to write the facts to, as JSON, for M(ansible.builtin.fetch).
     type: path
 attributes:
   check_mode:
-    description: The facts are returned; O(dest) is not written.
+    description: Returns the facts and does not write O(dest).
     support: full
   diff_mode:
-    description: The facts have no difference to show.
+    description: Facts have no difference to show.
     support: none
   action_group:
     description: Use C(group/fastinstall.stack.stack) in C(module_defaults).
@@ -50,11 +50,11 @@ EXAMPLES = r"""
     prefix: /opt/images
     wheelhouse: /var/lib/fastinstall/wheelhouse
 
-- name: Say what its CPU can do
+- name: Show the level of its CPU
   ansible.builtin.debug:
     var: ansible_facts.fastinstall.cpu.level
 
-- name: Keep the facts of a host, for a plan that is made for all of them
+- name: Write the facts of a host to a file, for a plan for all hosts
   fastinstall.stack.fastinstall_facts:
     python: /usr/bin/python3
     executable: fastinstall

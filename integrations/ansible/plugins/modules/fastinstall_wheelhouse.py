@@ -1,6 +1,6 @@
 #!/usr/bin/python
 # MIT licence, see LICENSE of fastinstall.
-"""Keep a copy of a wheelhouse on a host: tell what of it is missing or damaged there, and put that in its place."""
+"""Keep a copy of a wheelhouse on a host: report what is missing or damaged there, and replace it."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ module: fastinstall_wheelhouse
 short_description: Ship what a host needs of a wheelhouse
 version_added: 0.1.0
 description:
-  - Copies wheels that C(fastinstall build) has made from the controller to a host, and fastinstall itself with them.
-    Only what fits the host is sent, in one archive, and only what is missing there or is not what its sum says.
-  - Where the wheelhouse has a C(fleet.json) (of C(fastinstall build --hosts)), the host gets the wheel that is meant
-    for it, and a host that was left out fails with the reason.
-  - What lies in the directory and is not of the wheelhouse is removed.
+  - Copies wheels made by C(fastinstall build), and fastinstall itself, from the controller to a host. It sends only
+    what fits the host and is missing or damaged there, in one archive.
+  - If the wheelhouse has a C(fleet.json) (from C(fastinstall build --hosts)), the host gets the wheel meant for it. A
+    host that was left out fails with the reason.
+  - Removes files from the directory that are not part of the wheelhouse.
 attributes:
   check_mode:
-    description: Tells what would be sent, and sends nothing.
+    description: Reports what would be sent, and sends nothing.
     support: full
   diff_mode:
     description: Shows the names of the wheels.
@@ -30,24 +30,24 @@ options:
     type: path
     required: true
   dest:
-    description: The directory on the host. Nobody but its owner may write there.
+    description: The directory on the host. Only its owner may be able to write there.
     type: path
     required: true
   host:
-    description: The name of the host in C(fleet.json); default is its name in the inventory.
+    description: The name of the host in C(fleet.json); the default is its name in the inventory.
     type: str
   tool_only:
-    description: Ship fastinstall itself and no wheel of the stack, to look at a host before anything is built for it.
+    description: Ship fastinstall itself without the stack's wheels, to inspect a host before building for it.
     type: bool
     default: false
   tool_python:
-    description: The interpreter that runs fastinstall on the host, at least Python 3.11; default is any that fits.
+    description: The interpreter that runs fastinstall on the host, Python 3.11 or later; the default is any that fits.
     type: path
   manifest:
     description: Set by the controller. What the wheelhouse has for this host.
     type: dict
   archive:
-    description: Set by the controller. A zip archive on the host, with what was missing.
+    description: Set by the controller. A zip archive on the host with the missing files.
     type: path
 author:
   - fastinstall (@fastinstall)
@@ -62,12 +62,12 @@ EXAMPLES = r"""
 
 RETURN = r"""
 missing:
-  description: What was not there, or not as it should be; relative paths.
+  description: Files that were missing or damaged; relative paths.
   returned: always
   type: list
   elements: str
 removed:
-  description: What lay there and is not of the wheelhouse.
+  description: Files that were not part of the wheelhouse.
   returned: always
   type: list
   elements: str
@@ -77,7 +77,7 @@ directory:
   type: str
 tool_checksum:
   description: SHA-256 of C(tool/SHA256SUMS), for the module M(fastinstall.stack.fastinstall).
-  returned: where fastinstall itself is in the wheelhouse
+  returned: if fastinstall itself is in the wheelhouse
   type: str
 """
 
@@ -118,7 +118,8 @@ def main() -> None:
     )
     if module.params["manifest"] is None:
         module.fail_json(
-            msg="the controller's part has not run: name the module fastinstall.stack.fastinstall_wheelhouse"
+            msg="the controller's part did not run: call the module by its full name, "
+            "fastinstall.stack.fastinstall_wheelhouse"
         )
     try:
         module.exit_json(**_brought(module))
@@ -130,7 +131,7 @@ def main() -> None:
 
 
 def _brought(module: AnsibleModule) -> dict[str, Any]:
-    """Compare, and put what has come into its place; the module's result."""
+    """Compare, install what was sent, and return the module's result."""
     manifest, dest = module.params["manifest"], Path(module.params["dest"])
     wanted = _wanted(manifest, module.params["tool_python"])
     there = {path for path in _there(dest) if path.startswith("tool/") or not module.params["tool_only"]}
@@ -181,24 +182,24 @@ def _refuse_little_space(dest: Path, needed: int) -> None:
     place = next(parent for parent in (dest, *dest.parents) if parent.is_dir())
     free = shutil.disk_usage(place).free
     if free < needed:
-        sizes = f"{free // _MEGABYTE} MB are free, and the wheels need {needed // _MEGABYTE + 1} while they are sent"
+        sizes = f"{free // _MEGABYTE} MB are free, and the wheels need {needed // _MEGABYTE + 1} MB"
         raise ToolError(f"{dest}: {sizes}", f"df -h {place}")
 
 
 def _put(dest: Path, missing: Mapping[str, str], archive: str) -> None:
-    """Take files out of an archive, those that are what their sum says."""
+    """Extract files from an archive, and refuse one that does not match its sum."""
     if not missing:
         return
     with zipfile.ZipFile(archive) as packed:
         for path, digest in missing.items():
             content = packed.read(path)
             if hashlib.sha256(content).hexdigest() != digest:
-                raise ToolError(f"{path}: it has changed on its way", "run the play again")
+                raise ToolError(f"{path}: changed in transit", "run the play again")
             _write(dest / path, content)
 
 
 def _tidy(dest: Path, strange: Collection[str], sums: Mapping[str, str]) -> None:
-    """Remove what is not of the wheelhouse; put the sums beside the wheels."""
+    """Remove files that are not part of the wheelhouse, and write the sums beside the wheels."""
     for path in strange:
         (dest / path).unlink()
     for path, text in sums.items():
@@ -206,7 +207,7 @@ def _tidy(dest: Path, strange: Collection[str], sums: Mapping[str, str]) -> None
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Write a file beside its place, and rename it: nobody sees a part of it."""
+    """Write a temporary file and rename it, so that nobody sees half of it."""
     path.parent.mkdir(mode=_DIRECTORY_MODE, parents=True, exist_ok=True)
     descriptor, beside = tempfile.mkstemp(prefix=".coming-", dir=path.parent)
     try:
