@@ -124,7 +124,7 @@ def add_own_kernel(source: str, kernel: OwnKernel) -> str | None:
 
 
 def _find_defined(text: str, functions: Iterable[str]) -> dict[str, str]:
-    """Return the functions that an item of the source defines, an #ifdef with all inside too, with their names there."""
+    """Return the functions that a definition, or what an #ifdef encloses, defines, with their names there."""
     found = {name: re.search(rf"\b_*{name}(?=\s*\([^;{{}}]*\)\s*\{{)", text) for name in functions}
     return {name: match.group() for name, match in found.items() if match}
 
