@@ -327,7 +327,7 @@ def _names(kind: Kind, output: str) -> bool:
     of_several = path.parent.name.endswith((".dist-info", "-000001")) and path.parent.name in output
     moved = path.parent.name in ("PIL", "pillow.libs")
     of_tree = moved and f"{path.parent.parent.name}/{path.parent.name}: not what fastinstall" in output
-    of_journal = path.name == "journal.jsonl" and "/PIL: not what fastinstall put there" in output
+    of_journal = path.name == "journal.jsonl" and "/PIL: in the way: fastinstall did not put it there" in output
     of_none = re.search(r"/(hosts: no facts files|reports: no reports) there", output) is not None
     return path.name in output or of_several or of_tree or of_journal or of_host or of_none or of_wheel
 

@@ -113,7 +113,7 @@ def carry_out(session: Session, plan: Plan) -> SetupOutcome:
     if not plan.steps:
         receipt = receipt_of(plan.environment)
         if receipt is None:
-            hint = "make it again: fastinstall plan"
+            hint = "make a new plan: fastinstall plan"
             raise RefusedError("the plan has no steps, and nothing is set up here", hint=hint)
         return SetupOutcome(plan=plan, receipt=receipt)
     prefix = Path(plan.environment.prefix)
@@ -128,7 +128,7 @@ def carry_out(session: Session, plan: Plan) -> SetupOutcome:
                 plan, make_execution_context(session, plan, recipe), _make_observers(session, plan, recipe)
             )
             remember(session, plan.environment)
-            session.emit(Noted(message=f"PIL was swapped in {done.window_ns / 1e6:.2f} ms", detail=True))
+            session.emit(Noted(message=f"the files were replaced in {done.window_ns / 1e6:.2f} ms", detail=True))
             outcome = SetupOutcome(plan=plan, receipt=done.receipt, after=done.after)
         _warn_about_held_bytes(session, prefix)
         return outcome
@@ -178,7 +178,7 @@ def examine_result(session: Session, outcome: SetupOutcome) -> EnvironmentReport
         return judge(session, observe_committed(session, after), outcome.receipt, recipe, check_names(()))
     except FastinstallError as error:
         again = f"fastinstall doctor --prefix {quote(plan.environment.prefix)}"
-        session.emit(Noted(message=f"done, but not examined once more: {error.message}; try: {again}", warning=True))
+        session.emit(Noted(message=f"done, but not checked again: {error.message}; try: {again}", warning=True))
         return None
 
 

@@ -44,7 +44,7 @@ def refuse_concurrent_installers(prefix: Path) -> None:
     """
     rivals = observe_concurrent_installers(prefix)
     if rivals:
-        hint = f"wait for it to end; see what it is: ps -fp {','.join(str(rival.process) for rival in rivals)}"
+        hint = f"wait for it to end; to see what it is: ps -fp {','.join(str(rival.process) for rival in rivals)}"
         raise RefusedError(f"{prefix}: {describe_concurrent_installers(rivals)}", hint=hint)
 
 
@@ -77,8 +77,8 @@ class ForeignChangeWatch:
         if paths:
             again = f"fastinstall setup --prefix {quote(self._prefix)}"
             raise RefusedError(
-                f"{self._prefix}: {self._name_culprits(paths)} has changed {abbreviate_paths(paths)} meanwhile",
-                hint=f"nothing was swapped; once it has ended, look and do it again: {again}",
+                f"{self._prefix}: {self._name_culprits(paths)} changed {abbreviate_paths(paths)} in the meantime",
+                hint=f"nothing was replaced; after it has ended, run again: {again}",
             )
         refuse_concurrent_installers(self._prefix)
 
@@ -103,13 +103,17 @@ class ForeignChangeWatch:
         rivals = observe_concurrent_installers(self._prefix)
         if rivals:
             look = f"fastinstall doctor --prefix {quote(self._prefix)}"
-            emit(Noted(message=f"{describe_concurrent_installers(rivals)}; once it has ended: {look}", warning=True))
+            emit(
+                Noted(
+                    message=f"{describe_concurrent_installers(rivals)}; after it has ended, run: {look}", warning=True
+                )
+            )
 
     def _refuse_takeover(self, emit: Emit, cause: Exception | None) -> None:
         paths = self._find_changed_paths()
         if paths:
             message = (
-                f"{self._prefix}: {self._name_culprits(paths)} has changed {abbreviate_paths(paths)} after the swap"
+                f"{self._prefix}: {self._name_culprits(paths)} changed {abbreviate_paths(paths)} after the installation"
             )
             self._wait_for_installers(emit)
             raise FailedError(message, hint=f"fastinstall doctor --prefix {quote(self._prefix)}") from cause
@@ -128,7 +132,7 @@ class ForeignChangeWatch:
     def _wait_for_installers(self, emit: Emit) -> None:
         rivals, deadline = observe_concurrent_installers(self._prefix), time.monotonic() + _PATIENCE
         if rivals:
-            message = f"{describe_concurrent_installers(rivals)}: waiting for it to end, before this setup is undone"
+            message = f"{describe_concurrent_installers(rivals)}: waiting for it to end before undoing this setup"
             emit(Noted(message=message, warning=True))
         while rivals and time.monotonic() < deadline:
             time.sleep(_PAUSE)

@@ -57,7 +57,7 @@ from fastinstall.wheelbuild.wheel_files import (
 if TYPE_CHECKING:
     from fastinstall.conda.stage import LinkedPackages
 
-_AGAIN = "make it again: fastinstall plan"
+_AGAIN = "make a new plan: fastinstall plan"
 
 
 @immutable
@@ -275,7 +275,7 @@ def _lay_out_tree(work: _Work, built: BuildResult, transaction: Transaction) -> 
 
 def _swap_stack(work: _Work, tree: StagedTree, transaction: Transaction) -> None:
     """The renames, unless what they replace is not what was observed."""
-    work.context.emit(Started(stage="swap", message="swapping it in"))
+    work.context.emit(Started(stage="swap", message="replacing the files"))
     linked = tree.linked.root if tree.linked is not None else None
     moves = get_required_step(work.plan.steps, Swap).list_moves(tree.site_packages, linked, work.before)
     work.watch.refuse_changes()
@@ -305,7 +305,7 @@ def _refuse_other_owners(plan: Plan, before: Facts) -> None:
     found = {owner.distribution.metadata for owner in before.stack.owners}
     if planned != found:
         there, then = (listing(sorted(names)) or "no Pillow" for names in (found, planned))
-        message = f"{plan.environment.prefix}: {there} is there now, and the plan was made for {then}"
+        message = f"{plan.environment.prefix}: {there} is there now, but the plan was made for {then}"
         raise RefusedError(message, hint=_AGAIN)
 
 

@@ -220,7 +220,7 @@ def _make_unproven_error(step: Build, proof: Proof) -> UnprovenError:
     failed = [check for check in proof.checks if check.status is ProofStatus.FAILED]
     version = step.source.version if step.source is not None else step.version
     return UnprovenError(
-        f"{step.distribution} {step.version} does not prove: {failed[0].name}: {failed[0].summary}",
+        f"{step.distribution} {step.version} fails the proof: {failed[0].name}: {failed[0].summary}",
         version=version,
         operations=list_failed_operations(proof),
         details=tuple(line for check in failed for line in (f"{check.name}: {check.summary}", *check.details)),

@@ -133,8 +133,8 @@ def clear_cut_creation(session: Session, prefix: Path) -> None:
         strange = snapshot.find_unknown_entries(prefix)
         if strange:
             raise RefusedError(
-                f"{prefix}: making it was interrupted, and there is more by now: {listing(strange)}",
-                hint=f"work on it instead: fastinstall setup --prefix {quote(prefix)}",
+                f"{prefix}: creating it was interrupted, and now it also holds: {listing(strange)}",
+                hint=f"set it up as it is: fastinstall setup --prefix {quote(prefix)}",
             )
         snapshot.clear(prefix)
     session.emit(Noted(message=describe_finished_interruption(cut, cleared=True), changed=True))
@@ -179,10 +179,10 @@ class Unpinning:
         for directory in noted:
             try:
                 if _unpin_project(directory, self._prefix, self._begun):
-                    self.sentences.append(f"taken back: the pin of {directory}")
+                    self.sentences.append(f"removed: the pin of {directory}")
             except FastinstallError as error:  # no reason to leave the environment as it is
                 again = unpinning_command(directory, self._prefix)
-                self.sentences.append(f"{error.message}: the pin of {directory} stays; take it back: {again}")
+                self.sentences.append(f"{error.message}: the pin of {directory} stays; to remove it: {again}")
 
 
 def _unpin_project(directory: Path, prefix: Path, begun: project_pin.UnfinishedPins) -> bool:
@@ -200,7 +200,7 @@ def _unpin_project(directory: Path, prefix: Path, begun: project_pin.UnfinishedP
         if record is None:
             return False
         if record.stage is not PinStage.PINNED or not project_pin.is_pinned_for(directory, prefix):
-            raise RefusedError(f"{directory} is not pinned by you for {prefix}")
+            raise RefusedError(f"{directory} was not pinned by this user for {prefix}")
         return project_pin.take_back(directory, begun)
 
 
@@ -215,10 +215,10 @@ def find_pin_left_behind(store: JournalStore) -> Iterator[str]:
         return  # doctor tells it among the pins
     requirement = f"{receipt.distribution}=={receipt.version}"
     if record is None or record.requirement != requirement:
-        found = f"pinned to {record.requirement}" if record is not None else "not pinned any more"
+        found = f"pinned to {record.requirement}" if record is not None else "no longer pinned"
         where = f"--prefix {quote(store.prefix)} --project {quote(noted)}"
         command = f"fastinstall guard install --pin --yes {where}"
-        yield f"{noted} is {found}, and {requirement} is in place again: {command}"
+        yield f"{noted} is {found}, but {requirement} is installed again: {command}"
 
 
 class _Tell(Protocol):
@@ -236,9 +236,9 @@ def _recover_each(session: Session, store: JournalStore, tell: _Tell, *, force: 
         )  # nobody looks into directories of ours
         tell(describe_finished_interruption(_convert_to_interruption(recovered)), changed=changed)
         for path in recovered.undone.kept:
-            tell(f"kept aside: {path}", changed=changed)
+            tell(f"kept: {path}", changed=changed)
         for lost in recovered.undone.lost:
-            tell(f"could not come back, somebody had removed it: {lost}", changed=changed)
+            tell(f"could not be restored, because it had been removed: {lost}", changed=changed)
     for sentence in unpinning.sentences:
         tell(sentence)
     for each in cut:
@@ -300,7 +300,7 @@ def report_interruption_after_completion(prefix: PurePath, verb: str) -> Iterato
 def _make_late_interruption(prefix: PurePath, verb: str) -> InterruptedAfterCompletion:
     look = f"fastinstall doctor --prefix {quote(prefix)}"
     return InterruptedAfterCompletion(
-        f"interrupted when the {verb} was done already: the environment is as it is meant to be; see: {look}"
+        f"interrupted after the {verb} was done: the environment is complete; check: {look}"
     )
 
 

@@ -64,7 +64,7 @@ def link_packages(
     """
     engine = context.engine
     if engine is None:
-        raise FailedError("the plan names no engine for conda packages", hint="make it again: fastinstall plan")
+        raise FailedError("the plan names no engine for conda packages", hint="make a new plan: fastinstall plan")
     interpreter, prefix = before.interpreter, Path(before.interpreter.prefix)
     context.emit(Started(stage="stage", message=f"making conda packages of {built.wheel.name}"))
     stack = pack_channel(planned, built, interpreter, transaction.stage / "channel", context)

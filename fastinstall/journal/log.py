@@ -204,10 +204,10 @@ def refuse_escapes(log: Log, file: PurePath) -> None:
     for number, entry in enumerate(log.entries, start=1):
         for key, path in list_entry_paths(entry):
             if _is_outside(path):
-                raise _make_malformed_error(file, number, key, f"{path!r} leads out of the environment")
+                raise _make_malformed_error(file, number, key, f"{path!r} leads outside the environment")
         for key, path in list_entry_paths(entry, _WORKPLACE_PATHS):
             if _is_outside(path) or path.partition("/")[0] not in ("stage", "aside") or not path.partition("/")[2]:
-                raise _make_malformed_error(file, number, key, f"{path!r} is no place of a transaction")
+                raise _make_malformed_error(file, number, key, f"{path!r} is not inside a transaction")
 
 
 def refuse_ways_out(prefix: Path, log: Log) -> None:
@@ -230,8 +230,8 @@ def refuse_outside(prefix: Path, directories: Iterable[str]) -> None:
         where = os.path.realpath(prefix / directory)
         if where != home and not where.startswith(f"{home}{os.sep}"):
             raise RefusedError(
-                f"{prefix / directory}: leads out of the environment, to {where}, and nothing is changed there",
-                hint=f"see who made that link: ls -ld {quote(prefix / directory)}",
+                f"{prefix / directory}: leads outside the environment, to {where}; nothing is changed there",
+                hint=f"find out who made that link: ls -ld {quote(prefix / directory)}",
             )
 
 
@@ -269,10 +269,10 @@ def list_entry_paths(entry: Entry, places: Mapping[type, tuple[str, ...]] = _PAT
 def _refuse_other_place(begun: TransactionBegun, file: PurePath) -> None:
     identifier = begun.id
     if identifier not in (file.parent.name, file.name.removeprefix(".fastinstall-").removesuffix(".jsonl")):
-        raise _make_malformed_error(file, 1, "id", f"{identifier!r} is not the transaction that it lies with")
+        raise _make_malformed_error(file, 1, "id", f"{identifier!r} does not belong to this transaction")
     own, beside = f"{TRANSACTIONS}/{identifier}", f".fastinstall-{identifier}"
     if begun.work != own and PurePath(begun.work).name != beside:
-        raise _make_malformed_error(file, 1, "work", f"{begun.work!r} is no workplace of {identifier}")
+        raise _make_malformed_error(file, 1, "work", f"{begun.work!r} is not a work directory of {identifier}")
 
 
 def _is_outside(path: str) -> bool:
@@ -343,7 +343,7 @@ class Journal:
             DocumentError: the file is missing, one of its lines is malformed, or a path leads out of the environment.
         """
         if self.file.is_symlink():
-            raise DocumentError(self.file, "", f"a link to {self.file.readlink()}, and no journal of ours is one")
+            raise DocumentError(self.file, "", f"a link to {self.file.readlink()}: a journal is never a link")
         try:
             text = foreign.read_text(self.file, errors="surrogateescape")
         except OSError as error:

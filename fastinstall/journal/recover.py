@@ -196,7 +196,7 @@ def position(infos: Sequence[TransactionInfo], given: str, *, flag: str = "--to"
     if len(meant) == 1:
         return known.index(meant[0])
     listed = ", ".join(meant or known) or "none"
-    problem = f"several setups begin so: {listed}" if meant else f"no such setup; known: {listed}"
+    problem = f"several setups begin with this ID: {listed}" if meant else f"no such setup; known: {listed}"
     example = f"; e.g. {flag} {known[0]}" if known else ""
     raise UsageError(f"{given}: {problem}", hint=f"see them: fastinstall rollback --list{example}")
 
@@ -206,7 +206,7 @@ def _make_halfway_error(store: JournalStore, undone: Sequence[str], error: Fasti
     return EnvironmentDamagedError(
         error.message,
         hint=error.hint or f"fastinstall rollback --list --prefix {quote(store.prefix)}",
-        details=(*(f"undone before that: {identifier}" for identifier in undone), *error.details),
+        details=(*(f"also undone: {identifier}" for identifier in undone), *error.details),
     )
 
 
@@ -216,7 +216,7 @@ def _clean_up(store: JournalStore) -> Recovered | None:
     try:
         footing.clean_up_transaction_directories(store)
     except OSError as error:
-        message = f"{reason(error, store.prefix)}: left over from an interrupted run, and cannot be removed"
+        message = f"{reason(error, store.prefix)}: left over from an interrupted run, and could not be removed"
         raise EnvironmentDamagedError(message, hint=f"ls -ld {quote(error.filename or store.prefix)}") from error
     if not found:
         return None
@@ -285,8 +285,7 @@ def forget(store: JournalStore, identifier: str | None) -> tuple[str, ...]:
             footing.remove_transaction_directories(store, begun)
         except OSError as error:
             raise EnvironmentDamagedError(
-                f"{reason(error, store.prefix)}: what was given up could not be removed whole; "
-                "the environment itself is whole",
+                f"{reason(error, store.prefix)}: leftovers could not be removed; the environment itself is intact",
                 hint=f"remove the cause, then: fastinstall doctor --fix --prefix {quote(store.prefix)}",
             ) from error
     return tuple(info.id for info in older)
@@ -309,7 +308,7 @@ def move_damaged_transaction_away(store: JournalStore, damaged: Unreadable) -> P
         FailedError: it cannot be moved; nothing has changed.
     """
     if damaged.is_later:
-        raise LaterDocumentError(damaged.file, "", "not put away", version=damaged.writer)
+        raise LaterDocumentError(damaged.file, "", "could not be put away", version=damaged.writer)
     refuse_outside(store.prefix, (TRANSACTIONS, f"{TRANSACTIONS}/{damaged.transaction}", KEPT))
     home = store.prefix / KEPT / damaged.transaction
     refuse_outside(store.prefix, (store.relative(home),))
@@ -320,5 +319,7 @@ def move_damaged_transaction_away(store: JournalStore, damaged: Unreadable) -> P
         for directory in (store.transactions_directory, home, home.parent, home.parent.parent):
             files.sync_directory(directory)
     except OSError as error:
-        raise FailedError(f"{reason(error, home)}: not put away", hint=f"ls -ld {quote(store.root)}") from error
+        raise FailedError(
+            f"{reason(error, home)}: could not be put away", hint=f"ls -ld {quote(store.root)}"
+        ) from error
     return target

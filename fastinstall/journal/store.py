@@ -170,7 +170,7 @@ class JournalStore:
             raise
         except DocumentError as error:
             command = f"fastinstall rollback --forget {quote(identifier)} --prefix {quote(self.prefix)}"
-            raise error.hinting(f"put that transaction away, which deletes nothing: {command}") from None
+            raise error.hinting(f"put that transaction away (this deletes nothing): {command}") from None
 
     def _read_or_report(self, directory: Path) -> TransactionInfo | Unreadable:
         try:
@@ -230,14 +230,14 @@ def create_transaction_directories(
     """Make the directories of a transaction, its plan and its journal: all of it, or nothing.
 
     Raises:
-        RefusedError: site-packages, or where we keep what is ours, lies outside of the environment.
+        RefusedError: site-packages, or where we keep what is ours, lies outside the environment.
         OSError: as the kernel says; what had been made is removed.
         DamagedError: it could not be.
     """
     for path in (SHARE, ROOT, TRANSACTIONS):
         _require_inside(store, store.prefix / path)
     if os.path.lexists(store.directory(stamp.id)):
-        raise FileExistsError(errno.EEXIST, "is there already", str(store.directory(stamp.id)))
+        raise FileExistsError(errno.EEXIST, "already exists", str(store.directory(stamp.id)))
     begun = _foresee(store, stamp, _require_inside(store, site_packages))
     loose = Journal(_make_loose_path(store, begun))
     try:
@@ -271,7 +271,7 @@ def _require_inside(store: JournalStore, directory: PurePath) -> str:
     relative = os.path.relpath(os.path.realpath(directory), prefix)
     if PurePath(relative).parts[:1] == ("..",):
         hint = f"fastinstall doctor environment --prefix {quote(store.prefix)}"
-        raise RefusedError(f"{directory}: lies outside of the environment {store.prefix}", hint=hint)
+        raise RefusedError(f"{directory}: lies outside the environment {store.prefix}", hint=hint)
     return relative
 
 
@@ -328,7 +328,7 @@ def _abandon(store: JournalStore, loose: Journal, begun: TransactionBegun) -> No
         _dismantle(store, loose, Log(entries=(begun,)))
     except OSError as error:
         raise EnvironmentDamagedError(
-            f"{files.reason(error, store.prefix)}: a transaction could not be begun, nor its traces be removed",
+            f"{files.reason(error, store.prefix)}: a transaction could not begin, and its files could not be removed",
             hint=f"remove the cause, then: fastinstall rollback --prefix {quote(store.prefix)}",
         ) from error
 
@@ -344,7 +344,7 @@ def _read_loose_log(file: Path) -> Log:
     except DocumentError as error:
         if _has_line(file):
             away = f"mv {quote(file)} {quote(file.with_suffix('.damaged'))}"
-            raise error.hinting(f"look what it names, and put it away: {away}") from None
+            raise error.hinting(f"look at what it names, then put it away: {away}") from None
         return Log(entries=())
 
 

@@ -59,7 +59,7 @@ def begin(
     try:
         begun = footing.create_transaction_directories(store, stamp, site_packages=site_packages, plan=plan_document)
     except OSError as error:
-        message = f"{files.reason(error, store.prefix)}: no transaction could be begun"
+        message = f"{files.reason(error, store.prefix)}: a transaction could not begin"
         raise FailedError(message, hint=files.advice(error, store.prefix)) from error
     return Transaction(store, begun)
 
@@ -305,7 +305,7 @@ def _check(planned: Sequence[Move], prefix: Path, work: Path) -> None:
                 raise _make_obstacle_error(path, prefix)
             if expected and not present[path]:
                 raise FailedError(
-                    f"{path}: not there, so it cannot be moved ({move.kind})", hint=f"ls -ld {quote(path)}"
+                    f"{path}: does not exist, so it cannot be moved ({move.kind})", hint=f"ls -ld {quote(path)}"
                 )
         there[live], there[kept] = move.kind is not MoveKind.OUT, move.kind is not MoveKind.IN
 
@@ -322,8 +322,8 @@ def _check_form(move: Move) -> None:
 
 
 def _make_obstacle_error(path: Path, prefix: Path) -> RefusedError:
-    hint = f"see whose it is, and move it away: ls -ld {quote(path)}; then: fastinstall setup --prefix {quote(prefix)}"
-    return RefusedError(f"{path}: is there already, and is not ours to replace", hint=hint)
+    hint = f"find its owner, then move it away: ls -ld {quote(path)}; then: fastinstall setup --prefix {quote(prefix)}"
+    return RefusedError(f"{path}: already exists, and fastinstall did not put it there", hint=hint)
 
 
 def _read_inode(path: Path) -> int:
@@ -349,9 +349,8 @@ def give_way(store: JournalStore, identifier: str, reason: str) -> FastinstallEr
     """
     undone = undo(store, identifier, UndoTerms(reason=reason, yielding=True))
     return RefusedError(
-        f"{store.prefix}: another program has replaced what this one was about to set up: what it left stays, and "
-        "nothing of this setup does",
-        hint=f"once it has ended: fastinstall doctor --prefix {quote(store.prefix)}",
+        f"{store.prefix}: another program replaced the same files: its files stay, and this setup was undone",
+        hint=f"after it has ended, run: fastinstall doctor --prefix {quote(store.prefix)}",
         details=(*_describe_kept_files("what was there before", undone), reason),
     )
 
@@ -364,8 +363,8 @@ def undo_taken_over_transaction(store: JournalStore, identifier: str, reason: st
     """
     undone = undo(store, identifier, UndoTerms(reason=reason, force=True))
     return FailedError(
-        f"{store.prefix}: another program has altered what this one had put there: the environment is as it was before",
-        hint=f"see what changes files there, then again: fastinstall setup --prefix {quote(store.prefix)}",
+        f"{store.prefix}: another program altered what this setup had installed: the environment is as it was before",
+        hint=f"find out what changes files there, then run again: fastinstall setup --prefix {quote(store.prefix)}",
         details=(*_describe_kept_files("what was altered", undone), reason),
     )
 

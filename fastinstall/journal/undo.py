@@ -151,7 +151,7 @@ def _refuse_impossible(acts: Sequence[Placed], left: Conceding | None, log: Log,
 
 
 def _make_not_begun_error(error: OSError, journal: Journal) -> FailedError:
-    message = f"{files.reason(error, journal.file)}: undoing could not begin, and nothing has changed"
+    message = f"{files.reason(error, journal.file)}: could not begin to undo; nothing was changed"
     return FailedError(message, hint=files.advice(error, journal.file))
 
 
@@ -230,7 +230,7 @@ def refusal(store: JournalStore, foreign: Sequence[str], to: str | None = None) 
     named = ", ".join(foreign[:_NAMED])
     more = f" and {len(foreign) - _NAMED} more" if len(foreign) > _NAMED else ""
     return ForeignError(
-        f"{store.prefix}: {named}{more}: not what fastinstall put there, and it stands in the way",
+        f"{store.prefix}: {named}{more}: in the way: fastinstall did not put it there",
         hint=f"fastinstall rollback{back} --yes --allow {Risk.FORCE_REMOVE} --prefix {quote(store.prefix)}",
         details=(f"with that risk allowed it is moved to {store.prefix / ROOT}/kept, not deleted",),
     )
@@ -238,9 +238,9 @@ def refusal(store: JournalStore, foreign: Sequence[str], to: str | None = None) 
 
 def _make_incomplete_undo_error(store: JournalStore, identifier: str, error: OSError) -> EnvironmentDamagedError:
     return EnvironmentDamagedError(
-        f"{files.reason(error, store.prefix)}: the environment is not back to what it was",
+        f"{files.reason(error, store.prefix)}: the environment is not fully restored",
         hint=f"remove the cause, then: fastinstall rollback --prefix {quote(store.prefix)}",
-        details=(f"what was moved, and where to, stands in the journal of transaction {identifier}",),
+        details=(f"what was moved where is in the journal of transaction {identifier}",),
     )
 
 

@@ -27,7 +27,7 @@ _UNJUDGED = frozenset({"reason", "jobs", "url", "provenance", "size", "facts_dig
 elsewhere (the digest of the facts, accepted risks, the interpreter's name)."""
 
 _BRIEF = 200
-PLAN_AGAIN = "make it again: fastinstall plan -o FILE"
+PLAN_AGAIN = "make a new plan: fastinstall plan -o FILE"
 
 
 def find_plan_problems(plan: Plan, recipe: Recipe) -> Iterator[Problem]:

@@ -57,7 +57,7 @@ class Build(WheelOrder, StepDefaults):
         if self.without:
             yield f"without its parts {listing(self.without)}"
         if self.clang is not None:
-            yield f"compiled by clang of {self.clang.name} {self.clang.version}, which comes into the cache"
+            yield f"compiled by clang of {self.clang.name} {self.clang.version}, fetched into the cache"
         if self.statics:
             linked = (f"{each.name} {each.version} for {name}" for name, each in self.statics.items())
             yield f"linked in: {listing(linked)}"
@@ -73,9 +73,9 @@ class Build(WheelOrder, StepDefaults):
         """What the recipe would not make, or not so."""
         recipe = saved.recipe
         if self.recipe != saved.request.recipe:
-            yield "recipe", f"{self.recipe!r} is not the recipe of the plan, {saved.request.recipe!r}"
+            yield "recipe", f"{self.recipe!r} is not the plan's recipe, {saved.request.recipe!r}"
         if self.distribution not in recipe.replaces:
-            yield "distribution", f"{self.distribution!r} is none that {recipe.name} makes"
+            yield "distribution", f"{self.distribution!r} is not made by {recipe.name}"
         if not _VERSION.fullmatch(self.version):
             yield "version", f"{self.version!r} is not a version"
         for name in {*self.libraries, *self.statics} - recipe.libraries.keys():
@@ -121,7 +121,7 @@ class Build(WheelOrder, StepDefaults):
         """
         if self.source is None:
             raise RefusedError(
-                "the plan names neither a source nor a wheel to take", hint="make it again: fastinstall plan"
+                "the plan names neither a source nor a wheel to take", hint="make a new plan: fastinstall plan"
             )
         variables = {**context.variables, **fetched.variables, **self._fetch_clang(context)}
         compiler = observe_compiler(list_probed_flags(context.recipe), variables)
@@ -165,7 +165,7 @@ class Build(WheelOrder, StepDefaults):
         started = time.monotonic()
         for ready in find_ready(context.cache, self, context.recipe, interpreter):
             if ready.entry.sha256 == self.cached:
-                message = f"{ready.entry.wheel} was built before, and is taken from the cache"
+                message = f"{ready.entry.wheel} was built before: taken from the cache"
                 context.emit(Noted(message=message, detail=True))
                 return BuildResult(
                     wheel=directory_of(context.cache, ready.key) / ready.entry.wheel,
@@ -192,9 +192,9 @@ class Build(WheelOrder, StepDefaults):
             expected.append((f"statics.{name}", linked, static.pypi if static else ""))
         for key, artefact, name in expected:
             if artefact is not None and artefact.name != name:
-                yield key, f"{recipe.name} takes {name or 'nothing'} here, and this is {artefact.name!r}"
+                yield key, f"{recipe.name} takes {name or 'nothing'} here, not {artefact.name!r}"
         if self.prebuilt is not None and self.prebuilt.name not in recipe.replaces:
-            yield "prebuilt", f"{self.prebuilt.name!r} is none that {recipe.name} makes"
+            yield "prebuilt", f"{self.prebuilt.name!r} is not made by {recipe.name}"
 
 
 def fetch_wheel(wheel: Artefact, context: ExecutionContext) -> BuildResult:
@@ -211,7 +211,7 @@ def _find_flag_problems(target: LevelTarget, level: Level, recipe: Recipe, key: 
     known = {*recipe.base_cflags, *level.cflags, *level.fallback, RECORD_SWITCHES}
     for flag in target.cflags:
         if flag not in known:
-            yield f"{key}.cflags", f"{flag!r} is no flag of {recipe.name} for {level.name}"
+            yield f"{key}.cflags", f"{flag!r} is not a flag of {recipe.name} for {level.name}"
     for flag in target.ldflags:
         if flag not in level.ldflags:
-            yield f"{key}.ldflags", f"{flag!r} is no flag of {recipe.name} for {level.name}"
+            yield f"{key}.ldflags", f"{flag!r} is not a flag of {recipe.name} for {level.name}"

@@ -66,5 +66,5 @@ class ChangeCondaPackages(StepDefaults):
             FailedError: there is no engine, it failed, or it did something else than was planned; the caller undoes.
         """
         if context.engine is None:
-            raise FailedError("the plan names no engine for conda packages", hint="make it again: fastinstall plan")
+            raise FailedError("the plan names no engine for conda packages", hint="make a new plan: fastinstall plan")
         change_conda_packages(self.change, context.engine, transaction, prefix, context.emit)

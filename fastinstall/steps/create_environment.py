@@ -44,7 +44,7 @@ class CreateEnvironment(StepDefaults):
         yield from find_path_problems(self.prefix, "prefix")
         yield from find_path_problems(self.python, "python")
         if self.prefix != saved.environment.prefix:
-            yield "prefix", f"{self.prefix} is not the environment of the plan"
+            yield "prefix", f"{self.prefix} is not the plan's environment"
 
     @contextmanager
     def hold_place(self) -> Iterator[None]:
@@ -108,7 +108,7 @@ class CreateEnvironment(StepDefaults):
         prefix = Path(self.prefix)
         if any(prefix.iterdir()):
             raise RefusedError(
-                f"{prefix}: there is something already, and it was to be made", hint=f"--prefix {quote(prefix)}"
+                f"{prefix}: already exists, but the plan was to create it", hint=f"--prefix {quote(prefix)}"
             )
         snapshot.note(prefix, at)
 
@@ -135,6 +135,6 @@ class CreateEnvironment(StepDefaults):
             snapshot.clear(prefix)
         except OSError as error:
             raise EnvironmentDamagedError(
-                f"{files.reason(error, prefix)}: the environment that was being made could not be removed whole",
-                hint=f"nothing in it is of use; remove the cause, then: rm -r {quote(prefix)}",
+                f"{files.reason(error, prefix)}: the unfinished environment could not be removed",
+                hint=f"it holds nothing useful; remove the cause, then: rm -r {quote(prefix)}",
             ) from error

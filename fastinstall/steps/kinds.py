@@ -53,7 +53,7 @@ def get_required_step(steps: Iterable[Step], kind: type[S]) -> S:
     """
     step = find_step(steps, kind)
     if step is None:
-        raise FailedError(f"the plan has no step {kind_of(kind)!r}", hint="make it again: fastinstall plan")
+        raise FailedError(f"the plan has no step {kind_of(kind)!r}", hint="make a new plan: fastinstall plan")
     return step
 
 

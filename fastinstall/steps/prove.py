@@ -50,8 +50,9 @@ class Prove(StepDefaults):
 
     def describe(self) -> str:
         """What is done, in a line of a plan."""
-        against = self.baseline.filename if self.baseline else "what is in place"
-        return f"prove it, and time it against {against}" if self.timed else "prove it"
+        against = self.baseline.filename if self.baseline else "what is installed"
+        timed = f", and time it against {against}" if self.timed else ""
+        return f"compare it with the official wheel{timed}"
 
     def list_artefacts(self) -> tuple[Artefact, ...]:
         """The official wheels that it is compared with."""

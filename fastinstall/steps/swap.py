@@ -44,7 +44,7 @@ class Swap(StepDefaults):
     def describe(self) -> str:
         """What is done, in a line of a plan."""
         leaving = (*self.removes, *self.records)
-        return f"swap: {', '.join(leaving) or 'nothing'} out, {self.installs} in"
+        return f"replace {', '.join(leaving)} with {self.installs}" if leaving else f"install {self.installs}"
 
     def find_problems(self, _saved: SavedPlanContext, /) -> Iterator[Problem]:
         """Names that are those of no entry of a directory."""
@@ -171,8 +171,8 @@ def _refuse_foreign(site_packages: Path, incoming: Iterable[str], replaced: Iter
     for name in incoming:
         if name not in known and os.path.lexists(site_packages / name):
             raise RefusedError(
-                f"{site_packages / name} is in the way, and no Pillow's RECORD names it",
-                hint=f"look at it, then move it away: mv {quote(site_packages / name)} /somewhere/else",
+                f"{site_packages / name} is in the way: no Pillow's RECORD lists it",
+                hint=f"check it, then move it away: mv {quote(site_packages / name)} /somewhere/else",
             )
 
 

@@ -24,7 +24,7 @@ class Verify(StepDefaults):
 
     def describe(self) -> str:
         """What is done, in a line of a plan."""
-        return f"verify: {', '.join(self.checks)}"
+        return f"check: {', '.join(self.checks)}"
 
     def find_problems(self, _saved: SavedPlanContext, /) -> Iterator[Problem]:
         """None: which checks they are is decided anew where the plan is carried out."""
@@ -40,7 +40,7 @@ def refuse_errors(findings: Iterable[Finding]) -> None:
     wrong = [finding for finding in findings if finding.status.gravity >= Status.ERROR.gravity]
     if wrong:
         raise FailedError(
-            "the environment is not healthy after the swap, so the swap was undone",
+            "doctor found an error after the installation, so it was undone",
             hint="report it with the output of: fastinstall inspect --redact",
             details=tuple(f"{finding.check}: {finding.message}" for finding in wrong),
         )

@@ -204,7 +204,7 @@ def test_a_plan_grants_none_of_its_own_risks(sandbox: Sandbox, venv: Venv) -> No
     denied = sandbox.cli("apply", "--yes", plan)
     assert denied.exit_code == 5, denied.text
     assert "differs from what would be planned now: hazards: expected " in denied.stderr
-    assert "hint: make it again: fastinstall plan -o FILE" in denied.stderr
+    assert "hint: make a new plan: fastinstall plan -o FILE" in denied.stderr
     granted = {"hazards": [{**hazard, "allowed": True} for hazard in document["hazards"]]}
     plan.write_text(json.dumps({**document, **granted, "wish": {**document["wish"], "allow": risks}}))
     granting = sandbox.cli("apply", "--yes", plan)

@@ -98,7 +98,7 @@ def test_a_saved_plan_is_for_the_environment_that_it_was_made_for(new_scene: New
     stale = scene.run("apply", "--yes", saved)
     assert stale.exit_code == REFUSED
     assert f"the plan is stale: {scene.prefix} has changed since it was made" in stale.stderr
-    assert "hint: make it again: fastinstall plan -o " in stale.stderr
+    assert "hint: make a new plan: fastinstall plan -o " in stale.stderr
     assert tree_hash(scene.prefix) == before
     scene.done("plan", "--engine", "rattler", "-o", saved)
     applied = scene.run("apply", "--yes", saved)

@@ -16,7 +16,7 @@ ALL = extent.every_row
 BEFORE_STAGING = {"merging ": (("wheels", "merges"), "merged "), "proving ": (("proofs",), "compared ")}
 """What is said where a merge and a proof begin, what of the cache would spare them, and what is said at their end."""
 
-STAGES = ("staging ", "running real operations", "swapping it in", "running doctor's checks")
+STAGES = ("staging ", "running real operations", "replacing the files", "running doctor's checks")
 
 
 @pytest.fixture

@@ -69,7 +69,7 @@ def test_a_project_is_pinned_by_the_setup_kept_by_its_sync_and_brought_back_by_t
 
     undone = sandbox.cli("rollback", "--yes", "--prefix", prefix, env=VARIABLES)
     assert undone.exit_code == 0, undone.text
-    assert f"taken back: the pin of {project}" in undone.text
+    assert f"removed: the pin of {project}" in undone.text
     assert tree_hash(project) == before
 
 

@@ -105,6 +105,6 @@ def test_a_setup_is_undone_where_its_check_says_so(sandbox: Sandbox, tmp_path: P
     before = sorted(path.name for path in target.site_packages.iterdir())
     told = sandbox.cli("setup", *STOCK, "--no-guard", "--yes", "--prefix", target.prefix, env=beside)
     assert told.exit_code == ExitCode.FAILED_UNCHANGED, told.text
-    assert "the environment is not healthy after the swap, so the swap was undone" in told.stderr
+    assert "doctor found an error after the installation, so it was undone" in told.stderr
     assert f"licences: nobody has said who may use {target.prefix}" in told.stderr
     assert sorted(path.name for path in target.site_packages.iterdir()) == before

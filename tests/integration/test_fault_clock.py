@@ -115,7 +115,7 @@ def test_a_name_that_is_taken_ends_as_before_and_the_earlier_setup_can_still_be_
     before = picture(store.prefix)
     set_up(store, _stamps("standing still")[0])
     after = picture(store.prefix)
-    with pytest.raises(FailedError, match="is there already"):
+    with pytest.raises(FailedError, match="already exists"):
         set_up(store, _stamps("standing still")[0])
     assert picture(store.prefix) == after
     rollback(store)

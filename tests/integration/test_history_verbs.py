@@ -286,7 +286,7 @@ def test_an_interruption_when_all_is_done_says_so_and_is_no_failure(
 
     monkeypatch.setattr(files, "_call_renameat2", interrupted)
     done = place.cli("rollback", "--yes", "--to", STAMPS[0].id)
-    assert (done.exit_code, "interrupted when the rollback was done already" in done.stderr) == (ExitCode.OK, True)
+    assert (done.exit_code, "interrupted after the rollback was done" in done.stderr) == (ExitCode.OK, True)
     assert tree_hash(place.prefix) == before, "all of them, although it was interrupted in the first"
 
 

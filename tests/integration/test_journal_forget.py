@@ -97,7 +97,7 @@ def test_a_link_out_of_the_environment_refuses_before_anything_is_given_up(tmp_p
     (store.prefix / "etc").rename(tmp_path / "etc")
     (store.prefix / "etc").symlink_to(tmp_path / "etc")
     before = picture(store.prefix)
-    with pytest.raises(RefusedError, match="leads out of the environment"):
+    with pytest.raises(RefusedError, match="leads outside the environment"):
         forget(store, SECOND.id)
     assert picture(store.prefix) == before
 
@@ -114,7 +114,7 @@ def test_what_was_done_to_the_guard_since_belongs_to_the_setup_that_holds(tmp_pa
 def test_a_beginning_of_a_name_is_enough_and_two_are_too_many(tmp_path: Path) -> None:
     store = _twice_set_up(tmp_path / "env")
     assert [info.id for info in list_forgettable_transactions(store, FIRST.id[:-1] + "1")] == [FIRST.id]
-    with pytest.raises(UsageError, match=f"several setups begin so: {SECOND.id}, {FIRST.id}"):
+    with pytest.raises(UsageError, match=f"several setups begin with this ID: {SECOND.id}, {FIRST.id}"):
         list_forgettable_transactions(store, FIRST.id[:8])
     with pytest.raises(UsageError, match="no such setup; known: "):
         list_forgettable_transactions(store, "2031")
@@ -195,7 +195,7 @@ def test_what_a_later_version_wrote_is_not_put_away(tmp_path: Path) -> None:
     before = picture(store.prefix)
     damaged = unreadable_named(store, FIRST.id)
     assert damaged is not None
-    with pytest.raises(LaterDocumentError, match="not put away"):
+    with pytest.raises(LaterDocumentError, match="could not be put away"):
         move_damaged_transaction_away(store, damaged)
     for act in (rollback, recover):
         with pytest.raises(LaterDocumentError):

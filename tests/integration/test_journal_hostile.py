@@ -90,7 +90,7 @@ LINKED = ["share", ROOT, TRANSACTIONS, f"{OWN}/aside", f"{OWN}/stage", "lib", SI
 def test_nothing_is_undone_behind_a_link_that_leads_out(store: JournalStore, path: str) -> None:
     _behind_a_link(store, path)
     before = picture(store.prefix.parent)
-    with pytest.raises(RefusedError, match="leads out of the environment, to ") as refusal:
+    with pytest.raises(RefusedError, match="leads outside the environment, to ") as refusal:
         rollback(store)
     assert str(store.prefix.parent / "victim") in refusal.value.message
     assert picture(store.prefix.parent) == before
@@ -126,7 +126,7 @@ def test_nothing_is_put_behind_a_link_that_leads_out(store: JournalStore, live: 
     before = picture(store.prefix.parent)
     with open_transaction(store, replace(FIRST, id="20261121T101600Z-0000aa")) as transaction:
         write_tree(transaction.stage, {"x": "ours"})
-        with pytest.raises(RefusedError, match="leads out of the environment, to "):
+        with pytest.raises(RefusedError, match="leads outside the environment, to "):
             transaction.perform((Move(kind=MoveKind.IN, live=live, kept="stage/x"),))
     assert picture(store.prefix.parent) == before
 
@@ -138,7 +138,7 @@ def test_nothing_is_added_through_a_link_that_leads_out(store: JournalStore, pat
     before = picture(store.prefix.parent)
     with (
         open_transaction(store, replace(FIRST, id="20261121T101600Z-0000aa")) as transaction,
-        pytest.raises(RefusedError, match="leads out of the environment"),
+        pytest.raises(RefusedError, match="leads outside the environment"),
     ):
         transaction.add(path, "ours\n")
     assert picture(store.prefix.parent) == before
@@ -149,7 +149,7 @@ def test_a_damaged_transaction_is_not_put_away_behind_a_link_that_leads_out(stor
     _linked_out(store, KEPT)
     before = picture(store.prefix.parent)
     (damaged,) = store.unreadable()
-    with pytest.raises(RefusedError, match="leads out of the environment"):
+    with pytest.raises(RefusedError, match="leads outside the environment"):
         move_damaged_transaction_away(store, damaged)
     assert picture(store.prefix.parent) == before
 

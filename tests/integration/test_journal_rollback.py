@@ -236,7 +236,9 @@ def test_what_stands_in_the_way_of_a_later_step_refuses_before_the_first(store: 
         transaction.perform((Move(kind=MoveKind.IN, live=f"{SITE}/beside.py", kept="stage/beside.py"),))
         transaction.commit(receipt_of(SECOND))
     before = picture(store.prefix)
-    with pytest.raises(RefusedError, match=f"{SITE}/made/for/it.py: not what fastinstall put there") as caught:
+    with pytest.raises(
+        RefusedError, match=f"{SITE}/made/for/it.py: in the way: fastinstall did not put it there"
+    ) as caught:
         rollback(store, to=FIRST.id)
     assert f"--to {FIRST.id} --yes --allow force-remove" in str(caught.value.hint)
     assert picture(store.prefix) == before
@@ -255,7 +257,7 @@ def test_a_refusal_that_comes_about_between_two_steps_says_that_one_is_undone(st
 
     with pytest.raises(EnvironmentDamagedError, match="dist-info: not what fastinstall put there") as caught:
         rollback(store, to=FIRST.id, conclude=meddle)
-    assert caught.value.details[0] == f"undone before that: {SECOND.id}"
+    assert caught.value.details[0] == f"also undone: {SECOND.id}"
 
 
 def test_what_the_guard_has_told_goes_although_something_was_kept(replaced: JournalStore) -> None:

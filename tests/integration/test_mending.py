@@ -178,7 +178,7 @@ def test_a_rollback_that_was_cut_off_is_finished_with_the_pin_of_the_project(tmp
     told = f"undoing the setup of {FIRST.at} had been interrupted; it is finished"
     assert scene.heard == [
         f"{told}: the environment is restored",
-        f"taken back: the pin of {scene.project}",
+        f"removed: the pin of {scene.project}",
     ]
     assert scene.looks() == before
 
@@ -258,7 +258,7 @@ def test_an_interruption_in_time_is_as_before_and_a_late_one_says_so(tmp_path: P
         _interrupted_before_its_commit(store)
     assert not isinstance(caught.value, InterruptedAfterCompletion)
     for verb, work in (("setup", set_up), ("rollback", rollback)):
-        with pytest.raises(InterruptedAfterCompletion, match=f"interrupted when the {verb} was done already"):
+        with pytest.raises(InterruptedAfterCompletion, match=f"interrupted after the {verb} was done"):
             _interrupted_after(work, store, verb)
 
 
@@ -337,4 +337,6 @@ def test_a_note_in_an_environment_makes_nobody_write_in_another_project(tmp_path
     unpinning = Unpinning(scene.session, scene.store.prefix)
     rollback(scene.store, conclude=unpinning)
     assert picture(victim) == before
-    assert unpinning.sentences[0].startswith(f"{victim} is not pinned by you for {scene.store.prefix}: the pin of ")
+    assert unpinning.sentences[0].startswith(
+        f"{victim} was not pinned by this user for {scene.store.prefix}: the pin of "
+    )

@@ -103,7 +103,7 @@ def _report() -> EnvironmentReport:
 def test_a_plan_tells_every_step_and_every_skip_with_its_reason() -> None:
     text = plan_text(_plan(), FULL)
     assert "  1. install system packages by apt: libtiff-dev libopenjp2-7-dev\n     missing: headers\n" in text
-    assert "  3. verify: pillow-importable, swapped\n     an error undoes the swap\n" in text
+    assert "  3. check: pillow-importable, swapped\n     an error undoes the swap\n" in text
     assert "  -  not needed: create-environment (it exists)\n" in text
 
 

@@ -92,14 +92,14 @@ def test_no_path_leads_out_wherever_it_stands(path: str) -> None:
         entries = (entry,) if isinstance(entry, TransactionBegun) else (BEGUN, entry)
         with pytest.raises(DocumentError, match=r"journal.jsonl:[12]") as refusal:
             refuse_escapes(Log(entries=entries), FILE)
-        assert "leads out of the environment" in refusal.value.message
+        assert "leads outside the environment" in refusal.value.message
         assert refusal.value.key
 
 
 @pytest.mark.parametrize("kept", ["x", "aside", "stage/../../x", "/x", "journal.jsonl", "aside/", ""])
 def test_what_is_kept_is_kept_in_the_workplace(kept: str) -> None:
     for entry in (_moving("lib/x", kept), dataclasses.replace(ENGAGING, area=kept)):
-        with pytest.raises(DocumentError, match=r"no place of a transaction|leads out"):
+        with pytest.raises(DocumentError, match=r"not inside a transaction|leads outside"):
             refuse_escapes(Log(entries=(BEGUN, entry)), FILE)
 
 

@@ -177,7 +177,7 @@ def test_a_file_that_is_not_on_offer_with_that_hash_is_refused() -> None:
     other = _with(plan, "build", {"source": {"sha256": "0" * 64}})
     with pytest.raises(RefusedError, match=r"has no .* with sha256 0000.*, which the plan names") as refused:
         select_named_releases(other, situation.releases)
-    assert refused.value.hint == "make it again: fastinstall plan -o FILE"
+    assert refused.value.hint == "make a new plan: fastinstall plan -o FILE"
 
 
 def test_later_releases_make_no_other_plan() -> None:
