@@ -25,7 +25,7 @@ def _find_obstacle(context: CheckContext) -> str:
 
 def no_simulation(context: CheckContext) -> str:
     """Say why there is no simulated process."""
-    return f"what would be loaded was not followed through: {_find_obstacle(context) or 'it was not asked for'}"
+    return f"the loader was not simulated: {_find_obstacle(context) or 'it was not requested'}"
 
 
 def is_unresolved(context: CheckContext, core: ImagingCore) -> bool:
@@ -95,7 +95,7 @@ class OwnedDirectory(StrEnum):
     ENVIRONMENT = "this environment's"
     SYSTEM = "the operating system's"
     OTHER_ENVIRONMENT = "another environment's"
-    ELSEWHERE = "of a place outside this environment"
+    ELSEWHERE = "from outside this environment"
 
 
 def place_of(context: CheckContext, path: PurePath) -> OwnedDirectory:
@@ -204,5 +204,5 @@ def strip_library_name(name: str) -> str:
     return name.partition(".so")[0].removeprefix("lib")
 
 
-UNSET_VARIABLES = Remedy(text="unset LD_LIBRARY_PATH and LD_PRELOAD, unless they are wanted")
+UNSET_VARIABLES = Remedy(text="unset LD_LIBRARY_PATH and LD_PRELOAD, unless you need them")
 """Go without what the shell tells the loader."""

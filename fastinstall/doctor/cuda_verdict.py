@@ -128,10 +128,10 @@ def _report_success(gpu: Gpu) -> Finding:
     )
     reachable = gpu.nodes or gpu.tegra or (gpu.devices and not gpu.container)  # /proc of a container is its host's
     if not reachable:
-        none = "no GPU of NVIDIA's is handed to programs here" if gpu.present else "no GPU of NVIDIA's"
-        return _SAY.ok(f"{none}; in place: {builds or 'none that needs one'}", verify=verify)
+        none = "no NVIDIA GPU is available to programs here" if gpu.present else "no NVIDIA GPU"
+        return _SAY.ok(f"{none}; installed: {builds or 'none that needs one'}", verify=verify)
     where = f"driver {gpu.driver}" if gpu.driver else "the GPU"
-    message = f"{builds} and {where} fit" if builds else f"{where} is there, and nothing here was built for it"
+    message = f"{builds} and {where} fit" if builds else f"{where} is present, and nothing here was built for it"
     needed = [(build.cuda, find_required_driver(build.cuda)) for build in judged if build.cuda and not gpu.tegra]
     needs = [f"CUDA {cuda} needs a driver >= {driver}; {_DATED}" for cuda, driver in needed[:1] if driver]
     return _SAY.ok(message, evidence=(*_describe_gpu(gpu), *needs), verify=verify)
@@ -145,7 +145,7 @@ def _list_obstacles(gpu: Gpu, *, wanted: bool) -> Iterator[tuple[Status, str, st
         what = (
             f"the driver's kernel module and its library are of different versions{versions}, so no program gets a GPU"
         )
-        again = "restart the machine, or load the module anew: the driver was updated since it was started"
+        again = "restart the machine, or reload the module: the driver was updated since the last boot"
         yield Status.ERROR, what, "restart the container: the host's driver was updated" if inside else again, driver
     if gpu.nodes and gpu.libcuda is None:
         where = "this container has a GPU's device files" if inside else "a GPU's device files are here"
@@ -154,19 +154,19 @@ def _list_obstacles(gpu: Gpu, *, wanted: bool) -> Iterator[tuple[Status, str, st
         packages = "install the driver's libraries (Debian: libcuda1; Ubuntu: libnvidia-compute)"
         yield Status.ERROR, what, handed if inside else packages, nodes
     if gpu.nvml is Nvml.HUNG:
-        what = f"{gpu.problem}: the driver is dead, or starts anew for each program, with persistence mode off"
+        what = f"{gpu.problem}: the driver is dead, or restarts for each program because persistence mode is off"
         look = "look for `Xid` in the kernel's messages; or have nvidia-persistenced keep the driver awake"
         yield Status.WARNING, what, look, driver
     if gpu.nvml is Nvml.REFUSED and gpu.nodes:
         again = _TOOLKIT if inside else "restart the machine, or install its driver again"
-        yield Status.WARNING, f"the driver does not give its GPU away ({gpu.problem})", again, driver
+        yield Status.WARNING, f"the driver does not report its GPU ({gpu.problem})", again, driver
     if not wanted or gpu.nodes or gpu.tegra:
         return
     if inside and (gpu.driver or gpu.cards):
-        yield Status.WARNING, "the host has a GPU of NVIDIA's that was not handed to this container", _TOOLKIT, nodes
+        yield Status.WARNING, "the host has an NVIDIA GPU that this container was not given", _TOOLKIT, nodes
     elif gpu.cards and not gpu.driver:
-        what = "a GPU of NVIDIA's is in this machine, but its driver is not loaded"
-        install = "install NVIDIA's driver; after an update of the kernel, build its module again"
+        what = "this machine has an NVIDIA GPU, but its driver is not loaded"
+        install = "install NVIDIA's driver; after a kernel update, build its module again"
         yield Status.WARNING, what, install, nodes
 
 
@@ -201,10 +201,10 @@ def _report_useless_build(context: CheckContext, build: FrameworkBuild) -> Itera
     if build.name == "torch" and _has_libraries(context):
         names = [each.name for each in context.facts.distributions if each.name.startswith("nvidia-")]
         yield _SAY.hint(
-            f"{_name_build(build)} was built for CUDA {build.cuda}, and there is no GPU of NVIDIA's here: "
+            f"{_name_build(build)} was built for CUDA {build.cuda}, but there is no NVIDIA GPU here: "
             "gigabytes for nothing",
             evidence=listing(f"CUDA's libraries: {name}" for name in names),
-            remedy=Remedy(text=f"on a machine that never has one, install the build for the CPU: {_TORCH_BUILDS}"),
+            remedy=Remedy(text=f"if this machine never gets one, install the build for the CPU: {_TORCH_BUILDS}"),
             verify=_show_driver(build.source),
         )
 
@@ -223,7 +223,7 @@ def _judge_wheels(context: CheckContext, gpu: Gpu) -> Iterator[Finding]:
     """NVIDIA's wheels for images against the driver."""
     for name, cuda in _list_wheels(context):
         if gpu.present and serves(gpu, f"{cuda}.1") is False:
-            update = "update the driver; or install the wheel for the CUDA that it serves"
+            update = "update the driver; or install the wheel for the CUDA version that it supports"
             least = find_required_driver(f"{cuda}.1")
             yield _report_driver(gpu, f"{name} is for CUDA {cuda}", least, update, _show_driver())
 
@@ -276,7 +276,7 @@ def _make_build_remedy(gpu: Gpu, build: FrameworkBuild) -> Remedy:
     if gpu.tegra:
         return Remedy(text=f"install NVIDIA's own {build.name} for this JetPack")
     where = f": {_TORCH_BUILDS}" if build.name == "torch" else ""
-    return Remedy(text=f"install a build of {build.name} for a CUDA that this driver and GPU serve{where}")
+    return Remedy(text=f"install a build of {build.name} for a CUDA version that this driver and GPU support{where}")
 
 
 def _describe_gpu(gpu: Gpu) -> tuple[str, ...]:

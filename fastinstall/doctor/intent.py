@@ -24,9 +24,9 @@ _WRITERS = ("pip", "pdm")
 class InstallRequest(StrEnum):
     """How a distribution came, in words that follow "was installed"."""
 
-    BY_NAME = ", asked for by its name"
+    BY_NAME = ", requested by name"
     ALONG = " along with another package"
-    UNTOLD = ", and nothing tells whether it was asked for by its name"
+    UNTOLD = ", and whether it was requested by name is unknown"
 
 
 class VersionOrder(StrEnum):

@@ -33,7 +33,7 @@ _WRITTEN_BY_INSTALLERS = ("METADATA", "RECORD", "INSTALLER")
 def describe(owner: Owner) -> str:
     """Name an owner for a person: "pillow 13.0.0, installed by pip at 2026-11-21T10:00:00+00:00"."""
     distribution = owner.distribution
-    tool = distribution.installer or "a tool that left no name"
+    tool = distribution.installer or "an unknown tool"
     when = f" at {owner.installed_at}" if owner.installed_at else ""
     return f"{distribution.name} {distribution.version}, installed by {tool}{when}"
 
@@ -57,7 +57,7 @@ def why_no_stack(facts: Facts) -> str:
     """Say why there are no files of PIL to judge; an operating system keeps its own beside site-packages."""
     runtime = facts.runtime
     if runtime is not None and runtime.imported and facts.stack.directory is None:
-        return f"PIL is imported from {runtime.location}, and only {facts.interpreter.site_packages} is looked into"
+        return f"PIL is imported from {runtime.location}, but only {facts.interpreter.site_packages} is examined"
     return "there is no PIL in this environment"
 
 

@@ -72,7 +72,7 @@ class Check:
         try:
             for finding in self._module.check(context):
                 if not isinstance(finding, Finding) or finding.check != self.NAME:
-                    raise TypeError(f"it gave {finding!r:.80}, which is no finding of {self.NAME!r}")
+                    raise TypeError(f"it returned {finding!r:.80}, not a finding of {self.NAME!r}")
                 yield finding
         except SystemExit as error:
             raise RuntimeError(f"it called sys.exit({error.code!r})") from error

@@ -26,16 +26,16 @@ def command(context: CheckContext, words: str, *options: str) -> str:
 def repair(context: CheckContext) -> Remedy:
     """Bring back a working stack: ours where we set one up, a whole one elsewhere."""
     if context.receipt is not None:
-        return Remedy(text="put back what was set up here", command=command(context, "doctor --fix"))
+        return Remedy(text="restore what was set up here", command=command(context, "doctor --fix"))
     if not is_changeable(context.facts) or context.facts.cpu.architecture != "x86_64":
         return stock(context)
-    return Remedy(text="put a whole stack in its place", command=command(context, "setup"))
+    return Remedy(text="replace it with an intact stack", command=command(context, "setup"))
 
 
 def setup(context: CheckContext, text: str, *options: str) -> Remedy:
     """Set up the fast stack here, or beside it where this environment is not ours to change."""
     if not is_changeable(context.facts):
-        return Remedy(text=f"{text}, in an environment of its own", command=_NEW_ENVIRONMENT)
+        return Remedy(text=f"{text}, in a separate environment", command=_NEW_ENVIRONMENT)
     return Remedy(text=text, command=command(context, "setup", *options))
 
 

@@ -250,7 +250,7 @@ def test_the_environment_that_is_meant_has_to_be_clear(scene: Scene) -> None:
     done = scene.run("doctor", "environment", "--json", "--python", python, changes={"CONDA_PREFIX": str(venv)})
     (finding,) = done.document["findings"]
     assert finding["status"] == "hint"
-    assert "another environment than this one is active" in finding["message"]
+    assert "another environment is active" in finding["message"]
     assert finding["evidence"] == [f"CONDA_PREFIX={venv}"]
 
 

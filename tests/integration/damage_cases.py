@@ -34,7 +34,7 @@ CASES = (
         damage=damages.swapped_by_pip,
         says={
             "swapped": ("error", "was replaced by pillow", "installed by pip at"),
-            "simd-active": ("error", "SIMD kernels are gone"),
+            "simd-active": ("error", "SIMD kernels are missing"),
             "guards": ("warning", "describes PIL/_imaging"),
         },
     ),
@@ -43,7 +43,7 @@ CASES = (
         damage=damages.swapped_by_uv,
         says={
             "swapped": ("error", "was replaced by pillow", "installed by uv at"),
-            "simd-active": ("error", "SIMD kernels are gone"),
+            "simd-active": ("error", "SIMD kernels are missing"),
             "guards": ("warning", "describes PIL/_imaging"),
         },
     ),
@@ -71,7 +71,7 @@ CASES = (
         kind="fork",
         damage=damages.dangling,
         says={
-            "pillow-owner": ("error", "pillow-simd 12.1.1.post0", "is listed as installed, but PIL's files are gone")
+            "pillow-owner": ("error", "pillow-simd 12.1.1.post0", "is listed as installed, but PIL's files are missing")
         },
     ),
     Case(
@@ -137,7 +137,7 @@ CASES = (
         damage=damages.pip_killed_while_it_writes,
         says={
             "interrupted": ("error", "pip was interrupted while it replaced Pillow", "~IL", "~illow-", ".dist-info"),
-            "pillow-owner": ("error", "no distribution claims PIL's files: an interrupted installation leaves this"),
+            "pillow-owner": ("error", "no distribution claims PIL's files, as after an interrupted installation"),
             "pillow-files": ("error", "the imaging core is missing"),
             "pillow-importable": ("error", "PIL cannot be imported"),
         },
@@ -175,7 +175,7 @@ CASES = (
         damage=library_damages.jpeg_of_ijg,
         says={
             "jpeg-library": ("error", "compiled for libjpeg-turbo", "loads IJG libjpeg 8d", "cannot be written"),
-            "features": ("warning", "PIL.features says libjpeg_turbo", "what loads is IJG libjpeg 8d"),
+            "features": ("warning", "PIL.features says libjpeg_turbo", "but IJG libjpeg 8d is loaded"),
             "operations": ("error", "operations fail: jpeg-round-trip"),
         },
     ),
@@ -217,7 +217,7 @@ CASES = (
         says={
             "jpeg-library": ("error", "loads IJG libjpeg 8d"),
             "libraries-resolve": ("hint", "LD_LIBRARY_PATH decides where libjpeg.so.8 comes from"),
-            "features": ("warning", "what loads is IJG libjpeg 8d"),
+            "features": ("warning", "but IJG libjpeg 8d is loaded"),
             "operations": ("error", "operations fail: jpeg-round-trip"),
         },
     ),
@@ -232,9 +232,9 @@ CASES = (
         damage=library_damages.preloaded,
         says={
             "jpeg-library": ("error", "compiled for libjpeg's interface 6.2", "loads IJG libjpeg 9e, which has 9.0"),
-            "jpeg-duplicates": ("error", "_imaging", "gets the functions of IJG libjpeg 9e", "asks for libjpeg-turbo"),
+            "jpeg-duplicates": ("error", "_imaging", "gets the functions of IJG libjpeg 9e", "requires libjpeg-turbo"),
             "libraries-resolve": ("hint", "LD_PRELOAD decides where libjpeg.so.9 comes from"),
-            "features": ("warning", "what loads is IJG libjpeg 9e"),
+            "features": ("warning", "but IJG libjpeg 9e is loaded"),
             "operations": ("error", "operations fail: jpeg-round-trip"),
         },
     ),
@@ -242,7 +242,7 @@ CASES = (
         kind="linked",
         damage=library_damages.second_jpeg_with_versions,
         says={
-            "jpeg-duplicates": ("warning", "2 libjpegs come into one process", "libjpeg-turbo 3.1.3", "IJG libjpeg 9e")
+            "jpeg-duplicates": ("warning", "2 libjpegs are loaded into one process", "libjpeg-turbo 3.1.3", "IJG libjpeg 9e")
         },
     ),
     Case(

@@ -114,7 +114,7 @@ def test_a_libtiff_of_the_systems_is_named_where_conda_s_was_removed(
     conda.remove(prefix, "--force", "libtiff")
     tiff = Examined(prefix=prefix, findings=examined(sandbox, "--prefix", prefix)).said("libraries-resolve", "warning")
     assert tiff["message"].startswith("libtiff.so.6 comes from outside this conda environment")
-    assert "conda's libtiff is not installed: a build finds the system's instead" in lines(tiff)
+    assert "conda's libtiff is not installed: a build would use the system's instead" in lines(tiff)
 
 
 def test_pip_over_conda_is_told_and_so_is_what_pip_then_uninstalls(
@@ -129,4 +129,4 @@ def test_pip_over_conda_is_told_and_so_is_what_pip_then_uninstalls(
     assert venv.pip("uninstall", "--yes", "pillow").exit_code == 0
     dangling = Examined(prefix=prefix, findings=examined(sandbox, "--quick", "--prefix", prefix))
     message = dangling.said("pillow-owner", "error")["message"]
-    assert message == "conda's pillow 12.1.1 is listed as installed, but PIL's files are gone"
+    assert message == "conda's pillow 12.1.1 is listed as installed, but PIL's files are missing"

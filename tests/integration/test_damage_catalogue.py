@@ -57,9 +57,9 @@ def test_a_library_that_another_package_loaded_first_is_told_of_a_running_proces
         findings = examined(environments.sandbox, "--pid", process.pid)
         process.communicate()
     (told,) = messages(findings, "libraries-resolve", "warning")
-    assert "has loaded other files than the loader's rules give: libjpeg.so.8" in told
+    assert "has loaded other files than the loader's rules predict: libjpeg.so.8" in told
     (told,) = messages(findings, "jpeg-library", "warning")
-    assert "has another libjpeg than a fresh one would load" in told
+    assert "has loaded another libjpeg than a new process would" in told
     assert first.name in told
     (single,) = [found for found in findings if found["check"] == "jpeg-duplicates"]
     assert first.name not in str(single["evidence"]), "it is not beside PIL's: PIL uses it"

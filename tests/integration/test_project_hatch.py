@@ -28,7 +28,7 @@ SHOW = ("run", "python", "-c", "import PIL; print(open(PIL.__file__).read())")
 
 @pytest.fixture(scope="module")
 def hatch(shared_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """hatch, in an environment of its own."""
+    """hatch, in a separate environment."""
     root = tmp_path_factory.mktemp("hatch")
     return programs("hatch", HATCH, Sandbox(root=root, cache=shared_cache, downloads=root / "downloads"))
 

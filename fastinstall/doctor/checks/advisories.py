@@ -65,7 +65,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
         yield _SAY.skipped(f"the recipe {context.recipe.name} has no data on advisories")
         return
     if version is None:
-        yield _SAY.skipped("there is no Pillow, or it does not tell its version")
+        yield _SAY.skipped("there is no Pillow, or its version is unknown")
         return
     dated = max(advisory.dated for advisory in known)
     age = (context.today - dated).days
@@ -146,7 +146,7 @@ def _report_affected(context: CheckContext, what: str, affecting: tuple[Advisory
 def _weigh_advisories(context: CheckContext, affecting: tuple[Advisory, ...]) -> tuple[Status, str]:
     """How grave they are together, and what to say of the risk that was accepted."""
     if is_of_the_system(context.facts):
-        return Status.WARNING, "; the operating system may have mended its own build"
+        return Status.WARNING, "; the operating system may have patched its own build"
     critical = [advisory for advisory in affecting if advisory.severity is Severity.CRITICAL]
     if not critical:
         return Status.WARNING, ""
@@ -186,7 +186,7 @@ def _make_remedy(context: CheckContext) -> Remedy:
         return replace(remedy, text="; ".join((remedy.text, *view.sentences)))
     text = "; ".join(view.sentences)
     if view.keepers and context.receipt is not None and not context.core_is_ours:
-        return Remedy(text=f"{text}; or accept what is in place", command=command(context, "guard accept"))
+        return Remedy(text=f"{text}; or accept what is installed", command=command(context, "guard accept"))
     return Remedy(text=text, command=environment_command(view.python) if view.python and not view.keepers else None)
 
 
@@ -198,7 +198,7 @@ def _make_upgrade_remedy(context: CheckContext, least: str) -> Remedy:
         options.append("--upgrade")
     pin = _find_pin(context)
     if pin is not None:
-        text = f"{text}, which the pin then holds; or take the pin away: {command(context, 'guard remove')}"
+        text = f"{text}, which the pin then keeps; or remove the pin: {command(context, 'guard remove')}"
         options += ["--pin"] if pin.kind not in (PinKind.PIP, PinKind.CONDA) else []
     return setup(context, text, *options)
 

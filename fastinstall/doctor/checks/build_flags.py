@@ -63,7 +63,7 @@ def _judge(context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
         if share is None:
             yield _SAY.unknown(f"{name} does not show whether it was optimised", evidence=evidence, verify=verify)
         elif share > _UNOPTIMISED:
-            message = f"{name} was built without optimisation (-O0): slower than stock Pillow, whatever its kernels"
+            message = f"{name} was built without optimisation (-O0): slower than stock Pillow, despite its kernels"
             yield _SAY.error(message, evidence=evidence, remedy=repair(context), verify=verify)
 
 
@@ -71,7 +71,7 @@ def _report_optimised(context: CheckContext, core: ImagingCore) -> Finding:
     evidence, verify = _describe_provenance(context, core), count_frames(loaded_file(core))
     if core.levels:
         return _SAY.ok("every copy of the core was compiled with optimisation", evidence=evidence, verify=verify)
-    source = ", say its recorded switches" if _is_recorded_good(core) else ""
+    source = ", according to its recorded switches" if _is_recorded_good(core) else ""
     return _SAY.ok(f"the core was compiled with optimisation{source}", evidence=evidence, verify=verify)
 
 

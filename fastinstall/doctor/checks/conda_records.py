@@ -42,11 +42,11 @@ _SHOWN = 3
 _NAMED = 2
 _Paths = tuple[str, ...]
 _CHANNELS = {
-    "fastai/label/test": "comes from the channel fastai/label/test, whose builds were experiments and are not kept up",
-    "zegami": "comes from the channel zegami, whose builds fit the libraries of their day",
+    "fastai/label/test": "comes from the channel fastai/label/test, whose builds are unmaintained experiments",
+    "zegami": "comes from the channel zegami, whose builds match the libraries of their time",
 }
 _PACKAGES = {
-    "libtiff-libjpeg-turbo": "writes its own libtiff over that of conda's package libtiff, which no solver knows",
+    "libtiff-libjpeg-turbo": "overwrites the libtiff of conda's package libtiff, which no solver knows",
 }
 _STANDS_FOR = {"libtiff-libjpeg-turbo": "libtiff"}
 
@@ -125,7 +125,7 @@ def _report_pinned(context: CheckContext, conda: Conda) -> Iterator[Finding]:
                 f"{name} is pinned to {pin!r}, and {package.version} {package.build} is installed: conda's next "
                 "transaction changes it, or fails",
                 evidence=(f"conda-meta/pinned: {pin}",),
-                remedy=Remedy(text="take the line out of conda-meta/pinned, or install what it asks for"),
+                remedy=Remedy(text="remove the line from conda-meta/pinned, or install what it requires"),
                 verify=show_text(_locate_conda_meta(context) / "pinned"),
             )
 
@@ -139,7 +139,7 @@ def _report_unregistered(context: CheckContext, conda: Conda) -> Iterator[Findin
     if find_conda_package(facts, receipt.conda.package.dist) is not None:
         yield _SAY.warning(
             f"the channel that has {receipt.conda.package.dist} is not registered for this environment{change}: "
-            "conda does not find the package when it solves, and may replace it",
+            "conda's solver does not find the package, and may replace it",
             evidence=tuple(f"registered: {registered}" for registered in conda.channels),
             expected=str(channel),
             observed="not registered",
@@ -158,8 +158,8 @@ def _report_lost(context: CheckContext, conda: Conda) -> Iterator[Finding]:
         if paths and not provides_pil(claim) and name != GUARD:
             told = (*(f"{path} is gone" for path in missing), *(f"{path} is altered" for path in altered))
             yield _SAY.warning(
-                f"{_join_names(paths)} of {claim.dist} {_choose_verb(paths)} {what}, and conda takes the package for "
-                "whole",
+                f"{_join_names(paths)} of {claim.dist} {_choose_verb(paths)} {what}, but conda believes that the "
+                "package is intact",
                 evidence=listing(told),
                 remedy=suggest_conda_reinstall(context, f"install {name} again", name),
                 verify=show_files(*(prefix / path for path in paths[:_SHOWN])),
@@ -181,7 +181,7 @@ def _report_contested(context: CheckContext, conda: Conda) -> Iterator[Finding]:
         yield _SAY.say(
             Status.WARNING if is_wrong else Status.HINT,
             f"{joined(claimants)} claim the same files: {_join_names(paths)} {_choose_verb(paths)} {whose}, "
-            "and removing one package takes the other's along",
+            "and removing one package removes the other's files",
             evidence=listing(paths),
             expected=right,
             observed=holder or "the content of neither",

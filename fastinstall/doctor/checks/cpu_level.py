@@ -59,11 +59,11 @@ def check(context: CheckContext) -> Iterator[Finding]:
     cpu, core = context.facts.cpu, context.facts.stack.core
     seen = _describe_cpu(context)
     if cpu.architecture != "x86_64":
-        message = f"this is {cpu.architecture}: the kernels are for x86-64, and stock Pillow is the fastest stack here"
+        message = f"this is {cpu.architecture}: the kernels are for x86-64; stock Pillow is the fastest here"
         yield _SAY.hint(message, evidence=seen, verify=show_cpu())
         return
     if not rank(cpu.level):
-        yield _SAY.unknown("the level of this CPU could not be told", evidence=seen, verify=show_cpu())
+        yield _SAY.unknown("the level of this CPU is unknown", evidence=seen, verify=show_cpu())
         return
     found = [*_report_overtaxed(context), *_report_unserved_or_masked(context), *_report_underused(context)]
     if core is not None and core.levels:
@@ -81,7 +81,10 @@ def _report_overtaxed(context: CheckContext) -> Iterator[Finding]:
     noted = core.isa_note if core is not None else None
     highest = max((noted or "", *built[:1]), key=rank)
     if rank(highest) > rank(offered):
-        told = ((noted, f"the core's {_NOTE}: {noted}"), (built, f"built for {' and '.join(built)}, says the receipt"))
+        told = (
+            (noted, f"the core's {_NOTE}: {noted}"),
+            (built, f"built for {' and '.join(built)}, according to the receipt"),
+        )
         best = _find_best_level(context)
         yield _SAY.error(
             f"the imaging core needs {highest}, this CPU offers {offered} only",
@@ -101,7 +104,7 @@ def _report_unserved_or_masked(context: CheckContext) -> Iterator[Finding]:
         yield _SAY.warning(message, evidence=seen, expected=f"one of {levels}", verify=show_cpu())
     if cpu.masked:
         who = "the virtual machine" if cpu.hypervisor else "the kernel or a container"
-        hidden = f"{who} seems to hide what the next level needs: {', '.join(cpu.masked)}"
+        hidden = f"{who} seems to hide features that the next level needs: {', '.join(cpu.masked)}"
         yield _SAY.hint(f"this CPU offers {cpu.level}, and {hidden}", evidence=seen, verify=show_cpu())
     offered = find_offered_level(cpu)
     if rank(offered) > rank(cpu.level):
@@ -110,7 +113,7 @@ def _report_unserved_or_masked(context: CheckContext) -> Iterator[Finding]:
         yield _SAY.hint(
             f"GLIBC_TUNABLES ({cpu.tunables}) {mistaken}{loads}",
             evidence=(*seen, *list_core_copies(core)),
-            remedy=Remedy(text="unset GLIBC_TUNABLES, unless the lower level is wanted"),
+            remedy=Remedy(text="unset GLIBC_TUNABLES, unless you want the lower level"),
             verify=show_variables("GLIBC_TUNABLES"),
         )
 
@@ -120,9 +123,9 @@ def _report_underused(context: CheckContext) -> Iterator[Finding]:
     named = receipt is not None and (receipt.wish.level != "auto" or receipt.wish.levels)
     if best is None or named or not 0 < max(map(rank, built), default=0) < rank(best):
         return
-    message = f"the stack was built for {' and '.join(built)}, this CPU would bear {best}"
+    message = f"the stack was built for {' and '.join(built)}, this CPU supports {best}"
     if name := loaded_name(context.readable_core):
-        message = f"{name} is loaded; {best} would suit this CPU, but is not in the wheel"
+        message = f"{name} is loaded; {best} would suit this CPU, but the wheel does not contain it"
     remedy = setup(context, "build with the better level", "--levels", ",".join((*built, best)))
     if len(built) == 1:
         remedy = setup(context, "build for the better level", "--level", best)
@@ -138,7 +141,7 @@ def _find_best_level(context: CheckContext) -> str | None:
 def _describe_cpu(context: CheckContext) -> tuple[str, ...]:
     cpu = context.facts.cpu
     name = f"{cpu.name or cpu.vendor or cpu.architecture}, {cpu.cores} logical CPUs"
-    return (name, f"{cpu.level}, says {cpu.level_source or 'the probe'}") if cpu.level else (name,)
+    return (name, f"{cpu.level}, according to {cpu.level_source or 'the probe'}") if cpu.level else (name,)
 
 
 def _judge_copies(context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
@@ -156,7 +159,7 @@ def _judge_copies(context: CheckContext, core: ImagingCore) -> Iterator[Finding]
     for level in context.own_levels[1:]:
         if level not in {copy.level for copy in core.levels[1:]}:
             yield _SAY.error(
-                f"the copy of the imaging core for {level} is gone: such CPUs get a lower level",
+                f"the copy of the imaging core for {level} is missing: such CPUs get a lower level",
                 evidence=copies,
                 expected=", ".join(context.own_levels),
                 observed=", ".join(copy.level for copy in core.levels),
@@ -167,7 +170,7 @@ def _judge_copies(context: CheckContext, core: ImagingCore) -> Iterator[Finding]
     passed = [copy.level for copy in whole_copies(core)[1:] if 0 < rank(copy.level) <= rank(context.facts.cpu.level)]
     if passed and not knows_levels(python.libc, python.libc_version):
         yield _SAY.hint(
-            f"{python.libc} {python.libc_version} takes the baseline, although this CPU offers {passed[-1]}: "
+            f"{python.libc} {python.libc_version} loads the baseline, although this CPU offers {passed[-1]}: "
             "only glibc 2.33 and later choose by level",
             evidence=copies,
             verify=run_python(context, "import platform; print(*platform.libc_ver())"),
@@ -188,7 +191,7 @@ def _report_misplaced_copies(context: CheckContext, core: ImagingCore) -> Iterat
     if rank(baseline.isa_note) > rank(highest) > 0:
         wrong.insert(0, (baseline, "in the baseline's place", f"at most {highest}", True))
     for copy, place, expected, too_high in wrong:
-        refused, slower = "CPUs that would load it refuse it", "CPUs that load it get a lower level than is theirs"
+        refused, slower = "CPUs that would load it refuse it", "CPUs that load it get a lower level than they support"
         yield _SAY.error(
             f"the copy of the imaging core {place} is compiled for {copy.isa_note}: {refused if too_high else slower}",
             evidence=(str(copy.path), f"its {_NOTE}: {copy.isa_note}"),
@@ -214,7 +217,7 @@ def _report_misprediction(context: CheckContext, core: ImagingCore) -> Iterator[
     taken = next(filter(is_running, core.levels), None)
     what = name_core_copy(core, taken) if taken is not None else "code from elsewhere"
     yield _SAY.warning(
-        f"{what} was loaded, where the loader's rules say {name_core_copy(core, predicted)}",
+        f"{what} was loaded; by the loader's rules it should be {name_core_copy(core, predicted)}",
         evidence=(f"the running core: {running}", *list_core_copies(core)),
         expected=str(predicted.path),
         observed=str(running),

@@ -42,7 +42,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
     """Judge driver, GPUs and builds; most machines have neither, and are not to wait for the tables."""
     gpu = context.facts.gpu
     if gpu is None:
-        yield _SAY.ok("no GPU of NVIDIA's, and nothing here was built for one", verify=show_files(*_SIGNS))
+        yield _SAY.ok("no NVIDIA GPU, and nothing here was built for one", verify=show_files(*_SIGNS))
         return
     from fastinstall.doctor.cuda_verdict import judge_gpu  # noqa: PLC0415 (only where there is something)
 

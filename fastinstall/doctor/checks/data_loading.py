@@ -54,7 +54,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
 def _report_success(context: CheckContext, frameworks: tuple[str, ...]) -> Finding:
     decoders = decoders_of(context.facts.distributions)
     beside = f" with Pillow, {listing(decoders)}" if decoders else ""
-    message = f"nothing is known to slow the loading of images; `fastinstall bench DIR` measures yours{beside}"
+    message = f"no known obstacle slows the loading of images; `fastinstall bench DIR` measures yours{beside}"
     evidence = (*frameworks, f"CPUs: {context.facts.cpu.cores}")
     return _SAY.ok(message, evidence=evidence, verify=run_python(context, _INSTALLED))
 
@@ -63,10 +63,10 @@ def _report_quota(context: CheckContext) -> Iterator[Finding]:
     cpu = context.facts.cpu
     granted = max(1, int(cpu.quota or cpu.cores))
     if cpu.quota is not None and granted < cpu.cores:
-        text = f"num_workers={granted} in the DataLoader; what each number brings is measured by"
+        text = f"num_workers={granted} in the DataLoader; to measure each number, run"
         yield _SAY.hint(
-            f"programs count {cpu.cores} CPUs here, and {cpu.quota:g} are granted: num_workers={granted} is enough",
-            evidence=("torch's DataLoader warns of too many workers by the CPUs that it counts, not by the quota",),
+            f"programs see {cpu.cores} CPUs here, but only {cpu.quota:g} are granted: num_workers={granted} is enough",
+            evidence=("torch's DataLoader warns about too many workers by the number of CPUs, not by the quota",),
             remedy=_make_bench_remedy(context, text),
             verify=run_python(context, _COUNTED),
         )
@@ -85,12 +85,12 @@ def _report_malloc(context: CheckContext) -> Iterator[Finding]:
             (*filter(None, (loading.tunables,)), *(f"{name}={value}" for name, value in missing.items()))
         )
         yield _SAY.hint(
-            "malloc gives the memory of every large array back to the kernel: that counts on large photos",
+            "malloc returns the memory of every large array to the kernel, which slows large photos",
             evidence=(
                 f"glibc {interpreter.libc_version}; GLIBC_TUNABLES names no {listing(missing)}",
                 "numpy.asarray of 12 megapixels was 6 to 7 times as fast with them (measured 2026-11-23)",
             ),
-            remedy=_make_bench_remedy(context, f"start the training with GLIBC_TUNABLES={setting}; measured by"),
+            remedy=_make_bench_remedy(context, f"start the training with GLIBC_TUNABLES={setting}; to measure it, run"),
             verify=show_text(_HUGE_PAGES),
         )
 

@@ -62,7 +62,7 @@ def _report_changed_python(context: CheckContext) -> Iterator[Finding]:
     stale = facts.conda.stale if facts.conda is not None else ()
     if receipt is not None and minor(receipt.python_version) != minor(version):
         yield _SAY.error(
-            f"the Python of this environment changed from {receipt.python_version} to {version} under its packages",
+            f"the Python of this environment changed from {receipt.python_version} to {version}; its packages did not",
             evidence=(f"interpreter: {facts.environment.python}", f"set up: {receipt.created_at}"),
             expected=receipt.python_version,
             observed=version,
@@ -88,14 +88,14 @@ def _report_protected(context: CheckContext) -> Iterator[Finding]:
     facts, unreadable = context.facts, context.facts.conda.unreadable if context.facts.conda is not None else {}
     if unreadable and facts.frozen is None:
         records = f"{len(unreadable)} record{'' if len(unreadable) == 1 else 's'}"
-        message = f"{records} of conda's cannot be read: fastinstall does not change the environment"
+        message = f"{records} of conda cannot be read: fastinstall does not change the environment"
         evidence = listing(f"conda-meta/{name}: {problem}" for name, problem in unreadable.items())
         yield _SAY.hint(message, evidence=evidence)
     if facts.interpreter.externally_managed is not None and facts.environment.kind is EnvironmentKind.CONDA:
-        message = "conda manages this Python (PEP 668): what is installed here has to be conda's packages"
+        message = "conda manages this Python (PEP 668): only conda packages may be installed here"
         yield _SAY.hint(message, evidence=(str(facts.interpreter.externally_managed),))
     if not facts.writable:
-        message = "this user may not write to the site-packages of this environment"
+        message = "you may not write to the site-packages of this environment"
         packages = facts.interpreter.site_packages
         yield _SAY.hint(message, evidence=(str(packages),), verify=f"{show_files(packages)} -d")
 
@@ -111,7 +111,7 @@ def _list_protections(facts: Facts) -> Iterator[tuple[str, str]]:
         yield f"the operating system manages this Python (PEP 668): {leaves}", str(marker)
     elif kind is EnvironmentKind.SYSTEM:
         where = str(facts.environment.python)
-        yield f"this is a global interpreter, no environment of its own: {leaves}", where
+        yield f"this is a global interpreter, not an environment: {leaves}", where
     if facts.frozen is not None:
         yield f"this conda environment is frozen: {leaves}", str(facts.frozen)
     elif facts.conda is not None and facts.conda.is_base:
@@ -127,7 +127,7 @@ def _report_foreign_interpreter(context: CheckContext) -> Iterator[Finding]:
     mine, theirs = facts.environment.prefix, facts.interpreter.prefix
     if facts.conda is not None and theirs != mine and theirs.name != mine.name:
         yield _SAY.warning(
-            f"the Python of this conda environment says that it belongs to {theirs}: pip would install there",
+            f"the Python of this conda environment belongs to {theirs}: pip would install there",
             evidence=(f"interpreter: {facts.environment.python}", f"site-packages: {facts.interpreter.site_packages}"),
             expected=str(mine),
             observed=str(theirs),
@@ -144,4 +144,4 @@ def _report_activation(context: CheckContext) -> Iterator[Finding]:
         message = f"{' and '.join(facts.active)} name different environments: a bare `pip` may reach either"
         yield _SAY.warning(message, evidence=named, observed=str(facts.environment.prefix), verify=verify)
     elif prefixes and facts.environment.prefix not in prefixes:
-        yield _SAY.hint("another environment than this one is active in the shell", evidence=named, verify=verify)
+        yield _SAY.hint("another environment is active in the shell", evidence=named, verify=verify)

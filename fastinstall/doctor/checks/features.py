@@ -64,7 +64,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
 
 
 def _report_complete(context: CheckContext, runtime: Runtime) -> Finding:
-    message, verify = f"{len(runtime.features)} features are there", run_python(context, PRINT_FEATURES)
+    message, verify = f"{len(runtime.features)} features are present", run_python(context, PRINT_FEATURES)
     return _SAY.ok(message, evidence=(*_format_features(runtime.features), *_describe_loaded(context)), verify=verify)
 
 
@@ -76,8 +76,8 @@ def _report_missing(context: CheckContext, runtime: Runtime) -> Iterator[Finding
     if lost:
         yield _SAY.say(
             Status.ERROR if any(name in expected for name in lost) else Status.WARNING,
-            f"features are lost since the setup: {', '.join(lost)}",
-            evidence=tuple(f"was there: {feature}" for feature in _format_features(lost)),
+            f"features lost since the setup: {', '.join(lost)}",
+            evidence=tuple(f"present at the setup: {feature}" for feature in _format_features(lost)),
             expected=", ".join(before),
             observed=", ".join(runtime.features),
             remedy=repair(context),
@@ -117,7 +117,7 @@ def _report_claim(context: CheckContext, name: str, codec: Codec, verify: str) -
     slower = name == "zlib_ng"
     return _SAY.say(
         Status.HINT if slower else Status.WARNING,
-        f"PIL.features says {claimed}, and what loads is {loaded}",
+        f"PIL.features says {claimed}, but {loaded} is loaded",
         evidence=(f"bound: {codec.library.path}", *_describe_loaded(context)),
         expected=claimed,
         observed=loaded,

@@ -40,7 +40,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
     """Judge the guards."""
     receipt, conda = context.receipt, context.facts.conda
     if receipt is None:
-        yield _SAY.skipped("no receipt: fastinstall has set up nothing here to be guarded")
+        yield _SAY.skipped("no receipt: fastinstall has set up nothing here that needs a guard")
         return
     yield _report_startup_guard(context, receipt)
     guard = receipt.conda.guard if receipt.conda is not None else None
@@ -49,9 +49,9 @@ def check(context: CheckContext) -> Iterator[Finding]:
         yield _report_guard_package(context, conda, guard, conda_meta)
     elif conda is not None and receipt.conda is None and context.core_is_ours:
         yield _SAY.hint(
-            "this stack is a wheel in a conda environment: conda does not know it, and writes its own Pillow over it "
-            "as soon as a package requires one",
-            remedy=setup(context, "have it as a conda package", "--engine", "auto"),
+            "this stack is a wheel in a conda environment: conda does not know it and overwrites it "
+            "as soon as a package requires Pillow",
+            remedy=setup(context, "install it as a conda package", "--engine", "auto"),
             verify=conda_meta,
         )
     yield from _report_pins(context, receipt)
@@ -62,16 +62,16 @@ def _report_startup_guard(context: CheckContext, receipt: Receipt) -> Finding:
     verify = show_files(packages / "fastinstall_guard.pth", packages / "_fastinstall_guard")
     if guard.problems:
         return _SAY.warning(
-            f"the start-up guard does not work as it should: {guard.problems[0]}",
+            f"the start-up guard is broken: {guard.problems[0]}",
             evidence=guard.problems,
-            remedy=Remedy(text="have the guard written again", command=command(context, "doctor --fix")),
+            remedy=Remedy(text="install the guard again", command=command(context, "doctor --fix")),
             verify=verify,
         )
     if guard.installed:
         return _SAY.ok("the start-up guard is installed and intact", observed=guard.version, verify=verify)
     if not receipt.wish.guard:
         return _SAY.skipped("the guard was declined at the setup")
-    message = "no guard is installed: nothing tells when another installation replaces this stack"
+    message = "no guard is installed: nothing warns when another tool replaces this stack"
     return _SAY.hint(message, remedy=Remedy(text="install the guard", command=command(context, "guard install")))
 
 
@@ -83,14 +83,14 @@ def _report_pins(context: CheckContext, receipt: Receipt) -> Iterator[Finding]:
             yield _SAY.ok(f"pinned: {pin.requirement}", evidence=(str(pin.file),), verify=show_files(pin.file))
             continue
         yield _SAY.warning(
-            f"the pin for {pin.kind} does not hold as it should: {pin.problems[0]}",
-            evidence=(*pin.problems, f"pinned: {pin.requirement}" if pin.requirement else "it holds to nothing"),
+            f"the pin for {pin.kind} is broken: {pin.problems[0]}",
+            evidence=(*pin.problems, f"pinned: {pin.requirement}" if pin.requirement else "it pins nothing"),
             remedy=repair(context) if pin.kind == PinKind.PIP else again,
             verify=show_files(pin.file),
         )
     if receipt.wish.pin and not _is_pinned(context.facts, receipt):
         yield _SAY.warning(
-            "the pin is gone that was asked for at the setup: the next installation may replace this stack",
+            "the pin of the setup is missing: the next installation may replace this stack",
             expected="a pin in the environment's own configuration",
             observed="not pinned" if not pins else f"pinned elsewhere: {pins[0].file}",
             remedy=repair(context),
@@ -113,17 +113,17 @@ def _report_guard_package(context: CheckContext, conda: Conda, guard: CondaPacka
     lost = next((claim.missing or claim.altered for claim in conda.claims if claim.dist == guard.dist), ())
     if found is None:
         return _SAY.warning(
-            f"conda's package {guard.name} is gone: nothing keeps conda from replacing this stack",
+            f"conda's package {guard.name} is missing: nothing keeps conda from replacing this stack",
             evidence=(f"conda-meta/{guard.record} is gone", *((f"removed{removal}",) if removal else ())),
             remedy=repair(context),
             verify=verify,
         )
     if lost:
-        message = f"files of the guard package are gone or altered: {lost[0]}"
+        message = f"files of the guard package are missing or altered: {lost[0]}"
         remedy = suggest_conda_reinstall(context, "install the guard package again", guard.name)
         return _SAY.warning(message, evidence=listing(lost), remedy=remedy, verify=verify)
     if found.dist != guard.dist:
         message = f"the guard package is {found.dist}, and {guard.dist} was set up"
         return _SAY.hint(message, evidence=found.constrains, verify=verify)
-    kept = tuple(f"as long as it is installed, conda takes {spec} alone" for spec in found.constrains)
+    kept = tuple(f"while it is installed, conda accepts only {spec}" for spec in found.constrains)
     return _SAY.ok("conda's solver keeps this stack: the guard package is installed", evidence=kept, verify=verify)

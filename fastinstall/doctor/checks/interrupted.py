@@ -44,7 +44,7 @@ def _report_own(context: CheckContext) -> Iterator[Finding]:
     for each in context.facts.past.interruptions:
         what, undo = f"{describe_what_was_interrupted(each)} neither finished nor was undone", "finish or undo it"
         if each.cut is UnfinishedRun.FOREIGN_PIN:
-            what, undo = describe_what_was_interrupted(each), "take it out, if you know where it comes from"
+            what, undo = describe_what_was_interrupted(each), "remove it, if you know where it comes from"
         yield _SAY.say(
             Status.WARNING if each.cut in (UnfinishedRun.BEGINNING, UnfinishedRun.END) else Status.ERROR,
             f"fastinstall itself was interrupted: {what}",
@@ -71,15 +71,15 @@ def _report_conda(context: CheckContext) -> Iterator[Finding]:
         from fastinstall.model.conda_packages import conda_command  # noqa: PLC0415 (only in conda environments)
 
         halves = [claim.dist for claim in conda.claims if claim.missing]
-        but = f" while {halves[0]} was half there" if halves else ""
+        but = f" while {halves[0]} was incomplete" if halves else ""
         first, more = conda.debris[0], f" and {len(conda.debris) - 1} more" if len(conda.debris) > 1 else ""
         remedy = Remedy(
-            text="run again what conda did last, then remove by hand what it left",
+            text="repeat conda's last command, then remove the leftovers by hand",
             command=conda_command(context.facts, "list", "--revisions"),
         )
         yield _SAY.say(
             Status.ERROR if halves else Status.WARNING,
-            f"a transaction of conda's was interrupted{but}, and left {first}{more}",
+            f"a conda transaction was interrupted{but}, and left {first}{more}",
             evidence=listing(f"{prefix}/{name}" for name in conda.debris),
             remedy=remedy,
             verify=show_files(*(prefix / name for name in conda.debris[:_SHOWN])),

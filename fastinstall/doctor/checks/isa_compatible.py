@@ -55,9 +55,9 @@ _EXTRA = "fastinstall[isa]"
 _EFFECTS = {
     CpuOutcome.REFUSED: "the loader refuses it",
     CpuOutcome.DIES: "it dies of SIGILL at the first operation that uses it",
-    CpuOutcome.WRONG: "it does not die there, it gives wrong results",
+    CpuOutcome.WRONG: "it does not crash, but gives wrong results",
 }
-_SURE = {Confidence.CERTAIN: "", Confidence.LIKELY: "probably ", Confidence.UNVERIFIED: "by its own word "}
+_SURE = {Confidence.CERTAIN: "", Confidence.LIKELY: "probably ", Confidence.UNVERIFIED: "by its own declaration "}
 _PATTERNS = {
     "cx16": "cmpxchg16b",
     "popcnt": "popcnt",
@@ -212,13 +212,13 @@ def _report_bearable(context: CheckContext, host: Host, scans: tuple[IsaScan, ..
     if not cpu.flags:
         told = (line for scan in scans if scan.requires or scan.problem for line in _list_evidence(scan))
         return _SAY.unknown(
-            f"the features of {subject} could not be told",
+            f"the features of {subject} are unknown",
             evidence=listing(told),
             verify=_count(scans[0], scans[0].requires) if host.name else show_cpu(),
         )
     if unread:
         return _SAY.unknown(
-            f"what {_join_names(scan.path.name for scan in unread)} asks of a CPU could not be told",
+            f"what {_join_names(scan.path.name for scan in unread)} requires of a CPU is unknown",
             evidence=listing(f"{scan.path}: {scan.problem}" for scan in unread),
             verify=show_files(unread[0].path),
         )
@@ -241,12 +241,12 @@ def _report_success(context: CheckContext, host: Host, scans: tuple[IsaScan, ...
 
 def _report_unverified(context: CheckContext, subject: str, unread: list[IsaScan]) -> Finding:
     claims = _join_names(scan.level for scan in unread if scan.level)
-    known = f"by its own word it needs {claims}" if claims else "the files say nothing of it"
+    known = f"it declares that it needs {claims}" if claims else "the files do not declare it"
     install = show(context.facts.tool_prefix / "bin/python", "-m", "pip", "install", _EXTRA)
     return _SAY.hint(
-        f"what the code asks of {subject} is unverified: not decoded, and {known}",
+        f"what the code requires of {subject} is unverified: it was not decoded, and {known}",
         evidence=listing(f"{scan.path}: {scan.evidence[-1] if scan.evidence else 'unread'}" for scan in unread),
-        remedy=Remedy(text="have the code decoded; that needs an extra beside fastinstall", command=install),
+        remedy=Remedy(text="have the code decoded, which needs an extra of fastinstall", command=install),
         verify=show_note(unread[0].path),
     )
 
@@ -264,7 +264,7 @@ def _report_misplaced(context: CheckContext) -> Iterator[Finding]:
         if scan is not None and excess:
             yield _SAY.error(
                 f"{name_core_copy(core, copy)} requires {_join_names(excess)}, beyond {level}: CPUs of "
-                "that level load it, and die",
+                "that level load it and crash",
                 evidence=_list_evidence(scan),
                 expected=f"nothing beyond {level}",
                 observed=_join_names(excess),
@@ -279,7 +279,7 @@ def _make_remedy(context: CheckContext, host: Host) -> Remedy:
     if not host.name:
         return setup(context, "set up the stack for this CPU", "--level", "auto") if fitting else stock(context)
     if not fitting:
-        return Remedy(text=f"no level suits {_name_host(host)}: stock Pillow does, in an environment of its own")
+        return Remedy(text=f"no level suits {_name_host(host)}: use stock Pillow, in a separate environment")
     least, core = min(fitting, key=rank), context.facts.stack.core
     there = [copy.level for copy in core.levels if rank(copy.level) > rank(least)] if core is not None else []
     limit = rank(find_offered_level(context.facts.cpu))
@@ -296,7 +296,7 @@ def _count(scan: IsaScan, features: Collection[str]) -> str:
 
 
 def _list_evidence(scan: IsaScan) -> tuple[str, ...]:
-    requires = f"requires {', '.join(scan.requires) or 'no more than any x86-64'} ({scan.confidence.value})"
+    requires = f"requires {', '.join(scan.requires) or 'nothing beyond any x86-64'} ({scan.confidence.value})"
     return (f"{scan.path}: {scan.problem or requires}", *scan.evidence)
 
 

@@ -1,4 +1,4 @@
-"""Whether two libjpegs come into one process: who brings each, and whether symbols bind wrongly.
+"""Whether two libjpegs are loaded into one process: who brings each, and whether symbols bind wrongly.
 
 - error: a file gets the functions of another libjpeg than the one that it asks for, with another interface or of
   another implementation: the call is refused ("Wrong JPEG library version: library is 80, caller expects 90"), or
@@ -89,14 +89,14 @@ def _report_crossed(
     binding = (fatal or crossed)[0]
     got, wanted = (_name_codec(codecs.get(path)) for path in (binding.provider, binding.wanted))
     works = "" if fatal else ": it works, since both have the same interface"
-    what = f"{binding.user.name} gets the functions of {got}, and asks for {wanted}{works}"
+    what = f"{binding.user.name} gets the functions of {got}, but requires {wanted}{works}"
     remedy, verify = _make_remedy(context, codecs.values()), trace_bindings(context, binding.symbol)
     if process is not None:
-        what = f"in process {process.pid} {binding.user.name} calls {got}, and asks for {wanted}{works}"
+        what = f"in process {process.pid} {binding.user.name} calls {got}, but requires {wanted}{works}"
         preloaded = process.preload and "by LD_PRELOAD, or "
         remedy = Remedy(
-            text=f"import PIL before whatever loads {binding.provider} for everybody ({preloaded}with RTLD_GLOBAL), or "
-            f"do without that; then restart process {process.pid}"
+            text=f"import PIL before what loads {binding.provider} globally ({preloaded}with RTLD_GLOBAL), or "
+            f"avoid that; then restart process {process.pid}"
         )
         verify = show_maps(process, "jpeg\\|PIL")
     return _SAY.say(
@@ -122,7 +122,7 @@ def _report_lucky(context: CheckContext, bindings: list[Binding], shared: list[C
     unversioned = any(not binding.version for binding in bindings)
     keeps = "the order of loading alone" if unversioned else "nothing but the versions of their symbols"
     return _SAY.warning(
-        f"{len(shared)} libjpegs come into one process: {' and '.join(map(_name_codec, shared))}; "
+        f"{len(shared)} libjpegs are loaded into one process: {' and '.join(map(_name_codec, shared))}; "
         f"{keeps} keeps them apart",
         evidence=_describe_codecs(context, shared),
         remedy=_make_remedy(context, shared),
@@ -140,14 +140,14 @@ def _report_harmless(context: CheckContext, codecs: _Codecs) -> Finding:
     if process is not None and process.unread and beside:
         again = f"sudo fastinstall doctor --pid {process.pid} jpeg-duplicates"
         return _SAY.warning(
-            f"process {process.pid} has another libjpeg mapped beside PIL's, and whose functions PIL calls "
-            f"cannot be known: its memory was not read ({process.unread})",
+            f"process {process.pid} has another libjpeg loaded beside PIL's, and which one PIL calls "
+            f"is unknown: its memory was not read ({process.unread})",
             evidence=beside,
-            remedy=Remedy(text="look as a user who may read the memory of that process", command=again),
+            remedy=Remedy(text="run it as a user who may read that process's memory", command=again),
             verify=show_maps(process, "jpeg"),
         )
     inside = sum(codec.inside for codec in codecs.values())
-    hidden = f"{len(codecs)} libjpegs are there, each for itself: {inside} linked in"
+    hidden = f"{len(codecs)} libjpegs are present, but separate: {inside} linked in"
     message = "one libjpeg serves all of PIL" if len(codecs) == 1 else hidden
     evidence = (*_describe_codecs(context, codecs.values()), *beside)
     return _SAY.ok(message, evidence=evidence, verify=show_needed(loaded_file(core)) if core is not None else "")
@@ -188,6 +188,6 @@ def _make_remedy(context: CheckContext, codecs: Iterable[Codec]) -> Remedy:
 
 def _name_codec(codec: Codec | None) -> str:
     if codec is None:
-        return "a library that is no libjpeg"
+        return "a library that is not a libjpeg"
     interface = f" (interface {codec.library.abi[:-1]}.{codec.library.abi[-1]})" if codec.library.abi else ""
     return f"{name_library(codec.library)}{interface}"

@@ -76,7 +76,7 @@ VERIFIES_SETUP = True
 
 _SAY = FindingFactory("jpeg-library")
 _TURBO = "libjpeg-turbo"
-_SLOW = {"IJG libjpeg": "it has no SIMD code, and is slower", "mozjpeg": "it is slower, for the sake of smaller files"}
+_SLOW = {"IJG libjpeg": "it has no SIMD code, and is slower", "mozjpeg": "it is slower, but makes smaller files"}
 _MARKS = "libjpeg-turbo|mozjpeg|Thomas G. Lane"
 _SHOWN = 16
 
@@ -160,20 +160,20 @@ def _is_turbo(dist: str) -> bool:
 
 
 def _describe_clash(clash: CondaClash) -> str:
-    return f"{clash.path}: claimed by {joined(clash.claimants)}; it is that of {clash.holder or 'none of them'}"
+    return f"{clash.path}: claimed by {joined(clash.claimants)}; it belongs to {clash.holder or 'none of them'}"
 
 
 def _report_unlinked(context: CheckContext, core: ImagingCore) -> Finding:
     asked = ", ".join(library.soname for library in core.libraries) or "no library"
-    evidence = (f"{core.path} asks for {asked}",)
+    evidence = (f"{core.path} requires {asked}",)
     runtime, receipt = context.facts.runtime, context.receipt
     if runtime is not None and "jpg" in runtime.features:
-        message = "the core has JPEG without asking for a libjpeg: it is linked statically"
+        message = "the core has JPEG but needs no libjpeg: it is linked statically"
         return _SAY.hint(message, evidence=evidence, verify=show_needed(core.path))
     recorded = receipt.jpeg if receipt is not None else None
     return _SAY.say(
         Status.WARNING if recorded is None else Status.ERROR,
-        "the core asks for no libjpeg: it was built without JPEG",
+        "the core needs no libjpeg: it was built without JPEG",
         evidence=evidence,
         expected=name_library(recorded) if recorded is not None else "libjpeg",
         observed="none",
@@ -199,7 +199,7 @@ def _report_identity(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
     if failure:
         status, message = Status.ERROR, failure
     elif not library.implementation:
-        status, message = Status.UNKNOWN, "the libjpeg of the core could not be identified"
+        status, message = Status.UNKNOWN, "the core's libjpeg could not be identified"
     elif library.implementation != _TURBO:
         why = _SLOW.get(library.implementation, "it is not known to be fast")
         message = f"the core loads {name}, not {_TURBO}: {why}"
@@ -224,7 +224,7 @@ def _report_changed(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
     now, was = name_library(jpeg.library), name_library(recorded)
     told = f"{now} instead of {was}" if now != was else f"another file of {now}"
     yield _SAY.warning(
-        f"the libjpeg of the core is not the one that was set up: {told}",
+        f"the core's libjpeg is not the one that was set up: {told}",
         evidence=(*changes, *_portray(context, jpeg)),
         expected=f"{recorded.path} (sha256 {recorded.sha256[:_SHOWN]})",
         observed=f"{jpeg.path} (sha256 {jpeg.library.sha256[:_SHOWN]})",
@@ -238,7 +238,7 @@ def _report_outside(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
     bundled = receipt is not None and receipt.link is LinkMode.BUNDLE
     if bundled and not jpeg.path.is_relative_to(prefix):
         yield _SAY.warning(
-            "the libjpeg of the core lies outside this environment, although the libraries were bundled",
+            "the core's libjpeg is outside this environment, although the libraries were bundled",
             evidence=_portray(context, jpeg),
             expected=f"below {prefix}",
             observed=str(jpeg.path),
@@ -253,7 +253,7 @@ def _report_other(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
     for difference in disagreements(context.linkage, process.mapped) if process is not None else ():
         if process is not None and difference.simulated == jpeg.path and difference.mapped is not None:
             yield _SAY.warning(
-                f"process {process.pid} has another libjpeg than a fresh one would load: {difference.mapped}",
+                f"process {process.pid} has loaded another libjpeg than a new process would: {difference.mapped}",
                 evidence=(f"it is {describe_file_owner(context, difference.mapped)}", *_portray(context, jpeg)),
                 expected=str(jpeg.path),
                 observed=str(difference.mapped),
@@ -293,19 +293,19 @@ def _is_same(recorded: LoadedLibrary, library: LoadedLibrary) -> bool:
 def _describe_author(context: CheckContext, recorded: LoadedLibrary, library: LoadedLibrary) -> tuple[str, ...]:
     path, facts = library.path, context.facts
     if path is None or recorded.path != path:
-        return ("the recorded file is no longer the one that is found first",)
+        return ("the loader now finds another file first",)
     place = place_of(context, path)
     if place is OwnedDirectory.PACKAGES:
         return _describe_record_author(context, path)
     if place is OwnedDirectory.SYSTEM:
         return ("replaced in place, as an upgrade of the operating system's packages does",)
     if place is not OwnedDirectory.ENVIRONMENT or facts.environment.kind is not EnvironmentKind.CONDA:
-        return ("overwritten in place, by something that left no trace",)
+        return ("overwritten in place, by an unknown tool",)
     if package := package_of(context, path):
-        return (f"as it is, it belongs to conda's {package}{describe_arrival(facts, package)}",)
+        return (f"now it belongs to conda's {package}{describe_arrival(facts, package)}",)
     likely = _TURBO if library.implementation == _TURBO else "jpeg"
     records = find_text(f"lib/{path.name}", facts.environment.prefix / "conda-meta")
-    return (f"clobbered in place, as conda's package {likely} does; who did: {records}",)
+    return (f"clobbered in place, as conda's package {likely} does; to find out which: {records}",)
 
 
 def _describe_record_author(context: CheckContext, path: PurePath) -> tuple[str, ...]:
@@ -314,7 +314,7 @@ def _describe_record_author(context: CheckContext, path: PurePath) -> tuple[str,
     owners = [owner for owner in context.facts.stack.owners if name.parts[0] in owner.entries]
     if any(str(name) in owner.mismatched for owner in owners):
         return ("clobbered in place: RECORD lists other contents",)
-    return tuple(f"as it is, it belongs to {describe(owner)}" for owner in owners[:1])
+    return tuple(f"now it belongs to {describe(owner)}" for owner in owners[:1])
 
 
 def _explain_mismatch(context: CheckContext, library: LoadedLibrary) -> str:
@@ -330,10 +330,10 @@ def _explain_mismatch(context: CheckContext, library: LoadedLibrary) -> str:
     asked, name = features.get("jpg", ""), name_library(library)
     if re.fullmatch(r"[6-9]\.\d", asked) and library.abi and library.abi != asked.replace(".", ""):
         has = f"{library.abi[:-1]}.{library.abi[-1]}"
-        return f"the core was compiled for libjpeg's interface {asked}, and loads {name}, which has {has}"
+        return f"the core was compiled for libjpeg's interface {asked}, but loads {name}, which has {has}"
     if "libjpeg_turbo" in features and library.implementation == "IJG libjpeg":
         turbo = f"{_TURBO} {features['libjpeg_turbo']}".rstrip()
-        return f"the core was compiled for {turbo}, and loads {name}: JPEG files cannot be written"
+        return f"the core was compiled for {turbo}, but loads {name}: JPEG files cannot be written"
     return ""
 
 
@@ -370,7 +370,7 @@ def _portray(context: CheckContext, jpeg: Jpeg) -> tuple[str, ...]:
     library = jpeg.library
     where = f"linked into {jpeg.path}" if jpeg.inside else f"{library.soname} resolves to {jpeg.path}"
     reason = "" if jpeg.inside else reason_for(context, jpeg.path)
-    simd = {True: "with SIMD code", False: "without SIMD code", None: "SIMD code cannot be told"}[library.simd]
+    simd = {True: "with SIMD code", False: "without SIMD code", None: "SIMD code unknown"}[library.simd]
     abi = f", interface of libjpeg {library.abi[:-1]}.{library.abi[-1]}" if library.abi else ""
     mapped = ("mapped, as was seen in a process",) if jpeg.path in mapped_files(context) else ()
     by_whom = (f"it is {describe_file_owner(context, jpeg.path)}",)

@@ -101,7 +101,7 @@ def _report_missing(context: CheckContext, needs: list[MissingLibrary]) -> Findi
     first, name = needs[0], needs[0].name.rpartition("/")[2]
     users = listing(f"needed by {need.needed_by}" for need in needs if "/" not in need.name)
     requirement = None if is_bundled(name) else _find_requirement(context, name)
-    packages = (f"packages that bring it: {_name_packages(requirement)}",) if requirement is not None else ()
+    packages = (f"packages that contain it: {_name_packages(requirement)}",) if requirement is not None else ()
     return _SAY.error(
         _explain_failure(context, needs, name),
         evidence=(*users, *packages),
@@ -116,12 +116,12 @@ def _explain_failure(context: CheckContext, needs: list[MissingLibrary], name: s
     verb, libc = "need" if needs[1:] else "needs", context.facts.interpreter.libc
     if is_other_libc(context.facts, name) and problem == "not found":
         files = f"{len(needs)} files ask" if needs[1:] else f"{users} asks"
-        return f"{files} for {name}, another C library than {libc}, which this Python runs on"
+        return f"{files} for {name}, another C library than {libc}, which this Python uses"
     if "/" in needs[0].name:
         return f"{name} cannot be loaded: {problem}"
     if problem == "not found":
-        return f"{name} is not found; {users} {verb} it, and cannot be loaded without it"
-    return f"{users} {verb} {name}, and cannot be loaded with what there is: {problem}"
+        return f"{name} is not found; {users} {verb} it and cannot be loaded"
+    return f"{users} {verb} {name}, and cannot be loaded: {problem}"
 
 
 def _report_displaced(context: CheckContext, linkage: Linkage) -> Iterator[Finding]:
@@ -133,7 +133,7 @@ def _report_displaced(context: CheckContext, linkage: Linkage) -> Iterator[Findi
         if file.needed_by is not None and problems.get(file.needed_by) == problem:
             continue
         along = [other for other in _find_brought_files(wrong, file) if problems[other.path] == problem]
-        more = f", and {len(along)} more that it brings along" if along else ""
+        more = f", and {len(along)} more that it needs" if along else ""
         yield _SAY.warning(
             f"{_name(file)} {problem}{more}",
             evidence=(
@@ -177,7 +177,7 @@ def _report_disagreements(context: CheckContext, linkage: Linkage) -> Iterator[F
         who = f"process {process.pid}" if process is not None else "the interpreter that imported PIL"
         maps = show_maps(process, "[.]so") if process is not None else ""
         yield _SAY.warning(
-            f"{who} has loaded other files than the loader's rules give: {', '.join(each.name for each in found)}",
+            f"{who} has loaded other files than the loader's rules predict: {', '.join(each.name for each in found)}",
             evidence=listing(map(_describe_disagreement, found)),
             expected="; ".join(str(each.simulated or "nothing") for each in found),
             observed="; ".join(str(each.mapped or "nothing") for each in found),
@@ -192,7 +192,7 @@ def _describe_disagreement(difference: Disagreement) -> str:
 
 
 def _describe_file(file: LoadedFile) -> str:
-    asked = f", asked for by {file.needed_by}" if file.needed_by is not None else ""
+    asked = f", required by {file.needed_by}" if file.needed_by is not None else ""
     return f"{file.path}: found by {file.reason}{asked}"
 
 
@@ -212,9 +212,9 @@ def _explain_displacement(context: CheckContext, file: LoadedFile) -> str:
     if file.path in linkage.modules or is_runtime or not is_of_modules:
         return ""
     if is_bundled(name) and place is not OwnedDirectory.PACKAGES:
-        return "was bundled with the wheel, and is taken from elsewhere"
+        return "was bundled with the wheel, but is loaded from elsewhere"
     if place is OwnedDirectory.OTHER_ENVIRONMENT:
-        return "comes out of another environment"
+        return "comes from another environment"
     # A wheel that brings its other libraries along takes these from wherever it runs.
     promised = stem in _PROMISED and any(is_bundled(known.path.name) for known in linkage.files)
     outside = place in {OwnedDirectory.SYSTEM, OwnedDirectory.ELSEWHERE} and not promised
@@ -246,9 +246,9 @@ def _bring(context: CheckContext, requirement: NativeRequirement | None) -> Reme
         return repair(context)
     if environment.kind is EnvironmentKind.CONDA and requirement.conda:
         command = show("conda", "install", "--prefix", environment.prefix, *requirement.conda)
-        return Remedy(text="install the package that brings it", command=command)
+        return Remedy(text="install the package that contains it", command=command)
     packages = _name_packages(requirement)
-    return Remedy(text=f"install the package that brings it ({packages}), or build the stack again here")
+    return Remedy(text=f"install the package that contains it ({packages}), or build the stack again here")
 
 
 def _list_absent_packages(context: CheckContext, name: str) -> tuple[str, ...]:
@@ -257,7 +257,7 @@ def _list_absent_packages(context: CheckContext, name: str) -> tuple[str, ...]:
     if conda is None or requirement is None:
         return ()
     absent = [package for package in requirement.conda if conda.named(package) is None]
-    return tuple(f"conda's {package} is not installed: a build finds the system's instead" for package in absent)
+    return tuple(f"conda's {package} is not installed: a build would use the system's instead" for package in absent)
 
 
 def _find_requirement(context: CheckContext, name: str) -> NativeRequirement | None:

@@ -35,33 +35,33 @@ def check(context: CheckContext) -> Iterator[Finding]:
     """Judge the process that was named."""
     process, examined = context.facts.process, context.facts.stack.directory
     if process is None:
-        yield _SAY.skipped("no process was named; --pid N names one")
+        yield _SAY.skipped("no process was named: pass --pid N")
         return
     verify, core = show_maps(process, "PIL\\|pillow"), running_core(process.mapped)
     if outdated := _list_outdated_files(context, process):
         yield _SAY.warning(
-            f"process {process.pid} was started before PIL's files were replaced, and still runs the former ones",
+            f"process {process.pid} started before PIL's files were replaced and still runs the old ones",
             evidence=listing(map(str, outdated)),
             remedy=Remedy(text=f"restart process {process.pid} ({process.executable.name})"),
             verify=verify,
         )
     elif core is None:
         yield _SAY.hint(
-            f"process {process.pid} has no PIL mapped: it has not imported it, or uses another",
+            f"process {process.pid} has not loaded this PIL: it has not imported PIL, or uses another",
             evidence=(f"it runs {process.executable}", f"{len(process.mapped)} files with code are mapped"),
             verify=verify,
         )
     elif _is_elsewhere(context, process, core):
         yield _SAY.warning(
-            f"process {process.pid} runs the PIL of another place than the one that is examined here",
+            f"process {process.pid} runs a PIL from another place",
             evidence=(str(core),),
             expected=f"below {examined}",
             observed=str(core),
-            remedy=Remedy(text="examine the environment that holds it"),
+            remedy=Remedy(text="check the environment that holds it"),
             verify=verify,
         )
     else:
-        message = f"process {process.pid} runs PIL's files as they are in the environment"
+        message = f"process {process.pid} runs the PIL files that are in the environment"
         yield _SAY.ok(message, evidence=(str(core),), verify=verify)
 
 

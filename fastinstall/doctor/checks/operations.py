@@ -30,12 +30,12 @@ VERIFIES_SETUP = True
 _SAY = FindingFactory("operations")
 _MEANING = {
     "SIGILL": "the code uses an instruction that this CPU does not have",
-    "SIGBUS": "a file that is mapped into memory has become shorter, or its disk cannot be read",
+    "SIGBUS": "a mapped file was truncated, or its disk cannot be read",
     "SIGSEGV": "the code, or a library under it, is broken or of another version",
-    "SIGABRT": "a library under it gave up, or memory was corrupted",
-    "SIGKILL": "it was killed from outside, as the kernel does when memory runs out",
+    "SIGABRT": "a library aborted, or memory was corrupted",
+    "SIGKILL": "it was killed from outside, as by the kernel when memory runs out",
 }
-_ASTRAY = "it ran into what is no code of any file, as after a jump to a wrong address"
+_ASTRAY = "it ran into memory that belongs to no file, as after a jump to a wrong address"
 _BASE = re.compile(r"ld-(linux|musl|\d).*|lib(c|m|mvec|dl|rt|pthread|resolv|util|python[\d.]*)[-.].*|python[\d.]*t?")
 """Files that everything on the machine runs by: what dies in them was brought there by others."""
 _EXAMPLE = "from PIL import Image; Image.new('RGB', (99, 99)).resize((9, 9), Image.LANCZOS)"
@@ -73,7 +73,7 @@ def _report_killed(context: CheckContext, runtime: Runtime) -> Finding:
     fault, short, core = runtime.fault, _find_truncated_file(context, runtime), context.facts.stack.core
     # The core on disk may be another than ran, or a stub before it.
     ran = runtime.core or (str(core.path) if core is not None else "unknown")
-    evidence = [f"operations that had run before it: {len(runtime.operations)}"]
+    evidence = [f"operations completed before it: {len(runtime.operations)}"]
     if fault is not None and fault.file is not None:
         evidence.append(f"{fault.file}, offset {fault.offset:#x}{f': {fault.code}' if fault.code else ''}")
     verify = run_python(context, _EXAMPLE)
@@ -95,7 +95,7 @@ def _describe_cause(context: CheckContext, runtime: Runtime) -> str:
     if fault is None:
         return meaning
     if fault.file is None:
-        return f"{meaning}; it struck outside of every file" if runtime.signal != "SIGILL" else _ASTRAY
+        return f"{meaning}; it struck outside every file" if runtime.signal != "SIGILL" else _ASTRAY
     if not fault.instruction:
         return f"{meaning}, in {_name_file(context, fault.file)}"
     return f"`{fault.instruction}` in {_name_file(context, fault.file)} {_judge_instruction(context, fault)}"
@@ -137,7 +137,7 @@ def _disassemble(fault: Fault, file: PurePath) -> str:
 def _make_remedy(context: CheckContext, runtime: Runtime, short: PurePath | None) -> Remedy:
     file = short or (runtime.fault.file if runtime.fault is not None else None)
     if file is not None and packages_of(file) is None and not _BASE.fullmatch(file.name):
-        return Remedy(text=f"{file} is no part of PIL: put one that works in its place, or leave it out")
+        return Remedy(text=f"{file} is not part of PIL: replace it with one that works, or remove it")
     if runtime.signal == "SIGILL":
         return setup(context, "set up the stack for this CPU", "--level", "auto")
     return repair(context)

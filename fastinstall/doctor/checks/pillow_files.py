@@ -60,7 +60,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
     elif record is None:
         yield _SAY.skipped("there is no RECORD to compare PIL's files with")
     else:
-        message = f"all {record.files} files are as {record.title} recorded them"
+        message = f"all {record.files} files match {record.title}"
         yield _SAY.ok(message, evidence=(record.place,), verify=record.verify)
 
 

@@ -54,7 +54,7 @@ def _report_imported(context: CheckContext, runtime: Runtime) -> Finding:
             evidence=(runtime.location,),
             expected=f"below {prefix}",
             observed=runtime.location,
-            remedy=setup(context, "give this environment a PIL of its own"),
+            remedy=setup(context, "install a PIL in this environment"),
             verify=run_python(context, VERSION),
         )
     message, verify = f"PIL {runtime.version} can be imported", run_python(context, _IMPORT)
@@ -68,7 +68,7 @@ def _report_absent(context: CheckContext) -> Finding:
         remedy, message = setup(context, "set up the fast stack"), "there is no PIL in this environment"
         return _SAY.hint(message, evidence=evidence, remedy=remedy, verify=verify)
     return _SAY.error(
-        "PIL is gone from this environment",
+        "PIL is missing from this environment",
         evidence=evidence,
         expected=f"{receipt.distribution} {receipt.version}",
         observed="no PIL directory",
@@ -90,11 +90,11 @@ def _report_by_files(context: CheckContext, runtime: Runtime | None) -> Finding:
         return _SAY.error(message, evidence=evidence, remedy=remedy, verify=run_python(context, _IMPORT))
     libraries = stack.core.libraries if stack.core is not None else ()
     lost = ", ".join(library.soname for library in libraries if library.path is None)
-    lacking_libraries = f"the core needs {lost}, not found by the loader's rules" if lost else ""
+    lacking_libraries = f"the core needs {lost}, which the loader does not find" if lost else ""
     if cause := _describe_cause(context) or lacking_libraries:
         return _SAY.error(f"PIL cannot be imported: {cause}", evidence=evidence, remedy=remedy, verify=directory)
     version = stack.version or "of unknown version"
-    return _SAY.ok(f"PIL {version} is complete enough to be imported; nothing was executed", verify=directory)
+    return _SAY.ok(f"PIL {version} looks importable; nothing was executed", verify=directory)
 
 
 def _describe_cause(context: CheckContext) -> str:

@@ -56,7 +56,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
         yield _SAY.skipped(why_no_stack(context.facts))
         return
     if directory is not None and is_of_the_system(context.facts):
-        message = "PIL is the operating system's: its package manager keeps account of the files"
+        message = "PIL belongs to the operating system, whose package manager tracks the files"
         yield _SAY.ok(message, evidence=(str(directory),), verify=show_files(directory))
         return
     problems = (
@@ -91,7 +91,7 @@ def _report_several(context: CheckContext, found: _Claimants) -> Iterator[Findin
             f"the record of {joined(claimant.title for claimant in packages)} is still there, whose place this wheel "
             "took: conda deletes or overwrites the files when it changes that package"
         )
-        text = "have one conda package in the place of both"
+        text = "replace both with one conda package"
         say, remedy = _SAY.warning, setup(context, text, "--engine", "auto")
     yield say(
         message,
@@ -106,14 +106,14 @@ def _report_dangling(context: CheckContext, found: _Claimants) -> Iterator[Findi
     for claimant in found if not is_whole_enough(context.facts.stack) else ():
         missing = max(len(side.missing) for side in (claimant.owner, claimant.claim) if side is not None)
         yield _SAY.error(
-            f"{claimant.title} is listed as installed, but PIL's files are gone",
+            f"{claimant.title} is listed as installed, but PIL's files are missing",
             evidence=(f"{claimant.place}: {claimant.description}; {missing} files missing",),
             remedy=repair(context),
             verify=_show_claim(context, claimant),
         )
     if not found:
         yield _SAY.error(
-            "no distribution claims PIL's files: an interrupted installation leaves this, or a copy by hand",
+            "no distribution claims PIL's files, as after an interrupted installation or a manual copy",
             evidence=(str(context.facts.stack.directory),),
             remedy=repair(context),
             verify=show_owner(context),
@@ -140,15 +140,15 @@ def _report_exposed(context: CheckContext, found: _Claimants) -> Iterator[Findin
     only = found[0]
     if only.name != "pillow":
         yield _SAY.hint(
-            f"PIL belongs to {only.name} alone: any package that requires pillow brings stock Pillow back",
+            f"PIL belongs to {only.name} only: any package that requires pillow brings back stock Pillow",
             evidence=tuple(one.sentence for one in context.facts.stack.dependants),
-            remedy=setup(context, "set it up under the name that dependants ask for", "--dist-name", "pillow"),
+            remedy=setup(context, "set it up under the name that dependants require", "--dist-name", "pillow"),
             verify=show_owner(context, only.name),
         )
     elif is_conda and conda and not conda.unreadable and not context.core_is_ours and only.package is None:
         yield _SAY.hint(
-            f"conda does not know {only.description}: the next package of conda's that requires pillow brings "
-            "another one, and writes it over this",
+            f"conda does not know {only.description}: the next conda package that requires pillow installs "
+            "another one over it",
             evidence=(only.place, "no record in conda-meta claims PIL's files"),
             remedy=setup(context, "set it up as a conda package"),
             verify=show_owner(context),

@@ -63,7 +63,7 @@ def _report_complete(context: CheckContext, core: ImagingCore) -> Finding:
     verify = show("nm", "-D", loaded_file(core), "|", "grep", wanted[0])
     if left_out:
         message = f"{len(wanted) - len(left_out)} of {len(wanted)} symbols of SIMD kernels are in {where}"
-        evidence = listing(f"left out by the setup: {symbol}" for symbol in left_out)
+        evidence = listing(f"not built by the setup: {symbol}" for symbol in left_out)
         return _SAY.hint(message, evidence=evidence, verify=verify)
     message = f"the SIMD kernels are in {where} ({len(wanted)} of {len(wanted)} symbols)"
     return _SAY.ok(message, evidence=wanted, verify=verify)
@@ -94,7 +94,7 @@ def _report_lacking(context: CheckContext, core: ImagingCore, missing: tuple[str
     if len(missing) < len(wanted):
         message = f"the core has only some of the SIMD kernels: {len(core.simd_symbols)} of {len(wanted)} symbols"
     elif receipt is not None:
-        message = "the SIMD kernels are gone: the core in place has none"
+        message = "the SIMD kernels are missing: the installed core has none"
     elif pretender:
         message = f"{pretender} calls itself SIMD, but its core has no SIMD kernels"
     elif architecture != "x86_64":

@@ -59,7 +59,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
         verify = show_digests(core.path, *(copy.path for copy in core.levels))
     differences = tuple(_describe_differences(facts, receipt))
     if not differences:
-        yield _SAY.ok(f"{ours} is in place as it was set up", evidence=(set_up,), verify=verify)
+        yield _SAY.ok(f"{ours} is installed as it was set up", evidence=(set_up,), verify=verify)
         return
     owners = (f"{claimant.place}: {claimant.description}" for claimant in claimants(facts))
     yield _SAY.error(
@@ -81,9 +81,9 @@ def _describe_circumstances(facts: Facts, receipt: Receipt) -> Iterator[str]:
         yield intent.story
     guard = receipt.conda.guard if receipt.conda is not None else None
     if guard is not None and facts.conda is not None and facts.conda.named(guard.name) is None:
-        yield "the guard package, which keeps conda's solver from that, is not installed"
+        yield "the guard package, which prevents that, is not installed"
     if not is_registered(facts, receipt):
-        yield "the channel inside the environment, which has our packages, is not registered for it"
+        yield "the environment's own channel, which has our packages, is not registered"
 
 
 def _describe_differences(facts: Facts, receipt: Receipt) -> Iterator[str]:
@@ -115,7 +115,7 @@ def _describe_cause(facts: Facts, receipt: Receipt, ours: str) -> str:
         return f"Python changed from {receipt.python_version} to {facts.interpreter.version} under {ours}"
     if stack.directory is None:
         removal = describe_removal(facts, receipt.conda.package.dist) if receipt.conda is not None else ""
-        return f"{ours} was uninstalled{removal}, and PIL is gone"
+        return f"{ours} was uninstalled{removal}, and PIL is missing"
     if other := _name_replacement(facts, receipt):
         return f"{ours} was replaced by {other}"
     return _describe_unattributed_change(stack, receipt, ours)
@@ -142,14 +142,14 @@ def _describe_unattributed_change(stack: InstalledStack, receipt: Receipt, ours:
     if stack.core is None:
         return f"the imaging core of {ours} was removed"
     if stack.core.sha256 != receipt.core.sha256:
-        return f"the imaging core of {ours} was altered by something that left no trace in the metadata"
+        return f"the imaging core of {ours} was altered by an unknown tool"
     if not _has_metadata(stack, receipt):
-        return f"the metadata of {ours} is gone, its files are still there"
+        return f"the metadata of {ours} is missing, its files are present"
     if copies := _list_changed_copies(stack, receipt):
-        return f"the code of {ours} was replaced behind its core, in {len(copies)} of its copies"
+        return f"the code of {ours} was replaced, but not its core, in {len(copies)} of its copies"
     if stack.version == receipt.stack_version:
-        return f"conda's record of {ours} is gone, its files are still there"
-    return f"half of {ours} was replaced: its core is there, PIL/_version.py says {stack.version or 'nothing'}"
+        return f"conda's record of {ours} is missing, its files are present"
+    return f"half of {ours} was replaced: its core is present, PIL/_version.py says {stack.version or 'nothing'}"
 
 
 def _list_changed_copies(stack: InstalledStack, receipt: Receipt) -> tuple[str, ...]:
@@ -164,7 +164,7 @@ def _describe_stack(stack: InstalledStack, receipt: Receipt) -> str:
     if stack.directory is None:
         return "no PIL"
     core = f"core sha256 {stack.core.sha256[:16]}" if stack.core is not None else "no core"
-    altered = ", altered behind it" if _list_changed_copies(stack, receipt) else ""
+    altered = ", with altered code" if _list_changed_copies(stack, receipt) else ""
     return f"PIL {stack.version or 'of unknown version'}, {core}{altered}"
 
 

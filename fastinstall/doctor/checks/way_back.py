@@ -38,10 +38,10 @@ def check(context: CheckContext) -> Iterator[Finding]:
     if problems:
         yield from problems
     elif context.receipt is None and not past.setups:
-        yield _SAY.ok("fastinstall has changed nothing here that could be undone")
+        yield _SAY.ok("fastinstall has changed nothing here")
     else:
-        held = f", for which {format_bytes(past.held_bytes)} are kept" if past.held_bytes is not None else ""
-        yield _SAY.ok(f"what fastinstall has changed here can be undone{held}", verify=verify)
+        held = f"; {format_bytes(past.held_bytes)} kept for that" if past.held_bytes is not None else ""
+        yield _SAY.ok(f"what fastinstall changed here can be undone{held}", verify=verify)
 
 
 def _report_unreadable(context: CheckContext) -> Iterator[Finding]:
@@ -61,9 +61,9 @@ def _make_remedy(context: CheckContext, unreadable: Unreadable) -> Remedy:
         return Remedy(text=f"go on with {wanted}: python -m pip install --upgrade fastinstall")
     out = way_out(unreadable, context.facts.environment.prefix)
     if out is not None:
-        return Remedy(text="put that transaction away; nothing is deleted, and it can be undone no longer", command=out)
+        return Remedy(text="put that transaction away: nothing is deleted, but it can no longer be undone", command=out)
     again = f"or rename it to {unreadable.file.name}.damaged and set up again"
-    return Remedy(text=f"undo the setup, by its journal alone; {again}", command=command(context, "rollback --yes"))
+    return Remedy(text=f"undo the setup from its journal; {again}", command=command(context, "rollback --yes"))
 
 
 def _report_gone(context: CheckContext, verify: str) -> Iterator[Finding]:
@@ -75,8 +75,8 @@ def _report_gone(context: CheckContext, verify: str) -> Iterator[Finding]:
         return
     replaced = f", which had replaced {receipt.previous}," if receipt.previous else ""
     yield _SAY.hint(
-        f"the setup of {receipt.distribution} {receipt.version}{replaced} cannot be undone: what it had moved aside "
-        "was deleted or given up",
+        f"the setup of {receipt.distribution} {receipt.version}{replaced} cannot be undone: the files that it moved "
+        "aside were deleted",
         expected=str(context.facts.environment.prefix / _TRANSACTIONS / receipt.id),
         observed="not there",
         verify=verify,
@@ -87,6 +87,6 @@ def _report_held_bytes(context: CheckContext, verify: str) -> Iterator[Finding]:
     past = context.facts.past
     sentence = warn_about_held_bytes(past.setups, past.held_bytes or 0, context.facts.environment.prefix)
     if sentence is not None:
-        text = "give up the way back, but for that before the last setup"
+        text = "give up the older undo steps, except the last setup's"
         remedy = Remedy(text=text, command=command(context, "rollback --forget"))
         yield _SAY.hint(sentence.partition("; ")[0], remedy=remedy, verify=verify)

@@ -87,8 +87,8 @@ def test_what_it_does_not_declare_is_left_out(site: Path) -> None:
         ("VALUE = 1\n", "AttributeError: module 'acme_checks_licences' has no attribute 'check'"),
         ("def check(context):\n    return context.luck\n", "'CheckContext' object has no attribute 'luck'"),
         ("def check(context):\n    return None\n", "TypeError: 'NoneType' object is not iterable"),
-        ("def check(context):\n    yield 'all is well'\n", "it gave 'all is well', which is no finding of 'licences'"),
-        (LICENCES.replace("check=NAME", "check='swapped'"), "which is no finding of 'licences'"),
+        ("def check(context):\n    yield 'all is well'\n", "it returned 'all is well', not a finding of 'licences'"),
+        (LICENCES.replace("check=NAME", "check='swapped'"), "not a finding of 'licences'"),
         ("import sys\n\n\ndef check(context):\n    sys.exit(4)\n", "RuntimeError: it called sys.exit(4)"),
     ],
 )

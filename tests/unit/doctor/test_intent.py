@@ -63,7 +63,7 @@ def test_a_later_version_that_was_asked_for_is_kept(
 def test_a_later_version_is_kept_where_the_tool_does_not_tell() -> None:
     found = _intent(_swapped("14.0.0", tool="uv", requested=True))
     assert found.is_kept
-    assert found.story == "pillow 14.0.0 was installed by uv, and nothing tells whether it was asked for by its name"
+    assert found.story == "pillow 14.0.0 was installed by uv, and whether it was requested by name is unknown"
 
 
 def test_whatever_another_distribution_requires_is_kept_if_ours_does_not_do() -> None:

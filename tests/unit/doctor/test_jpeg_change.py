@@ -65,25 +65,25 @@ def test_what_changed_is_told_field_by_field() -> None:
         "size was 700000, is 600000",
         f"sha256 was {'1bea' * 4}, is {'0dd5' * 4}",
         f"build-id was {'ab' * 8}, is {'cd' * 8}",
-        "the recorded file is no longer the one that is found first",
+        "the loader now finds another file first",
     )
 
 
 @pytest.mark.parametrize(
     ("path", "facts", "author"),
     [
-        (BUNDLED, {}, "as it is, it belongs to pillow 12.1.1+simd.v3, installed by fastinstall"),
+        (BUNDLED, {}, "now it belongs to pillow 12.1.1+simd.v3, installed by fastinstall"),
         (
             BUNDLED,
             {"stack": {"owners": {"0": {"mismatched": ["pillow.libs/libjpeg-0d45d2bd.so.62.4.0"]}}}},
             "clobbered in place: RECORD lists other contents",
         ),
         (SYSTEM, {}, "replaced in place, as an upgrade of the operating system's packages does"),
-        (PurePosixPath("/opt/libs/libjpeg.so.62"), {}, "overwritten in place, by something that left no trace"),
+        (PurePosixPath("/opt/libs/libjpeg.so.62"), {}, "overwritten in place, by an unknown tool"),
         (
             PurePosixPath("/srv/images/env/lib/libjpeg.so.62"),
             {"environment": {"kind": "conda"}},
-            "clobbered in place, as conda's package libjpeg-turbo does; who did: grep -rlF lib/libjpeg.so.62",
+            "clobbered in place, as conda's package libjpeg-turbo does; to find out which: grep -rlF lib/libjpeg.so.62",
         ),
     ],
 )

@@ -17,7 +17,7 @@ from fastinstall.doctor.codec_libraries import describe_file_owner
         ("/opt/python/lib/libpython3.11.so.1.0", "the base interpreter's"),
         ("/usr/lib/x86_64-linux-gnu/libz.so.1", "the operating system's"),
         ("/home/ann/envs/other/lib/libz.so.1", "another environment's"),
-        ("/data/libz.so.1", "of a place outside this environment"),
+        ("/data/libz.so.1", "from outside this environment"),
     ],
 )
 def test_a_file_is_told_by_where_it_lies(path: str, owner: str) -> None:

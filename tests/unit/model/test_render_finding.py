@@ -16,7 +16,7 @@ FINDING = Finding(
     status=Status.ERROR,
     message="libtiff.so.6 is not found",
     evidence=("needed by the core",),
-    remedy=Remedy(text="put back what was set up here", command="fastinstall doctor --fix"),
+    remedy=Remedy(text="restore what was set up here", command="fastinstall doctor --fix"),
     verify=COMMAND,
 )
 
@@ -29,7 +29,7 @@ def test_a_verdict_that_blames_shows_how_to_verify_it_behind_its_evidence(status
     assert lines[1:] == [
         "           needed by the core",
         f"           verify: {COMMAND}",
-        "           hint: put back what was set up here",
+        "           hint: restore what was set up here",
         "                 fastinstall doctor --fix",
     ]
 
@@ -42,7 +42,7 @@ def test_what_is_well_enough_is_not_in_need_of_it(status: Status) -> None:
 def test_unless_more_is_asked_for_a_finding_is_its_message_and_what_to_do() -> None:
     assert finding_text(FINDING, Page()).splitlines() == [
         "  error    libraries-resolve  libtiff.so.6 is not found",
-        "           hint: put back what was set up here",
+        "           hint: restore what was set up here",
         "                 fastinstall doctor --fix",
     ]
 

@@ -29,7 +29,7 @@ def test_going_back_on_what_was_asked_for_is_a_risk_of_its_own_with_two_ways_out
     made = make_return_plan(_plan(), LATER, ("the index has none",), allowed=())
     (hazard,) = made.hazards
     assert (hazard.risk, hazard.allowed) == (Risk.DOWNGRADE, False)
-    assert "pillow 14.0.0 was installed by pip, asked for by its name, and it cannot be built" in hazard.summary
+    assert "pillow 14.0.0 was installed by pip, requested by name, and it cannot be built" in hazard.summary
     assert KNOWN.summary in hazard.summary
     assert hazard.items == (ACCEPT, BACK, "why it cannot be built: the index has none", "A")
     assert made.wish.allow == (Risk.VULNERABLE,), "what was allowed for another setup is asked again"
@@ -50,7 +50,7 @@ def test_where_ours_would_break_what_requires_the_other_one_only_accepting_is_le
 
 def test_an_earlier_version_that_was_asked_for_is_mentioned_with_the_way_to_it() -> None:
     (warning,) = add_version_warning(_plan(), EARLIER, receipt(), recipe()).warnings
-    assert warning.startswith("pillow 11.3.0 was installed by pip, asked for by its name; 12.1.1+simd.v3 is restored")
+    assert warning.startswith("pillow 11.3.0 was installed by pip, requested by name; 12.1.1+simd.v3 is restored")
     assert warning.endswith("fastinstall setup --version 11.3.0 --allow downgrade --prefix /srv/images/env")
 
 
