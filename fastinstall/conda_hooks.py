@@ -91,7 +91,7 @@ def _notice(record: logging.LogRecord) -> bool:
 
             _told.add(warning)
             rollback = f"conda fastinstall rollback --yes --prefix {quote(prefix)}"
-            atexit.register(_warn, warning, f"to have another Pillow: {rollback}; then run this again")
+            atexit.register(_warn, warning, f"to install another Pillow: {rollback}; then run this again")
     return True
 
 
@@ -102,7 +102,7 @@ def _explain_unsolved(text: str, prefix: Path) -> str | None:
     named = any(name in text for name in _UNSOLVED) and any(word in text for word in (GUARD, "pillow", _UNEXPLAINED))
     if not named or not any(prefix.glob(f"conda-meta/{GUARD}-*.json")):
         return None
-    return f"the package {GUARD} in {prefix} allows no Pillow but one that fastinstall has built: nothing else is found"
+    return f"the package {GUARD} in {prefix} allows only builds of fastinstall: no other Pillow is found"
 
 
 def foresee(unlinked: Iterable[object], linked: Iterable[object]) -> str | None:
@@ -153,7 +153,7 @@ def _tell_interrupted(prefix: Path) -> None:
     for each in read_environment_history(prefix, sized=False).interruptions:
         _warn(
             f"{describe_what_was_interrupted(each)} was interrupted",
-            f"to have it undone or finished: {recovery_command(each, prefix)}",
+            f"to undo or finish it: {recovery_command(each, prefix)}",
         )
 
 
@@ -234,7 +234,7 @@ def examine(prefix: str, *, verbose: bool) -> None:
 
 
 def fix(prefix: str, confirm: Callable[[str], None]) -> int:
-    """Put back what was set up.
+    """Restore what was set up.
 
     Args:
         prefix: the environment.
@@ -251,10 +251,10 @@ def fix(prefix: str, confirm: Callable[[str], None]) -> int:
         return 0
     repairable = [each for each in report.findings if each.remedy and "--fix" in (each.remedy.command or "")]
     if not repairable:
-        _write("fastinstall: there is nothing that a repair would change", "")
+        _write("fastinstall: nothing to repair", "")
         return 0
     _write(*(f"fastinstall: {finding.message}" for finding in repairable), "")
-    confirm("Put back the Pillow that fastinstall has set up?")
+    confirm("Restore the Pillow that fastinstall set up?")
     return run(("doctor", "--fix", "--yes", "--prefix", prefix))
 
 

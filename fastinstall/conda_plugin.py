@@ -30,7 +30,7 @@ hookimpl: Callable[[_Hook], _Hook] = plugins.hookimpl
 @hookimpl
 def conda_subcommands() -> Iterable[object]:
     """`conda fastinstall VERB ...`."""
-    summary = "Build, prove and guard the fast Python image stack: Pillow with SIMD kernels."
+    summary = "Build, test and guard a fast Pillow with SIMD kernels."
     return _make_plugin("CondaSubcommand", {"name": "fastinstall", "summary": summary, "action": _run_subcommand})
 
 
@@ -40,8 +40,8 @@ def conda_health_checks() -> Iterable[object]:
     check = {"name": "fastinstall", "action": _run_health_check}
     fixes = {
         "fixer": _run_fix,
-        "summary": "Examine the Pillow that fastinstall has set up",
-        "fix": "Put back what was set up",
+        "summary": "Check the Pillow that fastinstall set up",
+        "fix": "Restore what was set up",
     }
     return _make_plugin("CondaHealthCheck", check, fixes)
 
@@ -74,7 +74,7 @@ def conda_settings() -> Iterable[object]:
         return ()
     fields = {
         "name": "fastinstall_block_swaps",
-        "description": "Refuse what would replace the Pillow that fastinstall has set up.",
+        "description": "Refuse what would replace the Pillow that fastinstall set up.",
         "parameter": PrimitiveParameter(False, element_type=bool),  # noqa: FBT003 (conda's own signature)
     }
     return _make_plugin("CondaSetting", fields)

@@ -21,7 +21,7 @@ PERSON = "kim"
 """The ordinary user of web3."""
 TOLD: Mapping[str, tuple[str, ...]] = {
     "arm": ("aarch64",),
-    "busy": ("/media/env: ", " works on this environment"),
+    "busy": ("/media/env: ", " is working on this environment"),
     "gone": ("Connection refused",),
     "narrow": ("No space left on device",),
     "no-python": ("this host has no Python", "install Python 3.11 or later"),

@@ -57,11 +57,11 @@ def change_conda_packages(
     transaction.engage(stretch, lambda: engine.change(prefix, change))
     found = frozenset(external_changes.names(prefix))
     if found != expected:
-        lacking = (f"not there: {name.removesuffix('.json')}" for name in sorted(expected - found))
-        strange = (f"there, and not planned: {name.removesuffix('.json')}" for name in sorted(found - expected))
+        lacking = (f"missing: {name.removesuffix('.json')}" for name in sorted(expected - found))
+        strange = (f"present but not planned: {name.removesuffix('.json')}" for name in sorted(found - expected))
         raise FailedError(
-            f"{prefix}: the engine did something else than was planned",
-            hint=f"see what it would do: fastinstall plan --prefix {quote(prefix)}",
+            f"{prefix}: the engine did something other than planned",
+            hint=f"to see what it would do: fastinstall plan --prefix {quote(prefix)}",
             details=(*lacking, *strange),
         )
 
@@ -98,12 +98,12 @@ def _list_going_files(package: CondaPackage, prefix: Path) -> tuple[str, ...]:
     claimed = tuple(external_changes.claims(prefix, package.record))
     if not (prefix / record).is_file():
         raise FailedError(
-            f"{prefix}: {package.dist} is not installed (any more), so it cannot be changed",
+            f"{prefix}: {package.dist} is not installed, so it cannot be changed",
             hint=f"fastinstall plan --prefix {quote(prefix)}",
         )
     if not claimed and not external_changes.is_readable(prefix, package.record):
         raise FailedError(
-            f"{prefix / record}: cannot be read, so nobody knows which files go with {package.name}",
+            f"{prefix / record}: cannot be read, so the files of {package.name} are unknown",
             hint=f"python -m json.tool {quote(prefix / record)}",
         )
     return (*claimed, record)
@@ -148,11 +148,11 @@ class PackageChange:
         """For people: "libtiff: 4.5.1 -> 4.7.2"."""
         before, after = self.before, self.after
         if before is None:
-            return f"{self.name}: comes: {after.version if after else ''}"
+            return f"{self.name}: added: {after.version if after else ''}"
         if after is None:
-            return f"{self.name}: goes: {before.version}"
+            return f"{self.name}: removed: {before.version}"
         if before.dist == after.dist:
-            return f"{self.name}: {before.version}, once more"
+            return f"{self.name}: {before.version}, reinstalled"
         if before.version == after.version:
             return f"{self.name}: {before.version} {before.build} -> {after.version} {after.build}"
         return f"{self.name}: {before.version} -> {after.version}"
@@ -176,9 +176,9 @@ def find_change_risks(change: CondaChange) -> tuple[PlanRisk, ...]:
     ]
     gone = [each for each in changes if each.after is None and each not in protected]
     found = (
-        (Risk.PROTECTED_PACKAGES, "the solver would change what everything else depends on", protected),
-        (Risk.DOWNGRADE, "the solver would put older versions in place", older),
-        (Risk.FORCE_REMOVE, "the solver would remove packages, and nothing takes their place", gone),
+        (Risk.PROTECTED_PACKAGES, "the solver would change packages that all others depend on", protected),
+        (Risk.DOWNGRADE, "the solver would install older versions", older),
+        (Risk.FORCE_REMOVE, "the solver would remove packages without replacement", gone),
     )
     return tuple(
         PlanRisk(
@@ -199,7 +199,7 @@ def is_protected(name: str) -> bool:
 def explain_change(change: CondaChange, why: str) -> str:
     """A sentence: why, and what is lost by it."""
     going = [each.name for each in list_package_changes(change) if each.after is None]
-    verb = "goes, and nothing takes its place" if len(going) == 1 else "go, and nothing takes their place"
+    verb = "is removed without replacement" if len(going) == 1 else "are removed without replacement"
     return f"{why}; {listing(going, _NAMED)} {verb}" if going else why
 
 

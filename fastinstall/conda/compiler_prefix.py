@@ -59,7 +59,7 @@ def prepare_private_toolchain(
     prefix.parent.mkdir(parents=True, exist_ok=True)
     with lock_environment(prefix.parent):
         if complete.is_file():
-            context.emit(Noted(message=f"the toolchain in {prefix} was made before, and is used again", detail=True))
+            context.emit(Noted(message=f"the toolchain in {prefix} exists already and is used again", detail=True))
         else:
             engine = open_rattler(means)
             context.emit(Started(stage="toolchain", message=f"fetching a toolchain: {', '.join(packages)}"))
@@ -71,7 +71,7 @@ def prepare_private_toolchain(
     compilers = [path for name in names for path in sorted((prefix / "bin").glob(name))]
     if COMPILER in packages and not compilers:
         raise FailedError(
-            f"{prefix}: the channel's packages hold no C compiler",
+            f"{prefix}: the channel's packages contain no C compiler",
             hint="name channels that have c-compiler: --channel conda-forge",
         )
     return PrivateToolchain(

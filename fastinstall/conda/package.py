@@ -73,10 +73,10 @@ def pack_stack(wheel: Path, package: CondaPackage, interpreter: Interpreter, cha
         name = re.sub(r"[-_.]+", "-", str(headers["Name"])).lower()
         public = str(headers["Version"]).partition("+")[0]
         if (name, public) != (package.name, package.version):
-            raise FailedError(f"{wheel.name} is {name} {public}, and {package.dist} was planned")
+            raise FailedError(f"{wheel.name} is {name} {public}, but {package.dist} was planned")
         tags = tags_of(metadata.parent)
         if tags.abi != interpreter.abi:
-            raise FailedError(f"{wheel.name}: it is for {tags.abi}, and the target's Python is {interpreter.abi}")
+            raise FailedError(f"{wheel.name}: it is for {tags.abi}, but the target's Python is {interpreter.abi}")
         glibc = find_required_glibc(" ".join(tags.platforms))  # what the finished wheel was certified for
         if glibc is not None:
             others = (spec for spec in package.depends if not spec.startswith("__glibc "))
@@ -278,7 +278,7 @@ def _require_relative(site: Path, root: Path) -> None:
                 outside.insert(0, place)
         if outside:
             raise FailedError(
-                f"{path.relative_to(site)} looks for libraries in {outside[0]}, which no other environment has",
+                f"{path.relative_to(site)} looks for libraries in {outside[0]}, which exists only here",
                 hint="build it again with --link bundle",
             )
 
@@ -346,6 +346,6 @@ def _read_index(package: Path) -> dict[str, Any]:
     except Exception as error:  # noqa: BLE001 (whatever the reader of archives stumbles over)
         problem = str(error)
     raise FailedError(
-        f"{package}: not a whole conda package: {problem}",
-        hint=f"mv {quote(package)} /tmp, and run the same command again",
+        f"{package}: not a valid conda package: {problem}",
+        hint=f"mv {quote(package)} /tmp, then run the same command again",
     )

@@ -27,7 +27,7 @@ from fastinstall.wheelbuild.build_inputs import BuildResult
 from fastinstall.wheelbuild.wheel_files import metadata_directory
 
 _NOTE = """\
-# Put here by fastinstall: the channel inside this environment that holds its Pillow with SIMD kernels.
+# Put here by fastinstall: the channel in this environment with its SIMD build of Pillow.
 # Remove with: fastinstall rollback --prefix {prefix}
 channels:
 """
@@ -71,7 +71,7 @@ def link_packages(
     there = os.path.lexists(prefix / CHANNEL)
     kind = MoveKind.EXCHANGE if there else MoveKind.IN
     transaction.perform((Move(kind=kind, live=CHANNEL, kept="stage/channel"),))
-    context.emit(Started(stage="stage", message=f"linking them beside the environment by {engine.description}"))
+    context.emit(Started(stage="stage", message=f"linking them beside the environment with {engine.description}"))
     root = transaction.stage / "prefix"
     packages = [package for package in (stack.package, stack.guard) if package is not None]
     engine.link(packages, root, prefix=prefix)

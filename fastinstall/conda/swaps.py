@@ -73,23 +73,23 @@ def foresee_conda_changes(change: CondaChange, requested: tuple[str, ...], stand
         told = f"will be replaced with {_name_package(coming)}, {_explain_cause(coming, change, requested, by_name)}"
         return f"{stack} {told}", way
     if coming is None and going is not None:
-        why = f"because of {asked!r}" if asked else "although nobody asked for it"
-        why = f"because the removal of {by_name!r} was asked for" if by_name else why
-        return f"{stack} will be removed, {why}", f"to have it back later: {standing.repair}"
+        why = f"because of {asked!r}" if asked else "although nobody requested it"
+        why = f"because you asked to remove {by_name!r}" if by_name else why
+        return f"{stack} will be removed, {why}", f"to get it back later: {standing.repair}"
     if GUARD in {each.name for each in change.unlinked} - {each.name for each in change.linked}:
-        told = f"{GUARD} will be removed from {standing.prefix}: from then on conda may replace {standing.name} unasked"
+        told = f"{GUARD} will be removed from {standing.prefix}: then conda may replace {standing.name} silently"
         return told, f"a pin does the same: {pin}"
     before, after = _find_pythons(change)
     if before == after:
         return ()
-    told = f"will be left behind: it was built for Python {before}, which becomes Python {after}"
+    told = f"will stop working: it was built for Python {before}, which becomes Python {after}"
     return f"{stack} {told}", f"afterwards: {standing.repair}"
 
 
 def _explain_cause(coming: CondaPackage, change: CondaChange, requested: tuple[str, ...], by_name: str | None) -> str:
     before, after = _find_pythons(change)
     if by_name:
-        return f"because {by_name!r} was asked for"
+        return f"because you requested {by_name!r}"
     if before != after:
         return f"because Python {before} becomes Python {after}"
     names = {name_of(spec) for spec in requested}
@@ -97,7 +97,7 @@ def _explain_cause(coming: CondaPackage, change: CondaChange, requested: tuple[s
     found.sort(key=lambda pair: (not bounds_of(pair[1]), pair[0].name not in names))
     if not found:
         nothing = f"nothing in {' '.join(requested)!r}" if requested else "nothing"
-        return f"although {nothing} requires it: the solver took it along"
+        return f"although {nothing} requires it: the solver chose it"
     causes = (
         f"{each.name} {each.version}, which requires {f'{name_of(spec)} {bounds_of(spec)}'.strip()}"
         for each, spec in found

@@ -108,15 +108,15 @@ def explain_archive_objection(members: Iterable[ArchiveMember], archive_bytes: i
         count, total = count + 1, total + member.size
         reason = _object_to_name(member.name) or _object_to_kind(member) or names.clash(member)
         if not reason and member.size > MOST_BYTES_OF_ONE:
-            most = f"{MOST_BYTES_OF_ONE} are more than any source or wheel needs in one file"
+            most = f"{MOST_BYTES_OF_ONE} is more than any file of a source or wheel needs"
             reason = f"declares {member.size} bytes; {most}"
         if reason:
             return Objection(member=member.name, reason=reason)
         if count > MOST_MEMBERS:
             return Objection(reason=f"has more than {MOST_MEMBERS} members")
         if total > min(MOST_BYTES, max(ALWAYS_BYTES, MOST_RATIO * archive_bytes)):
-            found = f"brings what comes out to {total} bytes and more, out of {archive_bytes}"
-            return Objection(member=member.name, reason=f"{found}: this is how a zip bomb looks")
+            found = f"expands to {total} bytes or more, from {archive_bytes}"
+            return Objection(member=member.name, reason=f"{found}: it looks like a zip bomb")
     return None
 
 
@@ -128,22 +128,22 @@ def simplify_member_name(name: str) -> str:
 def _object_to_name(name: str) -> str:
     bare = simplify_member_name(name)
     if name.startswith("/") or ".." in PurePosixPath(name).parts:
-        return "would leave the directory that it is unpacked to"
+        return "would be unpacked outside the directory"
     if "\\" in name or _DRIVE.match(name):
-        return "has a name of Windows, which leads elsewhere there"
+        return "has a Windows path, which leads elsewhere there"
     if any(unicodedata.category(letter) in _ODD for letter in name):
         return "has a control character in its name"
     if not bare or any(part in ("", ".") for part in bare.split("/")):
         return "has an empty part in its name"
     encoded = bare.encode("utf-8", "surrogatepass")
     if len(encoded) > LONGEST_NAME or any(len(part) > LONGEST_PART for part in encoded.split(b"/")):
-        return "has a name that is too long for a file"
+        return "has a name that is too long"
     return ""
 
 
 def _object_to_kind(member: ArchiveMember) -> str:
     if member.kind is MemberKind.FILE and member.mode & 0o7000:
-        return f"has the mode {member.mode:04o}: it would run with its owner's rights, or stay for good"
+        return f"has the mode {member.mode:04o}: it would run with its owner's rights, or stay forever"
     if member.kind in (MemberKind.FILE, MemberKind.DIRECTORY):
         return ""
     return f"is {member.kind}{f' to {member.target!r}' if member.target else ''}, where files are expected"
@@ -161,7 +161,7 @@ class _Names:
         name = simplify_member_name(member.name)
         is_file = member.kind is not MemberKind.DIRECTORY
         if name in self._files or (is_file and self._spelled.get(_fold_path(name)) == name):
-            return "is there twice"
+            return "appears twice"
         parents = [str(each) for each in PurePosixPath(name).parents][:-1]
         below = next((parent for parent in parents if parent in self._files), "")
         if below:
@@ -169,7 +169,7 @@ class _Names:
         for path in (*reversed(parents), name):
             other = self._spelled.setdefault(_fold_path(path), path)
             if other != path:
-                return f"and {other!r} are one name to many file systems"
+                return f"and {other!r} are the same name on many file systems"
         if is_file:
             self._files.add(name)
         return ""
@@ -191,7 +191,7 @@ class ArchiveError(FailedError):
 
     def __init__(self, file: Path, objection: Objection) -> None:
         what = f"member {objection.member!r} {objection.reason}" if objection.member else objection.reason
-        hint = f"nothing of it was used: remove it, here and where it was copied from: rm {quote(file)}"
+        hint = f"nothing from it was used: remove it here and where it came from: rm {quote(file)}"
         super().__init__(f"{file}: damaged or hostile: {what}", hint=hint)
         self.objection = objection
 

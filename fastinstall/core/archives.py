@@ -118,7 +118,7 @@ class SoundZip:
         except _BROKEN as error:
             raise ArchiveError(self._file, Objection(member=name, reason=f"is damaged: {error}")) from error
         if left:
-            raise ArchiveError(self._file, Objection(member=name, reason="is shorter than it declares"))
+            raise ArchiveError(self._file, Objection(member=name, reason="is shorter than declared"))
 
 
 @contextmanager
@@ -135,7 +135,7 @@ def sound_zip(archive: Path) -> Iterator[SoundZip]:
         try:
             opened = zipfile.ZipFile(stream)
         except _BROKEN as error:
-            raise ArchiveError(archive, Objection(reason=f"is no zip archive, or cut off: {error}")) from error
+            raise ArchiveError(archive, Objection(reason=f"is not a zip archive, or is truncated: {error}")) from error
         infos = opened.infolist()
         members = tuple(map(_make_zip_member, infos))
         objection = _explain_zip_objection(infos, start, count) or explain_archive_objection(members, size)
@@ -173,15 +173,15 @@ def _read_zip_end(archive: Path, stream: BinaryIO, size: int) -> tuple[int, int]
     tail = stream.read()
     place = tail.rfind(b"PK\5\6")
     if place < 0 or len(tail) - place < _END_OF_ZIP.size:
-        raise ArchiveError(archive, Objection(reason="is no zip archive, or cut off"))
+        raise ArchiveError(archive, Objection(reason="is not a zip archive, or is truncated"))
     _, _, _, here, count, length, start, comment = _END_OF_ZIP.unpack_from(tail, place)
     if len(tail) - place - _END_OF_ZIP.size != comment:
-        raise ArchiveError(archive, Objection(reason="has something behind its end"))
+        raise ArchiveError(archive, Objection(reason="has data after its end"))
     if here != count or count > MOST_MEMBERS or length > _MOST_LISTED:
         reason = f"has {count} members in a directory of {length} bytes; {MOST_MEMBERS} members are allowed"
         raise ArchiveError(archive, Objection(reason=reason))
     if start + length != size - len(tail) + place:
-        reason = "has something before its first member, or between its directory and its end"
+        reason = "has data before its first member, or between its directory and its end"
         raise ArchiveError(archive, Objection(reason=reason))
     return start, count
 
@@ -189,15 +189,15 @@ def _read_zip_end(archive: Path, stream: BinaryIO, size: int) -> tuple[int, int]
 def _explain_zip_objection(infos: list[zipfile.ZipInfo], start: int, count: int) -> Objection | None:
     """Why members are not read; they must lie one behind the other, from the first byte to the directory's."""
     if len(infos) != count:
-        return Objection(reason=f"counts {count} members, and lists {len(infos)}")
+        return Objection(reason=f"declares {count} members but lists {len(infos)}")
     in_order = sorted(infos, key=lambda info: info.header_offset)
     if (in_order[0].header_offset if in_order else start) != 0:
-        return Objection(reason="has something before its first member")
+        return Objection(reason="has data before its first member")
     ends = [*(info.header_offset for info in in_order[1:]), start]
     for info, following in zip(in_order, ends, strict=False):
         reason = _explain_zip_member_objection(info)
         if info.header_offset + _LOCAL_HEADER + len(info.orig_filename) + info.compress_size > following:
-            reason = reason or "overlaps another one"
+            reason = reason or "overlaps another member"
         if reason:
             return Objection(member=info.orig_filename, reason=reason)
     return None
@@ -210,7 +210,7 @@ def _explain_zip_member_objection(info: zipfile.ZipInfo) -> str:
         return f"is compressed by method {info.compress_type}, which wheels do not use"
     if not info.flag_bits & _UTF8 and not info.orig_filename.isascii():
         return "has a name in no known encoding"
-    return "has the name of a directory and is none" if info.is_dir() and info.file_size else ""
+    return "has a directory's name but is a file" if info.is_dir() and info.file_size else ""
 
 
 def _make_zip_member(info: zipfile.ZipInfo) -> ArchiveMember:
@@ -323,7 +323,7 @@ def _read_tar_content(opened: tarfile.TarFile, info: tarfile.TarInfo) -> Iterato
         while left:
             piece = stream.read(min(left, _CHUNK))
             if not piece:
-                raise tarfile.ReadError("is cut off")
+                raise tarfile.ReadError("is truncated")
             left -= len(piece)
             yield piece
 
@@ -336,9 +336,9 @@ def _require_end_of_tar(opened: tarfile.TarFile) -> None:
     while piece := stream.read(_CHUNK):
         found += len(piece)
         if piece.strip(b"\0") or found > _MOST_AT_ONCE:
-            raise tarfile.ReadError("has something behind its end, or a damaged header")
+            raise tarfile.ReadError("has data after its end, or a damaged header")
     if found < tarfile.BLOCKSIZE:
-        raise tarfile.ReadError("is cut off")
+        raise tarfile.ReadError("is truncated")
 
 
 def _unpack_tar_member(opened: tarfile.TarFile, info: tarfile.TarInfo, unpacking: Unpacking) -> None:

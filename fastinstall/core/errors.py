@@ -89,8 +89,8 @@ class LaterDocumentError(DocumentError):
     def __init__(self, file: PurePath | str, key: str, problem: str, *, version: str = "") -> None:
         writer = f"fastinstall {version}" if version else "a later fastinstall"
         wanted = f"fastinstall>={version}" if version else "fastinstall"
-        hint = f"do it with {writer}: python -m pip install --upgrade '{wanted}'"
-        super().__init__(file, key, f"{problem}: written by {writer}, which this one does not understand", hint=hint)
+        hint = f"use {writer}: python -m pip install --upgrade '{wanted}'"
+        super().__init__(file, key, f"{problem}: written by {writer}, which this version cannot read", hint=hint)
         self.version = version
 
 

@@ -76,7 +76,7 @@ class Ignored:
     def __str__(self) -> str:
         """One sentence for people."""
         extension = self.extension
-        return f"{extension.name!r} of {extension.distribution} is ignored: {self.holder} has one of that name"
+        return f"{extension.name!r} of {extension.distribution} is ignored: {self.holder} already has that name"
 
 
 def find_installed_extensions(group: str) -> tuple[Extension, ...]:

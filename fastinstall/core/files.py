@@ -293,14 +293,14 @@ def _find_renameat2() -> Callable[..., int] | None:
 
 
 _LOOK: Mapping[int, str] = {
-    errno.ENOSPC: "make room, then run the same command again: df -h {place} && df -i {place}",
-    errno.EDQUOT: "make room, then run the same command again: quota -s",
-    errno.EROFS: "see how it is mounted: findmnt -T {place}",
-    errno.EIO: "see what the kernel says of the disk: dmesg | tail",
-    errno.EMFILE: "see how many files may be open: ulimit -n",
-    errno.ENFILE: "see how many files may be open: cat /proc/sys/fs/file-nr",
+    errno.ENOSPC: "free some space, then run the same command again: df -h {place} && df -i {place}",
+    errno.EDQUOT: "free some space, then run the same command again: quota -s",
+    errno.EROFS: "check how it is mounted: findmnt -T {place}",
+    errno.EIO: "check what the kernel says about the disk: dmesg | tail",
+    errno.EMFILE: "check how many files may be open: ulimit -n",
+    errno.ENFILE: "check how many files may be open: cat /proc/sys/fs/file-nr",
 }
-_OTHERWISE = "see what is there, and whose it is: ls -ld {place}"
+_OTHERWISE = "check what it is and who owns it: ls -ld {place}"
 
 
 def reason(error: OSError, place: Path) -> str:

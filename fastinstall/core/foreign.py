@@ -45,7 +45,7 @@ def open_foreign_file(path: Path | str) -> BufferedReader:
     if stat.S_ISREG(mode):
         return os.fdopen(descriptor, "rb")
     os.close(descriptor)
-    number, words = next((each[1:] for each in _KINDS if each[0](mode)), (errno.EINVAL, "is no file"))
+    number, words = next((each[1:] for each in _KINDS if each[0](mode)), (errno.EINVAL, "is not a file"))
     raise OSError(number, words, os.fspath(path))
 
 
@@ -168,5 +168,5 @@ def _read_document_text(path: Path, limit: int) -> str:
 
 def _make_unreadable_error(path: Path, error: OSError) -> DocumentError:
     return DocumentError(
-        path, "", f"cannot be read: {error.strerror or error}", hint=f"see what it is: ls -ld {quote(path)}"
+        path, "", f"cannot be read: {error.strerror or error}", hint=f"check what it is: ls -ld {quote(path)}"
     )

@@ -172,5 +172,5 @@ def _substitute(prefix: Path) -> int:
 def _make_lock_refusal(prefix: Path, status: os.stat_result) -> RefusedError:
     process = find_holder(status)
     who = f"process {process}" if process else "another process"
-    hint = f"wait for it to end; see what it is: ps -fp {process}" if process else "wait for it to end"
-    return RefusedError(f"{prefix}: {who} works on this environment", hint=hint)
+    hint = f"wait for it to end; to see what it is: ps -fp {process}" if process else "wait for it to end"
+    return RefusedError(f"{prefix}: {who} is working on this environment", hint=hint)

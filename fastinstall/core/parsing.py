@@ -96,7 +96,7 @@ def _parse_text(text: str, parse: Callable[[], Any]) -> Any:  # noqa: ANN401 (as
 
 _WORDS: dict[type[Exception], str] = {
     RecursionError: f"nested more than {DEEPEST} levels deep",
-    MemoryError: "takes more memory than there is",
+    MemoryError: "needs more memory than there is",
     OverflowError: "a number is too large",
 }
 
@@ -124,7 +124,7 @@ def _list_containers(data: object) -> list[Any]:
 
 
 def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")
 
 
 def _parse_float(text: str) -> float:

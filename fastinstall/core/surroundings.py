@@ -73,9 +73,9 @@ def explain_file_distrust(file: TrustedPath, directory: TrustedPath, person: Per
     if not directory.mode & _EVERYBODY_WRITES:
         return ""
     if file.owner not in {*person.trusted, directory.owner}:
-        return "everybody may put files there, and this one is neither yours nor root's"
+        return "anyone may put files there, and this one is neither yours nor root's"
     if directory.mode & _STICKY and file.mode & _EVERYBODY_WRITES:
-        return "everybody may come there, and everybody may write to it"
+        return "anyone may reach it and write to it"
     return ""
 
 
@@ -92,9 +92,9 @@ def find_foreign_owner(places: Iterable[TrustedPath], person: Person) -> int | N
 def explain_cache_distrust(cache: TrustedPath, parent: TrustedPath, person: Person) -> str:
     """Why nothing is to be taken from a directory that wheels and compilers are kept in; empty if it may be."""
     if cache.mode & _EVERYBODY_WRITES and parent.mode & _OTHERS_ENTER:
-        return "everybody may write there, and what lies there is installed"
+        return "anyone may write there, and its files would be installed"
     if person.user == _ROOT and person.before not in (None, _ROOT) and cache.owner == person.before:
-        return "it belongs to the user who called sudo, and root would leave files there that this user cannot change"
+        return "it belongs to the user who ran sudo, who could not change root's files there"
     return explain_file_distrust(cache, parent, person)
 
 
@@ -151,7 +151,7 @@ def find_program(name: str, variables: Mapping[str, str]) -> str | None:
 
     found = shutil.which(name, path=variables.get("PATH"))
     if found is not None:
-        hint = f"take {quote(Path(found).parent)} out of PATH, or name another program by its path"
+        hint = f"take {quote(Path(found).parent)} out of PATH, or give another program's path"
         refuse_planted(Path(found), variables, hint)
     return found
 

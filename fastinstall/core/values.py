@@ -216,7 +216,7 @@ def _decode_enum(cls: type[Enum], data: object, place: _Place) -> Enum:
 
 def _decode_scalar(annotation: Any, data: object, place: _Place) -> object:  # noqa: ANN401
     if annotation in (int, float) and isinstance(data, int | float) and not -_LARGEST < data < _LARGEST:
-        raise place.wrong("the number is too large, or none")
+        raise place.wrong("the number is too large, or not a number")
     if annotation is float and isinstance(data, int) and not isinstance(data, bool):
         return float(data)
     if annotation is PurePath and isinstance(data, str):

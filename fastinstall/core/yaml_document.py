@@ -92,9 +92,9 @@ def read_yaml(text: str, file: PurePath) -> YamlNode | None:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "not readable"
-        raise DocumentError(file, f"line {mark.line + 1}" if mark else "", f"no YAML: {problem}") from None
+        raise DocumentError(file, f"line {mark.line + 1}" if mark else "", f"not YAML: {problem}") from None
     except ValueError as error:  # half a character that no encoding has
-        raise DocumentError(file, "", f"no YAML: {error}") from None
+        raise DocumentError(file, "", f"not YAML: {error}") from None
 
 
 class _Composer:
@@ -123,14 +123,14 @@ class _Composer:
                 start, parts = self._open.pop()
                 self._add(_make_collection(start, parts, event), start.anchor)
             elif isinstance(event, yaml.DocumentStartEvent):
-                self._require_limit(event, bool(self._roots), "a second document begins, and one was expected")
+                self._require_limit(event, bool(self._roots), "expected one document, found a second")
         return self._roots[0] if self._roots else None
 
     def _add(self, node: YamlNode, anchor: str | None) -> None:
         if anchor:
             self._anchors[anchor] = node
         if node.size > _NODES:
-            raise DocumentError(self._file, f"line {node.line}", "its aliases repeat more than can be read")
+            raise DocumentError(self._file, f"line {node.line}", "its aliases expand to too much")
         (self._open[-1][1] if self._open else self._roots).append(node)
 
     def _require_limit(self, event: "yaml.Event", beyond: bool, problem: str) -> None:  # noqa: FBT001 (a condition, and its words)

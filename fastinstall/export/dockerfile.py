@@ -103,7 +103,7 @@ RUN set -- /wheelhouse/tool/pip-*.whl \\
         --no-index --find-links /wheelhouse/tool "${FASTINSTALL}"
 """
     brought = export.wheelhouse is not None and export.wheelhouse.has_tool
-    told = "# The tool, in an environment of its own that stays behind.\n"
+    told = "# The tool, in a separate environment that stays behind.\n"
     return told + (by_wheelhouse if brought else by_index)
 
 

@@ -338,7 +338,7 @@ def recipe_problems(directories: tuple[Path, ...]) -> tuple[str, ...]:
             holder = holders.setdefault(file.stem, directory)
             if holder != directory:
                 told = f"the recipe {file.stem!r} of {distribution} is ignored"
-                problems.append(f"{told}: {holder} has one of that name")
+                problems.append(f"{told}: {holder} already has that name")
     return tuple(problems)
 
 

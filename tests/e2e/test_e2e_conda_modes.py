@@ -119,6 +119,6 @@ def test_what_would_touch_python_is_shown_and_refused_until_it_is_allowed_by_nam
     other = local_channel(scene.sandbox.root / "other", wants_another)
     linked = ("--link", "env", "--channel", f"{other},{channel.url}", "--allow", "feature-loss")
     error = scene.refuses("--engine", "rattler", *linked)
-    assert "the solver would change what everything else depends on: python" in error
+    assert "the solver would change packages that all others depend on: python" in error
     assert f"python: {channel.earlier_python} -> {channel.python}" in error
     assert "hint: accept the risk: --allow feature-loss,protected-packages" in error

@@ -158,7 +158,7 @@ def test_a_channel_that_cannot_be_reached_brings_no_toolchain(scene: Scene) -> N
 def test_what_a_solver_cannot_have_is_told_in_its_own_words(scene: Scene) -> None:
     old_system = {"CONDA_OVERRIDE_GLIBC": "2.17"}
     error = scene.refuses("--engine", "conda", changes=old_system, code=FAILED)
-    assert f"conda finds no way to have this in {scene.prefix}" in error
+    assert f"conda finds no solution for {scene.prefix}" in error
     assert "pillow==13.0.0=simd_" in error
     assert "--engine pip" in error
 
@@ -170,7 +170,7 @@ def test_who_stands_in_the_way_of_a_solution_is_told(
     channels = (local_channel(sandbox.root / "channel", hinders), channel.url)
     prefix = rattler_environment(channels, sandbox.root / "env", [*USUAL, "hinders"], unpacked)
     error = Scene(sandbox=sandbox, conda=scene.conda, prefix=prefix).refuses("--engine", "rattler", code=FAILED)
-    assert f"py-rattler finds no way to have this in {prefix}" in error
+    assert f"py-rattler finds no solution for {prefix}" in error
     assert "hinders 1.0 would require" in error
 
 

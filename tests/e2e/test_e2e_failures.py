@@ -38,7 +38,7 @@ def test_a_run_that_compiles_keeps_others_out_and_leaves_nothing_behind_when_int
         second = sandbox.cli("setup", "--yes", "--prefix", venv.prefix)
         result = setup.end(by=signal.SIGINT)
     assert second.exit_code == 5, second.text
-    assert f"{venv.prefix}: process {setup.process.pid} works on this environment" in second.stderr
+    assert f"{venv.prefix}: process {setup.process.pid} is working on this environment" in second.stderr
     assert result.exit_code == 130, result.text
     assert "interrupted" in result.stderr
     assert tree_hash(venv.prefix) == before

@@ -242,7 +242,12 @@ CASES = (
         kind="linked",
         damage=library_damages.second_jpeg_with_versions,
         says={
-            "jpeg-duplicates": ("warning", "2 libjpegs are loaded into one process", "libjpeg-turbo 3.1.3", "IJG libjpeg 9e")
+            "jpeg-duplicates": (
+                "warning",
+                "2 libjpegs are loaded into one process",
+                "libjpeg-turbo 3.1.3",
+                "IJG libjpeg 9e",
+            )
         },
     ),
     Case(

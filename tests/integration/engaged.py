@@ -75,7 +75,7 @@ class FakeEngine:
     Attributes:
         contents_of: what packages bring, by their dist.
         silent: do not write a history.
-        extra: a package that it brings although nobody asked for it.
+        extra: a package that it brings although nobody requested it.
         fails: end with an error, halfway.
     """
 

@@ -310,7 +310,7 @@ def test_a_private_environment_is_made_or_not_there(conda: RealConda, sandbox: S
     with pytest.raises(FailedError):
         engine.create(sandbox.root / "other", ["no-such-package"], [channel.url], offline=True)
     assert not (sandbox.root / "other").exists()
-    with pytest.raises(FailedError, match="is there already"):
+    with pytest.raises(FailedError, match="already exists"):
         engine.create(prefix, ["jpeg=9e"], [channel.url], offline=True)
     assert list(builds(prefix)) == ["jpeg"]
     told = [(event.done, event.total) for event in heard if isinstance(event, Progressed)]

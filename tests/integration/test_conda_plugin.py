@@ -108,7 +108,9 @@ def test_a_solve_that_fails_because_of_the_guard_package_names_it(plugin: Plugge
         refused = plugin.on(prefix, "install", "--yes", *words, "viewer")
         assert refused.exit_code == 1
         told, hint = _lines(refused)
-        assert told.startswith(f"fastinstall: the package fastinstall-guard in {prefix} allows no Pillow but one ")
+        assert told.startswith(
+            f"fastinstall: the package fastinstall-guard in {prefix} allows only builds of fastinstall"
+        )
         assert f"conda fastinstall rollback --yes --prefix {prefix}" in hint
     missing = plugin.on(prefix, "install", "--yes", "nobody-has-this")
     assert (missing.exit_code, _lines(missing)) == (1, [])
@@ -156,7 +158,7 @@ def test_conda_doctor_tells_what_our_quick_checks_find(plugin: Plugged) -> None:
     assert "\n  error swapped: " in sick.stdout
     assert f"conda fastinstall doctor --fix --prefix {prefix}\n" in sick.stdout
     declined = run((plugin.conda.python, "-c", DECLINED, prefix), plugin.variables)
-    assert "Put back the Pillow that fastinstall has set up?\n" in declined.stdout
+    assert "Restore the Pillow that fastinstall set up?\n" in declined.stdout
     assert declined.stderr.endswith("declined\n")
     assert core.read_bytes() == b"\x7fELF of somebody else"
     shutil.rmtree(prefix / "share/fastinstall")

@@ -60,7 +60,7 @@ def test_doctor_runs_its_checks_and_survives_them(sandbox: Sandbox, beside: dict
     )
     assert findings["swapped"]["status"] != "crashed"
     assert findings["extensions"]["message"] == (
-        "the check 'swapped' of acme-images 1.0 is ignored: fastinstall has one of that name"
+        "the check 'swapped' of acme-images 1.0 is ignored: fastinstall already has that name"
     )
 
     quick = {finding["check"] for finding in sandbox.cli(*asked, "--quick", env=beside).document["findings"]}

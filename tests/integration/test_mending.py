@@ -207,7 +207,7 @@ def test_a_run_at_work_is_not_taken_for_a_dead_one(tmp_path: Path) -> None:
         assert describe_interruptions(scene.session, scene.environment) == ()
         assert not recover_environment(scene.session, scene.environment)
         with (
-            pytest.raises(RefusedError, match="works on this environment"),
+            pytest.raises(RefusedError, match="is working on this environment"),
             lock_recovered_environment(scene.session, scene.environment),
         ):
             pass

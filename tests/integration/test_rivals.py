@@ -109,7 +109,7 @@ def test_two_of_ours_at_once_are_one_too_many(environments: Environments) -> Non
     with lock_environment(venv.prefix):
         second = sandbox.cli("rollback", "--yes", "--prefix", venv.prefix)
     assert second.exit_code == 5, second.text
-    assert f"process {os.getpid()} works on this environment" in second.stderr
+    assert f"process {os.getpid()} is working on this environment" in second.stderr
 
 
 def test_what_changes_between_observation_and_swap_is_refused_by_name(

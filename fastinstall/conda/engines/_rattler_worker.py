@@ -249,7 +249,7 @@ async def _fetch_file(request: Request, package: Request) -> Path:
     file = _locate_download(request, url)
     if not file.is_file():
         if request["offline"]:
-            raise DownloadError(f"{url}: offline, and it was not fetched before")
+            raise DownloadError(f"{url}: not in the cache, and --offline forbids fetching it")
         file.parent.mkdir(parents=True, exist_ok=True)
         partial = file.with_name(f".{file.name}")
         address = str(package.get("fetch") or url)
@@ -269,7 +269,7 @@ def _locate_download(request: Request, url: str) -> Path:
 def _verified(file: Path, package: Request) -> Path:
     digest, expected = hashlib.sha256(file.read_bytes()).hexdigest(), package["sha256"]
     if expected and digest != expected:
-        raise ValueError(f"{file.name}: its SHA-256 is {digest}, and {expected} was expected")
+        raise ValueError(f"{file.name}: its SHA-256 is {digest}, expected {expected}")
     return file
 
 

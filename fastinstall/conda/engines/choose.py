@@ -125,6 +125,6 @@ def find_microarchitectures(levels: Iterable[str]) -> dict[str, tuple[str, ...]]
 def make_missing_extra_error(distribution: str) -> RefusedError:
     """The refusal, with the command that brings it."""
     return RefusedError(
-        f"conda packages need {distribution}, which is not installed beside fastinstall",
+        f"conda packages need {distribution}, which is not installed with fastinstall",
         hint=f"{quote(sys.executable)} -m pip install 'fastinstall[conda]'",
     )

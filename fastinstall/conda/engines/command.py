@@ -207,7 +207,7 @@ class CondaCommand:
                 problem = error  # some versions miss a Python in what they only download for
         directory = self._find_extracted(package)
         if directory is None:
-            raise problem or FailedError(f"{package.dist}: conda downloaded it, and none of its package caches has it")
+            raise problem or FailedError(f"{package.dist}: conda downloaded it, but no package cache has it")
         return directory
 
 
@@ -227,7 +227,7 @@ def _list_in_file(packages: Sequence[CondaPackage]) -> Iterator[Path]:
 
 def _format_package_line(package: CondaPackage) -> str:
     if not package.url:
-        raise FailedError(f"{package.dist}: nothing says where it can be had")
+        raise FailedError(f"{package.dist}: its origin is unknown")
     path = local_path(package.url)
     if path is None:
         return package.url
@@ -236,7 +236,7 @@ def _format_package_line(package: CondaPackage) -> str:
     except OSError as error:
         raise FailedError(f"{path}: cannot be read: {error.strerror}") from error
     if package.sha256 and hashlib.sha256(content).hexdigest() != package.sha256:
-        raise FailedError(f"{path}: it is another file than was chosen: its SHA-256 is not {package.sha256}")
+        raise FailedError(f"{path}: this is not the chosen file: its SHA-256 is not {package.sha256}")
     # conda keeps files by their names: the hash tells it that one it has is another one
     return f"{package.url}#{hashlib.md5(content, usedforsecurity=False).hexdigest()}"
 

@@ -23,7 +23,7 @@ from fastinstall.model.conda_packages import name_of
 _LINES = 24
 
 
-_FROZEN_HINT = "an environment is frozen by its keeper, in conda-meta/frozen: choose another one (--prefix, --new-env)"
+_FROZEN_HINT = "its owner froze this environment in conda-meta/frozen: choose another one (--prefix, --new-env)"
 
 
 @immutable
@@ -45,8 +45,8 @@ class FailureKind:
 
 _NO_SOLUTION = FailureKind(
     names="UnsatisfiableError LibMambaUnsatisfiableError RattlerUnsatisfiableError SolverError",
-    what="{engine} finds no way to have this in {prefix}",
-    hint="ask for another version (--version), or have the wheel without conda's knowledge: --engine pip",
+    what="{engine} finds no solution for {prefix}",
+    hint="request another version (--version), or install the wheel without telling conda: --engine pip",
 )
 _MISSING = FailureKind(
     names="PackagesNotFoundError PackagesNotFoundInChannelsError ResolvePackageNotFound NoChannelsConfiguredError",
@@ -58,38 +58,38 @@ _KINDS = (
     _MISSING,
     FailureKind(
         names="SpecsConfigurationConflictError PinnedError",
-        what="{engine} finds it at odds with what is pinned for {prefix}",
-        hint="ask for a version that the pin allows (--version), or change the pin in {prefix}/conda-meta/pinned",
+        what="{engine} says that it conflicts with a pin of {prefix}",
+        hint="request a version that the pin allows (--version), or change the pin in {prefix}/conda-meta/pinned",
     ),
     FailureKind(
         names="UnavailableInvalidChannel CondaHTTPError CondaSSLError ProxyError OfflineError ChannelError "
         "AuthenticationError ConnectionFailedError GatewayError FetchRepoDataError DownloadError",
         what="{engine} cannot reach a channel",
-        hint="try again with a network, name another channel (--channel), or work with what is cached: --offline",
+        hint="check the network, name another channel (--channel), or use the cache only: --offline",
     ),
     FailureKind(
         names="ChannelNotAllowed ChannelNotAllowedError ChannelDenied",
-        what="conda's configuration does not let {engine} ask a channel",
-        hint="name one that allowlist_channels has, and denylist_channels has not (--channel); see conda config --show",
+        what="conda's configuration forbids {engine} a channel",
+        hint="name an allowed channel (--channel); see allowlist_channels in: conda config --show",
         error=RefusedError,
     ),
     FailureKind(names="EnvironmentIsFrozenError", what="{prefix} is frozen", hint=_FROZEN_HINT, error=RefusedError),
     FailureKind(
         names="EnvironmentNotWritableError NotWritableError NoWritableEnvsDirError",
         what="{engine} may not write to {prefix}",
-        hint="run it as the user that owns {prefix}, or make an environment of your own: --new-env DIR",
+        hint="run it as the owner of {prefix}, or create your own environment: --new-env DIR",
         error=RefusedError,
     ),
     FailureKind(
         names="NoWritablePkgsDirError",
         what="{engine} may not write to any of its package caches (pkgs_dirs); {prefix} is not the reason",
-        hint="name one that you may write to, and run this again: export CONDA_PKGS_DIRS=~/.conda/pkgs",
+        hint="name a cache that you may write to, then run this again: export CONDA_PKGS_DIRS=~/.conda/pkgs",
         error=RefusedError,
     ),
     FailureKind(
         names="LockError",
-        what="another command of {engine} is at work on {prefix}",
-        hint="wait for it to end, and run this again",
+        what="another {engine} command is working on {prefix}",
+        hint="wait for it to end, then run this again",
         error=RefusedError,
     ),
     FailureKind(
@@ -119,7 +119,7 @@ def refuse_protected(prefix: Path) -> None:
     """
     refuse_frozen(prefix)
     if not os.access(prefix / "conda-meta", os.W_OK | os.X_OK):
-        told = f"{prefix / 'conda-meta'} is not writable for this user"
+        told = f"{prefix / 'conda-meta'} is not writable by this user"
         raise make_failure("EnvironmentNotWritableError", told, "fastinstall", prefix)
 
 
@@ -170,8 +170,8 @@ def make_wordless_failure(completed: Completed, engine: str) -> FastinstallError
 def _suggest_other_engine(engine: str) -> str:
     """What to do where only the engine's keeper can know what is wrong with it."""
     if engine == "conda":
-        return "see what conda is set to: conda config --show-sources; or work without it: --engine rattler"
-    return "work by conda, where there is one: --engine conda"
+        return "check conda's settings: conda config --show-sources; or do without conda: --engine rattler"
+    return "if conda is installed, use it: --engine conda"
 
 
 Document = dict[str, Any]

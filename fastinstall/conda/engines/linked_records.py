@@ -58,11 +58,11 @@ def finalize_linked_records(scratch: Path, prefix: Path, packages: Iterable[Cond
         path = scratch / "conda-meta" / package.record
         document = read_record(path)
         if not document:
-            raise FailedError(f"{package.dist}: the engine linked it and wrote no record at {path}")
+            raise FailedError(f"{package.dist}: the engine linked it but wrote no record at {path}")
         for entry in document.get("paths_data", {}).get("paths", ()):
             # Files in which the prefix was written must name the environment.
             if entry.get("prefix_placeholder") and bytes(scratch) in (scratch / entry["_path"]).read_bytes():
-                raise FailedError(f"{entry['_path']}: names {scratch}, where it was only linked for the time being")
+                raise FailedError(f"{entry['_path']}: contains {scratch}, where it was linked temporarily")
         file = local_path(package.url)
         if file is not None:  # what the engine unpacked for the time being is gone
             unpacked = str(file.with_name(package.dist))
@@ -86,14 +86,14 @@ def finalize_changed_records(prefix: Path, change: CondaChange, before: Mapping[
         found = package_of(document)
         different = package.sha256 and found.sha256 and found.sha256 != package.sha256
         if found.dist != package.dist or different:
-            raise FailedError(f"{prefix}: {package.dist} was to be installed, and is not")
+            raise FailedError(f"{prefix}: {package.dist} should have been installed, but is missing")
         one = earlier.get("requested_spec")
         specs = list(earlier.get("requested_specs") or ([one] if one else []))
         settled = _set_requests({**document, **_make_origin(package)}, specs)
         write_record(prefix / "conda-meta" / package.record, settled)
     left = {package.name for package in change.unlinked} - {package.name for package in change.linked}
     for name in sorted(left & now.keys()):
-        raise FailedError(f"{prefix}: {name} was to be removed, and is there")
+        raise FailedError(f"{prefix}: {name} should have been removed, but is present")
 
 
 def hide_credentials(prefix: Path) -> None:
@@ -162,7 +162,7 @@ def resolve_linked_paths(paths: str, link: str, python: str) -> tuple[str, ...]:
     if noarch.get("type") != "python":
         return tuple(named)
     if not python:
-        raise FailedError("a noarch package of Python comes, and the environment has no Python")
+        raise FailedError("a noarch Python package would be added, but the environment has no Python")
     found, compiled = [], []
     for path in named:
         place = re.sub(r"^site-packages/", f"lib/python{python}/site-packages/", path)

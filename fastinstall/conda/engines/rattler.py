@@ -132,7 +132,7 @@ class Rattler:
             FailedError: something is there, no solution, or a channel cannot be reached; nothing is left.
         """
         if os.path.lexists(prefix):
-            raise FailedError(f"{prefix}: is there already", hint=f"ls -la {quote(prefix)}")
+            raise FailedError(f"{prefix}: already exists", hint=f"ls -la {quote(prefix)}")
         asked = self._list_channels(prefix, channels)
         try:
             self._ask_worker("create", prefix, specs=list(specs), **asked, offline=offline or self._means.offline)

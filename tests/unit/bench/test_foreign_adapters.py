@@ -37,7 +37,7 @@ def test_it_comes_behind_ours_and_can_be_compared(site: Path) -> None:
 def test_what_we_can_compare_by_a_name_stays_ours(site: Path, name: str) -> None:
     make_adapter(site, name=name)
     assert not any(each.distribution for each in all_adapters())
-    told = f"the adapter {name!r} of acme-images 1.0 is ignored: fastinstall has one of that name"
+    told = f"the adapter {name!r} of acme-images 1.0 is ignored: fastinstall already has that name"
     assert adapter_problems() == (told,)
 
 

@@ -43,7 +43,7 @@ def test_a_change_without_risk_has_no_hazard() -> None:
 def test_a_package_that_goes_with_nothing_in_its_place_is_a_risk() -> None:
     (hazard,) = find_change_risks(change(come=("a 2 h_0",), go=("a 1 h_0", "c 1 h_0")))
     assert hazard.risk is Risk.FORCE_REMOVE
-    assert hazard.items == ("c: goes: 1",)
+    assert hazard.items == ("c: removed: 1",)
 
 
 def test_another_build_of_a_version_is_no_downgrade() -> None:
@@ -54,7 +54,7 @@ def test_many_are_named_in_part_and_listed_whole() -> None:
     names = [f"cuda-{letter}" for letter in "abcdefg"]
     (hazard,) = find_change_risks(change(come=tuple(f"{name} 12 h_0" for name in names)))
     assert hazard.summary.endswith("cuda-a, cuda-b, cuda-c, cuda-d, cuda-e and 2 more")
-    assert hazard.items == tuple(f"{name}: comes: 12" for name in names)
+    assert hazard.items == tuple(f"{name}: added: 12" for name in names)
 
 
 def test_each_package_is_told_by_what_becomes_of_it() -> None:
@@ -62,16 +62,16 @@ def test_each_package_is_told_by_what_becomes_of_it() -> None:
     assert [each.words for each in list_package_changes(told)] == [
         "a: 1 -> 2",
         "b: 1 h_0 -> 1 h_1",
-        "c: 1, once more",
-        "d: comes: 1",
-        "e: goes: 1",
+        "c: 1, reinstalled",
+        "d: added: 1",
+        "e: removed: 1",
     ]
 
 
 def test_what_goes_for_nothing_is_said_in_the_reason() -> None:
     assert explain_change(change(come=("a 2 h_0",), go=("a 1 h_0",)), "why") == "why"
-    assert explain_change(change(go=("a 1 h_0",)), "why") == "why; a goes, and nothing takes its place"
-    assert explain_change(change(go=("a 1 h_0", "b 1 h_0")), "why") == "why; a and b go, and nothing takes their place"
+    assert explain_change(change(go=("a 1 h_0",)), "why") == "why; a is removed without replacement"
+    assert explain_change(change(go=("a 1 h_0", "b 1 h_0")), "why") == "why; a and b are removed without replacement"
 
 
 def test_afterwards_there_is_what_came_and_not_what_went() -> None:

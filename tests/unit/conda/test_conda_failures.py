@@ -15,12 +15,17 @@ PREFIX = Path("/env")
     [
         ("EnvironmentIsFrozenError", ExitCode.REFUSED, "/env is frozen", "--new-env"),
         ("EnvironmentNotWritableError", ExitCode.REFUSED, "may not write to /env", "--new-env"),
-        ("EnvironmentNotWritableError", ExitCode.REFUSED, "may not write", "the user that owns /env"),
+        ("EnvironmentNotWritableError", ExitCode.REFUSED, "may not write", "the owner of /env"),
         ("NoWritablePkgsDirError", ExitCode.REFUSED, "package caches (pkgs_dirs)", "CONDA_PKGS_DIRS="),
-        ("LockError", ExitCode.REFUSED, "another command of conda", "run this again"),
-        ("UnsatisfiableError", ExitCode.FAILED_UNCHANGED, "no way to have this in /env", "--version"),
-        ("LibMambaUnsatisfiableError", ExitCode.FAILED_UNCHANGED, "no way to have this", "--engine pip"),
-        ("SpecsConfigurationConflictError", ExitCode.FAILED_UNCHANGED, "pinned", "/env/conda-meta/pinned"),
+        ("LockError", ExitCode.REFUSED, "another conda command", "run this again"),
+        ("UnsatisfiableError", ExitCode.FAILED_UNCHANGED, "no solution for /env", "--version"),
+        ("LibMambaUnsatisfiableError", ExitCode.FAILED_UNCHANGED, "no solution", "--engine pip"),
+        (
+            "SpecsConfigurationConflictError",
+            ExitCode.FAILED_UNCHANGED,
+            "conflicts with a pin of",
+            "/env/conda-meta/pinned",
+        ),
         ("PackagesNotFoundError", ExitCode.FAILED_UNCHANGED, "no such package", "--channel"),
         ("UnavailableInvalidChannel", ExitCode.FAILED_UNCHANGED, "cannot reach a channel", "--offline"),
         ("CorruptedEnvironmentError", ExitCode.FAILED_UNCHANGED, "records that conda cannot read", "doctor"),
@@ -66,9 +71,9 @@ def test_a_failure_without_words_says_so() -> None:
 )
 def test_a_solver_that_stumbles_over_a_pin_is_understood(tmp_path: Path, name: str, text: str) -> None:
     document = {"exception_name": name, "message": text}
-    assert "pinned" not in make_conda_failure(document, tmp_path).message
+    assert "a pin of" not in make_conda_failure(document, tmp_path).message
     (tmp_path / "conda-meta").mkdir()
     (tmp_path / "conda-meta/pinned").write_text("# numpy 1\npillow 9.*\n")
-    assert "pinned" in make_conda_failure(document, tmp_path).message
+    assert "a pin of" in make_conda_failure(document, tmp_path).message
     other = {"exception_name": name, "message": "  - numpy=1"}
-    assert "pinned" not in make_conda_failure(other, tmp_path).message
+    assert "a pin of" not in make_conda_failure(other, tmp_path).message

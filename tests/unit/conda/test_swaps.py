@@ -50,7 +50,7 @@ def test_of_several_causes_the_bounded_and_the_requested_ones_come_first() -> No
 
 def test_a_version_that_was_asked_for_is_the_cause() -> None:
     told = _told(NEWER, _package("viewer", "2.0", "0", "pillow"), requested=("pillow[version='>=13.1']", "viewer"))
-    assert told == f"{WILL}because \"pillow[version='>=13.1']\" was asked for\nhint: to keep it, answer no"
+    assert told == f"{WILL}because you requested \"pillow[version='>=13.1']\"\nhint: to keep it, answer no"
 
 
 def test_another_python_is_the_cause() -> None:
@@ -64,7 +64,7 @@ def test_another_python_is_the_cause() -> None:
 @pytest.mark.parametrize(("requested", "nobody"), [(("puretool",), "nothing in 'puretool'"), ((), "nothing")])
 def test_where_nothing_asks_for_it_that_is_said(requested: tuple[str, ...], nobody: str) -> None:
     told = _told(NEWER, _package("puretool", "1"), requested=requested)
-    assert told.startswith(f"{WILL}although {nobody} requires it: the solver took it along\n")
+    assert told.startswith(f"{WILL}although {nobody} requires it: the solver chose it\n")
 
 
 def test_a_stack_that_conda_does_not_know_is_advised_to_become_a_package() -> None:
@@ -74,9 +74,9 @@ def test_a_stack_that_conda_does_not_know_is_advised_to_become_a_package() -> No
 
 
 def test_a_removal_is_told_with_who_asked_for_it() -> None:
-    assert ", because the removal of 'pillow' was asked for\n" in _told(requested=("pillow",))
+    assert ", because you asked to remove 'pillow'\n" in _told(requested=("pillow",))
     assert ", because of 'imgtool'\n" in _told(requested=("imgtool",))
-    assert ", although nobody asked for it\n" in _told()
+    assert ", although nobody requested it\n" in _told()
 
 
 def test_the_guard_package_does_not_go_unnoticed() -> None:
@@ -89,7 +89,7 @@ def test_the_guard_package_does_not_go_unnoticed() -> None:
 def test_a_python_that_leaves_a_stack_of_pips_behind_is_told() -> None:
     change = CondaChange(linked=(_package("python", "3.12.1"),), unlinked=(_package("python", "3.11.7"),))
     sentence, _ = foresee_conda_changes(change, (), STANDING)
-    assert sentence.endswith("will be left behind: it was built for Python 3.11, which becomes Python 3.12")
+    assert sentence.endswith("will stop working: it was built for Python 3.11, which becomes Python 3.12")
     patch = CondaChange(linked=(_package("python", "3.11.9"),), unlinked=(_package("python", "3.11.7"),))
     assert foresee_conda_changes(patch, (), STANDING) == ()
 

@@ -16,8 +16,8 @@ HOSTILE_JSON: dict[str, str] = {
     "[" * 100_000: "nested more than",
     '{"a":' * 100_000: "nested more than",
     "[" * (DEEPEST + 1) + "]" * (DEEPEST + 1): "nested more than",
-    '{"a": NaN}': "NaN is no number",
-    '{"a": -Infinity}': "Infinity is no number",
+    '{"a": NaN}': "NaN is not a number",
+    '{"a": -Infinity}': "Infinity is not a number",
     '{"a": 1e999}': "the number 1e999 is too large",
     '{"a": 1' + "0" * 30 + "}": "is too large",
     '{"a": 1' + "0" * 9000 + "}": "is too large",
@@ -83,7 +83,7 @@ class _Sized:
     "data", [{"size": 2**64}, {"share": 10**400}, {"share": float("inf")}, {"share": float("nan")}]
 )
 def test_a_number_that_nothing_can_have_is_refused_by_its_key(data: dict[str, Any]) -> None:
-    with pytest.raises(DocumentError, match=rf"x: {next(iter(data))}: the number is too large, or none"):
+    with pytest.raises(DocumentError, match=rf"x: {next(iter(data))}: the number is too large, or not a number"):
         decode(_Sized, data, file="x")
 
 

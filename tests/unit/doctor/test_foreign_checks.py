@@ -107,7 +107,7 @@ def test_a_name_of_ours_stays_ours_and_that_is_told(site: Path) -> None:
     assert check_names(foreign=True) == check_names()
     (told,) = ignored_findings()
     assert (told.check, told.status) == ("extensions", Status.WARNING)
-    assert told.message == "the check 'swapped' of acme-checks 1.0 is ignored: fastinstall has one of that name"
+    assert told.message == "the check 'swapped' of acme-checks 1.0 is ignored: fastinstall already has that name"
 
 
 def test_of_two_others_with_one_name_the_first_by_its_own_name_is_taken(site: Path) -> None:
@@ -115,7 +115,7 @@ def test_of_two_others_with_one_name_the_first_by_its_own_name_is_taken(site: Pa
     make_check(site)
     assert ran("licences")[0].status is Status.HINT
     (told,) = ignored_findings()
-    assert told.message == "the check 'licences' of zeta-checks 1.0 is ignored: acme-checks 1.0 has one of that name"
+    assert told.message == "the check 'licences' of zeta-checks 1.0 is ignored: acme-checks 1.0 already has that name"
 
 
 def test_a_mistyped_name_is_answered_with_theirs_too(site: Path) -> None:

@@ -97,7 +97,7 @@ def test_a_malformed_journal_is_named_by_both(tmp_path: Path, text: str) -> None
 def test_what_a_later_version_has_written_is_known_as_such_by_both(tmp_path: Path, line: str) -> None:
     first = "" if '"begun"' in line else _journal(_begun("one", tool_version="7.1"))
     _write(tmp_path, "one", f"{first}{line}\n")
-    with pytest.raises(LaterDocumentError, match="which this one does not understand"):
+    with pytest.raises(LaterDocumentError, match="which this version cannot read"):
         JournalStore(tmp_path).unfinished()
     (found,) = read_environment_history(tmp_path, sized=False).unreadable
     assert (found.is_later, found.writer) == (True, "7.1" if first else "")

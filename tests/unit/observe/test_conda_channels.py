@@ -160,6 +160,6 @@ def test_a_final_word_outranks_later_files(tmp_path: Path) -> None:
 
 def test_a_file_that_might_name_a_private_channel_has_to_be_readable(tmp_path: Path) -> None:
     known = _written(tmp_path, {f"{HOME}/.condarc": "channel_alias: [\n"})
-    with pytest.raises(DocumentError, match=r"\.condarc: line 2: no YAML") as caught:
+    with pytest.raises(DocumentError, match=r"\.condarc: line 2: not YAML") as caught:
         channel_settings(known, tmp_path / PREFIX, None)
     assert "conda config --show-sources" in (caught.value.hint or "")

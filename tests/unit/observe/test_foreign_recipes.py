@@ -38,7 +38,7 @@ def test_a_name_of_ours_stays_ours_and_that_is_told(site: Path) -> None:
     make_recipe(site, "pillow")
     (site / "acme_recipes/pillow.toml").write_text("it is not even read", encoding="utf-8")
     assert load_recipe("pillow", (SHIPPED,)) == load_recipes((SHIPPED,))["pillow"]
-    told = f"the recipe 'pillow' of acme-recipes 1.0 is ignored: {SHIPPED} has one of that name"
+    told = f"the recipe 'pillow' of acme-recipes 1.0 is ignored: {SHIPPED} already has that name"
     assert recipe_problems((SHIPPED,)) == (told,)
 
 
