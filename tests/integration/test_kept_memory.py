@@ -105,7 +105,7 @@ static void *work(void *number) {
         size_t size = 65536 + rand_r(&seed) % 300000;
         unsigned char *piece = turn % 3 ? malloc(size) : calloc(1, size), mark = (unsigned char)rand_r(&seed);
         memset(piece, mark, size);
-        if (turn % 500 == 0 && fork() == 0) {
+        if (FORKS && turn % 500 == 0 && fork() == 0) {
             free(malloc(MB));
             free(piece);
             _exit(0);
@@ -159,7 +159,9 @@ def test_the_kernel_may_take_what_waits_beyond_32_megabytes(tmp_path: Path) -> N
     assert run(tmp_path, LENT) == "ok\n"
 
 
-@pytest.mark.parametrize("sanitizer", ["address", "undefined", "thread"])
+@pytest.mark.parametrize("sanitizer", ["address", "undefined", "thread", ""])
 def test_threads_and_forks_harm_no_piece(tmp_path: Path, sanitizer: str) -> None:
-    flags = (f"-fsanitize={sanitizer}", "-g")
-    assert run(tmp_path, TOGETHER, flags=flags, ASAN_OPTIONS="detect_leaks=0") == "ok\n"
+    """Without forks where the sanitizer's own allocator does not survive one beside threads, as GCC 12's does not."""
+    flags = (f"-fsanitize={sanitizer}", "-g") if sanitizer else ()
+    forks = f"-DFORKS={int(sanitizer in ('undefined', ''))}"
+    assert run(tmp_path, TOGETHER, flags=(*flags, forks), ASAN_OPTIONS="detect_leaks=0") == "ok\n"
