@@ -1,6 +1,6 @@
 """Find the named risks of a plan and its warnings, and refuse environments that must never change. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import PurePath
 
@@ -40,8 +40,9 @@ def find_version_risks(
         returning = find_returning_advisories(
             recipe.advisories, installed, version, installed_kernels=_has_kernels(stack)
         )
-        summary = f"{version} is older than the installed Pillow {installed}, "
-        summary += f"and {len(returning)} known advisories come back ({_count_advisories(returning)})"
+        summary = f"{version} is older than the installed Pillow {installed}"
+        if returning:
+            summary += f", and brings back {_name_number(returning)} ({_count_advisories(returning)})"
         items = tuple(f"{advisory.id} ({advisory.severity}): {advisory.summary}" for advisory in returning)
         found.append(PlanRisk(risk=Risk.DOWNGRADE, summary=summary, items=items))
     kernels = bool(recipe.expect.symbols)
@@ -108,7 +109,7 @@ def describe_version_advisories(recipe: Recipe, version: str) -> tuple[str, ...]
     known = select_applicable_advisories(recipe.advisories, version, kernels=bool(recipe.expect.symbols))
     if not known:
         return ()
-    what = f"{recipe.source.pypi} {version} has {len(known)} known advisories ({_count_advisories(known)})"
+    what = f"{recipe.source.pypi} {version} has {_name_number(known)} ({_count_advisories(known)})"
     return (f"{what}: fastinstall recipes show {recipe.name}",)
 
 
@@ -201,6 +202,10 @@ def _refuse_conda(prefix: PurePath, conda: Conda | None) -> None:
             hint=f"repeat conda's last command (`conda list --prefix {quote(prefix)} --revisions` shows what it did), "
             f"then remove what it left: rm -r {' '.join(quote(prefix / path) for path in conda.debris)}",
         )
+
+
+def _name_number(advisories: Sequence[Advisory]) -> str:
+    return "1 known advisory" if len(advisories) == 1 else f"{len(advisories)} known advisories"
 
 
 def _count_advisories(advisories: Iterable[Advisory]) -> str:

@@ -255,7 +255,7 @@ REFUSED = (
         name="global interpreter",
         arguments=("setup", "--yes", "--python", "{unmanaged}/bin/python3"),
         exit_code=5,
-        says=("{unmanaged} is not a virtual environment", "never changed", "--new-env"),
+        says=("{unmanaged} is not a virtual environment", "never changes a global interpreter", "--new-env"),
     ),
     Case(
         name="engine of conda's where there is no conda",
@@ -357,7 +357,7 @@ REFUSED = (
         name="compiler that is none",
         arguments=SETUP,
         exit_code=5,
-        says=("CC={gone}/cc", "no C compiler"),
+        says=("CC={gone}/cc", "not a C compiler"),
         variables={"CC": "{gone}/cc"},
     ),
     Case(

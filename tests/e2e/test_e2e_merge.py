@@ -84,5 +84,5 @@ def _without_parts(sandbox: Sandbox, *, from_version: str) -> dict[str, str]:
     """
     text = (recipes_directory() / "pillow-merged.toml").read_text(encoding="utf-8")
     parts = text[text.index("[[kernels.parts]]") : text.index("\n[bench]\n")]
-    covered = ('versions = ">=12.1.1" # what', f'versions = ">={from_version}" # what')
+    covered = ('versions = ">=12.1.1" # the', f'versions = ">={from_version}" # the')
     return {"CC": str(sandbox.compiler()), **sandbox.plain_recipe("broken", BROKEN_GUARD, covered, (parts, ""))}

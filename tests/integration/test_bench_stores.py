@@ -242,7 +242,7 @@ def test_a_store_without_room_for_any_says_what_it_would_take(
     with pytest.raises(NotLoadedError) as caught:
         _make_store(kind_named("bmp"), images, replace(_maker(tmp_path), most_bytes=1000))
     assert caught.value.outcome is CandidateOutcome.UNSUITED
-    assert caught.value.reason.startswith("6 images would take up to 781.8 kB, and a temporary store may take")
+    assert caught.value.reason.startswith("6 images would take up to 781.8 kB, but a temporary store may take")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -91,6 +91,15 @@ def test_every_step_skip_and_risk_says_why() -> None:
         assert all(hazard.summary for hazard in made.hazards), path.stem
 
 
+def test_a_downgrade_says_how_many_advisories_it_brings_back() -> None:
+    case = {"facts": {"stack": {"version": "13.0.0"}}}
+    advisory = {"id": "CVE-2026-1", "severity": "high", "affects": "<13.0.0", "summary": "something."}
+    known = {**advisory, "source": "https://pillow.readthedocs.io/", "dated": "2026-11-21"}
+    harmless, worse = (make_plan(_situation({**case, "recipe": {"advisories": each}})) for each in ([], [known]))
+    assert harmless.hazards[0].summary == "12.1.1.post0 is older than the installed Pillow 13.0.0"
+    assert worse.hazards[0].summary.endswith("13.0.0, and brings back 1 known advisory (1 high)")
+
+
 def test_the_same_situation_gives_the_same_plan_which_bears_the_digest_of_the_facts() -> None:
     situation = _situation({})
     assert make_plan(situation) == make_plan(situation)
