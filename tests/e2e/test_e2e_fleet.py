@@ -128,7 +128,7 @@ def test_a_build_makes_each_wheel_once_and_names_the_python_that_is_missing(
     with lock_environment(wheelhouse):
         rival = sandbox.cli(*words)
     assert rival.exit_code == 5, rival.text
-    assert "works on this wheelhouse" in rival.stderr
+    assert "is working on this wheelhouse" in rival.stderr
 
 
 def test_reports_are_summed_up_and_hosts_without_one_are_named(sandbox: Sandbox, captured: Captured) -> None:

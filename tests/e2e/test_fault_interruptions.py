@@ -57,7 +57,7 @@ def _outcome(case: Case, number: int, way: Sequence[signal.Signals]) -> str:
     assert "Traceback" not in ended.stderr, where
     assert _all_ended(case.scene), where
     if ended.code == ExitCode.OK:
-        assert "interrupted when" in ended.stderr, where
+        assert "interrupted after" in ended.stderr, where
         assert essence(case.scene) == case.after, where
         case.scene.renew()
         return "done already"

@@ -28,7 +28,7 @@ class Case:
 
 
 CASES = (
-    Case(kind="ours", damage=damages.nothing, says={"swapped": ("ok", "in place as it was set up")}),
+    Case(kind="ours", damage=damages.nothing, says={"swapped": ("ok", "installed as it was set up")}),
     Case(
         kind="ours",
         damage=damages.swapped_by_pip,

@@ -135,9 +135,9 @@ def test_py_rattler_asks_the_private_server_and_no_public_one(
 @pytest.mark.parametrize(
     ("condarc", "error", "words"),
     [
-        ("allowlist_channels: [others]\n", RefusedError, "does not let py-rattler ask a channel"),
-        ("channel_alias: {url}\ndenylist_channels: [team]\n", RefusedError, "does not let py-rattler ask a channel"),
-        ("channel_alias: [\n", DocumentError, r"settings\.yml: line 2: no YAML"),
+        ("allowlist_channels: [others]\n", RefusedError, "forbids py-rattler a channel"),
+        ("channel_alias: {url}\ndenylist_channels: [team]\n", RefusedError, "forbids py-rattler a channel"),
+        ("channel_alias: [\n", DocumentError, r"settings\.yml: line 2: not YAML"),
     ],
 )
 def test_what_the_configuration_forbids_or_cannot_say_is_refused_by_name(

@@ -255,7 +255,7 @@ def test_a_refusal_that_comes_about_between_two_steps_says_that_one_is_undone(st
             write_tree(store.prefix / SITE, {"pillow-12.1.1+simd.v3.dist-info/RECORD": "somebody's"})
         meddled.append("")
 
-    with pytest.raises(EnvironmentDamagedError, match="dist-info: not what fastinstall put there") as caught:
+    with pytest.raises(EnvironmentDamagedError, match="dist-info: in the way") as caught:
         rollback(store, to=FIRST.id, conclude=meddle)
     assert caught.value.details[0] == f"also undone: {SECOND.id}"
 

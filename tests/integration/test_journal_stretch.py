@@ -80,7 +80,7 @@ def test_an_engine_that_fails_halfway_is_undone_at_once(store: JournalStore) -> 
 
 def test_what_nobody_asked_for_is_a_failure_and_goes_again(store: JournalStore) -> None:
     before = picture(store.prefix, times=False)
-    with pytest.raises(FailedError, match="something else") as caught, open_in(store) as transaction:
+    with pytest.raises(FailedError, match="something other than planned") as caught, open_in(store) as transaction:
         change_in(store, transaction, FakeEngine(extra=TOOL))
     assert caught.value.details == ("present but not planned: tool-1.0-0",)
     assert picture(store.prefix, times=False) == before

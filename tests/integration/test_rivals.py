@@ -129,7 +129,7 @@ def test_a_reinstallation_after_the_swap_stays_and_what_was_before_is_kept(
     venv, theirs = swapped(environments), []
     before = venv.core.read_bytes()
     _at(monkeypatch, "_swap_stack", lambda: theirs.append(_replaced(pip_words(venv), venv)))
-    with pytest.raises(RefusedError, match="what it left stays") as caught:
+    with pytest.raises(RefusedError, match="its files stay") as caught:
         fix(environments.sandbox, venv)
     assert _stack(venv) == theirs[0]
     assert "pip changed" in caught.value.details[-1]
@@ -154,7 +154,7 @@ def test_a_rival_in_the_middle_of_its_work_may_finish_it(
             (rival,) = observe_concurrent_installers(venv.prefix)
             os.kill(rival.process, signal.SIGCONT)
 
-    with _overrunning(monkeypatch, venv, tmp_path), pytest.raises(RefusedError, match="what it left stays"):
+    with _overrunning(monkeypatch, venv, tmp_path), pytest.raises(RefusedError, match="its files stay"):
         fix(environments.sandbox, venv, listen)
     assert observe_concurrent_installers(venv.prefix) == ()
     assert not list(venv.site_packages.glob("~*"))

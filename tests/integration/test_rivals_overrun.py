@@ -94,7 +94,7 @@ def before(*entries: str) -> dict[str, str]:
 def test_what_an_installer_has_put_there_stays_and_what_was_before_is_kept(
     store: JournalStore, rival: Callable[[Path], None]
 ) -> None:
-    with pytest.raises(RefusedError, match="what it left stays") as caught:
+    with pytest.raises(RefusedError, match="its files stay") as caught:
         overrun(store, rival)
     theirs = live(store.prefix)
     recover_all(store)
@@ -132,7 +132,7 @@ def test_theirs_stays_where_nothing_had_been_before(store: JournalStore) -> None
             reinstall(store.prefix)
             raise FailedError("not healthy")
 
-    with pytest.raises(RefusedError, match="what it left stays"):
+    with pytest.raises(RefusedError, match="its files stay"):
         set_up()
     assert {path: (store.prefix / SITE / path).read_text() for path in THEIRS} == THEIRS
     assert kept(store) == {}
@@ -206,7 +206,7 @@ def test_what_an_engine_has_changed_for_us_stays_only_where_it_was_overrun_too(t
                 library.write_text("turbo 4")
             raise FailedError("not healthy")
 
-    with pytest.raises(RefusedError, match="what it left stays"):
+    with pytest.raises(RefusedError, match="its files stay"):
         set_up()
     assert (library.read_text(), record.exists()) == (("turbo 4", True) if overruns else ("IJG", False))
     assert (store.root / "kept" / FIRST.id / "stretch-0").is_dir() is overruns
