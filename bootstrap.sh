@@ -33,7 +33,9 @@ private_directory() {
     if [ -n "${FASTINSTALL_HOME-}" ]; then
         printf '%s\n' "$FASTINSTALL_HOME"
     else
-        data=${XDG_DATA_HOME:-${HOME:?set HOME or FASTINSTALL_HOME}/.local/share}
+        [ -n "${XDG_DATA_HOME-}${HOME-}" ] ||
+            die "there is no home directory: HOME is not set" "FASTINSTALL_HOME=DIR XDG_CACHE_HOME=DIR sh bootstrap.sh ..."
+        data=${XDG_DATA_HOME:-$HOME/.local/share}
         printf '%s/fastinstall/tool-%s\n' "$data" "$(printf '%s' "$checkout" | cksum | cut -d ' ' -f 1)"
     fi
 }
@@ -110,7 +112,11 @@ find_python() { # one of a conda environment, which may be removed any day, only
 }
 
 lock() { # until this shell ends, however it does, or calls unlock; flock(1) is not everywhere, and Python is
-    { mkdir -p "$private" && [ -w "$private" ]; } || return
+    if ! mkdir -p "$private" || ! [ -w "$private" ]; then
+        say "$private cannot be written"
+        hint "choose other directories: FASTINSTALL_HOME=DIR XDG_CACHE_HOME=DIR sh bootstrap.sh ..."
+        return 1
+    fi
     exec 9>>"$private/lock"
     "$python" -I -c '
 import fcntl, sys
@@ -152,7 +158,7 @@ make_environment() {
     elif ! install_locked || ! pip_install --no-deps --no-build-isolation --editable "$checkout" ||
         ! works "$environment"; then
         say "what fastinstall itself needs could not be installed"
-        hint "is the package index reachable? pip's message stands above"
+        hint "pip's message stands above: is the package index reachable, and is there room? df -h $private"
     else
         printf '%s\n' "$python" >"$environment/.making"
         mv "$environment/.making" "$environment/.made"

@@ -163,13 +163,13 @@ class Sandbox:
 
     def cli(self, *arguments: str | Path, env: Variables | None = None) -> Result:
         """Run fastinstall to its end, without a terminal; CI is unset unless `env` sets it."""
-        return run(_fastinstall(arguments), self.variables(env), directory=self.root)
+        return run(fastinstall(arguments), self.variables(env), directory=self.root)
 
     @contextmanager
     def started(self, *arguments: str | Path, env: Variables | None = None) -> Iterator[Running]:
         """Start fastinstall; it is killed where the block leaves it running."""
         process = subprocess.Popen(
-            _fastinstall(arguments),
+            fastinstall(arguments),
             env=self.variables(env),
             cwd=self.root,
             stdin=subprocess.DEVNULL,
@@ -283,5 +283,5 @@ def _is_kept(name: str) -> bool:
     return name in _KEPT or name.startswith(_KEPT_PREFIXES) or name.endswith(_KEPT_ENDS)
 
 
-def _fastinstall(arguments: Sequence[str | Path]) -> tuple[str | Path, ...]:
+def fastinstall(arguments: Sequence[str | Path]) -> tuple[str | Path, ...]:
     return (sys.executable, "-m", "fastinstall", *arguments)

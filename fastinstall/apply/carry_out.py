@@ -22,6 +22,7 @@ from fastinstall.apply.recovery import (
 )
 from fastinstall.core.errors import FastinstallError, RefusedError, UnprovenError, UsageError
 from fastinstall.core.events import Noted
+from fastinstall.core.home import expand_home
 from fastinstall.core.messages import fix_command, quote
 from fastinstall.core.values import document, immutable
 from fastinstall.doctor.examine import Examination, examine, judge
@@ -162,7 +163,7 @@ def recover_first(session: Session, target: NamedTarget) -> None:
     if target.new is None:
         recover_environment(session, find(session, target))
     else:
-        clear_cut_creation(session, target.new.expanduser().absolute())
+        clear_cut_creation(session, expand_home(target.new).absolute())
 
 
 def examine_result(session: Session, outcome: SetupOutcome) -> EnvironmentReport | None:

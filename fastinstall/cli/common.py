@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from fastinstall.cli.main import Context
 from fastinstall.cli.options import read_request
 from fastinstall.core.errors import UsageError
+from fastinstall.core.home import expand_home
 from fastinstall.model.request import Environment, Request
 from fastinstall.observe.active_environment import NamedTarget, find
 from fastinstall.observe.session import Session, open_session
@@ -148,4 +149,4 @@ def _parse_field(flag: str) -> str:
 
 
 def _parse_path(text: str | None) -> Path | None:
-    return Path(text).expanduser() if text else None
+    return expand_home(text) if text else None

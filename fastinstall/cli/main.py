@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import field
 from datetime import UTC, datetime
+from errno import EACCES, EDQUOT, EIO, ELOOP, EMFILE, ENAMETOOLONG, ENFILE, ENOSPC, EPERM, EROFS
 from pathlib import Path
 from typing import Protocol, TextIO
 
@@ -39,8 +40,10 @@ from fastinstall.core.errors import (
     InterruptedAfterCompletion,
     NoEnvironmentError,
     RefusedError,
+    UndeterminedError,
     UsageError,
 )
+from fastinstall.core.files import advice, reason
 from fastinstall.core.messages import quote
 from fastinstall.core.secrets import find_secret_values, redact_text
 from fastinstall.core.signals import handle_interruptions
@@ -103,6 +106,9 @@ def open_log(variables: Mapping[str, str], words: Sequence[str]) -> RunLog:
     log.write(f"fastinstall {shlex.join(words)}")
     return log
 
+
+_REFUSALS = frozenset({EACCES, EPERM, ENOSPC, EDQUOT, EROFS, EIO, EMFILE, ENFILE, ENAMETOOLONG, ELOOP})
+"""What the kernel says of a machine, and not of a program that is wrong."""
 
 _CREATING = frozenset({"setup", "plan"})
 _CHANGING = frozenset({"setup", "apply", "rollback", "guard"})
@@ -205,7 +211,7 @@ def _report_outcome(outcome: int | BaseException, arguments: Namespace, context:
         case UnwrittenError():
             return int(_report_unwritten_result(outcome, arguments, console))
         case _:
-            return int(_report_bug(outcome, console, log))
+            return int(_report_unexpected(outcome, arguments, context))
 
 
 def _complete_error(error: FastinstallError, context: Context) -> FastinstallError:
@@ -217,6 +223,17 @@ def _complete_error(error: FastinstallError, context: Context) -> FastinstallErr
     if isinstance(error, NoEnvironmentError):
         error = RefusedError(error.message, hint=_name_environment(error.nearby, context.words))
     return _mention_changes(error, context)
+
+
+def _explain_system_error(error: OSError) -> FastinstallError | None:
+    """What the system refused to a verb that changes no environment; None for what only a bug of ours leads to."""
+    try:
+        place = Path.cwd()
+    except OSError:
+        return UsageError("the working directory is gone", hint="cd to another one, then run the same command again")
+    if error.errno not in _REFUSALS:
+        return None
+    return UndeterminedError(reason(error, place), hint=advice(error, place))
 
 
 def _name_environment(nearby: Sequence[str], words: Sequence[str]) -> str:
@@ -294,12 +311,17 @@ def _report_unwritten_result(error: UnwrittenError, arguments: Namespace, consol
     return ExitCode.FAILED_UNCHANGED
 
 
-def _report_bug(error: BaseException, console: Console, log: RunLog) -> int:
+def _report_unexpected(error: BaseException, arguments: Namespace, context: Context) -> int:
+    """Tell what no code has explained: the system's refusal, or a bug of ours."""
     import traceback  # noqa: PLC0415 (for our own bugs)
 
+    console, log = context.console, context.log
     trace = "".join(traceback.format_exception(error))
     log.write(trace)
-    console.complain(trace if console.verbose else f"error: {type(error).__name__}: {error}")
-    console.complain(f"  This is a bug in fastinstall. The log is {log.path}")
+    if isinstance(error, OSError) and arguments.verb not in _CHANGING and (told := _explain_system_error(error)):
+        return _explain(told, console)
+    console.complain(trace if console.verbose or log.path is None else f"error: {type(error).__name__}: {error}")
+    where = f"The log is {log.path}" if log.path is not None else "No log could be written"
+    console.complain(f"  This is a bug in fastinstall. {where}")
     console.complain("  hint: report it with the output of: fastinstall inspect --redact")
     return ExitCode.BUG

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from fastinstall.core import foreign
 from fastinstall.core.errors import DocumentError, UsageError
+from fastinstall.core.home import expand_home
 from fastinstall.core.secrets import has_credentials, redact_text
 from fastinstall.core.values import immutable
 from fastinstall.model.conda import CondaInstaller
@@ -168,7 +169,7 @@ def count(value: object) -> int:
 
 def directory(value: object) -> Path:
     """A directory that is there, absolute."""
-    path = Path(text(value)).expanduser().absolute()
+    path = expand_home(text(value)).absolute()
     if not path.is_dir():
         raise ValueError(f"{path} is not a directory")
     return path

@@ -17,6 +17,7 @@ from pathlib import Path, PurePath
 
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.files import sync_directory
+from fastinstall.core.home import find_home
 from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable
 
@@ -314,8 +315,7 @@ def user_directories(environment: Mapping[str, str]) -> Directories:
 
 def _find_directory(environment: Mapping[str, str], variable: str, default: str) -> Path:
     named = environment.get(variable, "")
-    home = Path(environment.get("HOME") or Path.home())
-    return (Path(named) if named.startswith("/") else home / default) / _NAME
+    return (Path(named) if named.startswith("/") else find_home(environment) / default) / _NAME
 
 
 _PACKAGE = Path(__file__).resolve().parent.parent

@@ -13,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Emit, Noted, Progressed, ignore
 from fastinstall.core.files import sha256
+from fastinstall.core.home import expand_home
 from fastinstall.core.secrets import HIDDEN, remove_credentials
 from fastinstall.core.values import immutable
 from fastinstall.index import downloads
@@ -219,4 +220,4 @@ def local_path(location: str) -> Path | None:
     """The path that a `file://` URL or a plain path means; None for anything remote."""
     if location.startswith("file:"):
         return Path(unquote(urlsplit(location).path))
-    return None if "://" in location else Path(location).expanduser()
+    return None if "://" in location else expand_home(location)

@@ -13,6 +13,7 @@ from dataclasses import field
 from pathlib import Path
 
 from fastinstall.core.errors import FailedError, RefusedError, UndeterminedError
+from fastinstall.core.home import expand_home
 from fastinstall.core.messages import quote
 from fastinstall.core.parsing import json_data
 from fastinstall.core.process import CommandError, run
@@ -107,7 +108,7 @@ def pip_settings(python: Path, variables: Mapping[str, str]) -> PipSettings:
         index_url=values.get("index-url", ""),
         extra_index_urls=tuple(values.get("extra-index-url", "").split()),
         find_links=tuple(values.get("find-links", "").split()),
-        certificate=Path(certificate).expanduser() if certificate else None,
+        certificate=expand_home(certificate) if certificate else None,
         proxy=values.get("proxy", ""),
         trusted_hosts=tuple(values.get("trusted-host", "").split()),
         no_index=values.get("no-index", "").lower() in ("1", "true", "yes", "on", "y", "t"),

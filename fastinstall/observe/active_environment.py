@@ -5,11 +5,13 @@ It does not judge whether the environment may be changed (PEP 668, frozen): the 
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path, PurePath
 
 from fastinstall.core import foreign
 from fastinstall.core.errors import NoEnvironmentError, RefusedError, UndeterminedError, UsageError
+from fastinstall.core.files import advice, reason
 from fastinstall.core.values import immutable
 from fastinstall.journal.layout import is_journaled
 from fastinstall.model.request import Environment, EnvironmentKind
@@ -88,10 +90,11 @@ def is_made_by_uv(prefix: Path) -> bool:
 
 
 def _observe_prefix(prefix: Path) -> Environment:
-    if not prefix.is_dir():
-        what = "not a directory" if os.path.lexists(prefix) else "no such directory"
-        raise UndeterminedError(f"{prefix}: {what}", hint=_NAME_ONE)
-    python = next((prefix / name for name in _NAMES if os.path.lexists(prefix / name)), None)
+    with _explain_unreadable(prefix):
+        if not prefix.is_dir():
+            what = "not a directory" if os.path.lexists(prefix) else "no such directory"
+            raise UndeterminedError(f"{prefix}: {what}", hint=_NAME_ONE)
+        python = next((prefix / name for name in _NAMES if _is_there(prefix / name)), None)
     if python is None and is_journaled(prefix):
         python = prefix / _NAMES[0]  # its Python is gone; rollback needs none, and everything else reports it
     if python is None:
@@ -102,11 +105,30 @@ def _observe_prefix(prefix: Path) -> Environment:
     return Environment(prefix=prefix, kind=kind_of_prefix(prefix), python=python)
 
 
+def _is_there(file: Path) -> bool:
+    """Return whether a file is there, and raise where the kernel does not tell."""
+    try:
+        file.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
+
+
+@contextmanager
+def _explain_unreadable(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        hint = f"{advice(error, path)}; or {_NAME_ONE}"
+        raise UndeterminedError(reason(error, path), hint=hint) from error
+
+
 def _observe_interpreter_environment(python: Path) -> Environment:
     """Return the environment of an interpreter; a `pyvenv.cfg` beside it answers without running it."""
     prefix = python.parent.parent
-    if python.is_file() and (prefix / "pyvenv.cfg").is_file():
-        return Environment(prefix=prefix, kind=kind_of_prefix(prefix), python=python)
+    with _explain_unreadable(python):
+        if python.is_file() and (prefix / "pyvenv.cfg").is_file():
+            return Environment(prefix=prefix, kind=kind_of_prefix(prefix), python=python)
     answer = observe_interpreter(python)
     return Environment(prefix=answer.prefix, kind=kind_of_prefix(Path(answer.prefix)), python=answer.executable)
 

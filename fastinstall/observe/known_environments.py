@@ -21,6 +21,7 @@ from pathlib import Path
 from fastinstall.core import foreign
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.files import append_line
+from fastinstall.core.home import find_home
 from fastinstall.core.surroundings import make_private
 from fastinstall.core.values import immutable
 from fastinstall.journal.layout import receipt_data
@@ -40,7 +41,7 @@ def list_known_environments(variables: Mapping[str, str], state: Path) -> tuple[
         variables: environment variables; HOME, and those that move the tools' directories.
         state: our state directory.
     """
-    listed = [*read_list(state / LIST), *read_list(_get_home(variables) / ".conda" / LIST)]
+    listed = [*read_list(state / LIST), *read_list(find_home(variables) / ".conda" / LIST)]
     listed += [Path(variables[name]) for name in _ACTIVE if variables.get(name, "").startswith("/")]
     for place in _list_known_places(variables):
         listed += [place / name for name in foreign.list_names(place)]
@@ -61,7 +62,7 @@ def has_pillow(prefix: Path) -> bool:
 
 def _list_known_places(variables: Mapping[str, str]) -> Iterator[Path]:
     """Yield directories that contain only environments. Sources: the manuals of the tools named."""
-    home = _get_home(variables)
+    home = find_home(variables)
 
     def find(name: str, usual: Path) -> Path:
         """Return the absolute path from a variable, else the usual place."""
@@ -80,10 +81,6 @@ def _list_known_places(variables: Mapping[str, str]) -> Iterator[Path]:
     yield from (versions / name / "envs" for name in foreign.list_names(versions))
 
 
-def _get_home(variables: Mapping[str, str]) -> Path:
-    return Path(variables.get("HOME") or Path.home())
-
-
 _PROJECT_FILES = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "Pipfile", "pixi.toml", ".git")
 _ENTRIES = 300
 _ABOVE = 4
@@ -98,7 +95,7 @@ def nearby_environments(directory: Path, variables: Mapping[str, str]) -> tuple[
     """
     found: dict[str, Path] = {}
     moved = variables.get("UV_PROJECT_ENVIRONMENT")
-    for place in _list_nearby_places(directory.absolute(), _get_home(variables)):
+    for place in _list_nearby_places(directory.absolute(), find_home(variables)):
         named = [place / moved] if moved else []
         for prefix in (*named, *_list_entries(place), *_list_entries(place / ".pixi" / "envs")):
             if is_environment(prefix):

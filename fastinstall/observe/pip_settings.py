@@ -13,6 +13,7 @@ from pathlib import Path, PurePath
 
 from fastinstall.core import foreign
 from fastinstall.core.errors import RefusedError
+from fastinstall.core.home import expand_home, find_home
 from fastinstall.core.messages import quote
 from fastinstall.core.secrets import has_credentials, redact_text
 from fastinstall.core.values import immutable
@@ -177,12 +178,12 @@ def _find_pillow_lines(setting: PipSetting) -> tuple[str, ...]:
     """Return the lines about Pillow in the local constraint files that a setting names."""
     if setting.key != CONSTRAINT:
         return ()
-    files = (Path(word.removeprefix("file://")).expanduser() for word in setting.value.split())
+    files = (expand_home(word.removeprefix("file://")) for word in setting.value.split())
     return tuple(line for file in files for line in foreign.text_or_empty(file).splitlines() if _ON_PILLOW.match(line))
 
 
 def _list_configuration_files(prefix: Path, named: str, variables: Mapping[str, str]) -> Iterator[Path]:
-    home = Path(variables.get("HOME") or "~").expanduser()
+    home = find_home(variables)
     shared = variables.get("XDG_CONFIG_DIRS") or "/etc/xdg"
     yield from (Path(directory, "pip", _NAME) for directory in shared.split(os.pathsep) if directory)
     yield Path("/etc", _NAME)

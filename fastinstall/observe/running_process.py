@@ -25,6 +25,7 @@ from fastinstall.observe.runtime import Mapping, read_mappings
 
 _DELETED = " (deleted)"
 _LIST = "list Python processes with `pgrep -a python`"
+_MOUNT = "examine the environment itself: fastinstall doctor --prefix DIR; or mount it: mount -t proc proc /proc"
 
 
 def observe_process(pid: int, root: Path = Path("/")) -> LiveProcess:
@@ -114,6 +115,9 @@ def _read(path: Path, pid: int) -> bytes:
     try:
         return foreign.read_bytes(path)
     except (FileNotFoundError, ProcessLookupError) as error:
+        processes = path.parents[1]
+        if not any(processes.glob("[0-9]*")):
+            raise UndeterminedError(f"{processes} is not mounted: no process can be inspected", hint=_MOUNT) from error
         raise UndeterminedError(f"there is no process {pid}", hint=_LIST) from error
     except OSError as error:
         raise UndeterminedError(

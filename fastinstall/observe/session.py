@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fastinstall.core.home import refuse_homeless
 from fastinstall.core.surroundings import Directories, make_own_cache, recipes_directory, user_directories
 from fastinstall.core.values import immutable
 
@@ -59,8 +60,9 @@ class Session:
         """Our cache directory, for writing and execution.
 
         Raises:
-            RefusedError: others could put files there that would be installed.
+            RefusedError: others could put files there that would be installed, or the user has no home directory.
         """
+        refuse_homeless(self.directories.cache)
         return make_own_cache(self.directories.cache, self.variables)
 
     def listening(self, emit: "Emit") -> "Session":

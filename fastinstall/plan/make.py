@@ -14,6 +14,8 @@ from pathlib import Path
 from fastinstall.conda.engines.choose import CondaTools, find_microarchitectures, open_engine
 from fastinstall.core.errors import FailedError, FastinstallError, RefusedError
 from fastinstall.core.events import Started
+from fastinstall.core.files import advice, reason
+from fastinstall.core.home import expand_home
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.process import RunningProbe
 from fastinstall.doctor.registry import foreign_verifying_checks
@@ -28,7 +30,14 @@ from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Environment, EnvironmentKind, Request, Risk
 from fastinstall.observe import observation
-from fastinstall.observe.active_environment import NamedTarget, base_python, find, is_active_elsewhere
+from fastinstall.observe.active_environment import (
+    USUAL_NAMES,
+    NamedTarget,
+    base_python,
+    find,
+    is_active_elsewhere,
+    is_environment,
+)
 from fastinstall.observe.interpreter import observe_interpreter, use_pil
 from fastinstall.observe.session import Session
 from fastinstall.pins.recognition import project_of
@@ -343,12 +352,34 @@ def plan_creation(session: Session, target: NamedTarget) -> tuple[CreateEnvironm
     """
     if target.new is None:
         return None
-    prefix = target.new.expanduser().absolute()
-    if prefix.exists() and any(prefix.iterdir() if prefix.is_dir() else [prefix]):
-        raise RefusedError(f"--new-env {prefix}: already exists", hint=f"use it instead: --prefix {quote(prefix)}")
+    prefix = expand_home(target.new).absolute()
+    _refuse_occupied(prefix)
     base = observe_interpreter(target.python or base_python(session))
     step = CreateEnvironment(prefix=prefix, python=base.executable, reason="requested by --new-env")
     return step, relocate_interpreter(base, prefix)
+
+
+def _refuse_occupied(prefix: Path) -> None:
+    """Refuse a place for an environment where something is already, or where nobody can tell."""
+    try:
+        content = os.listdir(prefix)  # noqa: PTH208 (its errors name the path)
+    except FileNotFoundError:
+        return
+    except NotADirectoryError as error:
+        raise RefusedError(
+            f"{reason(error, prefix)}: no environment can be made there", hint="name another directory: --new-env DIR"
+        ) from None
+    except OSError as error:
+        raise RefusedError(
+            f"{reason(error, prefix)}: no environment can be made there", hint=advice(error, prefix)
+        ) from error
+    if is_environment(prefix):
+        raise RefusedError(f"--new-env {prefix}: already exists", hint=f"use it instead: --prefix {quote(prefix)}")
+    if content:
+        raise RefusedError(
+            f"--new-env {prefix}: already exists, and is not a Python environment",
+            hint=f"name a directory that does not exist yet: --new-env {quote(prefix / USUAL_NAMES[0])}",
+        )
 
 
 def relocate_interpreter(base: Interpreter, prefix: Path) -> Interpreter:

@@ -12,6 +12,7 @@ from typing import TypeVar
 from fastinstall.bench.report import BenchRequest, ImagePipeline
 from fastinstall.cli.options import count, names
 from fastinstall.core.errors import UsageError
+from fastinstall.core.home import expand_home
 
 T = TypeVar("T")
 
@@ -120,7 +121,7 @@ def _parse_rate(value: object) -> float:
 
 
 def _require_existing_path(text: str) -> Path:
-    path = Path(text).expanduser().absolute()
+    path = expand_home(text).absolute()
     if not path.exists():
         raise UsageError(f"{text}: no such file or directory", hint="name images, or directories that have some")
     return path
@@ -131,9 +132,9 @@ def _parse_loader(text: str | None) -> str:
     if text is None:
         return ""
     name, colon, written = text.rpartition(":")
-    if not colon or Path(text).expanduser().is_file():
+    if not colon or expand_home(text).is_file():
         name, written = text, "load"
-    path = Path(name).expanduser().absolute()
+    path = expand_home(name).absolute()
     if not path.is_file():
         raise UsageError(f"--loader {text}: {path} is no file", hint="--loader FILE.py, or --loader FILE.py:load")
     if not written.isidentifier():

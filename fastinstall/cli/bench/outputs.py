@@ -5,6 +5,7 @@ from pathlib import Path
 
 from fastinstall.bench.report import BenchReport
 from fastinstall.core.errors import UsageError
+from fastinstall.core.home import expand_home
 
 
 def parse_page_path(text: str | None) -> Path | None:
@@ -15,7 +16,7 @@ def parse_page_path(text: str | None) -> Path | None:
     """
     if not text:
         return None
-    path = Path(text).expanduser().absolute()
+    path = expand_home(text).absolute()
     if os.path.lexists(path) and (path.is_symlink() or not path.is_file()):
         raise _make_unwritable_error(path, "a directory" if path.is_dir() else "no regular file")
     if not path.parent.is_dir():

@@ -12,6 +12,7 @@ from fastinstall.cli.common import make_request, progress_for, session_of, targe
 from fastinstall.cli.main import Context
 from fastinstall.cli.text.fleets import fleet_text
 from fastinstall.core.errors import ExitCode, UsageError
+from fastinstall.core.home import expand_home
 from fastinstall.core.values import document, dump
 from fastinstall.fleet.wheels import build_fleet
 from fastinstall.model.artefact import BuildReport, BuiltPackage, Format, ToolWheels
@@ -25,7 +26,7 @@ def run(arguments: Namespace, context: Context) -> int:
     if arguments.hosts is not None:
         return run_for_hosts(arguments, context)
     session = session_of(context).listening(progress_for(context))
-    output = Path(arguments.output).expanduser().absolute()
+    output = expand_home(arguments.output).absolute()
     request = make_request(arguments, context)
     build = build_channel if arguments.format == "conda" else build_wheel_into
     built = build(session, target_of(arguments), request, output)
@@ -97,7 +98,7 @@ def run_for_hosts(arguments: Namespace, context: Context) -> int:
     """Build for the hosts of facts files, and write down which host takes which wheel."""
     _refuse_host_contradictions(arguments)
     session = session_of(context).listening(progress_for(context))
-    wheelhouse = Path(arguments.output).expanduser().absolute()
+    wheelhouse = expand_home(arguments.output).absolute()
     request = make_request(arguments, context)
     fleet = build_fleet(session, fleet_request(arguments), request, wheelhouse)
     if arguments.with_tool and fleet.artefacts:

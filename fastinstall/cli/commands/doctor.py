@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 from dataclasses import replace
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from fastinstall.cli.common import make_request, progress_for, refuse_together, session_of, target_of
@@ -16,6 +16,7 @@ from fastinstall.cli.text.reports import (
     write_undetermined,
 )
 from fastinstall.core.errors import DocumentError, ExitCode, UndeterminedError, UsageError
+from fastinstall.core.home import expand_home
 from fastinstall.model.finding import EnvironmentReport, Status, Unobservable
 from fastinstall.model.request import Environment
 from fastinstall.observe.active_environment import find
@@ -63,8 +64,8 @@ def _collect(arguments: Namespace, context: Context) -> int:
     refuse_together(arguments, "--collect", _NOT_BESIDE_COLLECT)
     if arguments.checks:
         raise UsageError("--collect sums up what reports say of all checks", hint="leave the names of checks out")
-    hosts = Path(arguments.hosts).expanduser() if arguments.hosts else None
-    place = Path(arguments.collect).expanduser()
+    hosts = expand_home(arguments.hosts) if arguments.hosts else None
+    place = expand_home(arguments.collect)
     collected = collect(session_of(context), place, hosts, arguments.max_age)
     if context.console.json:
         context.console.data(dump(document("collected", collected)))
@@ -171,12 +172,11 @@ def _run_all(arguments: Namespace, session: Session, outlet: ResultOutput) -> in
 def _read_hosts(arguments: Namespace) -> "tuple[Host, ...]":
     if not arguments.host_flags:
         return ()
-    from pathlib import Path  # noqa: PLC0415 (only with --host-flags)
 
     from fastinstall.observe.cpu import read_host  # noqa: PLC0415
 
     try:
-        return tuple(read_host(Path(name).expanduser()) for name in arguments.host_flags)
+        return tuple(read_host(expand_home(name)) for name in arguments.host_flags)
     except DocumentError as error:
         raise UsageError(f"--host-flags {error.message}", hint=error.hint) from None
 

@@ -5,7 +5,6 @@
 """
 
 from argparse import Namespace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastinstall.apply.recovery import report_interruption_after_completion
@@ -14,6 +13,7 @@ from fastinstall.cli.consent import agree
 from fastinstall.cli.main import Context
 from fastinstall.cli.text.short_documents import guards_text, locks_text
 from fastinstall.core.errors import ExitCode, UsageError
+from fastinstall.core.home import expand_home
 from fastinstall.core.messages import quote
 from fastinstall.core.values import dump
 from fastinstall.lockcheck.files import check_locks
@@ -57,7 +57,7 @@ def _run(arguments: Namespace, context: Context) -> int:
     else:
         environment = look_at(session, arguments, context)
     _ask_consent(arguments, context, str(environment.prefix))
-    project = Path(arguments.project).expanduser() if arguments.project else None
+    project = expand_home(arguments.project) if arguments.project else None
     if arguments.action == "install":
         guards = install_guard(session, environment, pin=arguments.pin, project=project)
     elif arguments.action == "remove":
@@ -145,7 +145,7 @@ def run_check(arguments: Namespace, context: Context) -> int:
     """
     if not arguments.files:
         raise UsageError("guard check needs files", hint="fastinstall guard check requirements.txt uv.lock")
-    report = check_locks([Path(name).expanduser() for name in arguments.files])
+    report = check_locks([expand_home(name) for name in arguments.files])
     if context.console.json or report.status is Status.ERROR or not context.console.quiet:
         tell(context, "locks", report, locks_text)
     return ExitCode.FINDINGS if report.status is Status.ERROR else ExitCode.OK

@@ -23,6 +23,7 @@ from fastinstall.cli.progress import describe_expectations
 from fastinstall.cli.text.short_documents import plan_text
 from fastinstall.core import files
 from fastinstall.core.errors import ExitCode, FailedError, UsageError
+from fastinstall.core.home import expand_home
 from fastinstall.core.messages import quote
 from fastinstall.core.secrets import redact_text
 from fastinstall.core.values import document, dump
@@ -140,7 +141,7 @@ def fleet_request(arguments: Namespace) -> "FleetRequest":
     from fastinstall.fleet.wheels import FleetRequest  # noqa: PLC0415 (only with --hosts)
 
     return FleetRequest(
-        hosts=Path(arguments.hosts).expanduser(), python=target_of(arguments).python, max_age=arguments.max_age
+        hosts=expand_home(arguments.hosts), python=target_of(arguments).python, max_age=arguments.max_age
     )
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from fastinstall.cli.console import Console, Page, join_lines
 from fastinstall.core.errors import ExitCode, FastinstallError, UsageError
+from fastinstall.core.home import expand_home
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.secrets import redact_text
 from fastinstall.core.values import document, dump, immutable
@@ -281,7 +282,7 @@ def open_outlet(arguments: Namespace, console: Console, now: Callable[[], dateti
     if junit == _STDOUT and console.json:
         raise UsageError("--junit - and --json exclude each other", hint="give --junit a file: --junit doctor.xml")
     if junit and junit != _STDOUT:
-        _refuse_unwritable(Path(junit).expanduser())
+        _refuse_unwritable(expand_home(junit))
     return ResultOutput(console=console, fail_on=arguments.fail_on, junit=junit, now=now)
 
 
@@ -334,7 +335,7 @@ def _write_junit(outlet: ResultOutput, survey: Survey, least: Status) -> None:
     from fastinstall.core.files import write_text  # noqa: PLC0415 (only with --junit)
 
     try:
-        write_text(Path(outlet.junit).expanduser(), text)
+        write_text(expand_home(outlet.junit), text)
     except OSError as error:
         raise _make_unwritable_error(outlet.junit, error.strerror or str(error)) from None
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from fastinstall.cli.console import Console
 from fastinstall.cli.questions import Asker, ask_text_or_go_back
 from fastinstall.core.errors import RefusedError
+from fastinstall.core.home import expand_home
 from fastinstall.core.values import immutable
 from fastinstall.model.request import EnvironmentKind
 from fastinstall.observe.active_environment import USUAL_NAMES, NamedTarget, active_prefixes
@@ -82,7 +83,7 @@ class EnvironmentChooser:
         return f"{describe_found_environment(each)}{stopped}"
 
     def _read_target(self, text: str) -> NamedTarget:
-        place = self.directory / Path(text).expanduser()
+        place = self.directory / expand_home(text)
         if any(os.path.lexists(place / name) for name in ("bin/python", "bin/python3")):
             return NamedTarget(prefix=place)
         if os.path.lexists(place) and (not place.is_dir() or any(place.iterdir())):

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from fastinstall.core import foreign
 from fastinstall.core.errors import DocumentError
+from fastinstall.core.home import expand_home
 from fastinstall.core.surroundings import find_program
 from fastinstall.core.values import immutable
 from fastinstall.core.yaml_document import YamlKind, YamlNode, read_yaml
@@ -172,7 +173,7 @@ def search_path(variables: Mapping[str, str], prefix: Path, root: Path | None) -
     places = [file for directory in directories for file in environment_files(directory)]
     places += [Path(home, ".condarc")] if home else []
     places += environment_files(prefix)
-    named = Path(variables.get("CONDARC", "")).expanduser()
+    named = expand_home(variables.get("CONDARC", ""))
     places += [named] if named.name in _NAMES or named.name.endswith(_SUFFIXES) else []
     return tuple(dict.fromkeys(path for path in places if path.is_file()))
 

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.cli.main import RunLog, open_log
+from fastinstall.cli.commands import recipes
+from fastinstall.cli.main import RunLog, main, open_log
 
 Opened = Callable[[dict[str, str], list[str]], RunLog]
 
@@ -67,3 +68,17 @@ def test_a_home_that_is_none_is_replaced_nowhere(tmp_path: Path, home: str, open
     log = opened({"HOME": home, "XDG_STATE_HOME": str(tmp_path)}, ["doctor", "--prefix", "/srv/env"])
     assert log.path is not None
     assert "fastinstall doctor --prefix /srv/env" in log.path.read_text("utf-8")
+
+
+def test_a_bug_whose_log_could_not_be_written_shows_its_trace(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_arguments: object) -> int:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(recipes, "run", fail)
+    monkeypatch.setenv("XDG_STATE_HOME", "/dev/null")
+    assert main(["recipes", "list"]) == 1
+    told = capsys.readouterr().err
+    assert "None" not in told
+    assert "Traceback" in told

@@ -1,0 +1,137 @@
+"""Machines that are not what one is used to: users without a home, closed files, no /proc, no working directory."""
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from interpreters import running
+from journaled import in_own_mounts, mount
+from sandbox import Result, Sandbox, Venv, fastinstall, run
+from strangers import UNKNOWN, WHOM_NOBODY_KNOWS, WITHOUT_RIGHTS, cli_as, require_user
+
+from fastinstall.core.errors import ExitCode
+
+ROOT = Path(__file__).parents[2]
+HOMELESS = {"HOME": None, "FASTINSTALL_CACHE_DIR": None}
+
+
+@pytest.fixture
+def venv(sandbox: Sandbox) -> Venv:
+    """An environment without PIL, which costs little."""
+    return sandbox.venv(running(), pip=False)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--version",),
+        ("--help",),
+        ("recipes", "list"),
+        ("completion", "bash"),
+        ("doctor", "--prefix", "{env}"),
+        ("doctor", "--all"),
+        ("inspect", "--prefix", "{env}"),
+        ("rollback", "--list", "--prefix", "{env}"),
+        ("guard", "status", "--prefix", "{env}"),
+    ],
+    ids=" ".join,
+)
+def test_what_needs_no_cache_works_without_a_home(sandbox: Sandbox, venv: Venv, arguments: tuple[str, ...]) -> None:
+    words = [word.format(env=venv.prefix) for word in arguments]
+    told = cli_as(WHOM_NOBODY_KNOWS, sandbox, *words, env=HOMELESS)
+    assert told.exit_code == ExitCode.OK, told.text
+    assert "Traceback" not in told.text
+
+
+def test_a_setup_without_a_home_names_the_variables_and_works_with_one(sandbox: Sandbox) -> None:
+    words = ("setup", "--yes", "--new-env", sandbox.root / "new", "--wheelhouse", sandbox.root)
+    told = cli_as(WHOM_NOBODY_KNOWS, sandbox, *words, env=HOMELESS)
+    assert told.exit_code == ExitCode.REFUSED, told.text
+    assert str(UNKNOWN) in told.stderr
+    assert "XDG_CACHE_HOME=DIR" in told.stderr
+    assert not (sandbox.root / "new").exists()
+
+
+def test_bootstrap_without_a_home_names_its_own_variable() -> None:
+    told = run(("sh", ROOT / "bootstrap.sh", "--version"), {"PATH": "/usr/bin:/bin"})
+    assert told.exit_code == ExitCode.REFUSED
+    assert "HOME is not set" in told.stderr
+    assert "hint: FASTINSTALL_HOME=DIR " in told.stderr
+
+
+def test_bootstrap_says_which_directory_it_cannot_write(sandbox: Sandbox) -> None:
+    require_user(WITHOUT_RIGHTS)
+    home = sandbox.root / "closed"
+    home.mkdir(mode=0o500)
+    words = (*WITHOUT_RIGHTS, "sh", ROOT / "bootstrap.sh", "--version")
+    told = run(words, {**sandbox.variables(), "HOME": str(home), "FASTINSTALL_BOOTSTRAP_PYTHON": sys.executable})
+    assert told.exit_code == ExitCode.FAILED_UNCHANGED
+    assert f"{home}/.local/share/fastinstall" in told.stderr
+    assert "FASTINSTALL_HOME=DIR XDG_CACHE_HOME=DIR" in told.stderr
+
+
+@pytest.mark.parametrize("path", ["--prefix", "--new-env", "--python"])
+def test_a_home_of_somebody_unknown_is_a_name_like_any_other(sandbox: Sandbox, path: str) -> None:
+    told = sandbox.cli("setup", "--dry-run", path, "~no-such-user/env")
+    assert told.exit_code != ExitCode.BUG, told.text
+
+
+@pytest.mark.parametrize("verb", ["doctor", "inspect", "setup --dry-run", "rollback", "guard status", "bench"])
+@pytest.mark.parametrize("closed", ["file", "directory", "prefix"])
+def test_an_interpreter_that_may_not_be_read_is_told_as_such(sandbox: Sandbox, verb: str, closed: str) -> None:
+    place = sandbox.root / "closed"
+    (place / "bin").mkdir(parents=True)
+    python = place / "bin" / "python"
+    shutil.copy("/bin/true", python)
+    (python if closed == "file" else place).chmod(0)
+    target = ("--prefix", place) if closed == "prefix" else ("--python", python)
+    told = cli_as(WITHOUT_RIGHTS, sandbox, *verb.split(), *target)
+    place.chmod(0o700)
+    assert told.exit_code == ExitCode.UNDETERMINED, told.text
+    assert str(place) in told.stderr
+    assert "ermission denied" in told.stderr or "not executable" in told.stderr
+    assert "hint: " in told.stderr
+
+
+def test_an_environment_that_may_not_be_made_there_is_told_as_such(sandbox: Sandbox) -> None:
+    place = sandbox.root / "closed"
+    place.mkdir(mode=0)
+    told = cli_as(WITHOUT_RIGHTS, sandbox, "setup", "--dry-run", "--new-env", place / "new")
+    assert told.exit_code not in (ExitCode.BUG, ExitCode.OK), told.text
+    assert "ermission denied" in told.stderr
+    assert "hint: " in told.stderr
+
+
+def test_a_working_directory_that_is_gone_is_named(sandbox: Sandbox) -> None:
+    gone = sandbox.root / "gone"
+    gone.mkdir()
+    words = ("sh", "-c", 'rmdir "$PWD" && exec "$@"', "sh", *fastinstall(("doctor", "--prefix", "env")))
+    told = run(words, {**sandbox.variables(), "PYTHONPATH": str(ROOT)}, directory=gone)
+    assert told.exit_code == ExitCode.USAGE, told.text
+    assert "working directory" in told.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "exit_code"),
+    [
+        (("doctor", "--prefix", "{env}"), ExitCode.OK),
+        (("doctor", "--all"), ExitCode.OK),
+        (("inspect", "--prefix", "{env}"), ExitCode.OK),
+        (("rollback", "--yes", "--prefix", "{env}"), ExitCode.REFUSED),
+        (("doctor", "--pid", "1"), ExitCode.UNDETERMINED),
+    ],
+    ids=str,
+)
+def test_without_proc_a_verb_works_or_says_what_is_missing(
+    sandbox: Sandbox, venv: Venv, arguments: tuple[str, ...], exit_code: ExitCode
+) -> None:
+    words = [word.format(env=venv.prefix) for word in arguments]
+
+    def scenario() -> None:
+        mount("tmpfs", Path("/proc"))
+        told: Result = sandbox.cli(*words)
+        assert told.exit_code == exit_code, told.text
+        assert ("/proc is not mounted" in told.stderr) == ("--pid" in words), told.text
+
+    in_own_mounts(scenario)
