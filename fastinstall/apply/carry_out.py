@@ -24,6 +24,7 @@ from fastinstall.core.errors import FastinstallError, RefusedError, UnprovenErro
 from fastinstall.core.events import Noted
 from fastinstall.core.home import expand_home
 from fastinstall.core.messages import fix_command, quote
+from fastinstall.core.refused_writes import MOVE_CACHE, refuse_noexec
 from fastinstall.core.values import document, immutable
 from fastinstall.doctor.examine import Examination, examine, judge
 from fastinstall.doctor.registry import check_names
@@ -122,6 +123,7 @@ def carry_out(session: Session, plan: Plan) -> SetupOutcome:
         if is_for_guard_alone(plan):
             outcome = SetupOutcome(plan=plan, receipt=renew_guard(session, plan))
         else:
+            refuse_noexec(prefix, "choose another directory for the environment: --new-env DIR")
             recipe = recipe_named(session, plan.wish.recipe)
             from fastinstall.apply.orchestrator import execute_plan  # noqa: PLC0415 (not where nothing is to be done)
 
@@ -191,13 +193,19 @@ def _warn_about_held_bytes(session: Session, prefix: Path) -> None:
 
 
 def make_execution_context(session: Session, plan: Plan, recipe: Recipe) -> ExecutionContext:
-    """The tools for a plan."""
+    """The tools for a plan.
+
+    Raises:
+        RefusedError: the cache is no place to build in.
+    """
+    cache = session.own_cache()
+    refuse_noexec(cache, MOVE_CACHE)
     create = find_step(plan.steps, CreateEnvironment)
     python = Path(create.python if create is not None else plan.environment.python)
     return ExecutionContext(
         recipe=recipe,
         index=make_index(session, plan.wish, defer_pip_settings(session, python)),
-        cache=session.own_cache(),
+        cache=cache,
         variables=session.variables,
         emit=session.emit,
         now=session.now(),

@@ -17,10 +17,10 @@ from fastinstall import __version__
 from fastinstall.apply.exclusive import ForeignChangeWatch, hold_environment_lock
 from fastinstall.apply.proven_wheel import build_wheel, fetch_sources
 from fastinstall.conda.history_file import record_revision
-from fastinstall.core import files
-from fastinstall.core.errors import FailedError, RefusedError
+from fastinstall.core.errors import RefusedError
 from fastinstall.core.events import Started
 from fastinstall.core.messages import listing
+from fastinstall.core.refused_writes import explain_refusal
 from fastinstall.core.values import document, immutable
 from fastinstall.elf.description import LoadedLibrary
 from fastinstall.index.execution import ExecutionContext
@@ -174,7 +174,7 @@ def execute_plan(plan: Plan, context: ExecutionContext, observers: Observers) ->
     if create:
         context.emit(Started(stage="environment", message=f"making the virtual environment {prefix}"))
     with (
-        _explain_system_errors(prefix),
+        _explain_system_errors(prefix, context.cache),
         create.hold_place() if create else nullcontext(),
         hold_environment_lock(prefix),
         create.create(make_stamp().at, partial(fetch_sources, plan.steps, context)) if create else nullcontext(),
@@ -337,14 +337,14 @@ def _write_records(work: _Work, staged: StagedStack, transaction: Transaction) -
 
 
 @contextmanager
-def _explain_system_errors(prefix: Path) -> Iterator[None]:
+def _explain_system_errors(prefix: Path, cache: Path) -> Iterator[None]:
     """What the system refuses (a full disk, a quota) is a failure like others: all is undone by then."""
     try:
         yield
     except BrokenPipeError:  # nobody listens any more: not a matter of disks
         raise
     except OSError as error:
-        raise FailedError(files.reason(error, prefix), hint=files.advice(error, prefix)) from error
+        raise explain_refusal(error, cache, (prefix,)) from error
 
 
 def make_receipt(plan: Plan, staged: StagedStack, before: Facts, stamp: Stamp) -> Receipt:

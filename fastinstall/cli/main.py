@@ -36,6 +36,7 @@ from fastinstall.core.errors import (
     DocumentError,
     EnvironmentDamagedError,
     ExitCode,
+    FailedError,
     FastinstallError,
     InterruptedAfterCompletion,
     NoEnvironmentError,
@@ -43,8 +44,9 @@ from fastinstall.core.errors import (
     UndeterminedError,
     UsageError,
 )
-from fastinstall.core.files import advice, reason
+from fastinstall.core.home import expand_home
 from fastinstall.core.messages import quote
+from fastinstall.core.refused_writes import explain_full_disk, explain_refusal
 from fastinstall.core.secrets import find_secret_values, redact_text
 from fastinstall.core.signals import handle_interruptions
 from fastinstall.core.surroundings import make_private, restrict_surroundings, user_directories
@@ -111,6 +113,7 @@ _REFUSALS = frozenset({EACCES, EPERM, ENOSPC, EDQUOT, EROFS, EIO, EMFILE, ENFILE
 """What the kernel says of a machine, and not of a program that is wrong."""
 
 _CREATING = frozenset({"setup", "plan"})
+_LOOKING = frozenset({"doctor", "inspect"})
 _CHANGING = frozenset({"setup", "apply", "rollback", "guard"})
 
 
@@ -202,7 +205,7 @@ def _report_outcome(outcome: int | BaseException, arguments: Namespace, context:
             return int(outcome)
         case FastinstallError():
             log.write(f"error: {outcome.message}")
-            return int(_explain(_complete_error(outcome, context), console))
+            return int(_explain(_complete_error(outcome, arguments, context), console))
         case InterruptedAfterCompletion():
             console.complain(outcome.message)
             return int(ExitCode.OK)  # what was asked for is done
@@ -214,7 +217,7 @@ def _report_outcome(outcome: int | BaseException, arguments: Namespace, context:
             return int(_report_unexpected(outcome, arguments, context))
 
 
-def _complete_error(error: FastinstallError, context: Context) -> FastinstallError:
+def _complete_error(error: FastinstallError, arguments: Namespace, context: Context) -> FastinstallError:
     """An error with what the code that raised it does not know: command line, settings file, what was changed."""
     settings = context.sources.settings
     if isinstance(error, UsageError) and not isinstance(error, DocumentError) and settings.values:
@@ -222,10 +225,20 @@ def _complete_error(error: FastinstallError, context: Context) -> FastinstallErr
         return UsageError(error.message, hint=error.hint, details=(*error.details, told))
     if isinstance(error, NoEnvironmentError):
         error = RefusedError(error.message, hint=_name_environment(error.nearby, context.words))
+    if isinstance(error, FailedError):
+        error = explain_full_disk(error, user_directories(context.variables).cache, _list_places(arguments))
     return _mention_changes(error, context)
 
 
-def _explain_system_error(error: OSError) -> FastinstallError | None:
+def _list_places(arguments: Namespace) -> tuple[Path, ...]:
+    """The directories that a run writes to, beside the cache."""
+    import tempfile  # noqa: PLC0415 (only for a failure)
+
+    named = (getattr(arguments, name, None) for name in ("new_env", "prefix", "output"))
+    return (*(expand_home(path).absolute() for path in named if path), Path(tempfile.gettempdir()))
+
+
+def _explain_system_error(error: OSError, verb: str, context: Context) -> FastinstallError | None:
     """What the system refused to a verb that changes no environment; None for what only a bug of ours leads to."""
     try:
         place = Path.cwd()
@@ -233,7 +246,10 @@ def _explain_system_error(error: OSError) -> FastinstallError | None:
         return UsageError("the working directory is gone", hint="cd to another one, then run the same command again")
     if error.errno not in _REFUSALS:
         return None
-    return UndeterminedError(reason(error, place), hint=advice(error, place))
+    explained = explain_refusal(error, user_directories(context.variables).cache, (place,))
+    if verb not in _LOOKING:
+        return explained
+    return UndeterminedError(explained.message, hint=explained.hint)
 
 
 def _name_environment(nearby: Sequence[str], words: Sequence[str]) -> str:
@@ -318,7 +334,11 @@ def _report_unexpected(error: BaseException, arguments: Namespace, context: Cont
     console, log = context.console, context.log
     trace = "".join(traceback.format_exception(error))
     log.write(trace)
-    if isinstance(error, OSError) and arguments.verb not in _CHANGING and (told := _explain_system_error(error)):
+    if (
+        isinstance(error, OSError)
+        and arguments.verb not in _CHANGING
+        and (told := _explain_system_error(error, arguments.verb, context))
+    ):
         return _explain(told, console)
     console.complain(trace if console.verbose or log.path is None else f"error: {type(error).__name__}: {error}")
     where = f"The log is {log.path}" if log.path is not None else "No log could be written"

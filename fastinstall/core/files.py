@@ -292,6 +292,9 @@ def _find_renameat2() -> Callable[..., int] | None:
     return cast("Callable[..., int]", function)
 
 
+FULL = (errno.ENOSPC, errno.EDQUOT)
+"""What the kernel says where there is no room."""
+
 _LOOK: Mapping[int, str] = {
     errno.ENOSPC: "free some space, then run the same command again: df -h {place} && df -i {place}",
     errno.EDQUOT: "free some space, then run the same command again: quota -s",
@@ -322,10 +325,11 @@ def advice(error: OSError, place: Path) -> str:
         error: the kernel's.
         place: there, and on the filesystem in question where the error names no path.
     """
-    return _LOOK.get(error.errno or 0, _OTHERWISE).format(place=quote(_find_nearest(error.filename, place)))
+    named = error.filename2 or error.filename  # of two, the one that was to be written
+    path = Path(named) if isinstance(named, str) and named.startswith("/") else place
+    return _LOOK.get(error.errno or 0, _OTHERWISE).format(place=quote(find_nearest(path)))
 
 
-def _find_nearest(named: object, place: Path) -> Path:
-    """The named path, or what is there on the way to it."""
-    path = Path(named) if isinstance(named, str) else place
-    return next((each for each in (path, *path.parents) if path.is_absolute() and os.access(each, os.F_OK)), place)
+def find_nearest(path: Path) -> Path:
+    """Return a path, or what is there on the way to it."""
+    return next((each for each in (path, *path.parents) if os.access(each, os.F_OK)), path)

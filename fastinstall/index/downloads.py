@@ -21,6 +21,7 @@ from pathlib import Path, PurePath
 from fastinstall.core import files, foreign, values
 from fastinstall.core.errors import DocumentError, FailedError, RefusedError
 from fastinstall.core.parsing import json_data
+from fastinstall.core.refused_writes import advise_on_cache
 from fastinstall.core.values import immutable
 from fastinstall.model.artefact import Artefact
 
@@ -96,9 +97,8 @@ def writable(cache: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        reason = error.strerror or error
-        hint = "free some space, or use another directory: FASTINSTALL_CACHE_DIR=DIR fastinstall ..."
-        raise FailedError(f"{cache}: cannot save the download: {reason}", hint=hint) from error
+        message = f"{files.reason(error, cache)}: cannot save the download"
+        raise FailedError(message, hint=advise_on_cache(error, cache)) from error
 
 
 _NOTE = ".attestation.json"

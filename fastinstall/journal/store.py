@@ -294,14 +294,17 @@ def _foresee(store: JournalStore, stamp: Stamp, site_packages: str) -> Transacti
 
 
 def _is_one_mount(one: Path, other: Path) -> bool:
-    """Whether a rename can go from one directory to another: same filesystem, same mount of it."""
-    return _find_mount(one) == _find_mount(other)
+    """Whether a rename can go from one directory to another: same filesystem, same mount of it; False if unknown."""
+    return _OPEN_FILES.is_dir() and _find_mount(one) == _find_mount(other)
+
+
+_OPEN_FILES = Path("/proc/self/fdinfo")
 
 
 def _find_mount(directory: Path) -> tuple[int, str]:
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        text = Path(f"/proc/self/fdinfo/{descriptor}").read_text(encoding="ascii")
+        text = (_OPEN_FILES / str(descriptor)).read_text(encoding="ascii")
         mount = next((line for line in text.splitlines() if line.startswith("mnt_id:")), "")
         return os.fstat(descriptor).st_dev, mount
     finally:

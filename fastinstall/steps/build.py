@@ -3,13 +3,16 @@
 import re
 import shlex
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import NoReturn
 
 from fastinstall.core import files
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.events import Noted, Started
 from fastinstall.core.messages import listing
+from fastinstall.core.process import CommandError, run
+from fastinstall.core.surroundings import find_program
 from fastinstall.core.values import immutable, tagged
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.index.pip import argv_for, pip_environment
@@ -126,7 +129,7 @@ class Build(WheelOrder, StepDefaults):
         variables = {**context.variables, **fetched.variables, **self._fetch_clang(context)}
         compiler = observe_compiler(list_probed_flags(context.recipe), variables)
         if compiler is None:
-            raise RefusedError("there is no C compiler", hint="run again with --with-system-deps, or install gcc")
+            refuse_unusable_compiler(variables)
         context.emit(Started(stage="download", message=f"fetching {self.source.filename}"))
         fetch = context.index.fetch
         return BuildRequest(
@@ -195,6 +198,20 @@ class Build(WheelOrder, StepDefaults):
                 yield key, f"{recipe.name} takes {name or 'nothing'} here, not {artefact.name!r}"
         if self.prebuilt is not None and self.prebuilt.name not in recipe.replaces:
             yield "prebuilt", f"{self.prebuilt.name!r} is not made by {recipe.name}"
+
+
+def refuse_unusable_compiler(variables: Mapping[str, str]) -> NoReturn:
+    """Say that no compiler is there, or what the one that is named says instead of its version."""
+    named = shlex.split(variables.get("CC", ""))
+    if not named or not find_program(named[0], variables):
+        raise RefusedError("there is no C compiler", hint="run again with --with-system-deps, or install gcc")
+    argv = (*named, "--version")
+    try:
+        told = run(argv, environment=variables, timeout=60).stdout.splitlines()
+    except CommandError as error:
+        told = [error.message, *error.details]
+    hint = f"find out why: {shlex.join(argv)}; or take another compiler: --toolchain system"
+    raise RefusedError(f"the C compiler {named[0]} cannot run", hint=hint, details=tuple(told))
 
 
 def fetch_wheel(wheel: Artefact, context: ExecutionContext) -> BuildResult:

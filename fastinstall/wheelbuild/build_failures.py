@@ -1,12 +1,16 @@
 """Explain why a build failed, if its output shows it: a missing header, no compiler, no network, a full disk."""
 
+import os
 import re
 from collections.abc import Callable
+from errno import ENOSPC
 from pathlib import Path
 
+from fastinstall.core import files
 from fastinstall.core.errors import FailedError, UnprovenError
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.process import Completed
+from fastinstall.core.refused_writes import advise_on_cache
 from fastinstall.model.recipe import NativeRequirement
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 from fastinstall.wheelbuild.linking import missing_python_headers, package_hint
@@ -61,7 +65,8 @@ def _find_cause(request: BuildRequest, output: str) -> tuple[str, str] | None:
 
 
 def _describe_full_disk(request: BuildRequest, _match: re.Match[str]) -> tuple[str, str]:
-    return f"no space left on the device of {request.cache}", "set FASTINSTALL_CACHE_DIR=DIR to move the cache"
+    full = OSError(ENOSPC, os.strerror(ENOSPC))
+    return files.reason(full, request.cache), advise_on_cache(full, request.cache)
 
 
 def _describe_missing_compiler(request: BuildRequest, _match: re.Match[str]) -> tuple[str, str]:

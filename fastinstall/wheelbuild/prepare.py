@@ -24,7 +24,6 @@ from fastinstall.core import files, foreign, values
 from fastinstall.core.archives import unpack_tar
 from fastinstall.core.errors import DocumentError, FailedError
 from fastinstall.core.events import Emit, Finished, Noted, Started
-from fastinstall.core.messages import quote
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable
 from fastinstall.wheelbuild.build_inputs import BuildRequest, kernels_directory
@@ -46,16 +45,9 @@ def extract_source(sdist: Path, directory: Path, *, but: Collection[str] = (), o
     Raises:
         FailedError: it is not such an archive, is damaged, or holds a member that no sdist needs: an absolute path,
             "..", a link, a device, or a second top directory. Then nothing is unpacked.
+        OSError: as the kernel says.
     """
-    try:
-        top = unpack_tar(sdist, directory, lambda name: _is_wanted(PurePosixPath(name), but, only))
-    except OSError as error:
-        where = error.filename or directory
-        raise FailedError(
-            f"{sdist}: cannot unpack it: {where}: {error.strerror or error}",
-            hint=f"df -h {quote(directory)}; ls -ld {quote(sdist)}",
-        ) from error
-    return directory / top
+    return directory / unpack_tar(sdist, directory, lambda name: _is_wanted(PurePosixPath(name), but, only))
 
 
 def _is_wanted(path: PurePosixPath, but: Collection[str], only: Collection[str]) -> bool:

@@ -24,7 +24,6 @@ from fastinstall import __version__
 from fastinstall.core import files, foreign, process
 from fastinstall.core.archives import unpack_zip
 from fastinstall.core.errors import FailedError
-from fastinstall.core.messages import quote
 from fastinstall.core.parsing import json_data
 from fastinstall.core.process import RunningProbe
 from fastinstall.core.values import immutable
@@ -62,15 +61,9 @@ def unpack_wheel(wheel: Path, directory: Path) -> None:
 
     Raises:
         FailedError: it is not a wheel, is damaged, or has a member that no wheel needs; nothing of it stays.
+        OSError: as the kernel says.
     """
-    try:
-        unpack_zip(wheel, directory)
-    except OSError as error:
-        where = error.filename or directory
-        raise FailedError(
-            f"{wheel}: cannot unpack it: {where}: {error.strerror or error}",
-            hint=f"df -h {quote(directory)}; ls -ld {quote(wheel)}",
-        ) from error
+    unpack_zip(wheel, directory)
 
 
 def pack_wheel(tree: Path, target: Path, *, compress: bool = True) -> None:

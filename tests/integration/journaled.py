@@ -263,10 +263,10 @@ def in_own_mounts(work: Callable[[], None]) -> None:
     assert status == 0, "failed inside its own mounts; its traceback stands above"
 
 
-def mount(kind: str, target: Path, options: str = "") -> None:
+def mount(kind: str, target: Path, options: str = "", *, flags: int = 0) -> None:
     """mount(2) of a filesystem without a device."""
     libc = ctypes.CDLL(None, use_errno=True)
-    if libc.mount(kind.encode(), os.fsencode(target), kind.encode(), 0, options.encode()) != 0:
+    if libc.mount(kind.encode(), os.fsencode(target), kind.encode(), flags, options.encode()) != 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number), str(target))
 

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 from interpreters import running
-from journaled import in_own_mounts, mount
+from journaled import in_own_mounts, make_environment, mount, picture, set_up
 from sandbox import Result, Sandbox, Venv, fastinstall, run
 from strangers import UNKNOWN, WHOM_NOBODY_KNOWS, WITHOUT_RIGHTS, cli_as, require_user
 
-from fastinstall.core.errors import ExitCode
+from fastinstall.core.errors import ExitCode, RefusedError
+from fastinstall.journal.recover import rollback
+from fastinstall.steps.build import refuse_unusable_compiler
 
 ROOT = Path(__file__).parents[2]
 HOMELESS = {"HOME": None, "FASTINSTALL_CACHE_DIR": None}
@@ -135,3 +137,25 @@ def test_without_proc_a_verb_works_or_says_what_is_missing(
         assert ("/proc is not mounted" in told.stderr) == ("--pid" in words), told.text
 
     in_own_mounts(scenario)
+
+
+def test_without_proc_a_transaction_keeps_its_files_beside_what_it_replaces(tmp_path: Path) -> None:
+    def scenario() -> None:
+        store = make_environment(tmp_path / "env")
+        before = picture(store.prefix)
+        mount("tmpfs", Path("/proc"))
+        set_up(store)
+        rollback(store)
+        assert picture(store.prefix) == before
+
+    in_own_mounts(scenario)
+
+
+def test_a_compiler_that_is_there_and_does_not_run_is_not_called_missing(sandbox: Sandbox) -> None:
+    """As on a machine without /proc, where Zig does not find itself."""
+    compiler = sandbox.root / "cc"
+    compiler.write_text("#!/bin/sh\necho it has no heart >&2\nexit 1\n")
+    compiler.chmod(0o755)
+    with pytest.raises(RefusedError, match=f"{compiler} cannot run") as told:
+        refuse_unusable_compiler({"PATH": "/usr/bin:/bin", "CC": str(compiler)})
+    assert "stderr: it has no heart" in told.value.details

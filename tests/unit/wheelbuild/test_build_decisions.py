@@ -126,7 +126,7 @@ def test_jobs_reason_and_place_do_not_change_the_key(tmp_path: Path) -> None:
         ("cc: error: unrecognized command-line option \u2018-march=x86-64-v9\u2019", "-march=x86-64-v9", "--level"),
         ("cc1: error: bad value 'x86-64-v3' for '-march=' switch", "-march=", "--level"),
         ("gcc: fatal error: Killed signal terminated program cc1", "memory", "--jobs 1"),
-        ("fatal error: error writing to a.o: No space left on device", "no space", "FASTINSTALL_CACHE_DIR"),
+        ("fatal error: error writing to a.o: No space left on device", "No space left", "XDG_CACHE_HOME"),
     ],
 )
 def test_a_failure_names_its_cause_and_what_to_do(tmp_path: Path, output: str, message: str, hint: str) -> None:

@@ -1,0 +1,138 @@
+"""The cache, the home and the environment on disks that refuse: full, noexec, read-only; each is told as it is."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from interpreters import running
+from journaled import fill, in_own_mounts, mount
+from sandbox import STOCK, Result, Sandbox, run
+
+from fastinstall.core.errors import ExitCode, FailedError, RefusedError
+from fastinstall.core.process import CommandError
+from fastinstall.core.process import run as run_command
+from fastinstall.core.refused_writes import explain_full_disk, refuse_noexec
+
+ROOT = Path(__file__).parents[2]
+_READ_ONLY, _NOEXEC = 1, 8
+
+
+def _mounted(directory: Path, options: str = "", *, flags: int = 0) -> Path:
+    directory.mkdir()
+    mount("tmpfs", directory, options, flags=flags)
+    return directory
+
+
+def _set_up(sandbox: Sandbox, *arguments: str | Path, **variables: str | None) -> Result:
+    return sandbox.cli("setup", "--yes", *STOCK, *arguments, env=variables)
+
+
+@pytest.mark.slow
+def test_a_full_cache_is_named_with_the_variable_that_moves_it(sandbox: Sandbox) -> None:
+    """All is built: what is unpacked for the comparison is the first that finds no room."""
+    made = sandbox.cli("build", *STOCK, "-o", sandbox.root / "wheels", "--python", running().executable)
+    assert made.exit_code == 0, made.text
+
+    def scenario() -> None:
+        disk = _mounted(sandbox.root / "disk", "size=1m")
+        for directory in sandbox.cache.glob("*"):
+            if directory.name not in {"tmp", "proofs", "speed", "unpacked"}:
+                (disk / directory.name).symlink_to(directory)
+        fill(disk / "ballast", leave=64 << 10)
+        told = _set_up(sandbox, "--new-env", sandbox.root / "new", FASTINSTALL_CACHE_DIR=str(disk))
+        assert told.exit_code == ExitCode.FAILED_UNCHANGED, told.text
+        assert f"error: {disk}" in told.stderr
+        assert "No space left on device" in told.stderr
+        assert f"df -h {disk}" in told.stderr
+        assert "XDG_CACHE_HOME=DIR" in told.stderr
+        assert not (sandbox.root / "new").exists()
+
+    in_own_mounts(scenario)
+
+
+def test_a_program_that_finds_no_room_is_told_with_the_disk_that_is_full(tmp_path: Path) -> None:
+    def scenario() -> None:
+        cache, prefix = _mounted(tmp_path / "cache", "size=64k"), _mounted(tmp_path / "env", "size=8m")
+        with pytest.raises(CommandError) as caught:
+            run_command(("dd", "if=/dev/zero", f"of={cache}/a", "bs=1k", "count=100"))
+        told = explain_full_disk(caught.value, cache, (prefix,))
+        assert told.message == f"{cache}: No space left on device"
+        assert "XDG_CACHE_HOME=DIR" in (told.hint or "")
+        assert caught.value.message in told.details
+
+    in_own_mounts(scenario)
+
+
+def test_a_failure_that_says_nothing_of_a_disk_stays_as_it_is(tmp_path: Path) -> None:
+    error = FailedError("exit code 1", hint="less log", details=("no such file",))
+    assert explain_full_disk(error, tmp_path, ()) is error
+
+
+def test_a_cache_that_nothing_can_be_run_from_is_refused_before_anything_is_fetched(sandbox: Sandbox) -> None:
+    def scenario() -> None:
+        disk = _mounted(sandbox.root / "disk", flags=_NOEXEC)
+        told = _set_up(sandbox, "--new-env", sandbox.root / "new", FASTINSTALL_CACHE_DIR=str(disk / "cache"))
+        assert told.exit_code == ExitCode.REFUSED, told.text
+        assert f"{disk / 'cache'}: mounted noexec" in told.stderr
+        assert "XDG_CACHE_HOME=DIR" in told.stderr
+        assert not (disk / "cache" / "downloads").exists()
+        assert not (sandbox.root / "new").exists()
+
+    in_own_mounts(scenario)
+
+
+def test_an_environment_that_nothing_can_be_run_from_is_refused(sandbox: Sandbox) -> None:
+    def scenario() -> None:
+        disk = _mounted(sandbox.root / "disk", flags=_NOEXEC)
+        told = _set_up(sandbox, "--new-env", disk / "new")
+        assert told.exit_code == ExitCode.REFUSED, told.text
+        assert f"{disk / 'new'}: mounted noexec" in told.stderr
+        assert f"findmnt -T {disk}" in told.stderr
+        assert not any(disk.iterdir())
+
+    in_own_mounts(scenario)
+
+
+def test_what_is_not_there_yet_is_judged_by_the_directory_that_it_comes_into(tmp_path: Path) -> None:
+    refuse_noexec(tmp_path / "not" / "there", "")
+
+    def scenario() -> None:
+        disk = _mounted(tmp_path / "disk", flags=_NOEXEC)
+        with pytest.raises(RefusedError, match="noexec"):
+            refuse_noexec(disk / "not" / "there", "")
+
+    in_own_mounts(scenario)
+
+
+def test_a_read_only_home_is_told_with_the_variables_that_lead_elsewhere(sandbox: Sandbox) -> None:
+    def scenario() -> None:
+        home = str(_mounted(sandbox.root / "disk", flags=_READ_ONLY))
+        told = _set_up(sandbox, "--new-env", sandbox.root / "new", HOME=home, FASTINSTALL_CACHE_DIR=None)
+        assert told.exit_code == ExitCode.FAILED_UNCHANGED, told.text
+        assert f"{home}/.cache" in told.stderr
+        assert f"findmnt -T {home}" in told.stderr
+        assert "XDG_CACHE_HOME=DIR" in told.stderr
+        assert "free some space" not in told.stderr
+        variables = {**sandbox.variables(), "HOME": home, "FASTINSTALL_BOOTSTRAP_PYTHON": sys.executable}
+        told = run(("sh", ROOT / "bootstrap.sh", "--version"), variables)
+        assert told.exit_code == ExitCode.FAILED_UNCHANGED
+        assert "FASTINSTALL_HOME=DIR XDG_CACHE_HOME=DIR" in told.stderr
+
+    in_own_mounts(scenario)
+
+
+@pytest.mark.parametrize("what", ["directory", "file", "below a file"])
+def test_a_place_for_an_environment_that_is_taken_is_refused_as_what_it_is(sandbox: Sandbox, what: str) -> None:
+    place = sandbox.root / "taken"
+    if what == "directory":
+        place.mkdir()
+        (place / "notes.txt").touch()
+    else:
+        place.touch()
+    told = _set_up(sandbox, "--new-env", place / "new" if what == "below a file" else place)
+    assert told.exit_code == ExitCode.REFUSED, told.text
+    assert str(place) in told.stderr
+    assert "--new-env" in told.stderr.partition("hint: ")[2]
+    assert "use it instead" not in told.stderr
+    assert os.path.lexists(place)
