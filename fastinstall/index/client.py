@@ -7,6 +7,7 @@ It is neither a resolver nor a cache.
 """
 
 import logging
+import re
 import ssl
 import threading
 import time
@@ -19,6 +20,7 @@ from typing import TypeVar, cast
 from urllib.parse import urljoin
 
 import httpx2
+from packaging.utils import canonicalize_name
 from unearth import PackageFinder
 from unearth.auth import MultiDomainBasicAuth
 from unearth.collector import IndexHTMLParser, IndexPage, is_secure_origin, parse_html_page, parse_json_response
@@ -30,6 +32,7 @@ from unearth.utils import parse_netloc
 from fastinstall.core import foreign
 from fastinstall.core.concurrency import wait_for_futures
 from fastinstall.core.errors import FailedError, RefusedError
+from fastinstall.core.messages import quote
 from fastinstall.core.parsing import json_data
 from fastinstall.core.secrets import redact_text, remove_credentials
 from fastinstall.core.values import immutable
@@ -127,11 +130,12 @@ class Web:
         self._client.event_hooks = {"request": [self._require_web], "response": [self._require_secure_way]}
         self.close = self._client.close
 
-    def offers(self, url: str, *, forbidden_is_absent: bool = False) -> tuple[OfferedFile, ...]:
+    def offers(self, url: str, *, page_of: str = "", forbidden_is_absent: bool = False) -> tuple[OfferedFile, ...]:
         """Return what an index page offers, empty if the index lacks the page.
 
         Args:
             url: of the page; may bear credentials.
+            page_of: the distribution whose page it is; empty for a page of any files.
             forbidden_is_absent: read "403 Forbidden" as "not there", as some stores of files mean it.
 
         Raises:
@@ -143,7 +147,10 @@ class Web:
         if response.status_code in _ABSENT or (forbidden_is_absent and response.status_code == _FORBIDDEN):
             return ()
         _require_success(url, response)
-        return _parse(url, response)
+        offered = _parse(url, response)
+        if page_of and _is_login(response, page_of, offered):
+            raise _make_login_error(url, response)
+        return offered
 
     def download(self, url: str, path: Path, report: Callable[[int, int], None]) -> None:
         """Write what a URL gives to a file, byte for byte as it is stored there.
@@ -274,6 +281,31 @@ def _parse(url: str, response: httpx2.Response) -> tuple[OfferedFile, ...]:
         raise FailedError(f"{remove_credentials(url)}: cannot be parsed as an index page", hint=OFFLINE_HINT) from error
 
 
+_ASKS = re.compile(rb"<(?:form|input|script)\b|http-equiv=[\"']?refresh", re.IGNORECASE)
+
+
+def _is_login(response: httpx2.Response, name: str, offered: Iterable[OfferedFile]) -> bool:
+    """Whether a page comes from what stands before the index: it lists no file, and asks for something or is elsewhere.
+
+    A page that lists nothing alone is an index page of a distribution without files.
+    """
+    if not response.headers["Content-Type"].lower().startswith("text/html"):
+        return False
+    if any(parse_filename(each.link.filename) for each in offered):
+        return False
+    is_elsewhere = canonicalize_name(name) not in map(canonicalize_name, response.url.path.split("/"))
+    return is_elsewhere or _ASKS.search(response.content) is not None
+
+
+def _make_login_error(url: str, response: httpx2.Response) -> FailedError:
+    asked, told = remove_credentials(url), remove_credentials(str(response.url.copy_with(query=None)))
+    place = "" if told == asked else f", led on to {told}"
+    return FailedError(
+        f"{asked}: not an index page but another one, such as the login of a network{place}",
+        hint=f"log in with a browser; look at what answers: curl -L {quote(asked)}; {OFFLINE_HINT}",
+    )
+
+
 def _format_status(response: httpx2.Response) -> str:
     return f"{response.status_code} {response.reason_phrase}".rstrip()
 
@@ -311,11 +343,13 @@ def ask(
     """
     default = PackageFinder().sources[0]["url"]
     indexes = () if settings.no_index else (settings.index_url or default, *settings.extra_index_urls)
-    places = [(_locate_page(index, name), position > 0) for position, index in enumerate(indexes) for name in names]
-    places += [(place, True) for place in settings.find_links]
     calls = [
-        partial(_read_place, settings, timeout, place, forbidden_is_absent=forbidden_is_absent)
-        for place, forbidden_is_absent in places
+        partial(_read_place, settings, timeout, _locate_page(index, name), name, forbidden_is_absent=position > 0)
+        for position, index in enumerate(indexes)
+        for name in names
+    ]
+    calls += [
+        partial(_read_place, settings, timeout, place, "", forbidden_is_absent=True) for place in settings.find_links
     ]
     offers = (offer for page in _run_concurrently(calls, timeout) for offer in page)
     remote = [_describe(offer) for offer in offers if not offer.link.is_yanked and wanted(offer.link.filename)]
@@ -329,13 +363,13 @@ def _locate_page(index: str, name: str) -> str:
 
 
 def _read_place(
-    settings: PipSettings, timeout: float, place: str, *, forbidden_is_absent: bool
+    settings: PipSettings, timeout: float, place: str, page_of: str, *, forbidden_is_absent: bool
 ) -> tuple[OfferedFile, ...]:
     path = local_path(place)
     if path is not None:
         return _read_file(path)
     with closing(Web(settings, timeout)) as web:  # one each: a client must not be closed under another thread
-        return web.offers(place, forbidden_is_absent=forbidden_is_absent)
+        return web.offers(place, page_of=page_of, forbidden_is_absent=forbidden_is_absent)
 
 
 def _read_file(path: Path) -> tuple[OfferedFile, ...]:

@@ -28,6 +28,8 @@ _MOST_BROUGHT = 4
 
 _FILL_HINT = "fill a wheelhouse on a machine with a network: fastinstall build -o DIR; then --offline --wheelhouse DIR"
 
+_OFFLINE_SUFFICES = "what was downloaded before may do: run the same command again with --offline"
+
 
 @immutable
 class PackageIndex:
@@ -138,7 +140,15 @@ class PackageIndex:
         from fastinstall.index import client  # noqa: PLC0415 (the HTTP client, only when an index is asked)
 
         settings = self._read_settings()
-        return client.ask(settings, names, wanted, timeout=self.timeout or settings.timeout)
+        try:
+            return client.ask(settings, names, wanted, timeout=self.timeout or settings.timeout)
+        except FailedError as error:
+            if client.OFFLINE_HINT not in (error.hint or "") or not self._has_downloads(wanted):
+                raise
+            raise FailedError(error.message, hint=_OFFLINE_SUFFICES, details=error.details) from error
+
+    def _has_downloads(self, wanted: Callable[[str], bool]) -> bool:
+        return self.cache is not None and any(wanted(path.name) for path in downloads.list_stored_files(self.cache))
 
     def _fetch_own_wheels(self, recipes: Sequence[Recipe], remote: Iterable[Artefact]) -> Iterator[Artefact]:
         """The newest wheels of ours that an index offers, fetched: which recipe has made one stands inside it."""
@@ -173,7 +183,7 @@ class PackageIndex:
     def _describe_origin(self) -> str:
         places = [f"the wheelhouse {self.wheelhouse}"] if self.wheelhouse else []
         places += [] if self.offline else ["the package index"]
-        places += ["the download cache"] if self.offline and self.cache else []
+        places += [f"the download cache {self.cache}"] if self.offline and self.cache else []
         return " and ".join(places) or "nowhere (offline, and no wheelhouse)"
 
     def _make_nothing_found_error(self, recipe: Recipe, interpreter: Interpreter) -> FailedError:

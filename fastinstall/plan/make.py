@@ -203,9 +203,21 @@ def decide_saved_plan_again(session: Session, saved: Plan, allowed: Sequence[Ris
             f"the plan is stale: {saved.environment.prefix} has changed since it was made", hint=PLAN_AGAIN
         )
     anew = plan_setup(session, target, saved.wish, saved=saved)
+    _refuse_another_cache(session, saved, anew)
     for key, problem in find_differences(saved, anew):
         raise RefusedError(f"the plan differs from what would be planned now: {key}: {problem}", hint=PLAN_AGAIN)
     return allow_risks(anew, allowed)
+
+
+def _refuse_another_cache(session: Session, saved: Plan, anew: Plan) -> None:
+    """Raise if a plan takes a wheel from the cache that this cache does not have: all its steps would differ."""
+    taken, there = ({step.cached for step in plan.steps if isinstance(step, Build)} for plan in (saved, anew))
+    if taken - there - {""}:
+        raise RefusedError(
+            f"the plan takes a wheel that was built before, and {session.directories.cache} does not have it",
+            hint="name the cache that the plan was made with: FASTINSTALL_CACHE_DIR=DIR fastinstall apply FILE; "
+            f"or {PLAN_AGAIN}",
+        )
 
 
 def refuse_another_environment(session: Session, saved: Plan) -> None:

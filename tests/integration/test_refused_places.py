@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from interpreters import running
 from journaled import fill, in_own_mounts, mount
-from sandbox import STOCK, Result, Sandbox, run
+from sandbox import STOCK, UNREACHABLE, Result, Sandbox, run
 
 from fastinstall.core.errors import ExitCode, FailedError, RefusedError
 from fastinstall.core.process import CommandError
@@ -28,11 +28,18 @@ def _set_up(sandbox: Sandbox, *arguments: str | Path, **variables: str | None) -
     return sandbox.cli("setup", "--yes", *STOCK, *arguments, env=variables)
 
 
-@pytest.mark.slow
-def test_a_full_cache_is_named_with_the_variable_that_moves_it(sandbox: Sandbox) -> None:
-    """All is built: what is unpacked for the comparison is the first that finds no room."""
+@pytest.fixture
+def built(sandbox: Sandbox) -> Sandbox:
+    """A sandbox whose cache has the wheel, and all that it was made from."""
     made = sandbox.cli("build", *STOCK, "-o", sandbox.root / "wheels", "--python", running().executable)
     assert made.exit_code == 0, made.text
+    return sandbox
+
+
+@pytest.mark.slow
+def test_a_full_cache_is_named_with_the_variable_that_moves_it(built: Sandbox) -> None:
+    """All is built: what is unpacked for the comparison is the first that finds no room."""
+    sandbox = built
 
     def scenario() -> None:
         disk = _mounted(sandbox.root / "disk", "size=1m")
@@ -136,3 +143,28 @@ def test_a_place_for_an_environment_that_is_taken_is_refused_as_what_it_is(sandb
     assert "--new-env" in told.stderr.partition("hint: ")[2]
     assert "use it instead" not in told.stderr
     assert os.path.lexists(place)
+
+
+@pytest.mark.slow
+def test_a_plan_that_takes_a_built_wheel_names_the_cache_that_does_not_have_it(built: Sandbox) -> None:
+    words = (*STOCK, "--new-env", built.root / "new")
+    made = built.cli("plan", *words, "-o", built.root / "plan.json")
+    assert made.exit_code == 0, made.text
+    other = built.root / "other"
+    told = built.cli("apply", "--yes", built.root / "plan.json", env={"FASTINSTALL_CACHE_DIR": str(other)})
+    assert told.exit_code == ExitCode.REFUSED, told.text
+    assert f"{other} does not have it" in told.stderr
+    assert "FASTINSTALL_CACHE_DIR=DIR fastinstall apply" in told.stderr
+    assert "a list of" not in told.stderr
+    assert not (built.root / "new").exists()
+
+
+@pytest.mark.slow
+def test_a_second_setup_without_a_network_is_told_that_offline_is_enough_and_it_is(built: Sandbox) -> None:
+    first = _set_up(built, "--new-env", built.root / "first")
+    assert first.exit_code == 0, first.text
+    told = _set_up(built, "--new-env", built.root / "second", **UNREACHABLE)
+    assert told.exit_code == ExitCode.FAILED_UNCHANGED, told.text
+    assert "run the same command again with --offline" in told.stderr
+    again = _set_up(built, "--new-env", built.root / "second", "--offline", **UNREACHABLE)
+    assert again.exit_code == 0, again.text
