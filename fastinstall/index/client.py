@@ -343,13 +343,11 @@ def ask(
     """
     default = PackageFinder().sources[0]["url"]
     indexes = () if settings.no_index else (settings.index_url or default, *settings.extra_index_urls)
+    places = [(_locate_page(index, name), position > 0) for position, index in enumerate(indexes) for name in names]
+    places += [(place, True) for place in settings.find_links]
     calls = [
-        partial(_read_place, settings, timeout, _locate_page(index, name), name, forbidden_is_absent=position > 0)
-        for position, index in enumerate(indexes)
-        for name in names
-    ]
-    calls += [
-        partial(_read_place, settings, timeout, place, "", forbidden_is_absent=True) for place in settings.find_links
+        partial(_read_place, settings, timeout, place, forbidden_is_absent=forbidden_is_absent)
+        for place, forbidden_is_absent in places
     ]
     offers = (offer for page in _run_concurrently(calls, timeout) for offer in page)
     remote = [_describe(offer) for offer in offers if not offer.link.is_yanked and wanted(offer.link.filename)]
@@ -363,12 +361,13 @@ def _locate_page(index: str, name: str) -> str:
 
 
 def _read_place(
-    settings: PipSettings, timeout: float, place: str, page_of: str, *, forbidden_is_absent: bool
+    settings: PipSettings, timeout: float, place: str, *, forbidden_is_absent: bool
 ) -> tuple[OfferedFile, ...]:
     path = local_path(place)
     if path is not None:
         return _read_file(path)
     with closing(Web(settings, timeout)) as web:  # one each: a client must not be closed under another thread
+        page_of = "" if place in settings.find_links else place.rstrip("/").rpartition("/")[2]
         return web.offers(place, page_of=page_of, forbidden_is_absent=forbidden_is_absent)
 
 
