@@ -44,6 +44,7 @@ from fastinstall.core.errors import (
     UndeterminedError,
     UsageError,
 )
+from fastinstall.core.files import find_temporary_directory
 from fastinstall.core.home import expand_home
 from fastinstall.core.messages import quote
 from fastinstall.core.refused_writes import explain_full_disk, explain_refusal
@@ -232,10 +233,11 @@ def _complete_error(error: FastinstallError, arguments: Namespace, context: Cont
 
 def _list_places(arguments: Namespace) -> tuple[Path, ...]:
     """The directories that a run writes to, beside the cache."""
-    import tempfile  # noqa: PLC0415 (only for a failure)
-
     named = (getattr(arguments, name, None) for name in ("new_env", "prefix", "output"))
-    return (*(expand_home(path).absolute() for path in named if path), Path(tempfile.gettempdir()))
+    places = [expand_home(path).absolute() for path in named if path]
+    with contextlib.suppress(FailedError):
+        places.append(find_temporary_directory())
+    return tuple(places)
 
 
 def _explain_system_error(error: OSError, verb: str, context: Context) -> FastinstallError | None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import cast
 
 from fastinstall.core import foreign
+from fastinstall.core.errors import FailedError
 from fastinstall.core.messages import quote
 
 _RENAME_NOREPLACE = 1
@@ -227,13 +228,35 @@ def discard(path: Path) -> None:
 
 @contextlib.contextmanager
 def temporary_directory(prefix: str, *, within: Path | None = None) -> Iterator[Path]:
-    """A directory of our own that goes away with the block."""
-    if within is not None:
-        within.mkdir(parents=True, exist_ok=True)
+    """A directory of our own that goes away with the block.
+
+    Raises:
+        FailedError: no directory for temporary files can be written, and none is named.
+        OSError: as the kernel says.
+    """
     import tempfile  # noqa: PLC0415 (like `write_bytes`)
 
+    if within is not None:
+        within.mkdir(parents=True, exist_ok=True)
+    else:
+        find_temporary_directory()
     with tempfile.TemporaryDirectory(prefix=f"fastinstall-{prefix}-", dir=within) as name:
         yield Path(name)
+
+
+def find_temporary_directory() -> Path:
+    """Return the machine's directory for temporary files.
+
+    Raises:
+        FailedError: none can be written, as in a container whose file system is read-only.
+    """
+    import tempfile  # noqa: PLC0415 (like `write_bytes`)
+
+    try:
+        return Path(tempfile.gettempdir())
+    except FileNotFoundError as error:  # its text lists what was tried
+        message = error.strerror or "no usable temporary directory"
+        raise FailedError(message, hint="name one that can be written: TMPDIR=DIR fastinstall ...") from error
 
 
 def _to_sync(tree: str) -> Iterator[str]:

@@ -10,11 +10,12 @@ import re
 import shlex
 import shutil
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
 from fastinstall.core import foreign
-from fastinstall.core.errors import RefusedError, UsageError
+from fastinstall.core.errors import FailedError, RefusedError, UsageError
 from fastinstall.core.files import temporary_directory
 from fastinstall.core.messages import listing
 from fastinstall.core.process import CommandError, Completed, run
@@ -110,16 +111,17 @@ def _select_accepted_flags(
         completed = _run((*command, *front, *some, *back), variables)
         return completed is not None and completed.exit_code == 0 and "warning:" not in completed.stderr
 
-    accepted: set[str] = set()
-    with temporary_directory("probe") as scratch:
-        compiling = ("-Werror",), ("-E", "-x", "c", "/dev/null")
-        linking = ("-shared", "-nostdlib"), ("-x", "c", "/dev/null", "-o", str(scratch / "probe.so"))
-        for linked, (front, back) in ((False, compiling), (True, linking)):
-            tried = tuple(flag for flag in flags if flag.startswith("-Wl,") is linked)
-            if tried and accepts(front, tried, back):
-                accepted.update(tried)
-            else:
-                accepted.update(flag for flag in tried if accepts(front, (flag,), back))
+    def select(tried: tuple[str, ...], front: tuple[str, ...], back: tuple[str, ...]) -> tuple[str, ...]:
+        if not tried or accepts(front, tried, back):
+            return tried
+        return tuple(flag for flag in tried if accepts(front, (flag,), back))
+
+    linked = tuple(flag for flag in flags if flag.startswith("-Wl,"))
+    compiled = tuple(flag for flag in flags if flag not in linked)
+    accepted = {*select(compiled, ("-Werror",), ("-E", "-x", "c", "/dev/null"))}
+    with suppress(FailedError), temporary_directory("probe") as scratch:  # where nothing can be written, nothing links
+        back = ("-x", "c", "/dev/null", "-o", str(scratch / "probe.so"))
+        accepted.update(select(linked, ("-shared", "-nostdlib"), back))
     return tuple(flag for flag in flags if flag in accepted)
 
 

@@ -159,3 +159,22 @@ def test_a_compiler_that_is_there_and_does_not_run_is_not_called_missing(sandbox
     with pytest.raises(RefusedError, match=f"{compiler} cannot run") as told:
         refuse_unusable_compiler({"PATH": "/usr/bin:/bin", "CC": str(compiler)})
     assert "stderr: it has no heart" in told.value.details
+
+
+@pytest.mark.parametrize("verb", ["inspect", "doctor"])
+def test_what_changes_nothing_works_where_no_temporary_file_can_be_written(
+    sandbox: Sandbox, venv: Venv, verb: str
+) -> None:
+    """As in a container whose file system is read-only; here no file may have a byte."""
+    told = run(_without_room(*fastinstall((verb, "--prefix", venv.prefix))), sandbox.variables())
+    assert told.exit_code == ExitCode.OK, told.text
+
+
+def test_a_lack_of_room_for_temporary_files_names_the_variable(sandbox: Sandbox) -> None:
+    code = "from fastinstall.core.files import temporary_directory\nwith temporary_directory('a'): pass"
+    told = run(_without_room(sys.executable, "-c", code), {**sandbox.variables(), "PYTHONPATH": str(ROOT)})
+    assert "FailedError: No usable temporary directory found in" in told.stderr
+
+
+def _without_room(*argv: str | Path) -> tuple[str | Path, ...]:
+    return ("sh", "-c", 'ulimit -f 0; exec "$@"', "sh", *argv)
