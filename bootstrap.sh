@@ -154,7 +154,11 @@ make_environment() {
     { mkdir "$environment" && : >"$environment/.making"; } || return
     if ! "$python" -P -m venv "$environment" >&2; then
         say "$python could not make a virtual environment"
-        hint "on Debian and Ubuntu: apt-get install python3-venv"
+        if "$python" -I -c 'import ensurepip, venv' 2>/dev/null; then
+            hint "is there room for it? df -h $private"
+        else
+            hint "on Debian and Ubuntu: apt-get install python3-venv"
+        fi
     elif ! install_locked || ! pip_install --no-deps --no-build-isolation --editable "$checkout" ||
         ! works "$environment"; then
         say "what fastinstall itself needs could not be installed"

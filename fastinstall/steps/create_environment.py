@@ -122,11 +122,18 @@ class CreateEnvironment(StepDefaults):
             except process.CommandError as error:
                 raise FailedError(
                     f"{self.python} could not make a virtual environment in {self.prefix}",
-                    hint="on Debian and Ubuntu: apt-get install python3-venv",
+                    hint=self._advise(),
                     details=error.details,
                 ) from error
             finally:
                 process_group.pull()
+
+    def _advise(self) -> str:
+        """What may have kept venv from its work; of pip's installation it shows nothing but the exit code."""
+        asked = process.run((self.python, "-I", "-c", "import ensurepip, venv"), timeout=60, check=False)
+        if asked.exit_code != 0:
+            return "on Debian and Ubuntu: apt-get install python3-venv"
+        return f"is there room for it, some 20 MB? df -h {quote(files.find_nearest(Path(self.prefix)))}"
 
     @signals.defer_signals()
     def _remove_environment(self) -> None:

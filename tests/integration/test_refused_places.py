@@ -13,6 +13,7 @@ from fastinstall.core.errors import ExitCode, FailedError, RefusedError
 from fastinstall.core.process import CommandError
 from fastinstall.core.process import run as run_command
 from fastinstall.core.refused_writes import explain_full_disk, refuse_noexec
+from fastinstall.steps.create_environment import CreateEnvironment
 
 ROOT = Path(__file__).parents[2]
 _READ_ONLY, _NOEXEC = 1, 8
@@ -54,6 +55,23 @@ def test_a_full_cache_is_named_with_the_variable_that_moves_it(built: Sandbox) -
         assert f"df -h {disk}" in told.stderr
         assert "XDG_CACHE_HOME=DIR" in told.stderr
         assert not (sandbox.root / "new").exists()
+
+    in_own_mounts(scenario)
+
+
+def test_an_environment_that_finds_no_room_is_not_a_matter_of_packages(tmp_path: Path) -> None:
+    def scenario() -> None:
+        disk = _mounted(tmp_path / "disk", "size=1m")
+        step = CreateEnvironment(prefix=disk / "env", python=running().executable, reason="")
+        with pytest.raises(FailedError) as caught, step.hold_place(), step.create("2026-01-31T12:00:00Z", lambda: None):
+            pass
+        assert f"df -h {disk}" in (caught.value.hint or "")
+        assert "apt-get" not in (caught.value.hint or "")
+        words = ("sh", ROOT / "bootstrap.sh", "--version")
+        told = run(words, {**os.environ, "FASTINSTALL_HOME": str(disk), "FASTINSTALL_BOOTSTRAP_PYTHON": sys.executable})
+        assert told.exit_code == ExitCode.FAILED_UNCHANGED
+        assert f"df -h {disk}" in told.stderr
+        assert "apt-get" not in told.stderr
 
     in_own_mounts(scenario)
 
