@@ -4,8 +4,8 @@ import shlex
 
 from fastinstall.model.request import Environment
 
-TOOLS = frozenset({"cat", "env", "grep", "ls", "nm", "objdump", "ps", "readelf", "sha256sum", "strings"})
-"""Of coreutils, grep, procps and binutils: they read, and change nothing."""
+TOOLS = frozenset({"cat", "env", "findmnt", "grep", "ls", "nm", "objdump", "ps", "readelf", "sha256sum", "strings"})
+"""Of coreutils, util-linux, grep, procps and binutils: they read, and change nothing."""
 
 
 def assert_can_be_pasted(command: str, environment: Environment) -> None:
