@@ -130,8 +130,9 @@ class CreateEnvironment(StepDefaults):
 
     def _advise(self) -> str:
         """What may have kept venv from its work; of pip's installation it shows nothing but the exit code."""
-        asked = process.run((self.python, "-I", "-c", "import ensurepip, venv"), timeout=60, check=False)
-        if asked.exit_code != 0:
+        try:
+            process.run((self.python, "-I", "-c", "import ensurepip, venv"), timeout=60)
+        except process.CommandError:
             return "on Debian and Ubuntu: apt-get install python3-venv"
         return f"is there room for it, some 20 MB? df -h {quote(files.find_nearest(Path(self.prefix)))}"
 

@@ -55,7 +55,7 @@ def test_an_interruption_at_any_moment_takes_the_place_of_an_environment_away(
     step = CreateEnvironment(prefix=prefix, python=tmp_path / "none", reason="wished")
     where = replace(environment(), prefix=prefix)
     plan = Plan(environment=where, facts_digest="", wish=wish(), steps=(step,), summary="")
-    silent, nothing = cast("Any", SimpleNamespace(emit=ignore)), cast("Any", None)
+    silent, nothing = cast("Any", SimpleNamespace(emit=ignore, cache=tmp_path)), cast("Any", None)
 
     def scene() -> None:
         with pytest.raises(FailedError):
