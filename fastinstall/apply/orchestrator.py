@@ -189,7 +189,10 @@ def execute_plan(plan: Plan, context: ExecutionContext, observers: Observers) ->
             plan=plan, context=context, observers=observers, watch=watch, interpreter=interpreter, before=before
         )
         stamp, store = make_stamp(), JournalStore(prefix)
-        with begin(store, document("plan", plan), site_packages=interpreter.site_packages, stamp=stamp) as transaction:
+        with (
+            begin(store, document("plan", plan), site_packages=interpreter.site_packages, stamp=stamp) as transaction,
+            _explain_system_errors(prefix, context.cache),  # again: the transaction knows of no place but the prefix
+        ):
             staged = _stage_stack(work, built, transaction)
             _swap_stack(work, staged.tree, transaction)
             with watch.require_unchanged(context.emit):
@@ -338,7 +341,7 @@ def _write_records(work: _Work, staged: StagedStack, transaction: Transaction) -
 
 @contextmanager
 def _explain_system_errors(prefix: Path, cache: Path) -> Iterator[None]:
-    """What the system refuses (a full disk, a quota) is a failure like others: all is undone by then."""
+    """What the system refuses (a full disk, a quota) is a failure like others, that of the cache no less."""
     try:
         yield
     except BrokenPipeError:  # nobody listens any more: not a matter of disks
