@@ -22,7 +22,6 @@ from fastinstall.core.values import immutable
 
 _ROOT = 0
 _EVERYBODY_WRITES = 0o002
-_OTHERS_ENTER = 0o011
 _STICKY = 0o1000
 
 
@@ -87,15 +86,6 @@ def find_foreign_owner(places: Iterable[TrustedPath], person: Person) -> int | N
     if person.user != _ROOT:
         return None
     return next((place.owner for place in places if place.owner != _ROOT), None)
-
-
-def explain_cache_distrust(cache: TrustedPath, parent: TrustedPath, person: Person) -> str:
-    """Why nothing is to be taken from a directory that wheels and compilers are kept in; empty if it may be."""
-    if cache.mode & _EVERYBODY_WRITES and parent.mode & _OTHERS_ENTER:
-        return "anyone may write there, and its files would be installed"
-    if person.user == _ROOT and person.before not in (None, _ROOT) and cache.owner == person.before:
-        return "it belongs to the user who ran sudo, who could not change root's files there"
-    return explain_file_distrust(cache, parent, person)
 
 
 def keep_trusted_path_entries(path: str, modes: Mapping[str, int]) -> str:
@@ -167,10 +157,10 @@ def refuse_planted(file: Path, variables: Mapping[str, str], hint: str) -> None:
     Raises:
         RefusedError: names the file, its directory, and whose they are.
     """
-    person = _find_person(variables)
+    person = find_person(variables)
     for path in dict.fromkeys((file.absolute(), Path(os.path.realpath(file)))):
         with suppress(OSError):
-            place, directory = _place(path), _place(path.parent)
+            place, directory = look_at(path), look_at(path.parent)
             _refuse(place, directory, explain_file_distrust(place, directory, person), hint)
 
 
@@ -182,7 +172,7 @@ def stranger_in(prefix: Path) -> str:
     """
     person = Person(user=os.geteuid())
     owner = find_foreign_owner(_list_code_paths(prefix), person) if person.user == 0 else None
-    return "" if owner is None else _name(owner) or f"#{owner}"
+    return "" if owner is None else name_user(owner) or f"#{owner}"
 
 
 def make_private(directory: Path, *, durable: bool = False) -> Path:
@@ -203,34 +193,10 @@ def make_private(directory: Path, *, durable: bool = False) -> Path:
     return directory
 
 
-def make_own_cache(cache: Path, variables: Mapping[str, str]) -> Path:
-    """Our cache directory, made where it is missing and can be made.
-
-    Raises:
-        RefusedError: others could put there what would be installed.
-    """
-    try:
-        real = Path(os.path.realpath(make_private(cache)))
-        place, parent = _place(real), _place(real.parent)
-    except OSError:  # whoever writes there says so
-        return cache
-    person = _find_person(variables)
-    _refuse(place, parent, explain_cache_distrust(place, parent, person), _cache_hint(place, person))
-    refuse_planted(cache, variables, _cache_hint(place, person))  # where it is a link
-    return cache
-
-
-def _cache_hint(cache: TrustedPath, person: Person) -> str:
-    if person.user == 0 and cache.owner == person.before:
-        return "with sudo -H, root's own cache is used: sudo -H fastinstall ..."
-    own = quote(cache.path / f"of-{person.user}") if cache.owner in person.trusted else "DIR"
-    return f"choose another place: FASTINSTALL_CACHE_DIR={own} fastinstall ..."
-
-
 def _refuse(place: TrustedPath, directory: TrustedPath, objection: str, hint: str) -> None:
     if objection:
-        where = f"in {describe_place(directory, _name(directory.owner))}"
-        raise RefusedError(f"{describe_place(place, _name(place.owner))}, {where}: {objection}", hint=hint)
+        where = f"in {describe_place(directory, name_user(directory.owner))}"
+        raise RefusedError(f"{describe_place(place, name_user(place.owner))}, {where}: {objection}", hint=hint)
 
 
 def _read_modes(path: str) -> dict[str, int]:
@@ -250,7 +216,7 @@ def _list_code_paths(prefix: Path) -> Iterator[TrustedPath]:
     entries = (entry for site in sites for entry in _list_entries(site))
     for path in (prefix, prefix / "pyvenv.cfg", python.parent, python, *base, *sites, *entries):
         with suppress(OSError):
-            yield _place(path)
+            yield look_at(path)
 
 
 def _list_entries(directory: Path) -> list[Path]:
@@ -260,19 +226,21 @@ def _list_entries(directory: Path) -> list[Path]:
         return []
 
 
-def _place(path: Path) -> TrustedPath:
-    """As it is, links not followed; a link cannot be written to, whatever its mode says (symlink(7))."""
+def look_at(path: Path) -> TrustedPath:
+    """Look at a place, links not followed; a link cannot be written to, whatever its mode says (symlink(7))."""
     status = path.lstat()
     mode = 0 if stat.S_ISLNK(status.st_mode) else stat.S_IMODE(status.st_mode)
     return TrustedPath(path=path, mode=mode, owner=status.st_uid)
 
 
-def _find_person(variables: Mapping[str, str]) -> Person:
+def find_person(variables: Mapping[str, str]) -> Person:
+    """Find who runs this; SUDO_UID tells who called sudo."""
     before = variables.get("SUDO_UID", "")
     return Person(user=os.geteuid(), before=int(before) if before.isdecimal() else None)
 
 
-def _name(user: int) -> str:
+def name_user(user: int) -> str:
+    """Name a user of this machine; empty if no account has the number."""
     import pwd  # noqa: PLC0415 (only for a refusal)
 
     try:

@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fastinstall.core.surroundings import Directories, make_own_cache, recipes_directory, user_directories
+from fastinstall.core.cache_directory import open_cache
+from fastinstall.core.surroundings import Directories, recipes_directory, user_directories
 from fastinstall.core.values import immutable
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class Session:
         Raises:
             RefusedError: others could put files there that would be installed.
         """
-        return make_own_cache(self.directories.cache, self.variables)
+        return open_cache(self.directories.cache, self.variables)
 
     def listening(self, emit: "Emit") -> "Session":
         """Return the same session with another listener."""
