@@ -10,8 +10,7 @@ Recipes and hooks lie in the installed package, or at the top of a checkout.
 
 import os
 import stat
-import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePath
 
@@ -76,16 +75,6 @@ def explain_file_distrust(file: TrustedPath, directory: TrustedPath, person: Per
     if directory.mode & _STICKY and file.mode & _EVERYBODY_WRITES:
         return "anyone may reach it and write to it"
     return ""
-
-
-def find_foreign_owner(places: Iterable[TrustedPath], person: Person) -> int | None:
-    """Whose code would have root's rights if it were run unasked; None if nobody's, or root does not ask.
-
-    Who called sudo is no exception: a command that looks everywhere is no consent to run what lies there.
-    """
-    if person.user != _ROOT:
-        return None
-    return next((place.owner for place in places if place.owner != _ROOT), None)
 
 
 def keep_trusted_path_entries(path: str, modes: Mapping[str, int]) -> str:
@@ -164,17 +153,6 @@ def refuse_planted(file: Path, variables: Mapping[str, str], hint: str) -> None:
             _refuse(place, directory, explain_file_distrust(place, directory, person), hint)
 
 
-def stranger_in(prefix: Path) -> str:
-    """Who keeps code in an environment that root would run there; empty if root alone does, or is not who asks.
-
-    Returns:
-        A name as `sudo -u` takes it.
-    """
-    person = Person(user=os.geteuid())
-    owner = find_foreign_owner(_list_code_paths(prefix), person) if person.user == 0 else None
-    return "" if owner is None else name_user(owner) or f"#{owner}"
-
-
 def make_private(directory: Path, *, durable: bool = False) -> Path:
     """Make a directory for this user alone, with those above it that are missing; one that is there stays as it is.
 
@@ -205,25 +183,6 @@ def _read_modes(path: str) -> dict[str, int]:
         with suppress(OSError, ValueError):
             found[entry] = stat.S_IMODE(os.stat(entry).st_mode)  # noqa: PTH116 (at every start)
     return found
-
-
-def _list_code_paths(prefix: Path) -> Iterator[TrustedPath]:
-    """What decides about the code that an environment's interpreter runs, apart from that which runs this program."""
-    python = prefix / "bin/python"
-    real = Path(os.path.realpath(python))
-    base = () if real == Path(os.path.realpath(sys.executable)) else (real, real.parent)
-    sites = sorted(prefix.glob("lib*/p*/site-packages"))
-    entries = (entry for site in sites for entry in _list_entries(site))
-    for path in (prefix, prefix / "pyvenv.cfg", python.parent, python, *base, *sites, *entries):
-        with suppress(OSError):
-            yield look_at(path)
-
-
-def _list_entries(directory: Path) -> list[Path]:
-    try:
-        return list(directory.iterdir())
-    except OSError:
-        return []
 
 
 def look_at(path: Path) -> TrustedPath:

@@ -8,7 +8,6 @@ from fastinstall.core.surroundings import (
     Person,
     TrustedPath,
     explain_file_distrust,
-    find_foreign_owner,
     keep_trusted_path_entries,
     restrict_umask,
 )
@@ -91,11 +90,3 @@ def test_path_is_searched_without_the_working_directory_and_without_directories_
 )
 def test_nothing_is_made_that_everybody_may_write_and_a_group_keeps_its_share(mask: int, careful: int) -> None:
     assert restrict_umask(mask) == careful
-
-
-def test_root_runs_nobodys_code_unasked_not_even_that_of_who_called_sudo() -> None:
-    places = (place("/srv/env", 0o755, 0), place("/srv/env/bin/python", 0o755, EVE))
-    assert find_foreign_owner(places, Person(user=0)) == EVE
-    assert find_foreign_owner(places, Person(user=0, before=EVE)) == EVE
-    assert find_foreign_owner(places[:1], Person(user=0)) is None
-    assert find_foreign_owner(places, PERSON) is None
