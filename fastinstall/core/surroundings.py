@@ -10,7 +10,7 @@ Recipes and hooks lie in the installed package, or at the top of a checkout.
 
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePath
 
@@ -77,18 +77,20 @@ def explain_file_distrust(file: TrustedPath, directory: TrustedPath, person: Per
     return ""
 
 
-def keep_trusted_path_entries(path: str, modes: Mapping[str, int]) -> str:
+def keep_trusted_path_entries(path: str, modes: Mapping[str, int], planted: Collection[str] = ()) -> str:
     """PATH without entries in which just anybody could put a program.
 
     Args:
         path: as the variable has it.
         modes: of its directories; one that is not named is kept.
+        planted: directories that are open, and in which somebody has put something.
 
     Returns:
-        Without relative entries (an empty one means the working directory), and without those that are made for
-        everybody's files, as the machine's directory for temporary files is.
+        Without relative entries (an empty one means the working directory), without those that are made for
+        everybody's files, as the machine's directory for temporary files is, and without `planted`.
     """
-    return ":".join(entry for entry in path.split(":") if entry.startswith("/") and not _is_public(modes.get(entry, 0)))
+    kept = (entry for entry in path.split(":") if entry.startswith("/") and entry not in planted)
+    return ":".join(entry for entry in kept if not _is_public(modes.get(entry, 0)))
 
 
 def restrict_umask(mask: int) -> int:
@@ -111,7 +113,9 @@ def restrict_surroundings() -> Iterator[None]:
     before, path = os.umask(0o022), os.environ.get("PATH")
     os.umask(restrict_umask(before))
     if path is not None:
-        os.environ["PATH"] = keep_trusted_path_entries(path, _read_modes(path))
+        modes = _read_modes(path)
+        planted = [entry for entry, mode in modes.items() if mode & _EVERYBODY_WRITES and _holds_planted_file(entry)]
+        os.environ["PATH"] = keep_trusted_path_entries(path, modes, planted)
     try:
         yield
     finally:
@@ -156,6 +160,9 @@ def refuse_planted(file: Path, variables: Mapping[str, str], hint: str) -> None:
 def make_private(directory: Path, *, durable: bool = False) -> Path:
     """Make a directory for this user alone, with those above it that are missing; one that is there stays as it is.
 
+    What root makes below another user's directory is that user's: sudo may keep HOME, and a `~/.local` that belonged to
+    root would lock its owner out.
+
     Args:
         directory: the innermost.
         durable: also force the entry of each that was made to the disk.
@@ -166,9 +173,22 @@ def make_private(directory: Path, *, durable: bool = False) -> Path:
         if directory.parent != directory:
             make_private(directory.parent, durable=durable)
         directory.mkdir(0o700, exist_ok=True)
+        _hand_over(directory)
         if durable:
             sync_directory(directory.parent)
     return directory
+
+
+def _hand_over(directory: Path) -> None:
+    above = directory.parent.stat()
+    if os.geteuid() != _ROOT or above.st_uid == _ROOT or above.st_mode & _STICKY:
+        return
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        if os.fstat(descriptor).st_uid == _ROOT:
+            os.fchown(descriptor, above.st_uid, above.st_gid)
+    finally:
+        os.close(descriptor)
 
 
 def _refuse(place: TrustedPath, directory: TrustedPath, objection: str, hint: str) -> None:
@@ -183,6 +203,17 @@ def _read_modes(path: str) -> dict[str, int]:
         with suppress(OSError, ValueError):
             found[entry] = stat.S_IMODE(os.stat(entry).st_mode)  # noqa: PTH116 (at every start)
     return found
+
+
+def _holds_planted_file(directory: str) -> bool:
+    """Whether a file in an open directory is another user's: what we start looks there for `as`, `ld` and `uname`."""
+    person, owner = find_person(os.environ), Path(directory).stat().st_uid
+    try:
+        with os.scandir(directory) as entries:
+            owners = {entry.stat(follow_symlinks=False).st_uid for entry in entries}
+    except OSError:
+        return True
+    return not owners <= {*person.trusted, owner}
 
 
 def look_at(path: Path) -> TrustedPath:

@@ -31,6 +31,7 @@ _CC = """\
 #!/bin/sh
 # Made by fastinstall: zig cc with other C compilers' options.
 here=${0%/*}
+unset ZIG_LIB_DIR ZIG_LIBC ZIG_BUILD_RUNNER
 export ZIG_GLOBAL_CACHE_DIR="$here/cache" ZIG_LOCAL_CACHE_DIR="$here/cache"
 case ${TMPDIR-} in */fastinstall-*) ZIG_LOCAL_CACHE_DIR=$TMPDIR ;; esac
 linked="-nostdlib -lc -lm" frame=-fomit-frame-pointer

@@ -104,6 +104,31 @@ def test_within_a_run_the_umask_is_careful_and_path_is_searched_with_care(
 
 
 @needs_root
+def test_an_open_directory_of_path_counts_until_another_user_puts_a_program_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    tools.chmod(0o777)
+    program(tools, "ours")
+    monkeypatch.setenv("PATH", f"{tools}:/usr/bin")
+    with restrict_surroundings():
+        assert os.environ["PATH"] == f"{tools}:/usr/bin"
+    program(tools, "uname", owner=EVE)
+    with restrict_surroundings():
+        assert os.environ["PATH"] == "/usr/bin"
+
+
+@needs_root
+def test_what_root_makes_in_the_home_of_another_user_is_that_users(tmp_path: Path) -> None:
+    os.chown(tmp_path, EVE, EVE)
+    made = make_private(tmp_path / ".local/state/fastinstall")
+    for directory in (made, *made.parents[:2]):
+        status = directory.stat()
+        assert (status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode)) == (EVE, EVE, 0o700)
+
+
+@needs_root
 def test_settings_that_another_user_left_in_the_working_directory_are_refused(everybodys: Path) -> None:
     settings = everybodys / "fastinstall.toml"
     settings.write_text('level = "x86-64-v2"\n')

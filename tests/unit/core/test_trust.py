@@ -82,6 +82,7 @@ def test_path_is_searched_without_the_working_directory_and_without_directories_
     modes = {"/usr/bin": 0o755, "/scratch": 0o1777, "/opt/tools/bin": 0o777, "/home/me/bin": 0o775}
     path = "/home/me/bin::/scratch:.:bin:/opt/tools/bin:/usr/bin:/gone:"
     assert keep_trusted_path_entries(path, modes) == "/home/me/bin:/opt/tools/bin:/usr/bin:/gone"
+    assert keep_trusted_path_entries(path, modes, ["/opt/tools/bin"]) == "/home/me/bin:/usr/bin:/gone"
 
 
 @pytest.mark.parametrize(
