@@ -44,7 +44,7 @@ def test_every_json_document_that_the_code_prints_is_listed() -> None:
     internal = {"interpreter", "provenance"}  # of the probe inside the target; of the metadata of a wheel
     internal |= {"static", "requirements", "proof", "merged", "creation", "speed"}  # of the cache, of journals
     internal |= {"journal"}  # of transactions
-    internal |= {"answers", "durations", "tool-needs"}  # of the wizard, of its forecast, of tools in wheelhouses
+    internal |= {"answers", "durations", "tool-needs", "tree"}  # of the wizard, of its forecast, of tools in wheelhouses
     assert set(DOCUMENTS) - {"error"} <= printed
     assert printed - internal <= set(DOCUMENTS)
 
