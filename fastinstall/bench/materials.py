@@ -36,7 +36,7 @@ from fastinstall.bench.catalogue import (
 from fastinstall.bench.effort import BenchContext
 from fastinstall.bench.loading import NotLoadedError
 from fastinstall.bench.report import Candidate, CandidateKind, CandidateOutcome
-from fastinstall.core import files, lock, process, values
+from fastinstall.core import files, lock, process, sealed_trees, values
 from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.core.events import Emit, Noted, ignore
 from fastinstall.core.process import CommandError, run
@@ -212,7 +212,7 @@ def fetch_packages(name: str, requirements: Sequence[str], fetching: PackageFetc
         NotLoadedError: fetching failed, which is the candidate's outcome: the reason, in pip's words.
     """
     place = _place(requirements, fetching)
-    if place.is_dir():
+    if sealed_trees.is_intact(place, cache=fetching.cache):
         return place
     if fetching.offline:
         raise _missing(f"its packages are not in the cache, and --quick fetches nothing; {_explain_fetching(name)}")
@@ -224,7 +224,7 @@ def fetch_packages(name: str, requirements: Sequence[str], fetching: PackageFetc
 
     try:
         with lock.reserve_file(fetching.cache / "locks" / place.name, say):
-            if not place.is_dir():
+            if not sealed_trees.is_intact(place, cache=fetching.cache):
                 _fetch(name, requirements, fetching, place)
     except OSError as error:
         raise _missing(f"{name} could not be put into {fetching.cache}: {error}") from error
@@ -273,7 +273,7 @@ def _fetch(name: str, requirements: Sequence[str], fetching: PackageFetching, pl
             raise _missing(f"{name} could not be fetched: {_summarize_pip_error(error)}") from error
         except RefusedError as error:
             raise _missing(f"{name} could not be fetched: {error.message}") from error
-        files.publish(space / "site", place, space / "aside")
+        sealed_trees.publish(space / "site", place, space / "aside", cache=fetching.cache)
 
 
 def _summarize_pip_error(error: CommandError) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from fastinstall.conda.engines.choose import CondaTools, open_rattler
-from fastinstall.core import files
+from fastinstall.core import files, sealed_trees
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Noted, Started
 from fastinstall.core.lock import lock_environment
@@ -55,17 +55,16 @@ def prepare_private_toolchain(
     addresses = channel_urls(channels, means.read_channel_settings(context.cache))
     key = digest((tuple(map(public_text, addresses)), packages))  # the same name may be another channel's by now
     prefix = context.cache / TOOLCHAINS / key[:16]
-    complete = prefix / ".fastinstall-complete"
     prefix.parent.mkdir(parents=True, exist_ok=True)
     with lock_environment(prefix.parent):
-        if complete.is_file():
+        if sealed_trees.is_intact(prefix, cache=context.cache):
             context.emit(Noted(message=f"the toolchain in {prefix} exists already and is used again", detail=True))
         else:
             engine = open_rattler(means)
             context.emit(Started(stage="toolchain", message=f"fetching a toolchain: {', '.join(packages)}"))
             files.discard(prefix)
             engine.create(prefix, packages, channels, offline=context.index.offline)
-            files.write_text(complete, "\n".join((*channels, *packages, "")))
+            sealed_trees.seal(prefix, prefix, cache=context.cache)
     includes = (prefix / "include", *sorted(prefix.glob("include/python3.*")))
     names = ("*-linux-gnu-cc", "*-linux-gnu-gcc", "cc", "gcc", "clang")
     compilers = [path for name in names for path in sorted((prefix / "bin").glob(name))]

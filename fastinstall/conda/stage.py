@@ -12,7 +12,7 @@ from pathlib import Path, PurePath
 
 from fastinstall import __version__
 from fastinstall.conda.package import pack_guard, pack_stack, write_index
-from fastinstall.core import files, foreign
+from fastinstall.core import files, foreign, sealed_trees
 from fastinstall.core.errors import DocumentError, FailedError
 from fastinstall.core.events import Noted, Started
 from fastinstall.core.parsing import json_data
@@ -114,12 +114,12 @@ def pack_channel(
     # The number goes up with whatever changes the bytes of a package that is made of the same wheel.
     decisive = (1, __version__, built.sha256, unplaced, interpreter.version, interpreter.abi)
     kept = context.cache / "conda" / "packed" / digest(decisive)
-    package = _find_kept_package(kept)
+    package = _find_kept_package(kept) if sealed_trees.is_intact(kept, cache=context.cache) else None
     if package is None:
         with files.temporary_directory("packed", within=context.cache / "tmp") as space:
             package = pack_stack(built.wheel, unplaced, interpreter, space / "packed")
             files.write_text(space / "packed" / "packed.json", dump(encode(package)))
-            files.publish(space / "packed", kept, space / "rival")
+            sealed_trees.publish(space / "packed", kept, space / "rival", cache=context.cache)
     target = _locate_package(package, staged)
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(_locate_package(package, kept), target)
@@ -134,11 +134,10 @@ def pack_channel(
 
 
 def _find_kept_package(directory: Path) -> CondaPackage | None:
-    """What was packed before, if its file is still what it was."""
+    """What was packed before."""
     note = directory / "packed.json"
     try:
-        found = decode(CondaPackage, json_data(foreign.read_text(note)), file=note)
-        return found if files.sha256(_locate_package(found, directory)) == found.sha256 else None
+        return decode(CondaPackage, json_data(foreign.read_text(note)), file=note)
     except (OSError, ValueError, DocumentError):
         return None
 

@@ -77,7 +77,7 @@ def make_directories(directory: Path, *, durable: bool = True) -> None:
 
 def append_line(path: Path, line: str) -> None:
     """Append one line to a journal and force it to the disk."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
     try:
         content = line.encode("utf-8") + b"\n"
         while content:

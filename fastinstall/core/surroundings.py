@@ -10,8 +10,7 @@ Recipes and hooks lie in the installed package, or at the top of a checkout.
 
 import os
 import stat
-import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePath
 
@@ -23,7 +22,6 @@ from fastinstall.core.values import immutable
 
 _ROOT = 0
 _EVERYBODY_WRITES = 0o002
-_OTHERS_ENTER = 0o011
 _STICKY = 0o1000
 
 
@@ -80,37 +78,20 @@ def explain_file_distrust(file: TrustedPath, directory: TrustedPath, person: Per
     return ""
 
 
-def find_foreign_owner(places: Iterable[TrustedPath], person: Person) -> int | None:
-    """Whose code would have root's rights if it were run unasked; None if nobody's, or root does not ask.
-
-    Who called sudo is no exception: a command that looks everywhere is no consent to run what lies there.
-    """
-    if person.user != _ROOT:
-        return None
-    return next((place.owner for place in places if place.owner != _ROOT), None)
-
-
-def explain_cache_distrust(cache: TrustedPath, parent: TrustedPath, person: Person) -> str:
-    """Why nothing is to be taken from a directory that wheels and compilers are kept in; empty if it may be."""
-    if cache.mode & _EVERYBODY_WRITES and parent.mode & _OTHERS_ENTER:
-        return "anyone may write there, and its files would be installed"
-    if person.user == _ROOT and person.before not in (None, _ROOT) and cache.owner == person.before:
-        return "it belongs to the user who ran sudo, who could not change root's files there"
-    return explain_file_distrust(cache, parent, person)
-
-
-def keep_trusted_path_entries(path: str, modes: Mapping[str, int]) -> str:
+def keep_trusted_path_entries(path: str, modes: Mapping[str, int], planted: Collection[str] = ()) -> str:
     """PATH without entries in which just anybody could put a program.
 
     Args:
         path: as the variable has it.
         modes: of its directories; one that is not named is kept.
+        planted: directories that are open, and in which somebody has put something.
 
     Returns:
-        Without relative entries (an empty one means the working directory), and without those that are made for
-        everybody's files, as the machine's directory for temporary files is.
+        Without relative entries (an empty one means the working directory), without those that are made for
+        everybody's files, as the machine's directory for temporary files is, and without `planted`.
     """
-    return ":".join(entry for entry in path.split(":") if entry.startswith("/") and not _is_public(modes.get(entry, 0)))
+    kept = (entry for entry in path.split(":") if entry.startswith("/") and entry not in planted)
+    return ":".join(entry for entry in kept if not _is_public(modes.get(entry, 0)))
 
 
 def restrict_umask(mask: int) -> int:
@@ -133,7 +114,9 @@ def restrict_surroundings() -> Iterator[None]:
     before, path = os.umask(0o022), os.environ.get("PATH")
     os.umask(restrict_umask(before))
     if path is not None:
-        os.environ["PATH"] = keep_trusted_path_entries(path, _read_modes(path))
+        modes = _read_modes(path)
+        planted = [entry for entry, mode in modes.items() if mode & _EVERYBODY_WRITES and _holds_planted_file(entry)]
+        os.environ["PATH"] = keep_trusted_path_entries(path, modes, planted)
     try:
         yield
     finally:
@@ -168,26 +151,18 @@ def refuse_planted(file: Path, variables: Mapping[str, str], hint: str) -> None:
     Raises:
         RefusedError: names the file, its directory, and whose they are.
     """
-    person = _find_person(variables)
+    person = find_person(variables)
     for path in dict.fromkeys((file.absolute(), Path(os.path.realpath(file)))):
         with suppress(OSError):
-            place, directory = _place(path), _place(path.parent)
+            place, directory = look_at(path), look_at(path.parent)
             _refuse(place, directory, explain_file_distrust(place, directory, person), hint)
-
-
-def stranger_in(prefix: Path) -> str:
-    """Who keeps code in an environment that root would run there; empty if root alone does, or is not who asks.
-
-    Returns:
-        A name as `sudo -u` takes it.
-    """
-    person = Person(user=os.geteuid())
-    owner = find_foreign_owner(_list_code_paths(prefix), person) if person.user == 0 else None
-    return "" if owner is None else _name(owner) or f"#{owner}"
 
 
 def make_private(directory: Path, *, durable: bool = False) -> Path:
     """Make a directory for this user alone, with those above it that are missing; one that is there stays as it is.
+
+    What root makes below another user's directory is that user's: sudo may keep HOME, and a `~/.local` that belonged to
+    root would lock its owner out.
 
     Args:
         directory: the innermost.
@@ -199,39 +174,28 @@ def make_private(directory: Path, *, durable: bool = False) -> Path:
         if directory.parent != directory:
             make_private(directory.parent, durable=durable)
         directory.mkdir(0o700, exist_ok=True)
+        _hand_over(directory)
         if durable:
             sync_directory(directory.parent)
     return directory
 
 
-def make_own_cache(cache: Path, variables: Mapping[str, str]) -> Path:
-    """Our cache directory, made where it is missing and can be made.
-
-    Raises:
-        RefusedError: others could put there what would be installed.
-    """
+def _hand_over(directory: Path) -> None:
+    above = directory.parent.stat()
+    if os.geteuid() != _ROOT or above.st_uid == _ROOT or above.st_mode & _STICKY:
+        return
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
-        real = Path(os.path.realpath(make_private(cache)))
-        place, parent = _place(real), _place(real.parent)
-    except OSError:  # whoever writes there says so
-        return cache
-    person = _find_person(variables)
-    _refuse(place, parent, explain_cache_distrust(place, parent, person), _cache_hint(place, person))
-    refuse_planted(cache, variables, _cache_hint(place, person))  # where it is a link
-    return cache
-
-
-def _cache_hint(cache: TrustedPath, person: Person) -> str:
-    if person.user == 0 and cache.owner == person.before:
-        return "with sudo -H, root's own cache is used: sudo -H fastinstall ..."
-    own = quote(cache.path / f"of-{person.user}") if cache.owner in person.trusted else "DIR"
-    return f"choose another place: FASTINSTALL_CACHE_DIR={own} fastinstall ..."
+        if os.fstat(descriptor).st_uid == _ROOT:
+            os.fchown(descriptor, above.st_uid, above.st_gid)
+    finally:
+        os.close(descriptor)
 
 
 def _refuse(place: TrustedPath, directory: TrustedPath, objection: str, hint: str) -> None:
     if objection:
-        where = f"in {describe_place(directory, _name(directory.owner))}"
-        raise RefusedError(f"{describe_place(place, _name(place.owner))}, {where}: {objection}", hint=hint)
+        where = f"in {describe_place(directory, name_user(directory.owner))}"
+        raise RefusedError(f"{describe_place(place, name_user(place.owner))}, {where}: {objection}", hint=hint)
 
 
 def _read_modes(path: str) -> dict[str, int]:
@@ -242,38 +206,32 @@ def _read_modes(path: str) -> dict[str, int]:
     return found
 
 
-def _list_code_paths(prefix: Path) -> Iterator[TrustedPath]:
-    """What decides about the code that an environment's interpreter runs, apart from that which runs this program."""
-    python = prefix / "bin/python"
-    real = Path(os.path.realpath(python))
-    base = () if real == Path(os.path.realpath(sys.executable)) else (real, real.parent)
-    sites = sorted(prefix.glob("lib*/p*/site-packages"))
-    entries = (entry for site in sites for entry in _list_entries(site))
-    for path in (prefix, prefix / "pyvenv.cfg", python.parent, python, *base, *sites, *entries):
-        with suppress(OSError):
-            yield _place(path)
-
-
-def _list_entries(directory: Path) -> list[Path]:
+def _holds_planted_file(directory: str) -> bool:
+    """Whether a file in an open directory is another user's: what we start looks there for `as`, `ld` and `uname`."""
+    person, owner = find_person(os.environ), Path(directory).stat().st_uid
     try:
-        return list(directory.iterdir())
+        with os.scandir(directory) as entries:
+            owners = {entry.stat(follow_symlinks=False).st_uid for entry in entries}
     except OSError:
-        return []
+        return True
+    return not owners <= {*person.trusted, owner}
 
 
-def _place(path: Path) -> TrustedPath:
-    """As it is, links not followed; a link cannot be written to, whatever its mode says (symlink(7))."""
+def look_at(path: Path) -> TrustedPath:
+    """Look at a place, links not followed; a link cannot be written to, whatever its mode says (symlink(7))."""
     status = path.lstat()
     mode = 0 if stat.S_ISLNK(status.st_mode) else stat.S_IMODE(status.st_mode)
     return TrustedPath(path=path, mode=mode, owner=status.st_uid)
 
 
-def _find_person(variables: Mapping[str, str]) -> Person:
+def find_person(variables: Mapping[str, str]) -> Person:
+    """Find who runs this; SUDO_UID tells who called sudo."""
     before = variables.get("SUDO_UID", "")
     return Person(user=os.geteuid(), before=int(before) if before.isdecimal() else None)
 
 
-def _name(user: int) -> str:
+def name_user(user: int) -> str:
+    """Name a user of this machine; empty if no account has the number."""
     import pwd  # noqa: PLC0415 (only for a refusal)
 
     try:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from fastinstall import __version__
-from fastinstall.core import files, foreign, values
+from fastinstall.core import files, foreign, sealed_trees, values
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Noted, Started
 from fastinstall.core.messages import quote
@@ -141,7 +141,7 @@ def make_tool_wheel(cache: Path, variables: Mapping[str, str], *, offline: bool 
     checkout = _find_checkout()
     contents = _list_checkout_contents(checkout) if checkout is not None else _list_installed_contents()
     place = cache / "tool" / "own" / values.digest({name: files.sha256(path) for name, path in contents.items()})[:32]
-    found = next(place.glob("fastinstall-*.whl"), None) if place.is_dir() else None
+    found = next(place.glob("fastinstall-*.whl"), None) if sealed_trees.is_intact(place, cache=cache) else None
     if found is not None:
         return found
     with files.temporary_directory("tool", within=cache / "tmp") as space:
@@ -151,7 +151,7 @@ def make_tool_wheel(cache: Path, variables: Mapping[str, str], *, offline: bool 
             _build(checkout, fresh, variables, offline=offline)
         else:
             _pack(contents, space / "tree", fresh)
-        files.publish(fresh, place, space / "aside")
+        sealed_trees.publish(fresh, place, space / "aside", cache=cache)
     return next(place.glob("fastinstall-*.whl"))
 
 

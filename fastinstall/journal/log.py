@@ -333,7 +333,7 @@ class Journal:
             files.append_line(self.file, format_entry_line(entry))
         except OSError:
             with contextlib.suppress(OSError):  # a line that may not last must not count now
-                os.truncate(self.file, whole)
+                self._cut(whole)
             raise
 
     def read(self) -> Log:
@@ -358,7 +358,15 @@ class Journal:
         content = foreign.read_bytes(self.file)
         whole = measure_whole_lines(content)
         if whole < len(content):
-            os.truncate(self.file, whole)
+            self._cut(whole)
+
+    def _cut(self, size: int) -> None:
+        """Shorten the file, and nothing that a link in its place leads to."""
+        descriptor = os.open(self.file, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            os.ftruncate(descriptor, size)
+        finally:
+            os.close(descriptor)
 
 
 def find_intruding_records(prefix: Path, log: Log, standing: Mapping[str, Path] | None = None) -> tuple[str, ...]:

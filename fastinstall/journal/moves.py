@@ -29,6 +29,7 @@ from fastinstall.journal.fingerprints import (
     list_later_revisions,
     merge_manifests,
 )
+from fastinstall.journal.held_directories import hold_parents
 from fastinstall.journal.log import Journal, Log
 from fastinstall.journal.store import JournalStore
 from fastinstall.model.receipt import Move, MoveKind
@@ -58,7 +59,8 @@ class Mover:
         if not target.parent.is_dir():
             files.make_directories(target.parent)
         try:
-            files.rename(source, target)
+            with hold_parents(self._store.home, source, target) as (held_source, held_target):
+                files.rename(held_source, held_target)
         except OSError as error:
             if error.errno != errno.EXDEV or not _is_spreadable(source):
                 raise
@@ -67,7 +69,8 @@ class Mover:
     def exchange(self, one: Path, other: Path) -> bool:
         """Swap two entries in one step; False if that cannot be done, and nothing has changed."""
         try:
-            return files.exchange(one, other)
+            with hold_parents(self._store.home, one, other) as held:
+                return files.exchange(*held)
         except OSError as error:
             if error.errno != errno.EXDEV:
                 raise

@@ -25,6 +25,7 @@ from fastinstall.core.secrets import redact_text
 from fastinstall.core.values import immutable
 from fastinstall.journal import fingerprints
 from fastinstall.journal.entries import Adding, ExternalChangeBegun, TransactionBegun
+from fastinstall.journal.held_directories import identify_home
 from fastinstall.journal.layout import (
     EVENTS,
     EVENTS_BEFORE,
@@ -89,6 +90,7 @@ class JournalStore:
 
     def __init__(self, prefix: Path) -> None:
         self.prefix = prefix
+        self.home = identify_home(prefix)
         self.root = prefix / ROOT
         self.receipt_file = prefix / RECEIPT
         self.transactions_directory = prefix / TRANSACTIONS

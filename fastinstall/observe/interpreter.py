@@ -13,10 +13,10 @@ from pathlib import Path, PurePath
 
 from fastinstall.core import foreign
 from fastinstall.core.errors import UndeterminedError
+from fastinstall.core.foreign_code import find_stranger
 from fastinstall.core.messages import quote
 from fastinstall.core.parsing import json_data
 from fastinstall.core.process import CommandError, Completed, RunningProbe, run
-from fastinstall.core.surroundings import stranger_in
 from fastinstall.core.values import decode
 from fastinstall.journal.layout import is_journaled
 from fastinstall.model.facts import Interpreter, Runtime
@@ -133,7 +133,7 @@ def interpreter_with(
     seen: set[str] = set()
     for candidate in (*first, *_list_interpreters(f"python{python}{free_threaded}", variables)):
         real = os.path.realpath(candidate)
-        if real in seen or (candidate not in first and stranger_in(Path(real).parent.parent)):
+        if real in seen or (candidate not in first and find_stranger(Path(real).parent.parent)):
             continue
         seen.add(real)
         try:

@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fastinstall.core.cache_directory import open_cache
 from fastinstall.core.home import refuse_homeless
-from fastinstall.core.surroundings import Directories, make_own_cache, recipes_directory, user_directories
+from fastinstall.core.surroundings import Directories, recipes_directory, user_directories
 from fastinstall.core.values import immutable
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class Session:
             RefusedError: others could put files there that would be installed, or the user has no home directory.
         """
         refuse_homeless(self.directories.cache)
-        return make_own_cache(self.directories.cache, self.variables)
+        return open_cache(self.directories.cache, self.variables)
 
     def listening(self, emit: "Emit") -> "Session":
         """Return the same session with another listener."""

@@ -257,7 +257,7 @@ def make_index(session: Session, request: Request, settings: Callable[[], PipSet
         settings=settings,
         wheelhouse=Path(request.wheelhouse) if request.wheelhouse else None,
         offline=request.offline,
-        cache=session.directories.cache,
+        cache=session.own_cache(),
     )
 
 
@@ -338,7 +338,7 @@ def _add_cached_wheel(session: Session, situation: Situation) -> Situation:
         return situation
     from fastinstall.wheelbuild.provenance import find_ready  # noqa: PLC0415 (slow to import; not where nothing is built)
 
-    facts, cache = situation.facts, session.directories.cache
+    facts, cache = situation.facts, session.own_cache()
     for ready in find_ready(cache, step, situation.recipe, facts.interpreter):
         if step.clang is not None or may_have_made(ready.compiler, facts, situation.wish, cache / TOOLCHAINS):
             return replace(situation, cached=ready.entry.sha256)

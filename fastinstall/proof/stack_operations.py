@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fastinstall.core import files, process
+from fastinstall.core import files, process, sealed_trees
 from fastinstall.core.errors import FailedError, RefusedError, UndeterminedError
 from fastinstall.core.events import Emit, Progressed, Started
 from fastinstall.core.process import RunningProbe
@@ -346,17 +346,15 @@ def refuse_lost_features(before: Mapping[str, str], after: Mapping[str, str], *,
 def unpack_official_wheel(wheel: Artefact, context: ExecutionContext) -> Path:
     """An official wheel as a directory that can go on `sys.path`; kept in the cache."""
     target = context.cache / "unpacked" / (wheel.sha256 or wheel.filename)
-    if target.is_dir():
+    if sealed_trees.is_intact(target, cache=context.cache):
         return target
     archive = context.index.fetch(wheel, context.cache, context.emit)
-    target.parent.mkdir(parents=True, exist_ok=True)
     with files.temporary_directory("unpack", within=context.cache / "tmp") as scratch:
         from fastinstall.wheelbuild.wheel_files import unpack_wheel  # noqa: PLC0415 (only when a reference is needed)
 
         tree = scratch / "tree"
         unpack_wheel(archive, tree)
-        if not target.exists():
-            files.rename(tree, target)
+        sealed_trees.publish(tree, target, scratch / "aside", cache=context.cache)
     return target
 
 

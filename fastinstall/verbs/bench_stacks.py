@@ -11,7 +11,7 @@ from pathlib import Path
 from fastinstall.bench.candidates import UnpackedPackages
 from fastinstall.bench.effort import FULL, QUICK, BenchContext, describe_load
 from fastinstall.bench.report import BenchRequest
-from fastinstall.core import files, foreign
+from fastinstall.core import files, foreign, sealed_trees
 from fastinstall.core.errors import DocumentError, FastinstallError, UndeterminedError
 from fastinstall.core.events import Noted, Started
 from fastinstall.core.parsing import json_data
@@ -160,13 +160,10 @@ def _build_wheel(context: BenchContext) -> Path:
 def _stage(wheel: Path, cache: Path) -> Path:
     """A wheel of ours as a directory that can go on `sys.path`; kept in the cache like the official ones."""
     target = cache / "unpacked" / files.sha256(wheel)
-    if target.is_dir():
-        return target
-    files.make_directories(target.parent, durable=False)
-    with files.temporary_directory("unpack", within=cache / "tmp") as scratch:
-        unpack_wheel(wheel, scratch / "tree")
-        if not target.exists():
-            files.rename(scratch / "tree", target)
+    if not sealed_trees.is_intact(target, cache=cache):
+        with files.temporary_directory("unpack", within=cache / "tmp") as scratch:
+            unpack_wheel(wheel, scratch / "tree")
+            sealed_trees.publish(scratch / "tree", target, scratch / "aside", cache=cache)
     return target
 
 

@@ -14,8 +14,8 @@ from pathlib import Path, PurePath
 
 from fastinstall.core.concurrency import run_in_processes
 from fastinstall.core.errors import FastinstallError, RefusedError, UndeterminedError
+from fastinstall.core.foreign_code import find_stranger
 from fastinstall.core.messages import quote
-from fastinstall.core.surroundings import stranger_in
 from fastinstall.core.values import immutable
 from fastinstall.doctor.examine import Examination, examine
 from fastinstall.doctor.registry import check_names, select_gravest_status
@@ -82,7 +82,7 @@ def _examine_environment(
     session: Session, examination: Examination, prefix: Path
 ) -> EnvironmentReport | Unobservable | None:
     """The report on one environment; None for the tool's own."""
-    stranger = stranger_in(prefix)
+    stranger = find_stranger(prefix)
     if stranger:
         owner = quote(stranger)
         return Unobservable(
@@ -191,7 +191,7 @@ def process_target(process: LiveProcess, variables: Mapping[str, str]) -> Enviro
 
 def _refuse_stranger(process: LiveProcess, prefix: Path) -> None:
     """Whoever starts a process and waits for root to examine it would have code run as root."""
-    stranger = stranger_in(prefix)
+    stranger = find_stranger(prefix)
     if stranger:
         raise RefusedError(
             f"process {process.pid} runs in {prefix}, where {stranger} owns files; root runs no code of other users",

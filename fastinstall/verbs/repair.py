@@ -113,7 +113,7 @@ def _announce_repair_eta(session: Session, plan: Plan) -> Receipt:
 
 
 def _plan_restoring_wheel(session: Session, facts: Facts, receipt: Receipt) -> Plan:
-    cached = find_wheel(session.directories.cache, receipt.wheel_sha256)
+    cached = find_wheel(session.own_cache(), receipt.wheel_sha256)
     if cached is not None:
         wheel = Artefact(
             name=receipt.distribution,

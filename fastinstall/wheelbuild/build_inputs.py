@@ -18,7 +18,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from fastinstall.core import files, foreign, values
+from fastinstall.core import files, foreign, sealed_trees, values
 from fastinstall.core.errors import DocumentError, FailedError, UsageError
 from fastinstall.core.events import Emit, Noted, ignore
 from fastinstall.core.messages import listing, quote
@@ -195,7 +195,7 @@ def fetch_requirements(
     if not required:
         return BuildRequirements(directory=None, files=())
     place = request.cache / "requirements" / values.digest(_list_key_inputs(request, required))
-    latest, age = read_latest_record(_Latest, "requirements", place / _LATEST)
+    latest, age = read_latest_record(_Latest, "requirements", place / _LATEST, request.cache)
     if latest is None or (age > _LIFETIME and not request.offline):
         latest = _refresh_requirements(request, required, place, latest, process_group)
     return BuildRequirements(directory=place / latest.directory, files=tuple(sorted(latest.files.items())))
@@ -283,7 +283,7 @@ def _fetch_requirements(
         run((*argv, *words), environment=environment, timeout=_SECONDS, process_group=process_group)
         digests = {path.name: files.sha256(path) for path in sorted(fresh.iterdir())}
         latest = _Latest(directory=values.digest(digests)[:16], files=digests)
-        files.publish(fresh, place / latest.directory, space / "aside")
+        sealed_trees.publish(fresh, place / latest.directory, space / "aside", cache=request.cache)
     files.write_text(place / _LATEST, values.dump(values.document("requirements", latest)))
     return latest
 
@@ -322,21 +322,22 @@ class FetchedFiles(Protocol):
 T = TypeVar("T", bound=FetchedFiles)
 
 
-def read_latest_record(kind: type[T], name: str, path: Path) -> tuple[T | None, float]:
+def read_latest_record(kind: type[T], name: str, path: Path, cache: Path) -> tuple[T | None, float]:
     """Read a record.
 
     Args:
         kind: of the record.
         name: of its document.
         path: of the record.
+        cache: our cache directory, in which it lies.
 
     Returns:
-        The record and its age in seconds; None and 0 if it cannot be read or a file does not match.
+        The record and its age in seconds; None and 0 if it cannot be read or its files are not what was fetched.
     """
     try:
         record = values.open_document(kind, name, json_data(foreign.read_text(path)), file=path)
         kept = path.parent / record.directory
-        whole = all(files.sha256(kept / each) == digest for each, digest in record.files.items())
+        whole = sealed_trees.is_intact(kept, cache=cache) and record.files.keys() == set(foreign.list_names(kept))
         return (record, time.time() - path.stat().st_mtime) if whole else (None, 0.0)
     except (OSError, ValueError, DocumentError):
         return None, 0.0

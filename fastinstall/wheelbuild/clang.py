@@ -9,12 +9,15 @@ Source: https://andrewkelley.me/post/zig-cc-powerful-drop-in-replacement-gcc-cla
 import hashlib
 from pathlib import Path
 
-from fastinstall.core import files
+from fastinstall.core import files, sealed_trees
 from fastinstall.core.archives import unpack_zip
 from fastinstall.core.events import Emit, Started
 
 TOOLCHAINS = "toolchains"
 """The cache's directory for private toolchains."""
+
+_OWN_CACHE = "cache"
+"""Where Zig keeps what it compiles for itself, start files and stubs of glibc, which grow with use."""
 
 _LIBC = "lib/libc"
 _KEPT = (
@@ -28,6 +31,7 @@ _CC = """\
 #!/bin/sh
 # Made by fastinstall: zig cc with other C compilers' options.
 here=${0%/*}
+unset ZIG_LIB_DIR ZIG_LIBC ZIG_BUILD_RUNNER
 export ZIG_GLOBAL_CACHE_DIR="$here/cache" ZIG_LOCAL_CACHE_DIR="$here/cache"
 case ${TMPDIR-} in */fastinstall-*) ZIG_LOCAL_CACHE_DIR=$TMPDIR ;; esac
 linked="-nostdlib -lc -lm" frame=-fomit-frame-pointer
@@ -63,7 +67,7 @@ exec "${0%/*}/ziglang/zig" ar "$@"
 
 
 def prepare_clang(wheel: Path, cache: Path, emit: Emit) -> Path:
-    """Unpack the compiler into our cache, unless it is there, and return the program.
+    """Unpack the compiler into our cache, unless it is there file by file, and return the program.
 
     Args:
         wheel: Zig's, its hash verified.
@@ -76,12 +80,12 @@ def prepare_clang(wheel: Path, cache: Path, emit: Emit) -> Path:
     """
     key = hashlib.sha256("\n".join((files.sha256(wheel), *_KEPT, _CC, _AR)).encode()).hexdigest()
     place = cache / TOOLCHAINS / f"clang-{key[:16]}"
-    if not place.is_dir():
+    if not sealed_trees.is_intact(place, cache=cache, but=(_OWN_CACHE,)):
         emit(Started(stage="toolchain", message=f"unpacking clang from {wheel.name}"))
         with files.temporary_directory("clang", within=cache / "tmp") as space:
             fresh = space / "fresh"
             unpack_zip(wheel, fresh, lambda name: name.startswith(_KEPT))
             files.write_text(fresh / "cc", _CC, mode=0o755)
             files.write_text(fresh / "ar", _AR, mode=0o755)
-            files.publish(fresh, place, space / "aside")
+            sealed_trees.publish(fresh, place, space / "aside", cache=cache, but=(_OWN_CACHE,))
     return place / "cc"

@@ -20,7 +20,7 @@ from pathlib import Path, PurePosixPath
 from fastinstall import __version__
 from fastinstall import cmerge as merging
 from fastinstall.cmerge.documents import SOURCE_SUFFIX, Kernels, MergeReport, OwnKernel, Tuning
-from fastinstall.core import files, foreign, values
+from fastinstall.core import files, foreign, sealed_trees, values
 from fastinstall.core.archives import unpack_tar
 from fastinstall.core.errors import DocumentError, FailedError
 from fastinstall.core.events import Emit, Finished, Noted, Started
@@ -184,11 +184,12 @@ def recall(place: Path, tree: Path, emit: Emit) -> MergeReport | None:
     if not place.is_dir():
         return None
     try:
+        is_intact = sealed_trees.is_intact(place, cache=place.parent.parent)
         entry = _read(place)
-        contents = {name: foreign.read_bytes(place / _FILES / name) for name in entry.files}
+        contents = {name: foreign.read_bytes(place / _FILES / name) for name in entry.files} if is_intact else None
     except (OSError, ValueError, DocumentError):
         contents = None
-    if contents is None or {name: _digest(content) for name, content in contents.items()} != entry.files:
+    if contents is None:
         emit(Noted(message=f"{place}: the cached merge is damaged; merging again", warning=True))
         return None
     for name, content in contents.items():
@@ -211,7 +212,7 @@ def keep(place: Path, tree: Path, report: MergeReport) -> None:
             files.write_bytes(space / "entry" / _FILES / name, content, durable=False)
         entry = values.dump(values.document("merged", _CachedMerge(report=report, files=digests)))
         files.write_text(space / "entry" / _ENTRY, entry, durable=False)
-        files.publish(space / "entry", place, space / "old")
+        sealed_trees.publish(space / "entry", place, space / "old", cache=place.parent.parent)
 
 
 def _list_key_inputs(order: MergeOrder) -> dict[str, object]:

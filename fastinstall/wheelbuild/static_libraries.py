@@ -14,9 +14,10 @@ import shlex
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
-from fastinstall.core import files, foreign, values
+from fastinstall.core import files, foreign, sealed_trees, values
 from fastinstall.core.concurrency import await_future
 from fastinstall.core.errors import DocumentError, FailedError
 from fastinstall.core.events import Emit, Finished, Noted, Progressed, Started, ignore
@@ -235,7 +236,7 @@ def build_static(order: StaticOrder, process_group: ProcessGroup | None = None) 
             makefiles use unsupported syntax.
     """
     place = order.cache / "statics" / values.digest(static_inputs(order))
-    entry = _find_stored_library(place, order.emit)
+    entry = _find_stored_library(place, order)
     if entry is None:
         started = time.monotonic()
         order.emit(Started(stage=STAGE, message=f"compiling {order.source.pypi} for {order.name}"))
@@ -245,7 +246,8 @@ def build_static(order: StaticOrder, process_group: ProcessGroup | None = None) 
             files.temporary_directory("static", within=_find_plain_directory(within)) as workplace,
         ):
             _LibraryBuild(order, workplace, process_group or ProcessGroup()).build(space / "entry")
-            entry = _put(space / "entry", place, space / "aside")
+            entry = _read(space / "entry")
+            sealed_trees.publish(space / "entry", place, space / "aside", cache=order.cache)
         seconds = time.monotonic() - started
         order.emit(Finished(stage=STAGE, message=f"compiled {order.source.pypi} {entry.version}", seconds=seconds))
     archive = Path(order.source.archive).name
@@ -385,22 +387,13 @@ def _describe(entry: Path) -> None:
     files.write_text(entry / _ENTRY, values.dump(values.document("static", value)))
 
 
-def _put(fresh: Path, place: Path, aside: Path) -> _CachedLibrary:
-    entry = _read(fresh)
-    files.publish(fresh, place, aside)
-    return entry
-
-
-def _find_stored_library(place: Path, emit: Emit) -> _CachedLibrary | None:
+def _find_stored_library(place: Path, order: StaticOrder) -> _CachedLibrary | None:
     if not place.is_dir():
         return None
-    try:
-        entry = _read(place)
-        if all(files.sha256(place / name) == digest for name, digest in entry.files.items()):
-            return entry
-    except (OSError, ValueError, DocumentError):
-        pass  # reported below, like a file with changed content
-    emit(Noted(message=f"{place}: the cached library is damaged; building it again", warning=True))
+    if sealed_trees.is_intact(place, cache=order.cache):
+        with suppress(OSError, ValueError, DocumentError):  # of another time
+            return _read(place)
+    order.emit(Noted(message=f"{place}: the cached library is damaged; building it again", warning=True))
     return None
 
 

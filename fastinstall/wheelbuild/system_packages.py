@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from fastinstall.core import files, foreign
+from fastinstall.core import files, foreign, sealed_trees
 from fastinstall.core.archive_members import ArchiveError, Objection
 from fastinstall.core.errors import FailedError, RefusedError
 from fastinstall.core.events import Emit, Noted
@@ -192,7 +192,7 @@ def _find_remembered_tree(home: Path, packages: tuple[str, ...]) -> Path | None:
         tree = home / foreign.read_text(_locate_note(home, packages), encoding="ascii")
     except OSError:
         return None
-    return tree if tree.is_dir() else None
+    return tree if tree.parent == home and sealed_trees.is_intact(tree, cache=home.parent) else None
 
 
 def _locate_note(home: Path, packages: tuple[str, ...]) -> Path:
@@ -242,14 +242,14 @@ def _update_package_lists(view: _View) -> None:
 def _unpack(view: _View, packages: tuple[str, ...], home: Path, emit: Emit) -> Path:
     versions = _list_download_versions(view, (*packages, *_list_dependencies(view, packages)))
     tree = home / _make_key(packages, versions)
-    if tree.is_dir():
+    if sealed_trees.is_intact(tree, cache=home.parent):
         return tree
     emit(Noted(message=f"unpacking headers of {', '.join(packages)} into fastinstall's cache"))
     with files.temporary_directory("headers", within=home) as directory:
         fresh = directory / "root"
         fresh.mkdir()
         _extract_all(view, packages, fresh)
-        _keep(fresh, tree)
+        sealed_trees.publish(fresh, tree, directory / "aside", cache=home.parent)
     return tree
 
 
@@ -305,13 +305,6 @@ def _list_download_versions(view: _View, packages: tuple[str, ...]) -> tuple[str
 def _make_key(packages: tuple[str, ...], versions: tuple[str, ...]) -> str:
     text = "\n".join((*sorted(packages), *sorted(versions)))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def _keep(fresh: Path, tree: Path) -> None:
-    try:
-        files.rename(fresh, tree)
-    except FileExistsError:
-        return  # another run was faster, with the same content
 
 
 def _explain_apt_failure(packages: tuple[str, ...], failure: CommandError | None) -> FailedError:

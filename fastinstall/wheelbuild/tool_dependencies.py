@@ -19,7 +19,7 @@ from packaging.requirements import Requirement
 from packaging.tags import Tag, compatible_tags, cpython_tags
 from packaging.utils import canonicalize_name, parse_wheel_filename
 
-from fastinstall.core import files, values
+from fastinstall.core import files, sealed_trees, values
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Emit, Noted, ignore
 from fastinstall.core.process import CommandError, run
@@ -209,7 +209,7 @@ def fetch_needs(fetching: DependencyFetching) -> tuple[Path, FetchedDependencies
         FailedError: no Python can be served: the index is unreachable, not allowed, or has no wheels.
     """
     place = fetching.cache / "tool" / "needs" / values.digest(_list_key_inputs(fetching))
-    latest, age = read_latest_record(FetchedDependencies, "tool-needs", place / _LATEST)
+    latest, age = read_latest_record(FetchedDependencies, "tool-needs", place / _LATEST, fetching.cache)
     # A fetch that left out a Python may have hit a temporary failure:
     if latest is None or ((age > _LIFETIME or latest.left_out) and not fetching.offline):
         latest = _refresh_dependencies(fetching, place, latest)
@@ -278,7 +278,7 @@ def _fetch_dependencies(fetching: DependencyFetching, place: Path) -> FetchedDep
             (shelf / name).rename(fresh / name)
         digests = {path.name: files.sha256(path) for path in sorted(fresh.iterdir())}
         needs = FetchedDependencies(directory=values.digest(digests)[:16], files=digests, left_out=left_out)
-        files.publish(fresh, place / needs.directory, space / "aside")
+        sealed_trees.publish(fresh, place / needs.directory, space / "aside", cache=fetching.cache)
     files.write_text(place / _LATEST, values.dump(values.document("tool-needs", needs)))
     return needs
 

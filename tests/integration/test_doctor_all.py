@@ -1,5 +1,6 @@
 """Every known environment is examined in one run; what cannot be observed is told and stops nothing."""
 
+import json
 import os
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from sandbox import Result, Sandbox
 from targets import site_packages
 
 from fastinstall.core.errors import ExitCode
+from fastinstall.core.foreign_code import find_stranger
 from fastinstall.doctor.examine import Examination, examine
 from fastinstall.journal.layout import RECEIPT
 from fastinstall.model.finding import EnvironmentReport
@@ -129,6 +131,39 @@ def test_root_runs_no_code_of_another_user(sandbox: Sandbox, given: str) -> None
     assert f"fastinstall doctor --prefix {other}" in told["problem"]
     assert "sudo -u" in told["problem"]
     assert not ran.exists()
+
+
+def _list_deep_places(sandbox: Sandbox, prefix: Path) -> dict[str, Path]:
+    """Files that the environment's Python may run, none of them at the top of its site-packages."""
+    site = site_packages(prefix / "bin/python")
+    below, beside = site / "PIL/deeper/still", sandbox.root / "beside/package"
+    for directory in (below, beside, sandbox.root / "linked", sandbox.root / "editable/src"):
+        directory.mkdir(parents=True)
+    (site / "way.pth").write_text(f"# a comment\n{sandbox.root / 'beside'}\n")
+    (site / "link").symlink_to(sandbox.root / "linked")
+    (site / "mine-1.dist-info").mkdir()
+    source = {"url": (sandbox.root / "editable").as_uri(), "dir_info": {"editable": True}}
+    (site / "mine-1.dist-info/direct_url.json").write_text(json.dumps(source))
+    return {
+        "a package": below / "module.py",
+        "what a .pth file names": beside / "module.py",
+        "what a link leads to": sandbox.root / "linked/module.py",
+        "an editable installation": sandbox.root / "editable/src/module.py",
+    }
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="root alone can give files away, and is who must not run them")
+def test_code_of_another_user_is_found_however_deep_it_lies(sandbox: Sandbox) -> None:
+    prefix = _known_environment(sandbox, "own")
+    places = _list_deep_places(sandbox, prefix)
+    assert find_stranger(prefix) == ""
+    for case, file in places.items():
+        file.touch()
+        os.chown(file, NOBODY, NOBODY)
+        assert find_stranger(prefix), case
+        os.chown(file, 0, 0)
+    os.chown(prefix.parent, NOBODY, NOBODY)  # who may put another environment in its place
+    assert find_stranger(prefix)
 
 
 def test_where_none_can_be_observed_it_could_not_be_determined(sandbox: Sandbox) -> None:

@@ -21,7 +21,6 @@ from fastinstall.core.errors import ExitCode, RefusedError
 from fastinstall.core.surroundings import (
     find_program,
     hooks_directory,
-    make_own_cache,
     make_private,
     restrict_surroundings,
 )
@@ -85,44 +84,6 @@ def test_a_recipe_that_another_user_put_where_everybody_may_is_not_read(everybod
     assert "FASTINSTALL_RECIPES" in (told.value.hint or "")
 
 
-@needs_root
-def test_a_cache_that_another_user_made_first_is_refused_with_another_place(everybodys: Path) -> None:
-    cache = everybodys / "cache"
-    cache.mkdir()
-    os.chown(cache, EVE, -1)
-    with pytest.raises(RefusedError, match="owner 12345"):
-        make_own_cache(cache, {})
-
-
-def test_a_cache_may_be_a_link_to_another_disk_and_lie_in_a_directory_for_everybody(everybodys: Path) -> None:
-    (everybodys / "elsewhere").mkdir()
-    (everybodys / "cache").symlink_to("elsewhere")
-    assert make_own_cache(everybodys / "cache", {}) == everybodys / "cache"
-
-
-@needs_root
-def test_the_cache_of_the_user_who_called_sudo_is_refused(tmp_path: Path) -> None:
-    os.chown(tmp_path, EVE, -1)
-    with pytest.raises(RefusedError, match="ran sudo") as told:
-        make_own_cache(tmp_path, {"SUDO_UID": str(EVE)})
-    assert "sudo -H" in (told.value.hint or "")
-    assert make_own_cache(tmp_path, {}) == tmp_path
-
-
-def test_an_open_cache_is_refused_and_the_place_that_the_hint_names_is_taken(everybodys: Path) -> None:
-    everybodys.parent.chmod(0o755)
-    with pytest.raises(RefusedError, match="anyone may write there") as told:
-        make_own_cache(everybodys, {"SUDO_UID": ""})
-    named = (told.value.hint or "").partition("FASTINSTALL_CACHE_DIR=")[2].split()[0]
-    assert make_own_cache(Path(named), {}) == Path(named)
-    assert stat.S_IMODE(Path(named).stat().st_mode) == 0o700
-
-
-def test_an_open_cache_behind_a_door_that_is_closed_to_others_is_taken(everybodys: Path) -> None:
-    everybodys.parent.chmod(0o700)
-    assert make_own_cache(everybodys, {}) == everybodys
-
-
 @pytest.mark.usefixtures("careless")
 def test_directories_of_ours_are_for_this_user_alone_whatever_the_umask(tmp_path: Path) -> None:
     made = make_private(tmp_path / "a/b/c")
@@ -140,6 +101,31 @@ def test_within_a_run_the_umask_is_careful_and_path_is_searched_with_care(
     assert inside == "/usr/bin"
     assert os.environ["PATH"] == f".:{everybodys}:/usr/bin::"
     assert stat.S_IMODE((everybodys / "made").stat().st_mode) == 0o755
+
+
+@needs_root
+def test_an_open_directory_of_path_counts_until_another_user_puts_a_program_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    tools.chmod(0o777)
+    program(tools, "ours")
+    monkeypatch.setenv("PATH", f"{tools}:/usr/bin")
+    with restrict_surroundings():
+        assert os.environ["PATH"] == f"{tools}:/usr/bin"
+    program(tools, "uname", owner=EVE)
+    with restrict_surroundings():
+        assert os.environ["PATH"] == "/usr/bin"
+
+
+@needs_root
+def test_what_root_makes_in_the_home_of_another_user_is_that_users(tmp_path: Path) -> None:
+    os.chown(tmp_path, EVE, EVE)
+    made = make_private(tmp_path / ".local/state/fastinstall")
+    for directory in (made, *made.parents[:2]):
+        status = directory.stat()
+        assert (status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode)) == (EVE, EVE, 0o700)
 
 
 @needs_root

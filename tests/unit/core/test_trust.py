@@ -7,9 +7,7 @@ import pytest
 from fastinstall.core.surroundings import (
     Person,
     TrustedPath,
-    explain_cache_distrust,
     explain_file_distrust,
-    find_foreign_owner,
     keep_trusted_path_entries,
     restrict_umask,
 )
@@ -80,46 +78,11 @@ def test_ordinary_machines_are_not_objected_to(case: str) -> None:
     assert not explain_file_distrust(*TRUSTED[case])
 
 
-HOME = place("/home/me/.cache", 0o755, ME)
-
-
-@pytest.mark.parametrize(
-    ("cache", "parent", "person", "objected"),
-    [
-        (place("/home/me/.cache/fastinstall", 0o700, ME), HOME, PERSON, False),
-        (place("/home/me/.cache/fastinstall", 0o755, ME), HOME, PERSON, False),
-        (place("/project/cache", 0o2775, STAFF), place("/project", 0o2775, 0), PERSON, False),
-        (place("/scratch/cache", 0o700, ME), TMP, PERSON, False),
-        (place("/root/.cache/fastinstall", 0o755, ME), place("/root/.cache", 0o755, 0), Person(user=0), False),
-        (place("/scratch/cache", 0o755, EVE), TMP, PERSON, True),
-        (place("/cache", 0o777, 0), place("/", 0o755, 0), PERSON, True),
-        (place("/scratch", 0o1777, 0), place("/", 0o755, 0), PERSON, True),
-        (place("/home/me/.cache/fastinstall", 0o700, ME), HOME, Person(user=0, before=ME), True),
-        (place("/home/me/disk", 0o1777, ME), place("/home/me", 0o700, ME), PERSON, False),
-    ],
-    ids=[
-        "own",
-        "readable",
-        "group",
-        "own-in-tmp",
-        "mounted",
-        "planted",
-        "open",
-        "tmp-itself",
-        "sudo",
-        "behind-a-closed-door",
-    ],
-)
-def test_a_cache_is_used_only_where_others_cannot_fill_it(
-    cache: TrustedPath, parent: TrustedPath, person: Person, *, objected: bool
-) -> None:
-    assert bool(explain_cache_distrust(cache, parent, person)) is objected
-
-
 def test_path_is_searched_without_the_working_directory_and_without_directories_for_everybody() -> None:
     modes = {"/usr/bin": 0o755, "/scratch": 0o1777, "/opt/tools/bin": 0o777, "/home/me/bin": 0o775}
     path = "/home/me/bin::/scratch:.:bin:/opt/tools/bin:/usr/bin:/gone:"
     assert keep_trusted_path_entries(path, modes) == "/home/me/bin:/opt/tools/bin:/usr/bin:/gone"
+    assert keep_trusted_path_entries(path, modes, ["/opt/tools/bin"]) == "/home/me/bin:/usr/bin:/gone"
 
 
 @pytest.mark.parametrize(
@@ -128,11 +91,3 @@ def test_path_is_searched_without_the_working_directory_and_without_directories_
 )
 def test_nothing_is_made_that_everybody_may_write_and_a_group_keeps_its_share(mask: int, careful: int) -> None:
     assert restrict_umask(mask) == careful
-
-
-def test_root_runs_nobodys_code_unasked_not_even_that_of_who_called_sudo() -> None:
-    places = (place("/srv/env", 0o755, 0), place("/srv/env/bin/python", 0o755, EVE))
-    assert find_foreign_owner(places, Person(user=0)) == EVE
-    assert find_foreign_owner(places, Person(user=0, before=EVE)) == EVE
-    assert find_foreign_owner(places[:1], Person(user=0)) is None
-    assert find_foreign_owner(places, PERSON) is None

@@ -1,0 +1,225 @@
+"""Our cache directory: who could put something there, judged from the root of the filesystem down to its entries.
+
+What lies in the cache is run, compiled against and installed, so it has to be ours alone. Every directory and link on
+the way decides: whoever owns one of them, or may rename what is in it, chooses what the cache's name leads to. Programs
+and settings are judged more mildly (`core.surroundings`), because somebody is responsible for them.
+
+Two things are usual and trusted all the same: what lies behind a directory that nobody else may enter, and a directory
+that was mounted into a container, whose owner has no account there.
+"""
+
+import os
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from fastinstall.core.errors import RefusedError
+from fastinstall.core.messages import quote
+from fastinstall.core.surroundings import (
+    Person,
+    TrustedPath,
+    describe_place,
+    find_person,
+    look_at,
+    make_private,
+    name_user,
+)
+from fastinstall.core.values import immutable
+
+_ROOT = 0
+_OTHERS_ENTER = 0o011
+_EVERYBODY_WRITES = 0o002
+_GROUP_WRITES = 0o020
+_OTHERS_WRITE = _GROUP_WRITES | _EVERYBODY_WRITES  # links have it too: lstat(2)
+_STICKY = 0o1000
+_LINKS = 40  # as many as the kernel follows: path_resolution(7)
+_DEPTH = 2  # the cache's rooms, and the entries of each
+_ACL = "system.posix_acl_access"
+
+
+@immutable
+class PathStep:
+    """A directory or link on the way to the cache, or an entry of it.
+
+    Attributes:
+        place: with its mode and owner.
+        is_link: whether it is a symbolic link.
+        is_shared: whether its group has other members than the user, or an access list names somebody.
+        is_mounted: whether another filesystem begins there.
+        has_account: whether its owner is a user of this machine.
+    """
+
+    place: TrustedPath
+    is_link: bool = False
+    is_shared: bool = False
+    is_mounted: bool = False
+    has_account: bool = True
+
+
+@immutable
+class Distrust:
+    """Why nothing is taken from the cache.
+
+    Attributes:
+        place: the directory, link or entry that decides.
+        reason: what others could do there.
+    """
+
+    place: TrustedPath
+    reason: str
+
+
+def find_distrust(way: Sequence[PathStep], person: Person, entries: Sequence[PathStep] = ()) -> Distrust | None:
+    """Find what on the way to the cache, or of its entries, is in somebody else's hands; None if nothing is.
+
+    Args:
+        way: all steps from "/" to the cache, or to a link that leads on.
+        person: who runs this.
+        entries: of the directory at the end of the way.
+    """
+    unmapped = {way[0].place.owner}  # root's number in a user namespace; who owns "/" can replace everything
+    owners, is_closed, last = {_ROOT, person.user}, False, len(way) - 1
+    for number, step in enumerate((*way, *entries)):
+        if step.is_mounted and step.place.owner != person.before and (is_closed or not step.has_account):
+            owners.add(step.place.owner)
+        reason = _explain_owner(step, owners | (unmapped if number < last else set()), person)
+        if not reason and not is_closed:
+            reason = _explain_mode(step, is_passed=number < last)
+        if reason:
+            return Distrust(place=step.place, reason=reason)
+        is_closed = is_closed or not (step.is_link or step.place.mode & _OTHERS_ENTER)
+    return None
+
+
+def open_cache(cache: Path, variables: Mapping[str, str]) -> Path:
+    """Our cache directory, made where it is missing and can be made.
+
+    Args:
+        cache: its path.
+        variables: SUDO_UID tells who called sudo.
+
+    Raises:
+        RefusedError: others could put there what would be installed; nothing was made.
+    """
+    person = find_person(variables)
+    if not cache.is_dir():
+        _refuse(_judge(cache, person), cache, person)
+        with suppress(OSError):  # whoever writes there says so
+            make_private(cache)
+    _refuse(_judge(cache, person), cache, person)
+    return cache
+
+
+def find_trusted_owners(cache: Path) -> frozenset[int]:
+    """Whose files count in an open cache: root's, the user's, and those of whoever mounted it."""
+    return frozenset((_ROOT, os.geteuid(), cache.stat().st_uid))
+
+
+def _explain_owner(step: PathStep, owners: set[int], person: Person) -> str:
+    owner = step.place.owner
+    if person.user == _ROOT and person.before not in (None, _ROOT) and owner == person.before:
+        return "it belongs to the user who ran sudo, who could not change root's files there"
+    return "" if owner in owners else "it belongs to another user, whose files would be run and installed"
+
+
+def _explain_mode(step: PathStep, *, is_passed: bool) -> str:
+    mode = step.place.mode
+    if mode & _STICKY and is_passed:
+        return ""  # others add names there, and cannot take ours
+    if mode & _EVERYBODY_WRITES:
+        return "anyone may write there, and its files would be installed"
+    return "its group may write there, and its files would be installed" if step.is_shared else ""
+
+
+def _refuse(distrust: Distrust | None, cache: Path, person: Person) -> None:
+    if distrust is not None:
+        described = describe_place(distrust.place, name_user(distrust.place.owner))
+        message = f"{cache}: this cache is not used, because of {described}: {distrust.reason}"
+        raise RefusedError(message, hint=_make_hint(distrust, person))
+
+
+def _make_hint(distrust: Distrust, person: Person) -> str:
+    if person.user == _ROOT and distrust.place.owner == person.before:
+        return "with sudo -H, root's own cache is used: sudo -H fastinstall ..."
+    offered = (Path(distrust.place.path, f"of-{person.user}"), Path(f"/var/tmp/fastinstall-{person.user}"))  # noqa: S108 (judged, like every cache)
+    usable = (path for path in offered if os.access(path.parent, os.W_OK) and _judge(path, person) is None)
+    named = next(map(quote, usable), "DIR")
+    return f"choose another place: FASTINSTALL_CACHE_DIR={named} fastinstall ..."
+
+
+def _judge(cache: Path, person: Person) -> Distrust | None:
+    real = Path(os.path.realpath(cache))
+    entries = tuple(_list_entries(real))
+    moved = tuple(Path(entry.place.path) for entry in entries if entry.is_link)
+    judged = [find_distrust(way, person) for each in (cache, *moved) for way in _list_ways(each)]
+    judged += [find_distrust(_look_along(real), person, entries)] if real.is_dir() else []
+    return next(filter(None, judged), None)
+
+
+def _list_ways(path: Path) -> Iterator[tuple[PathStep, ...]]:
+    """Yield the steps to each link on the way, then those to the end; what is missing counts as we would make it."""
+    current, todo = Path("/"), list(reversed(path.absolute().parts[1:]))
+    followed = 0
+    while todo and followed < _LINKS and os.path.lexists(current / todo[-1]):
+        part = todo.pop()
+        if part == "..":
+            current = current.parent
+        elif (current / part).is_symlink():
+            yield _look_along(current / part)
+            followed += 1
+            target = (current / part).readlink()
+            current = Path("/") if target.is_absolute() else current
+            todo += reversed([each for each in target.parts if each != "/"])
+        else:
+            current = current / part
+    missing = TrustedPath(path=current.joinpath(*reversed(todo)), mode=0o700, owner=os.geteuid())
+    yield (*_look_along(current), *((PathStep(place=missing),) if todo else ()))
+
+
+def _look_along(path: Path) -> tuple[PathStep, ...]:
+    return tuple(_look(each) for each in (*reversed(path.parents), path))
+
+
+def _list_entries(directory: Path, depth: int = _DEPTH) -> Iterator[PathStep]:
+    """Yield entries that are not plainly root's or the user's own, at a few microseconds each for those that are."""
+    own = (_ROOT, os.geteuid())
+    with suppress(FileNotFoundError, NotADirectoryError, PermissionError), os.scandir(directory) as entries:
+        for entry in entries:
+            with suppress(FileNotFoundError):  # another run's temporary file
+                status = entry.stat(follow_symlinks=False)
+                if status.st_uid not in own or status.st_mode & _OTHERS_WRITE:
+                    yield _look(Path(entry.path))
+                if depth > 1 and entry.is_dir():
+                    yield from _list_entries(Path(entry.path), depth - 1)
+
+
+def _look(path: Path) -> PathStep:
+    place, status = look_at(path), path.lstat()
+    is_mounted = status.st_dev != path.parent.stat().st_dev
+    return PathStep(
+        place=place,
+        is_link=stat.S_ISLNK(status.st_mode),
+        is_shared=bool(place.mode & _GROUP_WRITES) and _has_other_members(path, status.st_gid),
+        is_mounted=is_mounted,
+        has_account=not is_mounted or bool(name_user(place.owner)),
+    )
+
+
+def _has_other_members(path: Path, group: int) -> bool:
+    """Whether somebody else is in a group that may write there.
+
+    Root's group and a group without a name, as Kubernetes gives volumes, have no users of this machine; a group of the
+    user's own name has none by convention (USERGROUPS_ENAB in login.defs(5)) and no other member that it lists.
+    """
+    import grp  # noqa: PLC0415 (doctor opens no cache)
+
+    with suppress(OSError):
+        os.getxattr(path, _ACL)
+        return True
+    try:
+        entry = grp.getgrgid(group)
+    except KeyError:
+        return False
+    own = name_user(os.geteuid())
+    return group != _ROOT and (entry.gr_name != own or bool(set(entry.gr_mem) - {own}))

@@ -1,0 +1,77 @@
+"""Directories held open while root renames in an environment whose owner may rename there at the same time.
+
+A path is looked up anew by each call of the kernel: who may write to an environment can put a link in the place of a
+directory after it was judged, and have root move files of the system. An open directory stays what it is. So it is
+opened first, then found to lie in the environment, by "..", and only then used, as `/proc/self/fd/N`.
+"""
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+_ROOT = 0
+_OTHERS_WRITE = 0o022
+_STICKY = 0o1000
+_OPEN = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
+
+
+def identify_home(prefix: Path) -> os.stat_result | None:
+    """Remember the environment that root is about to change; None where root alone, or another user, changes it."""
+    if os.geteuid() != _ROOT or not any(map(_is_others, (prefix, *prefix.parents))):
+        return None
+    with suppress(OSError):
+        return prefix.stat()
+    return None
+
+
+@contextmanager
+def hold_parents(home: os.stat_result | None, *paths: Path) -> Iterator[tuple[Path, ...]]:
+    """Yield paths whose directories are held open, or as they are where nobody else writes.
+
+    Args:
+        home: of `identify_home`.
+        paths: in the environment; need not be there.
+
+    Raises:
+        PermissionError: one lies outside of the environment.
+        OSError: a directory cannot be opened, or the block failed: names the paths as they were given.
+    """
+    if home is None:
+        yield paths
+        return
+    with ExitStack() as stack:
+        descriptors = [_open(path.parent, stack) for path in paths]
+        for path, descriptor in zip(paths, descriptors, strict=True):
+            if not _lies_within(descriptor, home):
+                raise PermissionError(errno.EPERM, "leads outside the environment", str(path.parent))
+        try:
+            yield tuple(Path(f"/proc/self/fd/{each}", path.name) for each, path in zip(descriptors, paths, strict=True))
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(paths[0]), None, str(paths[-1])) from error
+
+
+def _open(directory: Path, stack: ExitStack) -> int:
+    descriptor = os.open(directory, _OPEN)
+    stack.callback(os.close, descriptor)
+    return descriptor
+
+
+def _lies_within(descriptor: int, home: os.stat_result) -> bool:
+    with ExitStack() as stack:
+        status = os.fstat(descriptor)
+        while not os.path.samestat(status, home):
+            above = os.open("..", _OPEN, dir_fd=descriptor)
+            stack.callback(os.close, above)
+            if os.path.samestat(os.fstat(above), status):
+                return False
+            descriptor, status = above, os.fstat(above)
+    return True
+
+
+def _is_others(path: Path) -> bool:
+    with suppress(OSError):
+        status = path.stat()
+        return status.st_uid != _ROOT or bool(status.st_mode & _OTHERS_WRITE and not status.st_mode & _STICKY)
+    return False
