@@ -11,6 +11,7 @@ from fastinstall.core.errors import RefusedError
 from fastinstall.core.events import Noted, Started
 from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable, tagged
+from fastinstall.index.downloads import discarding_refused
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.index.pip import argv_for, pip_environment
 from fastinstall.model.artefact import Artefact, LevelTarget, WheelOrder
@@ -101,7 +102,8 @@ class Build(WheelOrder, StepDefaults):
             from fastinstall.index.wheelhouse import require_stack_alone  # noqa: PLC0415 (slow to import, with packaging)
 
             result = fetch_wheel(self.prebuilt, context)
-            require_stack_alone(result.wheel)  # before a proof runs what is in it
+            with discarding_refused(result.wheel):
+                require_stack_alone(result.wheel)  # before a proof runs what is in it
             return result
         built_before = self._take_from_cache(interpreter, context) if self.cached else None
         if built_before is not None:
