@@ -50,6 +50,11 @@ class PackageIndex:
     timeout: float | None = None
     cache: Path | None = None
 
+    @property
+    def places(self) -> tuple[str, ...]:
+        """Names of the indexes and `find-links` that pip is configured for."""
+        return self._read_settings().places
+
     def releases(self, recipe: Recipe, interpreter: Interpreter) -> Releases:
         """What there is to build from, and what is official, for a recipe and a target.
 
@@ -139,7 +144,7 @@ class PackageIndex:
         if self.wheelhouse is not None:
             yield from read_wheelhouse(self.wheelhouse, wanted)
         if self.offline and self.cache is not None:
-            for path, index in downloads.list_offered_files(self.cache, wanted, self._read_settings().places):
+            for path, index in downloads.list_offered_files(self.cache, wanted, self.places):
                 yield replace(describe_file(path, path.parent.name), index=index)  # each lies where its sum says
 
     def _ask(self, names: Sequence[str], wanted: Callable[[str], bool]) -> tuple[Artefact, ...]:
@@ -222,11 +227,10 @@ class PackageIndex:
         """Why files of the cache that would do are not on offer when offline."""
         if not self.offline or self.cache is None:
             return
-        places = self._read_settings().places
         for each in downloads.list_stored_files(self.cache, wanted):
             if not each.indexes:
                 reason = "which index offered it is not on record; a run with a network notes it"
-            elif not each.find_index(places):
+            elif not each.find_index(self.places):
                 reason = f"it is from {listing(each.indexes)}, which pip is not configured for here"
             else:
                 continue

@@ -149,6 +149,7 @@ class Build(WheelOrder, StepDefaults):
             emit=context.emit,
             offline=context.index.offline,
             wheelhouse=context.index.wheelhouse,
+            indexes=context.index.places,
         )
 
     def _fetch_clang(self, context: ExecutionContext) -> dict[str, str]:
