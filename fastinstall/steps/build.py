@@ -166,7 +166,7 @@ class Build(WheelOrder, StepDefaults):
         from fastinstall.wheelbuild.provenance import find_ready  # noqa: PLC0415 (slow to import; not for a wheel that is ready)
 
         started = time.monotonic()
-        for ready in find_ready(context.cache, self, context.recipe, interpreter):
+        for ready in find_ready(context.cache, self, context.recipe, interpreter, context.index.wheelhouse):
             if ready.entry.sha256 == self.cached:
                 message = f"{ready.entry.wheel} was built before: taken from the cache"
                 context.emit(Noted(message=message, detail=True))

@@ -219,7 +219,7 @@ def find_cached_build(cache: Path, interpreter: Interpreter, places: Collection[
         except (OSError, ValueError, DocumentError):
             continue
         wheel, version = result.parent / entry.wheel, entry.wheel.split("-")[1]
-        is_pillow = entry.inputs.get("distribution", "").startswith("pillow ")
+        is_pillow = entry.inputs.get("distribution", "").startswith("pillow ") and "wheelhouse" not in entry.inputs
         if (
             is_pillow
             and entry.inputs.get("source") in sources

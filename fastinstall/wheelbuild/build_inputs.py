@@ -31,7 +31,7 @@ from fastinstall.index.downloads import private_space
 from fastinstall.index.pip import pip_environment
 from fastinstall.model.artefact import WheelOrder
 from fastinstall.model.facts import Interpreter
-from fastinstall.model.machine import Compiler
+from fastinstall.model.machine import CLANG, Compiler
 from fastinstall.model.recipe import NativeRequirement, Recipe
 
 
@@ -247,6 +247,17 @@ def read_build_system(source: Path) -> BuildSystem:
         return BuildSystem(requires=tuple(_DEFAULT["requires"]), backend=_LEGACY, backend_path=None)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise FailedError(f"{path}: build-system.requires invalid: {error!r}") from error
+
+
+def describe_given_wheels(wheelhouse: Path | None) -> dict[str, str]:
+    """Return what a wheelhouse adds to the inputs of a build: wheels that it may require, by hash; none without one.
+
+    Pillow and the compiler are left out: they are inputs by themselves.
+    """
+    if wheelhouse is None:
+        return {}
+    paths = (path for path in wheelhouse.glob("*.whl") if not path.name.lower().startswith(("pillow", CLANG)))
+    return {"wheelhouse": values.digest({path.name: files.sha256(path) for path in paths})}
 
 
 def remove_pip_settings(variables: Mapping[str, str]) -> dict[str, str]:
