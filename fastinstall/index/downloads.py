@@ -88,7 +88,11 @@ def copy(source: Path) -> Callable[[Path], None]:
 
 @cache
 def private_space(cache: Path) -> Path:
-    """A directory in our cache that goes away with this process."""
+    """A directory in our cache that goes away with this process.
+
+    Raises:
+        FailedError: the cache cannot be written.
+    """
     held, process = ExitStack(), os.getpid()
 
     def leave() -> None:
@@ -96,7 +100,8 @@ def private_space(cache: Path) -> Path:
             held.close()
 
     atexit.register(leave)
-    return held.enter_context(files.temporary_directory("given", within=cache / "tmp"))
+    with writable(cache):
+        return held.enter_context(files.temporary_directory("given", within=cache / "tmp"))
 
 
 @immutable
