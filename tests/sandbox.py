@@ -31,8 +31,11 @@ ONE_LEVEL = ("--level", "x86-64-v2")
 STOCK = ("--recipe", "pillow", *ONE_LEVEL)
 """Words that ask for today's Pillow without the kernels: the one wheel for one level that all tests share."""
 
-UNREACHABLE = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "0"}
-"""Settings that lead to an index where nobody listens; the port is that of `discard` (RFC 863)."""
+NOBODY_LISTENS = "http://127.0.0.1:9"
+"""The port is that of `discard` (RFC 863)."""
+
+UNREACHABLE = {"PIP_PROXY": NOBODY_LISTENS, "PIP_RETRIES": "0"}
+"""Settings by which no index is reached; which ones those are stays as it was."""
 
 _KEPT = ("PATH", "LANG", "LC_ALL", "TZ", "CC", "LD_LIBRARY_PATH")
 _KEPT_PREFIXES = ("PIP_", "UV_", "SSL_", "REQUESTS_", "CURL_", "PKG_CONFIG_")

@@ -20,8 +20,8 @@ from fastinstall.apply.recovery import (
     recover_environment,
     report_late_interruptions,
 )
-from fastinstall.core.errors import FastinstallError, RefusedError, UnprovenError, UsageError
-from fastinstall.core.events import Noted
+from fastinstall.core.errors import FailedError, FastinstallError, RefusedError, UnprovenError, UsageError
+from fastinstall.core.events import Noted, ignore
 from fastinstall.core.home import expand_home
 from fastinstall.core.messages import fix_command, quote
 from fastinstall.core.refused_writes import MOVE_CACHE, refuse_noexec
@@ -55,12 +55,14 @@ from fastinstall.plan.make import defer_pip_settings, make_engine, make_index
 from fastinstall.plan.make import plan_setup as make_plan
 from fastinstall.plan.plan import Plan
 from fastinstall.plan.satisfied import is_for_guard_alone
+from fastinstall.steps.build import Build
 from fastinstall.steps.change_conda_packages import ChangeCondaPackages
 from fastinstall.steps.create_environment import CreateEnvironment
 from fastinstall.steps.kinds import find_step, get_required_step
 from fastinstall.steps.make_conda_packages import MakeCondaPackages
 from fastinstall.steps.pin_project import PinProject
 from fastinstall.steps.verify import Verify, refuse_errors
+from fastinstall.wheelbuild.installed_wheels import keep_installed_wheel
 
 if TYPE_CHECKING:
     from fastinstall.apply.orchestrator import Observers
@@ -127,10 +129,10 @@ def carry_out(session: Session, plan: Plan) -> SetupOutcome:
             recipe = recipe_named(session, plan.wish.recipe)
             from fastinstall.apply.orchestrator import execute_plan  # noqa: PLC0415 (not where nothing is to be done)
 
-            done = execute_plan(
-                plan, make_execution_context(session, plan, recipe), _make_observers(session, plan, recipe)
-            )
+            context = make_execution_context(session, plan, recipe)
+            done = execute_plan(plan, context, _make_observers(session, plan, recipe))
             remember(session, plan.environment)
+            _keep_ready_made_wheel(plan, context)
             session.emit(Noted(message=f"the files were replaced in {done.window_ns / 1e6:.2f} ms", detail=True))
             outcome = SetupOutcome(plan=plan, receipt=done.receipt, after=done.after)
         _warn_about_held_bytes(session, prefix)
@@ -183,6 +185,18 @@ def examine_result(session: Session, outcome: SetupOutcome) -> EnvironmentReport
         again = f"fastinstall doctor --prefix {quote(plan.environment.prefix)}"
         session.emit(Noted(message=f"done, but not checked again: {error.message}; try: {again}", warning=True))
         return None
+
+
+def _keep_ready_made_wheel(plan: Plan, context: ExecutionContext) -> None:
+    """Keep a wheel that nobody built here for repairs; without it, a repair asks where it came from."""
+    step = find_step(plan.steps, Build)
+    if step is None or step.prebuilt is None:
+        return
+    try:
+        wheel = context.index.fetch(step.prebuilt, context.cache, ignore)
+        keep_installed_wheel(context.cache, Path(plan.environment.prefix), wheel, step.prebuilt.sha256)
+    except (OSError, FailedError) as error:
+        context.emit(Noted(message=f"{step.prebuilt.filename} is not kept for repairs: {error}", warning=True))
 
 
 def _warn_about_held_bytes(session: Session, prefix: Path) -> None:

@@ -41,7 +41,7 @@ from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.core.events import Emit, Noted, ignore
 from fastinstall.core.process import CommandError, run
 from fastinstall.core.values import immutable
-from fastinstall.index.pip import argv_for, pip_environment
+from fastinstall.index.pip import argv_for, pip_environment, pip_settings
 from fastinstall.model.facts import Interpreter
 
 _ALL = "all"
@@ -242,6 +242,7 @@ def _place(requirements: Sequence[str], fetching: PackageFetching) -> Path:
             "requirements": sorted(requirements),
             "python": f"{interpreter.implementation} {interpreter.version.rpartition('.')[0]} {interpreter.abi}",
             "platform": f"{interpreter.platform} {interpreter.libc} {interpreter.libc_version}",
+            "indexes": "\n".join(pip_settings(Path(interpreter.executable), fetching.variables).places),
         }
     )
     return fetching.cache / "libraries" / key

@@ -40,7 +40,7 @@ from fastinstall.pins.recognition import project_of, read_noted_project, read_pi
 from fastinstall.pins.resolver import require_lock_program
 from fastinstall.pins.tool import CHANNEL
 from fastinstall.pins.tools import tools
-from fastinstall.wheelbuild.wheel_cache import find_wheel
+from fastinstall.wheelbuild.installed_wheels import find_installed_wheel
 
 _STAGED = "pinned"
 
@@ -147,7 +147,7 @@ def _read_conda_pins(prefix: Path) -> str:
 
 def _find_installed_wheel(session: Session, prefix: Path, receipt: Receipt) -> Path:
     """The very wheel that was installed: of the cache, or of the wheelhouse that it came from."""
-    cached = find_wheel(session.own_cache(), receipt.wheel_sha256)
+    cached = find_installed_wheel(session.own_cache(), prefix, receipt.wheel_sha256)
     if cached is not None:
         return cached
     house = Path(receipt.wish.wheelhouse) / receipt.wheel if receipt.wish.wheelhouse is not None else None

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar, cast
@@ -21,7 +22,6 @@ from urllib.parse import urljoin
 
 import httpx2
 from packaging.utils import canonicalize_name
-from unearth import PackageFinder
 from unearth.auth import MultiDomainBasicAuth
 from unearth.collector import IndexHTMLParser, IndexPage, is_secure_origin, parse_html_page, parse_json_response
 from unearth.fetchers import Fetcher
@@ -37,7 +37,7 @@ from fastinstall.core.parsing import json_data
 from fastinstall.core.secrets import redact_text, remove_credentials
 from fastinstall.core.values import immutable
 from fastinstall.index.offers import local_path
-from fastinstall.index.pip import PipSettings
+from fastinstall.index.pip import PipSettings, name_place
 from fastinstall.index.selection import parse_filename
 from fastinstall.index.wheelhouse import read_wheelhouse
 from fastinstall.model.artefact import Artefact
@@ -341,18 +341,30 @@ def ask(
         FailedError: a place cannot be reached. One that does not have the distribution is no failure.
         RefusedError: a place is neither encrypted nor trusted.
     """
-    default = PackageFinder().sources[0]["url"]
-    indexes = () if settings.no_index else (settings.index_url or default, *settings.extra_index_urls)
-    places = [(_locate_page(index, name), position > 0) for position, index in enumerate(indexes) for name in names]
-    places += [(place, True) for place in settings.find_links]
-    calls = [
-        partial(_read_place, settings, timeout, place, forbidden_is_absent=forbidden_is_absent)
-        for place, forbidden_is_absent in places
+    indexes = () if settings.no_index else settings.indexes
+    pages = [
+        (index, _locate_page(index, name), position > 0) for position, index in enumerate(indexes) for name in names
     ]
-    offers = (offer for page in _run_concurrently(calls, timeout) for offer in page)
-    remote = [_describe(offer) for offer in offers if not offer.link.is_yanked and wanted(offer.link.filename)]
-    directories = (path for place in settings.find_links if (path := local_path(place)) is not None and path.is_dir())
-    return (*remote, *(artefact for path in directories for artefact in read_wheelhouse(path, wanted)))
+    pages += [(place, place, True) for place in settings.find_links]
+    calls = [
+        partial(_read_place, settings, timeout, page, forbidden_is_absent=forbidden_is_absent)
+        for _index, page, forbidden_is_absent in pages
+    ]
+    answers = zip(pages, _run_concurrently(calls, timeout), strict=True)
+    offers = ((place, offer) for (place, _page, _absent), page in answers for offer in page)
+    remote = [
+        _describe(offer, place) for place, offer in offers if not offer.link.is_yanked and wanted(offer.link.filename)
+    ]
+    return (*remote, *_list_linked_files(settings.find_links, wanted))
+
+
+def _list_linked_files(places: Iterable[str], wanted: Callable[[str], bool]) -> Iterator[Artefact]:
+    """The wanted files of those `find-links` that are directories."""
+    for place in places:
+        directory = local_path(place)
+        if directory is not None and directory.is_dir():
+            for artefact in read_wheelhouse(directory, wanted):
+                yield replace(artefact, index=name_place(place))
 
 
 def _locate_page(index: str, name: str) -> str:
@@ -381,7 +393,7 @@ def _read_file(path: Path) -> tuple[OfferedFile, ...]:
     return read_page(IndexPage(Link(path.absolute().as_uri()), content, "utf-8", "text/html"))
 
 
-def _describe(offer: OfferedFile) -> Artefact:
+def _describe(offer: OfferedFile, place: str) -> Artefact:
     link = offer.link
     parsed = parse_filename(link.filename)
     if parsed is None:
@@ -394,6 +406,7 @@ def _describe(offer: OfferedFile) -> Artefact:
         sha256=(link.hash_option or {}).get("sha256", [""])[0].lower(),
         requires_python=link.requires_python or "",
         provenance=remove_credentials(offer.provenance),
+        index=name_place(place),
     )
 
 

@@ -1,6 +1,9 @@
 """The store of downloaded files, each in a directory named by its hash, and the verification of their publishers.
 
-A file is stored whole or not at all. What is known of its publisher lies beside it (PEP 740).
+A file is stored whole or not at all. Beside it lies which indexes have offered it, and what is known of its publisher
+(PEP 740). Whoever knows a file's hash may take it; by its name it is found only where its index is configured.
+
+A file that somebody named for one run is not stored: it is copied to where this process alone has it.
 
 Publishers are verified by Sigstore's signatures, without a network. The index says which publisher it trusts for a
 distribution; what is verified is that this publisher signed this file, by its hash and name, and that the signature is
@@ -8,14 +11,16 @@ in Sigstore's transparency log. The trust root is the one that comes with the di
 `fastinstall[attestations]`.
 """
 
+import atexit
 import importlib.util
 import logging
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from enum import StrEnum
+from functools import cache
 from pathlib import Path, PurePath
 
 from fastinstall.core import files, foreign, values
@@ -28,11 +33,11 @@ from fastinstall.model.artefact import Artefact
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
-def find_stored_file(cache: Path, artefact: Artefact) -> Path | None:
+def find_stored_file(directory: Path, artefact: Artefact) -> Path | None:
     """The file in the store, if it is there and has the artefact's hash."""
     if not artefact.sha256:
         return None
-    path = _place(cache, artefact, artefact.sha256)
+    path = _place(directory, artefact, artefact.sha256)
     return path if path.is_file() and files.sha256(path) == artefact.sha256 else None
 
 
@@ -40,8 +45,8 @@ def store(cache: Path, artefact: Artefact, write: Callable[[Path], None]) -> Pat
     """Put a file into the store once its hash is found right.
 
     Args:
-        cache: our cache directory.
-        artefact: what the file is said to be.
+        cache: our cache directory, or the `private_space` of this process.
+        artefact: what the file is said to be, and which index says so.
         write: writes the content to the path that it is given.
 
     Raises:
@@ -67,6 +72,7 @@ def store(cache: Path, artefact: Artefact, write: Callable[[Path], None]) -> Pat
             os.fsync(stream.fileno())
         os.replace(fresh, target)
         files.sync_directory(target.parent)
+        _record_index(target, artefact.index)
         return target
 
 
@@ -81,10 +87,127 @@ def copy(source: Path) -> Callable[[Path], None]:
     return write
 
 
-def list_stored_files(cache: Path) -> tuple[Path, ...]:
-    """All files in the store that have the hash that their place says, by name."""
-    found = (cache / "downloads").glob("[0-9a-f][0-9a-f]/*/*")
-    return tuple(sorted((path for path in found if files.sha256(path) == path.parent.name), key=lambda path: path.name))
+@cache
+def private_space(cache: Path) -> Path:
+    """A directory in our cache that goes away with this process.
+
+    Raises:
+        FailedError: the cache cannot be written.
+    """
+    held, process = ExitStack(), os.getpid()
+
+    def leave() -> None:
+        if os.getpid() == process:  # and not a fork of it
+            held.close()
+
+    atexit.register(leave)
+    with writable(cache):
+        return held.enter_context(files.temporary_directory("given", within=cache / "tmp"))
+
+
+@immutable
+class StoredFile:
+    """A file in the store.
+
+    Attributes:
+        path: of the file; its directory is named by the hash that it should have.
+        indexes: which have offered it, in the words of `PipSettings.places`; none where nobody knows.
+    """
+
+    path: Path
+    indexes: tuple[str, ...]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it has its hash."""
+        return files.sha256(self.path) == self.path.parent.name
+
+    def find_index(self, places: Collection[str]) -> str:
+        """The first of some places that has offered it; empty if none has."""
+        return next((place for place in places if place in self.indexes), "")
+
+
+def list_offered_files(
+    cache: Path, wanted: Callable[[str], bool], places: Collection[str]
+) -> tuple[tuple[Path, str], ...]:
+    """The wanted files in the store that one of some places has offered, in the order of the places.
+
+    Args:
+        cache: our cache directory.
+        wanted: says by its name whether a file matters.
+        places: `PipSettings.places`.
+
+    Returns:
+        Path and place of each; a file that lost its hash is left out.
+    """
+    found = [(each, index) for each in list_stored_files(cache, wanted) if (index := each.find_index(places))]
+    ranks = {place: rank for rank, place in enumerate(places)}
+    return tuple((each.path, index) for each, index in sorted(found, key=lambda pair: ranks[pair[1]]) if each.is_whole)
+
+
+def list_stored_files(cache: Path, wanted: Callable[[str], bool]) -> tuple[StoredFile, ...]:
+    """The wanted files in the store, by name; they are not opened.
+
+    Args:
+        cache: our cache directory.
+        wanted: says by its name whether a file matters.
+    """
+    paths = (cache / "downloads").glob("[0-9a-f][0-9a-f]/*/*")
+    found = (StoredFile(path=path, indexes=_read_indexes(path)) for path in paths if wanted(path.name))
+    return tuple(sorted(found, key=lambda each: each.path.name))
+
+
+@contextmanager
+def discarding_refused(path: Path) -> Iterator[None]:
+    """A stretch in which a stored file is judged: where it is refused, it leaves the store."""
+    try:
+        yield
+    except FailedError:
+        discard(path)
+        raise
+
+
+def discard(path: Path) -> None:
+    """Take a file out of the store, with what was noted of it."""
+    for each in (path, _locate_note(path), _locate_index_note(path)):
+        files.discard(each)
+
+
+@immutable
+class _Offered:
+    """Which indexes have offered a file."""
+
+    indexes: tuple[str, ...]
+
+
+def record_offers(cache: Path, offered: Iterable[Artefact]) -> None:
+    """Note of the files in the store that an index offers them, by name and hash.
+
+    Args:
+        cache: our cache directory.
+        offered: as an index has just answered.
+    """
+    for artefact in offered:
+        path = _place(cache, artefact, artefact.sha256)
+        if artefact.sha256 and path.is_file():
+            _record_index(path, artefact.index)
+
+
+def _record_index(path: Path, index: str) -> None:
+    known = _read_indexes(path)
+    if index and index not in known:
+        text = values.dump(values.document("offered", _Offered(indexes=(*known, index))))
+        with suppress(OSError):  # a cache that is read-only serves all the same
+            files.write_text(_locate_index_note(path), text, durable=False)
+
+
+def _read_indexes(path: Path) -> tuple[str, ...]:
+    known = foreign.read_kept(_Offered, "offered", _locate_index_note(path))
+    return known.indexes if known is not None else ()
+
+
+def _locate_index_note(path: Path) -> Path:
+    return path.with_name(f"{path.name}.index.json")
 
 
 def _place(cache: Path, artefact: Artefact, digest: str) -> Path:
@@ -142,12 +265,8 @@ def attest(path: Path, artefact: Artefact, download: Callable[[str, Path], None]
     known = read_recorded_attestation(path)
     if not artefact.provenance or (known is not None and known.verdict is AttestationVerdict.VERIFIED):
         return known or Attestation(verdict=AttestationVerdict.NOT_PUBLISHED)
-    try:
+    with discarding_refused(path):
         found = _find_attestation(path, artefact, download)
-    except FailedError:
-        files.discard(path)
-        files.discard(_locate_note(path))
-        raise
     files.write_text(_locate_note(path), values.dump(values.encode(found)))
     return found
 

@@ -4,8 +4,9 @@ An address of a wheel or package is resolved to its path on this machine. It is 
 which offered version is built.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -14,6 +15,7 @@ from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Emit, Noted, Progressed, ignore
 from fastinstall.core.files import sha256
 from fastinstall.core.home import expand_home
+from fastinstall.core.messages import listing
 from fastinstall.core.secrets import HIDDEN, remove_credentials
 from fastinstall.core.values import immutable
 from fastinstall.index import downloads
@@ -39,9 +41,10 @@ class PackageIndex:
         settings: pip's, so that a company's mirror is honoured; or what finds them out, called only when
             the network is asked.
         wheelhouse: a directory of sdists and wheels; its files go before those of an index.
-        offline: ask no index; then the wheelhouse and `cache` must do.
+        offline: ask no index; then the wheelhouse must do, and what `cache` has of the same indexes.
         timeout: seconds to wait for each answer of a server; None for what pip's settings say.
-        cache: our cache directory, whose downloads are on offer when offline.
+        cache: our cache directory, whose downloads are on offer when offline: those that came from the indexes and
+            `find-links` of `settings`.
     """
 
     settings: PipSettings | Callable[[], PipSettings]
@@ -49,6 +52,11 @@ class PackageIndex:
     offline: bool = False
     timeout: float | None = None
     cache: Path | None = None
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """Names of the indexes and `find-links` that pip is configured for."""
+        return self._read_settings().places
 
     def releases(self, recipe: Recipe, interpreter: Interpreter) -> Releases:
         """What there is to build from, and what is official, for a recipe and a target.
@@ -92,7 +100,8 @@ class PackageIndex:
     def fetch(self, artefact: Artefact, cache: Path, emit: Emit) -> Path:
         """Bring a file into our cache, unless it is there; its hash is verified either way.
 
-        Where the index publishes attestations of the file (PEP 740), they are verified too.
+        A file that no index offers was named for this run, and is in the cache no longer than this process runs. Where
+        the index publishes attestations of the file (PEP 740), they are verified too.
 
         Raises:
             FailedError: it cannot be had, its hash is wrong, an attestation is invalid, or the cache cannot
@@ -107,6 +116,11 @@ class PackageIndex:
 
     def _bring(self, artefact: Artefact, cache: Path, emit: Emit) -> Path:
         nearby = self._find_nearby(artefact)
+        if nearby is not None and not artefact.index:
+            space = downloads.private_space(cache)
+            return downloads.find_stored_file(space, artefact) or downloads.store(
+                space, artefact, downloads.copy(nearby)
+            )
         if nearby is not None:
             return downloads.store(cache, artefact, downloads.copy(nearby))
         if self.offline:
@@ -133,22 +147,25 @@ class PackageIndex:
         if self.wheelhouse is not None:
             yield from read_wheelhouse(self.wheelhouse, wanted)
         if self.offline and self.cache is not None:
-            kept = (path for path in downloads.list_stored_files(self.cache) if wanted(path.name))
-            yield from (describe_file(path, path.parent.name) for path in kept)  # each lies where its sum says
+            for path, index in downloads.list_offered_files(self.cache, wanted, self.places):
+                yield replace(describe_file(path, path.parent.name), index=index)  # each lies where its sum says
 
     def _ask(self, names: Sequence[str], wanted: Callable[[str], bool]) -> tuple[Artefact, ...]:
         from fastinstall.index import client  # noqa: PLC0415 (the HTTP client, only when an index is asked)
 
         settings = self._read_settings()
         try:
-            return client.ask(settings, names, wanted, timeout=self.timeout or settings.timeout)
+            offered = client.ask(settings, names, wanted, timeout=self.timeout or settings.timeout)
         except FailedError as error:
-            if client.OFFLINE_HINT not in (error.hint or "") or not self._has_downloads(wanted):
+            if client.OFFLINE_HINT not in (error.hint or "") or not self._has_downloads(wanted, settings.places):
                 raise
             raise FailedError(error.message, hint=_OFFLINE_SUFFICES, details=error.details) from error
+        if self.cache is not None:
+            downloads.record_offers(self.cache, offered)
+        return offered
 
-    def _has_downloads(self, wanted: Callable[[str], bool]) -> bool:
-        return self.cache is not None and any(wanted(path.name) for path in downloads.list_stored_files(self.cache))
+    def _has_downloads(self, wanted: Callable[[str], bool], places: Collection[str]) -> bool:
+        return self.cache is not None and bool(downloads.list_offered_files(self.cache, wanted, places))
 
     def _fetch_own_wheels(self, recipes: Sequence[Recipe], remote: Iterable[Artefact]) -> Iterator[Artefact]:
         """The newest wheels of ours that an index offers, fetched: which recipe has made one stands inside it."""
@@ -159,7 +176,9 @@ class PackageIndex:
             return
         labels = frozenset(recipe.source.label for recipe in recipes)
         for artefact in select_newest_labelled(filter(_is_local, remote), labels, _MOST_BROUGHT):
-            yield describe_file(self.fetch(artefact, self.cache, ignore).absolute())
+            path = self.fetch(artefact, self.cache, ignore).absolute()
+            with downloads.discarding_refused(path):
+                yield replace(describe_file(path), index=artefact.index)
 
     def _find_nearby(self, artefact: Artefact) -> Path | None:
         if artefact.url.startswith("file:"):
@@ -208,8 +227,25 @@ class PackageIndex:
             f"found neither an sdist of {recipe.source.pypi} nor a wheel of ours ({names}): "
             f"looked in {self._describe_origin()}",
             hint=_FILL_HINT if self.offline else "run python -m pip config list to see which index is used",
-            details=(*(f"asked: {remove_credentials(url)}" for url in urls if url), *passed_over),
+            details=(
+                *(f"asked: {remove_credentials(url)}" for url in urls if url),
+                *passed_over,
+                *self._explain_unoffered(wanted),
+            ),
         )
+
+    def _explain_unoffered(self, wanted: Callable[[str], bool]) -> Iterator[str]:
+        """Why files of the cache that would do are not on offer when offline."""
+        if not self.offline or self.cache is None:
+            return
+        for each in downloads.list_stored_files(self.cache, wanted):
+            if not each.indexes:
+                reason = "which index offered it is not on record; a run with a network notes it"
+            elif not each.find_index(self.places):
+                reason = f"it is from {listing(each.indexes)}, which pip is not configured for here"
+            else:
+                continue
+            yield f"skipped {each.path.name} of the cache: {reason}"
 
 
 def _select_built_by(recipe: Recipe, artefacts: Iterable[Artefact]) -> Iterator[Artefact]:

@@ -17,6 +17,7 @@ from fastinstall.core.home import expand_home
 from fastinstall.core.messages import quote
 from fastinstall.core.parsing import json_data
 from fastinstall.core.process import CommandError, run
+from fastinstall.core.secrets import remove_credentials
 from fastinstall.core.values import immutable
 from fastinstall.model.facts import Interpreter
 from fastinstall.observe.pip_settings import list_pip_settings
@@ -24,6 +25,7 @@ from fastinstall.observe.stack import normalise_distribution_name
 
 _TOOL_PIP = (sys.executable, "-P", "-m", "pip")
 _PIP_TIMEOUT = 15.0  # pip's own default
+_DEFAULT_INDEX = "https://pypi.org/simple"  # likewise
 _DROPPED = frozenset(
     {
         "PYTHONPATH",
@@ -64,6 +66,21 @@ class PipSettings:
     trusted_hosts: tuple[str, ...] = ()
     no_index: bool = False
     timeout: float = _PIP_TIMEOUT
+
+    @property
+    def indexes(self) -> tuple[str, ...]:
+        """The indexes in pip's order."""
+        return (self.index_url or _DEFAULT_INDEX, *self.extra_index_urls)
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """Names of all places whose files pip would take, in its order; also where it must not ask them now."""
+        return tuple(dict.fromkeys(map(name_place, (*self.indexes, *self.find_links))))
+
+
+def name_place(place: str) -> str:
+    """The name of an index or a `find-links`, by which files that came from it are known: without credentials."""
+    return remove_credentials(place).rstrip("/")
 
 
 def argv_for(interpreter: Interpreter) -> tuple[str, ...]:

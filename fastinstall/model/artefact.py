@@ -33,6 +33,8 @@ class Artefact:
         size: in bytes; 0 if unknown.
         provenance: address of the attestations that the index publishes (PEP 740), without credentials; empty
             if there are none.
+        index: the index or the `find-links` of pip's settings that offers it, without credentials; empty for a file
+            that somebody named for one run.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Artefact:
     requires_python: str = ""
     size: int = 0
     provenance: str = ""
+    index: str = ""
 
 
 @immutable

@@ -339,7 +339,8 @@ def _add_cached_wheel(session: Session, situation: Situation) -> Situation:
     from fastinstall.wheelbuild.provenance import find_ready  # noqa: PLC0415 (slow to import; not where nothing is built)
 
     facts, cache = situation.facts, session.own_cache()
-    for ready in find_ready(cache, step, situation.recipe, facts.interpreter):
+    wheelhouse = Path(situation.wish.wheelhouse) if situation.wish.wheelhouse else None
+    for ready in find_ready(cache, step, situation.recipe, facts.interpreter, wheelhouse):
         if step.clang is not None or may_have_made(ready.compiler, facts, situation.wish, cache / TOOLCHAINS):
             return replace(situation, cached=ready.entry.sha256)
     return situation

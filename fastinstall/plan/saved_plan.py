@@ -22,7 +22,9 @@ from fastinstall.steps.kind import ADDRESS, SavedPlanContext
 
 _FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+!-]*")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-_UNJUDGED = frozenset({"reason", "jobs", "url", "provenance", "size", "facts_digest", "allow", "allowed", "python"})
+_UNJUDGED = frozenset(
+    {"reason", "jobs", "url", "provenance", "index", "size", "facts_digest", "allow", "allowed", "python"}
+)
 """Keys that may differ: texts, the machine's limits, the location of a file with the same hash, and what is checked
 elsewhere (the digest of the facts, accepted risks, the interpreter's name)."""
 

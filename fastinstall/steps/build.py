@@ -14,6 +14,7 @@ from fastinstall.core.messages import listing
 from fastinstall.core.process import CommandError, run
 from fastinstall.core.surroundings import find_program
 from fastinstall.core.values import immutable, tagged
+from fastinstall.index.downloads import discarding_refused
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.index.pip import argv_for, pip_environment
 from fastinstall.model.artefact import Artefact, LevelTarget, WheelOrder
@@ -104,7 +105,8 @@ class Build(WheelOrder, StepDefaults):
             from fastinstall.index.wheelhouse import require_stack_alone  # noqa: PLC0415 (slow to import, with packaging)
 
             result = fetch_wheel(self.prebuilt, context)
-            require_stack_alone(result.wheel)  # before a proof runs what is in it
+            with discarding_refused(result.wheel):
+                require_stack_alone(result.wheel)  # before a proof runs what is in it
             return result
         built_before = self._take_from_cache(interpreter, context) if self.cached else None
         if built_before is not None:
@@ -150,6 +152,7 @@ class Build(WheelOrder, StepDefaults):
             emit=context.emit,
             offline=context.index.offline,
             wheelhouse=context.index.wheelhouse,
+            indexes=context.index.places,
         )
 
     def _fetch_clang(self, context: ExecutionContext) -> dict[str, str]:
@@ -166,7 +169,7 @@ class Build(WheelOrder, StepDefaults):
         from fastinstall.wheelbuild.provenance import find_ready  # noqa: PLC0415 (slow to import; not for a wheel that is ready)
 
         started = time.monotonic()
-        for ready in find_ready(context.cache, self, context.recipe, interpreter):
+        for ready in find_ready(context.cache, self, context.recipe, interpreter, context.index.wheelhouse):
             if ready.entry.sha256 == self.cached:
                 message = f"{ready.entry.wheel} was built before: taken from the cache"
                 context.emit(Noted(message=message, detail=True))

@@ -81,7 +81,7 @@ class Prove(StepDefaults):
     def find_known_speed(self, build: WheelOrder, cpu: str, cache: Path) -> SpeedTable | None:
         """What an earlier setup measured of these two builds on such a CPU; None if nothing is on record."""
         wheel = build.prebuilt.sha256 if build.prebuilt is not None else build.cached
-        if not self.timed or not wheel or self.baseline is None:
+        if not self.timed or not wheel or self.baseline is None or not self.baseline.sha256:
             return None
         labels = (_label_official(self.baseline), f"{build.distribution} {build.version}")
         return _read_speed_table(_locate_speed_table(cache, f"{self.baseline.sha256} {wheel}", cpu, labels))
@@ -93,12 +93,9 @@ class Prove(StepDefaults):
         if not self.timed:
             return None
         if self.baseline is not None:
-            official = MeasuredPil(
-                label=_label_official(self.baseline),
-                python=after.python,
-                stage=unpack_official_wheel(self.baseline, context),
-            )
-            return measure_speed(official, after, f"{self.baseline.sha256} {built.sha256}", before, context)
+            tree = unpack_official_wheel(self.baseline, context)  # named by the hash, which the index may not tell
+            official = MeasuredPil(label=_label_official(self.baseline), python=after.python, stage=tree)
+            return measure_speed(official, after, f"{tree.name} {built.sha256}", before, context)
         core = before.stack.core
         if core is None or core.sha256 == "":
             return None

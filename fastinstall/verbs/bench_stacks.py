@@ -5,7 +5,7 @@ Both are fetched, built or taken from the cache, and unpacked beside each other;
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from fastinstall.bench.candidates import UnpackedPackages
@@ -17,6 +17,7 @@ from fastinstall.core.events import Noted, Started
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import open_document
 from fastinstall.core.version_numbers import base_version, parse_version_number
+from fastinstall.index import downloads
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.facts import Interpreter
@@ -125,7 +126,7 @@ def _find_official_stack(context: BenchContext) -> tuple[str, Path]:
     is_quick = context.wish.quick
     execution = make_bench_execution_context(context, offline=is_quick)
     if is_quick:
-        wheel = find_official_wheel(execution.cache, context.facts.interpreter)
+        wheel = find_official_wheel(execution.cache, context.facts.interpreter, execution.index.places)
     else:
         recipe = execution.recipe
         releases = execution.index.releases_for((recipe,), context.facts.interpreter)[recipe.name]
@@ -137,9 +138,9 @@ def _find_official_stack(context: BenchContext) -> tuple[str, Path]:
 
 
 def _find_our_stack(context: BenchContext) -> tuple[str, Path]:
-    cache = context.session.own_cache()
+    cache, index = context.session.own_cache(), make_bench_execution_context(context, offline=True).index
     if context.wish.quick or not context.wish.build:
-        wheel = find_cached_build(cache, context.facts.interpreter)
+        wheel = find_cached_build(cache, context.facts.interpreter, index.places)
     else:
         wheel = _build_wheel(context)
     if wheel is None:
@@ -167,36 +168,46 @@ def _stage(wheel: Path, cache: Path) -> Path:
     return target
 
 
-def find_official_wheel(cache: Path, interpreter: Interpreter) -> Artefact | None:
+def find_official_wheel(cache: Path, interpreter: Interpreter, places: Collection[str]) -> Artefact | None:
     """The newest official wheel of Pillow that was ever fetched and fits.
 
     Args:
         cache: root of our cache.
         interpreter: that it has to fit.
+        places: indexes that pip is configured for; one of them has offered it.
     """
     from fastinstall.index import selection  # noqa: PLC0415 (packaging, only where a wheel is looked for)
 
     tags = set(selection.list_supported_tags(interpreter))
     found = []
-    for path in (cache / "downloads").glob("[0-9a-f][0-9a-f]/*/pillow-*.whl"):
-        name = selection.parse_filename(path.name)
-        if name is not None and name.tags & tags and name.version.local is None:
-            found.append((name.version, path))
+    for stored in downloads.list_stored_files(cache, lambda name: name.startswith("pillow-") and name.endswith(".whl")):
+        name, index = selection.parse_filename(stored.path.name), stored.find_index(places)
+        if name is not None and index and name.tags & tags and name.version.local is None:
+            found.append((name.version, stored.path, index))
     if not found:
         return None
-    version, path = max(found)
-    digest = path.parent.name
-    return Artefact(name="pillow", version=str(version), filename=path.name, url=path.as_uri(), sha256=digest)
+    version, path, index = max(found)
+    return Artefact(
+        name="pillow",
+        version=str(version),
+        filename=path.name,
+        url=path.as_uri(),
+        sha256=path.parent.name,
+        index=index,
+    )
 
 
-def find_cached_build(cache: Path, interpreter: Interpreter) -> Path | None:
+def find_cached_build(cache: Path, interpreter: Interpreter, places: Collection[str]) -> Path | None:
     """The newest wheel of the usual recipe that was built for this Python before; of several, that with most levels.
 
     Args:
         cache: root of our cache.
         interpreter: that it was built for.
+        places: indexes that pip is configured for; one of them has offered its source.
     """
     python = f"{interpreter.implementation} {'.'.join(interpreter.version.split('.')[:2])} {interpreter.abi}"
+    stored = downloads.list_stored_files(cache, lambda name: name.endswith(".tar.gz"))
+    sources = {each.path.parent.name for each in stored if each.find_index(places)}
     wanted = {"recipe": Request().recipe, "link": LinkMode.BUNDLE.value, "python": python}
     found = []
     for result in (cache / "wheels").glob("*/result.json"):
@@ -205,7 +216,12 @@ def find_cached_build(cache: Path, interpreter: Interpreter) -> Path | None:
         except (OSError, ValueError, DocumentError):
             continue
         wheel, version = result.parent / entry.wheel, entry.wheel.split("-")[1]
-        is_pillow = entry.inputs.get("distribution", "").startswith("pillow ")
-        if is_pillow and entry.inputs.items() >= wanted.items() and wheel.is_file():
+        is_pillow = entry.inputs.get("distribution", "").startswith("pillow ") and "wheelhouse" not in entry.inputs
+        if (
+            is_pillow
+            and entry.inputs.get("source") in sources
+            and entry.inputs.items() >= wanted.items()
+            and wheel.is_file()
+        ):
             found.append((parse_version_number(base_version(version)), len(version), wheel))
     return max(found)[-1] if found else None

@@ -32,7 +32,7 @@ from fastinstall.plan.plan import Plan
 from fastinstall.plan.risks import find_vulnerability_risk
 from fastinstall.plan.satisfied import plan_nothing
 from fastinstall.steps.prove import Prove
-from fastinstall.wheelbuild.wheel_cache import find_wheel
+from fastinstall.wheelbuild.installed_wheels import find_installed_wheel
 
 _VERB = "doctor --fix"
 """What the list of what can be undone calls it."""
@@ -113,7 +113,8 @@ def _announce_repair_eta(session: Session, plan: Plan) -> Receipt:
 
 
 def _plan_restoring_wheel(session: Session, facts: Facts, receipt: Receipt) -> Plan:
-    cached = find_wheel(session.own_cache(), receipt.wheel_sha256)
+    prefix = Path(facts.environment.prefix)
+    cached = find_installed_wheel(session.own_cache(), prefix, receipt.wheel_sha256)
     if cached is not None:
         wheel = Artefact(
             name=receipt.distribution,

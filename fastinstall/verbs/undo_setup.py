@@ -4,6 +4,7 @@ Also finds what replaced the stack since its setup and conflicts with a rollback
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path, PurePath
 
 from fastinstall.apply.exclusive import hold_environment_lock
@@ -37,6 +38,7 @@ from fastinstall.observe.known_environments import scan_environment
 from fastinstall.observe.observation import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.observe.stack import normalise_distribution_name, observe_distributions, observe_owners
+from fastinstall.wheelbuild.installed_wheels import discard_unneeded_wheels, has_kept_wheels
 
 _SITES = ("site-packages", "dist-packages")
 
@@ -71,6 +73,7 @@ def undo(session: Session, environment: Environment, *, to: str | None, force: b
         receipt, chosen = receipt_if_readable(store), _choose_transactions(store, to)
         with signals.defer_signals():  # all of them, or none
             done = tuple(_roll_back(session, environment, chosen, to, force=force))
+        _discard_kept_wheels(session)
         unmet = _find_unmet_requirements(session, store.prefix, receipt)
         return (*locked.sentences, *done, *find_pin_left_behind(store), *unmet)
 
@@ -194,6 +197,13 @@ def _roll_back(
     absent = explain_absence(Path(environment.python))
     if absent:
         yield f"{environment.python}: {absent}; the files are restored, but could not be tested"
+
+
+def _discard_kept_wheels(session: Session) -> None:
+    """Discard ready-made wheels that no setup needs any more; a cache where that cannot be done fails no rollback."""
+    with suppress(OSError, RefusedError):
+        if has_kept_wheels(session.directories.cache):
+            discard_unneeded_wheels(session.own_cache())
 
 
 def _find_unmet_requirements(session: Session, prefix: Path, receipt: Receipt | None) -> Iterator[str]:

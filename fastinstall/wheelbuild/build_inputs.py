@@ -7,8 +7,9 @@ https://reproducible-builds.org/docs/ and GCC's manual on `-ffile-prefix-map`.
 
 A build's own requirements (setuptools, pybind11) are fetched first, so that the build needs no network.
 `<cache>/requirements/<key>/` holds directories of wheels, each named after its content, and `latest.json`, which names
-the latest one and is valid only while all its files are intact. It is used for 30 days; then the index is asked again.
-If the index cannot be reached, the old files are used.
+the latest one and is valid only while all its files are intact. It is used for 30 days, where pip is configured for the
+same indexes; then these are asked again. If they cannot be reached, the old files are used. What comes with the help of
+a wheelhouse goes away with the process.
 """
 
 import os
@@ -26,10 +27,11 @@ from fastinstall.core.parsing import json_data, toml_data
 from fastinstall.core.process import CommandError, ProcessGroup, run
 from fastinstall.core.surroundings import recipes_directory
 from fastinstall.core.values import immutable
+from fastinstall.index.downloads import private_space
 from fastinstall.index.pip import pip_environment
 from fastinstall.model.artefact import WheelOrder
 from fastinstall.model.facts import Interpreter
-from fastinstall.model.machine import Compiler
+from fastinstall.model.machine import CLANG, Compiler
 from fastinstall.model.recipe import NativeRequirement, Recipe
 
 
@@ -52,6 +54,7 @@ class BuildRequest:
         cache: root of our cache, which also holds all temporary files.
         offline: whether the build's own requirements must come from `wheelhouse`.
         wheelhouse: a directory with the build's own requirements; searched in addition to the index.
+        indexes: names of the indexes and `find-links` that pip asks.
         pip: the command that starts pip for the interpreter.
         variables: the environment variables to start from.
         emit: receives progress events.
@@ -71,6 +74,7 @@ class BuildRequest:
     cache: Path
     offline: bool = False
     wheelhouse: Path | None = None
+    indexes: tuple[str, ...] = ()
     pip: tuple[str, ...]
     variables: Mapping[str, str]
     emit: Emit = ignore
@@ -194,10 +198,18 @@ def fetch_requirements(
     required = read_build_system(source).requires
     if not required:
         return BuildRequirements(directory=None, files=())
-    place = request.cache / "requirements" / values.digest(_list_key_inputs(request, required))
+    within = Path("requirements", values.digest(_list_key_inputs(request, required)))
+    place = request.cache / within
     latest, age = read_latest_record(_Latest, "requirements", place / _LATEST, request.cache)
-    if latest is None or (age > _LIFETIME and not request.offline):
-        latest = _refresh_requirements(request, required, place, latest, process_group)
+    known = _describe_latest(place, latest) if latest is not None else None
+    if known is not None and (request.offline or age <= _LIFETIME):
+        return known
+    if request.wheelhouse is not None:  # what pip takes from there counts for this run alone
+        place = private_space(request.cache) / within
+    return _refresh_requirements(request, required, place, known, process_group)
+
+
+def _describe_latest(place: Path, latest: _Latest) -> BuildRequirements:
     return BuildRequirements(directory=place / latest.directory, files=tuple(sorted(latest.files.items())))
 
 
@@ -237,6 +249,17 @@ def read_build_system(source: Path) -> BuildSystem:
         raise FailedError(f"{path}: build-system.requires invalid: {error!r}") from error
 
 
+def describe_given_wheels(wheelhouse: Path | None) -> dict[str, str]:
+    """Return what a wheelhouse adds to the inputs of a build: wheels that it may require, by hash; none without one.
+
+    Pillow and the compiler are left out: they are inputs by themselves.
+    """
+    if wheelhouse is None:
+        return {}
+    paths = (path for path in wheelhouse.glob("*.whl") if not path.name.lower().startswith(("pillow", CLANG)))
+    return {"wheelhouse": values.digest({path.name: files.sha256(path) for path in paths})}
+
+
 def remove_pip_settings(variables: Mapping[str, str]) -> dict[str, str]:
     """Return the environment for a pip that uses no index, without the user's settings, which may name more files."""
     kept = {name: value for name, value in variables.items() if not name.startswith("PIP_")}
@@ -250,6 +273,7 @@ def _list_key_inputs(request: BuildRequest, required: tuple[str, ...]) -> dict[s
         "requires": "\n".join(sorted(required)),
         "python": f"{interpreter.implementation} {minor} {interpreter.abi}",
         "platform": f"{interpreter.platform} {interpreter.libc} {interpreter.libc_version}",
+        "indexes": "\n".join(request.indexes),
     }
 
 
@@ -257,18 +281,18 @@ def _refresh_requirements(
     request: BuildRequest,
     required: tuple[str, ...],
     place: Path,
-    latest: _Latest | None,
+    known: BuildRequirements | None,
     process_group: ProcessGroup | None,
-) -> _Latest:
+) -> BuildRequirements:
     """Fetch again; if that fails, return the old files."""
     try:
-        return _fetch_requirements(request, required, place, process_group)
+        return _describe_latest(place, _fetch_requirements(request, required, place, process_group))
     except CommandError as error:
-        if latest is None:
+        if known is None:
             raise _explain_missing_requirements(request, required, error) from error
         message = f"{', '.join(required)}: cannot be looked up; using the copies fetched before"
         request.emit(Noted(message=message, warning=True))
-        return latest
+        return known
 
 
 def _fetch_requirements(

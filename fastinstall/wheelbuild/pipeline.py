@@ -21,7 +21,13 @@ from fastinstall.wheelbuild import wheel_cache
 from fastinstall.wheelbuild.assemble import BuildInputs, assemble, plan_core_placements
 from fastinstall.wheelbuild.base_wheel import BaseWheel, open_base_wheel
 from fastinstall.wheelbuild.build_backend import install_requirements
-from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildRequirements, BuildResult, fetch_requirements
+from fastinstall.wheelbuild.build_inputs import (
+    BuildRequest,
+    BuildRequirements,
+    BuildResult,
+    describe_given_wheels,
+    fetch_requirements,
+)
 from fastinstall.wheelbuild.compile import BuildContext, compile_levels, remove_stray_variables
 from fastinstall.wheelbuild.linking import (
     Headers,
@@ -212,6 +218,7 @@ def inputs_of(request: BuildRequest, headers: Headers) -> dict[str, str]:
         "headers": headers.digest,
         "libc": f"{interpreter.libc} {interpreter.libc_version}",
         "place": str(interpreter.site_packages) if step.link is LinkMode.ENV else "",
+        **describe_given_wheels(request.wheelhouse),
     }
 
 

@@ -18,7 +18,12 @@ from fastinstall.model.facts import Interpreter
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import LinkMode
 from fastinstall.wheelbuild import wheel_cache
-from fastinstall.wheelbuild.build_inputs import BuildRequest, find_memory_source, list_kernel_sources
+from fastinstall.wheelbuild.build_inputs import (
+    BuildRequest,
+    describe_given_wheels,
+    find_memory_source,
+    list_kernel_sources,
+)
 from fastinstall.wheelbuild.linking import Headers
 from fastinstall.wheelbuild.static_libraries import StaticLibrary, key_inputs
 
@@ -148,7 +153,9 @@ class ReadyWheel:
         return self.entry.inputs["compiler"]
 
 
-def find_ready(directory: Path, step: WheelOrder, recipe: Recipe, interpreter: Interpreter) -> Iterator[ReadyWheel]:
+def find_ready(
+    directory: Path, step: WheelOrder, recipe: Recipe, interpreter: Interpreter, wheelhouse: Path | None = None
+) -> Iterator[ReadyWheel]:
     """Yield wheels that match a step and fit the interpreter, the newest first.
 
     Args:
@@ -156,6 +163,7 @@ def find_ready(directory: Path, step: WheelOrder, recipe: Recipe, interpreter: I
         step: as planned.
         recipe: the step's recipe.
         interpreter: the Python that it is for.
+        wheelhouse: of this run; a wheel that was built with the help of one is for runs with the same.
     """
     from fastinstall.index import selection  # noqa: PLC0415 (packaging, only where a wheel is looked for)
 
@@ -164,8 +172,10 @@ def find_ready(directory: Path, step: WheelOrder, recipe: Recipe, interpreter: I
         return
     known = list_known_inputs(recipe, step, interpreter, hashes)
     tags = set(selection.list_supported_tags(interpreter))
+    given = describe_given_wheels(wheelhouse)
     for key, entry in wheel_cache.entries(directory):
         same = all(entry.inputs.get(name) == value for name, value in known.items())
+        same = same and entry.inputs.get("wheelhouse") in (None, given.get("wheelhouse"))
         if not same or entry.inputs.get("statics") != statics_digest(recipe, step, entry.inputs.get("compiler", "")):
             continue
         name = selection.parse_filename(entry.wheel)

@@ -24,7 +24,7 @@ from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Emit, Noted, ignore
 from fastinstall.core.process import CommandError, run
 from fastinstall.core.values import immutable
-from fastinstall.index.pip import pip_environment
+from fastinstall.index.pip import pip_environment, pip_settings
 from fastinstall.index.wheelhouse import read_sound_metadata
 from fastinstall.wheelbuild.build_inputs import read_latest_record
 
@@ -245,6 +245,7 @@ def _list_key_inputs(fetching: DependencyFetching) -> dict[str, str]:
         "requires": "\n".join(sorted(_read(fetching.wheel).requires)),
         "pythons": " ".join(fetching.pythons),
         "platforms": " ".join(fetching.platforms),
+        "indexes": "\n".join(pip_settings(Path(sys.executable), fetching.variables).places),
     }
 
 

@@ -131,15 +131,34 @@ def test_a_damaged_requirement_is_named(tmp_path: Path, source: Path) -> None:
         install_requirements(found, request.interpreter, tmp_path / "installed")
 
 
+def request_from_index(directory: Path, wheel: Path, **changes: Any) -> BuildRequest:
+    """A request whose pip is configured for the directory of a wheel."""
+    variables = {**os.environ, **NOWHERE, "PIP_FIND_LINKS": str(wheel.parent)}
+    return request_for(directory, **{"variables": variables, "offline": False, **changes})
+
+
+def test_what_a_wheelhouse_gave_serves_no_other_run(tmp_path: Path, source: Path) -> None:
+    fetch_requirements(request_for(tmp_path, wheelhouse=tool_wheel(tmp_path, "1.0").parent), source)
+    with pytest.raises(FailedError, match="the build requires tiny-tool>=1"):
+        fetch_requirements(request_for(tmp_path), source)
+
+
+def test_what_other_indexes_gave_does_not_serve(tmp_path: Path, source: Path) -> None:
+    request = request_from_index(tmp_path, tool_wheel(tmp_path, "1.0"))
+    fetch_requirements(request, source)
+    with pytest.raises(FailedError, match="the build requires tiny-tool>=1"):
+        fetch_requirements(request_for(tmp_path, indexes=("https://other.example/simple",)), source)
+
+
 def test_within_their_lifetime_nothing_is_asked_again(tmp_path: Path, source: Path) -> None:
-    request = request_for(tmp_path, wheelhouse=tool_wheel(tmp_path, "1.0").parent, offline=False)
+    request = request_from_index(tmp_path, tool_wheel(tmp_path, "1.0"))
     first = fetch_requirements(request, source)
     tool_wheel(tmp_path, "2.0")
     assert fetch_requirements(replace(request, pip=("/nonexistent/pip",)), source) == first
 
 
 def test_after_it_the_newest_is_fetched(tmp_path: Path, source: Path) -> None:
-    request = request_for(tmp_path, wheelhouse=tool_wheel(tmp_path, "1.0").parent, offline=False)
+    request = request_from_index(tmp_path, tool_wheel(tmp_path, "1.0"))
     first = fetch_requirements(request, source)
     tool_wheel(tmp_path, "2.0")
     grow_old(request)
@@ -149,19 +168,19 @@ def test_after_it_the_newest_is_fetched(tmp_path: Path, source: Path) -> None:
 
 
 def test_offline_what_was_fetched_serves_at_any_age(tmp_path: Path, source: Path) -> None:
-    request = request_for(tmp_path, wheelhouse=tool_wheel(tmp_path, "1.0").parent)
+    request = request_from_index(tmp_path, tool_wheel(tmp_path, "1.0"))
     first = fetch_requirements(request, source)
     grow_old(request)
-    assert fetch_requirements(replace(request, wheelhouse=None), source) == first
+    assert fetch_requirements(replace(request, offline=True), source) == first
 
 
 def test_where_the_index_cannot_be_reached_what_is_there_serves_with_a_warning(tmp_path: Path, source: Path) -> None:
     events: list[Event] = []
-    changes = {"offline": False, "emit": events.append}
-    request = request_for(tmp_path, wheelhouse=tool_wheel(tmp_path, "1.0").parent, **changes)
+    request = request_from_index(tmp_path, tool_wheel(tmp_path, "1.0"), emit=events.append)
     first = fetch_requirements(request, source)
     grow_old(request)
-    assert fetch_requirements(replace(request, wheelhouse=None), source) == first
+    unreached = {**request.variables, **NOWHERE}
+    assert fetch_requirements(replace(request, variables=unreached), source) == first
     assert [event.message for event in events if isinstance(event, Noted) and event.warning]
 
 

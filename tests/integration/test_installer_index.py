@@ -465,12 +465,38 @@ def test_offline_what_was_downloaded_before_is_on_offer(server: SimpleIndex, tmp
     online = asking(server.url)
     source = releases(online).sources[0]
     path = online.fetch(source, tmp_path, ignore)
-    offline = PackageIndex(settings=PipSettings(), offline=True, cache=tmp_path)
+    offline = replace(online, offline=True, cache=tmp_path)
 
     found = releases(offline)
 
     assert [(each.filename, each.sha256) for each in found.sources] == [(SDIST, source.sha256)]
     assert offline.fetch(source, tmp_path, ignore) == path
+
+
+def test_offline_what_came_from_an_index_that_pip_is_not_configured_for_is_not_on_offer(
+    server: SimpleIndex, tmp_path: Path
+) -> None:
+    online = asking(server.url)
+    online.fetch(releases(online).sources[0], tmp_path, ignore)
+    other = PackageIndex(settings=PipSettings(), offline=True, cache=tmp_path)
+
+    with pytest.raises(FailedError) as caught:
+        releases(other)
+
+    assert [line for line in caught.value.details if SDIST in line and server.url in line]
+
+
+def test_a_file_of_a_wheelhouse_is_in_the_cache_for_this_process_alone(tmp_path: Path) -> None:
+    house, cache = tmp_path / "house", tmp_path / "cache"
+    house.mkdir()
+    (house / SDIST).write_bytes(CONTENT)
+    index = PackageIndex(settings=PipSettings(), offline=True, wheelhouse=house, cache=cache)
+    path = index.fetch(releases(index).sources[0], cache, ignore)
+    assert path.read_bytes() == CONTENT
+
+    with pytest.raises(FailedError):
+        releases(replace(index, wheelhouse=None))
+    assert not (cache / "downloads").exists()
 
 
 def test_offline_a_file_named_by_an_online_plan_is_taken_from_the_wheelhouse(
@@ -583,7 +609,7 @@ def test_offline_the_ingredients_come_from_the_wheelhouse_and_the_cache(server: 
     (house / SDIST).write_bytes(CONTENT)
     (house / LINKED).write_bytes(CONTENT)
 
-    offline = PackageIndex(settings=PipSettings(), offline=True, wheelhouse=house, cache=cache)
+    offline = replace(online, offline=True, wheelhouse=house, cache=cache)
     found = offline.releases(MERGING, INTERPRETER)
 
     assert [each.filename for each in (*found.sources, *found.kernels, *found.statics["jpeg"])] == [

@@ -1,10 +1,11 @@
 """What a wheel needs for several Pythons, fetched by pip from a small index of the test's own."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from offered_wheels import write_wheel
-from sandbox import UNREACHABLE, Sandbox
+from sandbox import NOBODY_LISTENS, Sandbox
 
 from fastinstall.core.errors import FailedError
 from fastinstall.core.files import sha256
@@ -23,7 +24,7 @@ def wheel(sandbox: Sandbox) -> Path:
 
 
 def _fetching(sandbox: Sandbox, wheel: Path, index: str, *, offline: bool = False) -> DependencyFetching:
-    variables = {**UNREACHABLE, "PIP_CONFIG_FILE": "/dev/null", "PIP_INDEX_URL": index, "PIP_FIND_LINKS": None}
+    variables = {"PIP_RETRIES": "0", "PIP_CONFIG_FILE": "/dev/null", "PIP_INDEX_URL": index, "PIP_FIND_LINKS": None}
     return DependencyFetching(
         wheel=wheel,
         pythons=("3.11", "3.12", "3.13"),
@@ -54,17 +55,20 @@ def test_each_python_gets_what_it_needs_and_one_that_cannot_is_named(sandbox: Sa
         == {each.name for each in offered} - {"library-2-cp313-cp313-manylinux_2_17_x86_64.whl"}
     )
     assert needs.left_out == {"3.13": "pip finds no wheels of library==1 that fit it"}
-    offline = _fetching(sandbox, wheel, UNREACHABLE["PIP_INDEX_URL"], offline=True)
+    offline = replace(fetching, offline=True)
     assert fetch_needs(offline) == (directory, needs)
+    elsewhere = _fetching(sandbox, wheel, f"{NOBODY_LISTENS}/simple", offline=True)
+    with pytest.raises(FailedError, match="not in the cache, and this run is offline"):
+        fetch_needs(elsewhere)
 
 
 def test_an_index_that_cannot_be_reached_is_a_failure_with_what_pip_said(sandbox: Sandbox, wheel: Path) -> None:
     with pytest.raises(FailedError, match="cannot fetch fastinstall's own dependencies") as caught:
-        fetch_needs(_fetching(sandbox, wheel, UNREACHABLE["PIP_INDEX_URL"]))
+        fetch_needs(_fetching(sandbox, wheel, f"{NOBODY_LISTENS}/simple"))
 
     assert any("library" in line for line in caught.value.details)
 
 
 def test_offline_and_not_in_the_cache_is_a_failure(sandbox: Sandbox, wheel: Path) -> None:
     with pytest.raises(FailedError, match="not in the cache, and this run is offline"):
-        fetch_needs(_fetching(sandbox, wheel, UNREACHABLE["PIP_INDEX_URL"], offline=True))
+        fetch_needs(_fetching(sandbox, wheel, f"{NOBODY_LISTENS}/simple", offline=True))

@@ -17,6 +17,7 @@ from fastinstall.apply.eta import (
     Moment,
     SetupForecast,
     announce_eta,
+    describe_expected_gain,
     estimate_durations,
     estimate_remaining_time,
     forecast_setup,
@@ -24,7 +25,7 @@ from fastinstall.apply.eta import (
 )
 from fastinstall.core.errors import InterruptedAfterCompletion
 from fastinstall.core.events import Event, Progressed, RemainingTime, Started
-from fastinstall.model.artefact import LevelTarget
+from fastinstall.model.artefact import Artefact, LevelTarget
 from fastinstall.model.request import LinkMode, Request
 from fastinstall.observe.session import Session
 from fastinstall.plan.plan import Plan
@@ -152,3 +153,16 @@ def test_an_interruption_behind_the_work_is_told_as_late(tmp_path: Path) -> None
     session = replace(a_session(tmp_path), emit=interrupt)
     with pytest.raises(InterruptedAfterCompletion), announce_eta(session, PLAN):
         pass
+
+
+@pytest.mark.parametrize(("official", "is_told_otherwise"), [("13.0.0", False), ("12.3.0", True)])
+def test_a_gain_that_was_measured_against_another_pillow_is_told_as_such(
+    tmp_path: Path, official: str, *, is_told_otherwise: bool
+) -> None:
+    wheel = Artefact(name="pillow", version=official, filename="w.whl", url="https://a/w.whl", sha256="0" * 64)
+    steps = (BUILD, Prove(reference=wheel, baseline=wheel, reason=""))
+
+    gain = describe_expected_gain(a_session(tmp_path), replace(PLAN, steps=steps))
+
+    assert "13.0.0" in gain
+    assert ("12.3.0" in gain) is is_told_otherwise

@@ -42,7 +42,16 @@ def test_every_json_document_that_the_code_prints_is_listed() -> None:
     printed = set(re.findall(r'"fastinstall\.([a-z]+)/1"', code))
     printed |= set(re.findall(r'\b(?:document\(|tell\(context, )"([\w-]+)"', code))
     internal = {"interpreter", "provenance"}  # of the probe inside the target; of the metadata of a wheel
-    internal |= {"static", "requirements", "proof", "merged", "creation", "speed", "tree"}  # of the cache, of journals
+    internal |= {  # of the cache, of journals
+        "static",
+        "requirements",
+        "offered",
+        "proof",
+        "merged",
+        "creation",
+        "speed",
+        "tree",
+    }
     internal |= {"journal"}  # of transactions
     internal |= {"answers", "durations", "tool-needs"}  # of the wizard, of its forecast, of tools in wheelhouses
     assert set(DOCUMENTS) - {"error"} <= printed

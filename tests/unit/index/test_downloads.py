@@ -5,17 +5,31 @@ from pathlib import Path
 import pytest
 
 from fastinstall.core.errors import FailedError, RefusedError
-from fastinstall.index.downloads import copy, find_stored_file, list_stored_files, store
+from fastinstall.index.downloads import (
+    copy,
+    discarding_refused,
+    find_stored_file,
+    list_offered_files,
+    list_stored_files,
+    record_offers,
+    store,
+)
 from fastinstall.model.artefact import Artefact
 
 CONTENT = b"an sdist"
+INDEX = "https://index.example/simple"
 ARTEFACT = Artefact(
     name="pillow-simd",
     version="12.1.1.post0",
     filename="pillow_simd-12.1.1.post0.tar.gz",
     url="https://index.example/pillow_simd-12.1.1.post0.tar.gz",
     sha256=hashlib.sha256(CONTENT).hexdigest(),
+    index=INDEX,
 )
+
+
+def is_sdist(name: str) -> bool:
+    return name.endswith(".tar.gz")
 
 
 def write(path: Path) -> None:
@@ -29,7 +43,7 @@ def test_a_file_is_kept_under_its_hash_and_found_again(tmp_path: Path) -> None:
     assert path == tmp_path / "downloads" / digest[:2] / digest / ARTEFACT.filename
     assert path.read_bytes() == CONTENT
     assert find_stored_file(tmp_path, ARTEFACT) == path
-    assert list_stored_files(tmp_path) == (path,)
+    assert [each.path for each in list_stored_files(tmp_path, is_sdist)] == [path]
 
 
 def test_a_wrong_hash_names_the_file_and_both_hashes_and_keeps_nothing(tmp_path: Path) -> None:
@@ -50,7 +64,7 @@ def test_a_stored_file_that_was_altered_is_neither_used_nor_offered_and_gets_rep
     path.write_bytes(b"altered")
 
     assert find_stored_file(tmp_path, ARTEFACT) is None
-    assert list_stored_files(tmp_path) == ()
+    assert list_offered_files(tmp_path, is_sdist, (INDEX,)) == ()
     assert store(tmp_path, ARTEFACT, write).read_bytes() == CONTENT
 
 
@@ -108,3 +122,39 @@ def test_a_cache_that_cannot_be_written_is_named_with_the_variable_that_moves_it
         store(blocked, ARTEFACT, write)
 
     assert "FASTINSTALL_CACHE_DIR" in (failed.value.hint or "")
+
+
+def test_a_file_is_offered_by_its_name_only_where_its_index_is_configured(tmp_path: Path) -> None:
+    path = store(tmp_path, ARTEFACT, write)
+
+    assert list_offered_files(tmp_path, is_sdist, ("https://mirror.example", INDEX)) == ((path, INDEX),)
+    assert list_offered_files(tmp_path, is_sdist, ("https://mirror.example",)) == ()
+
+
+def test_a_file_that_no_index_is_known_to_offer_is_offered_once_one_does(tmp_path: Path) -> None:
+    path = store(tmp_path, replace(ARTEFACT, index=""), write)
+    assert list_offered_files(tmp_path, is_sdist, (INDEX,)) == ()
+
+    record_offers(tmp_path, (ARTEFACT, replace(ARTEFACT, sha256="0" * 64)))
+
+    assert list_offered_files(tmp_path, is_sdist, (INDEX,)) == ((path, INDEX),)
+
+
+def test_of_two_files_with_one_name_that_of_the_first_index_comes_first(tmp_path: Path) -> None:
+    def write_another(path: Path) -> None:
+        path.write_bytes(b"another")
+
+    other = store(tmp_path, replace(ARTEFACT, sha256="", index="https://mirror.example"), write_another)
+    path = store(tmp_path, ARTEFACT, write)
+
+    found = list_offered_files(tmp_path, is_sdist, (INDEX, "https://mirror.example"))
+    assert [each for each, _index in found] == [path, other]
+
+
+def test_a_refused_file_leaves_nothing_in_the_store(tmp_path: Path) -> None:
+    path = store(tmp_path, ARTEFACT, write)
+
+    with pytest.raises(FailedError), discarding_refused(path):
+        raise FailedError("it is damaged")
+
+    assert [each for each in tmp_path.rglob("*") if each.is_file()] == []

@@ -54,7 +54,7 @@ def _store(request: BuildRequest, headers: Headers = HEADERS, name: str = NAME) 
 
 
 def _found(request: BuildRequest) -> list[str]:
-    found = find_ready(request.cache, request.step, request.recipe, request.interpreter)
+    found = find_ready(request.cache, request.step, request.recipe, request.interpreter, request.wheelhouse)
     return [ready.entry.sha256 for ready in found]
 
 
@@ -69,6 +69,22 @@ def test_a_wheel_serves_every_patch_release_of_its_python_wherever_that_lies(
     assert _found(request_of(interpreter=other)) == [stored]
     assert _found(request_of(interpreter=replace(python, version="3.12.1"))) == []
     assert _found(request_of(interpreter=replace(python, libc_version="2.26"))) == [], "its tags ask for glibc 2.27"
+
+
+def test_what_was_built_with_the_help_of_a_wheelhouse_serves_runs_with_the_same_alone(
+    request_of: Callable[..., BuildRequest], tmp_path: Path
+) -> None:
+    house = tmp_path / "house"
+    house.mkdir()
+    (house / "setuptools-80.0-py3-none-any.whl").write_bytes(b"somebody's")
+    made = request_of(wheelhouse=house)
+    stored = _store(made)
+    assert _found(request_of()) == []
+    assert _found(made) == [stored]
+    (house / "setuptools-80.0-py3-none-any.whl").write_bytes(b"another's")
+    assert _found(made) == []
+    own = _store(request_of())
+    assert _found(request_of()) == _found(made) == [own]
 
 
 def test_compiler_and_headers_are_those_of_its_making(request_of: Callable[..., BuildRequest]) -> None:

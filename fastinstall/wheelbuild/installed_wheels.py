@@ -1,0 +1,98 @@
+"""The very wheel that was installed into an environment, for its repair and its pins, by hash.
+
+What we built is in the cache of built wheels. A ready-made wheel, of a wheelhouse or of an index, is kept for the one
+environment that it was named for, as long as a setup there that holds or can be restored is made of it. No plan finds
+it by its name, and no other environment by its hash.
+
+`<cache>/installed/<key of the prefix>/` holds the path of the environment and a directory for each hash.
+"""
+
+import hashlib
+import os
+import shutil
+from contextlib import suppress
+from pathlib import Path
+
+from fastinstall.core import files, foreign
+from fastinstall.core.errors import DocumentError
+from fastinstall.journal.layout import RECEIPT, TRANSACTIONS
+from fastinstall.wheelbuild.wheel_cache import find_wheel
+
+_PLACE = "installed"
+_ENVIRONMENT = "environment"
+_PREVIOUS = f"{TRANSACTIONS}/*/previous-receipt.json"
+
+
+def keep_installed_wheel(cache: Path, prefix: Path, wheel: Path, sha256: str) -> None:
+    """Keep a ready-made wheel for the environment that it was installed into.
+
+    Args:
+        cache: root of the cache.
+        prefix: of the environment, whose receipt names it.
+        wheel: the file; it is copied.
+        sha256: of it, hexadecimal.
+
+    Raises:
+        OSError: the cache cannot be written.
+    """
+    discard_unneeded_wheels(cache)
+    if find_installed_wheel(cache, prefix, sha256) is not None:
+        return
+    place = _locate(cache, prefix)
+    files.write_bytes(place / _ENVIRONMENT, os.fsencode(os.path.realpath(prefix)))
+    with files.temporary_directory("installed", within=cache / "tmp") as space:
+        fresh = space / "wheel"
+        fresh.mkdir()
+        shutil.copyfile(wheel, fresh / wheel.name)
+        files.publish(fresh, place / sha256, space / "aside")
+
+
+def find_installed_wheel(cache: Path, prefix: Path, sha256: str) -> Path | None:
+    """Find a wheel that we built, or that was installed ready-made into this environment; None if neither is there."""
+    return find_wheel(cache, sha256) or _find_kept_wheel(_locate(cache, prefix), sha256)
+
+
+def has_kept_wheels(cache: Path) -> bool:
+    """Whether there is a wheel that was installed ready-made."""
+    return (cache / _PLACE).is_dir()
+
+
+def discard_unneeded_wheels(cache: Path) -> None:
+    """Discard the wheels that no receipt of their environment names any more.
+
+    Args:
+        cache: root of the cache, found to be ours.
+
+    Raises:
+        OSError: the cache cannot be written.
+    """
+    for note in (cache / _PLACE).glob(f"*/{_ENVIRONMENT}"):
+        named = _list_named_hashes(Path(os.fsdecode(foreign.bytes_or_empty(note))))
+        kept = [each for each in note.parent.iterdir() if each.is_dir()]
+        for directory in kept:
+            if directory.name not in named:
+                files.discard(directory)
+        if not any(each.name in named for each in kept):
+            files.discard(note.parent)
+
+
+def _locate(cache: Path, prefix: Path) -> Path:
+    return cache / _PLACE / hashlib.sha256(os.fsencode(os.path.realpath(prefix))).hexdigest()[:32]
+
+
+def _find_kept_wheel(place: Path, sha256: str) -> Path | None:
+    for wheel in (place / sha256).glob("*.whl"):
+        with suppress(OSError):
+            if files.sha256(wheel) == sha256:
+                return wheel
+    return None
+
+
+def _list_named_hashes(prefix: Path) -> set[str]:
+    """Every wheel that a receipt of an environment names: the current one, and those that a rollback restores."""
+    named = set()
+    for receipt in (prefix / RECEIPT, *prefix.glob(_PREVIOUS)):
+        with suppress(DocumentError):
+            data = foreign.read_json(receipt)
+            named.add(str(data.get("wheel_sha256", "")) if isinstance(data, dict) else "")
+    return named
