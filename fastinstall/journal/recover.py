@@ -19,7 +19,7 @@ from fastinstall.core.errors import (
     UsageError,
 )
 from fastinstall.core.files import reason
-from fastinstall.core.messages import quote
+from fastinstall.core.messages import quote, recover_command
 from fastinstall.core.values import immutable
 from fastinstall.journal import store as footing
 from fastinstall.journal.foresee import foresee
@@ -175,9 +175,14 @@ def list_undoable_transactions(store: JournalStore) -> Sequence[TransactionInfo]
     infos = store.readable()
     unfinished = next((info for info in infos if info.state is not TransactionState.COMMITTED), None)
     if unfinished is not None:
-        hint = f"fastinstall rollback --prefix {quote(store.prefix)}"
+        hint = recover_command(store.prefix)
         raise RefusedError(f"{store.prefix}: transaction {unfinished.id} was interrupted", hint=hint)
     return infos
+
+
+def is_known(store: JournalStore, given: str) -> bool:
+    """Whether there is a transaction whose identifier begins so."""
+    return any(info.id.startswith(given) for info in store.readable())
 
 
 def position(infos: Sequence[TransactionInfo], given: str, *, flag: str = "--to") -> int:
@@ -217,7 +222,9 @@ def _clean_up(store: JournalStore) -> Recovered | None:
         footing.clean_up_transaction_directories(store)
     except OSError as error:
         message = f"{reason(error, store.prefix)}: left over from an interrupted run, and could not be removed"
-        raise EnvironmentDamagedError(message, hint=f"ls -ld {quote(error.filename or store.prefix)}") from error
+        look = f"ls -ld {quote(error.filename or store.prefix)}"
+        hint = f"remove the cause ({look}), then: {recover_command(store.prefix)}"
+        raise EnvironmentDamagedError(message, hint=hint) from error
     if not found:
         return None
     last = found[-1]
@@ -286,7 +293,7 @@ def forget(store: JournalStore, identifier: str | None) -> tuple[str, ...]:
         except OSError as error:
             raise EnvironmentDamagedError(
                 f"{reason(error, store.prefix)}: leftovers could not be removed; the environment itself is intact",
-                hint=f"remove the cause, then: fastinstall doctor --fix --prefix {quote(store.prefix)}",
+                hint=f"remove the cause, then: {recover_command(store.prefix)}",
             ) from error
     return tuple(info.id for info in older)
 

@@ -20,7 +20,7 @@ from typing import Self
 
 from fastinstall.core import files, values
 from fastinstall.core.errors import DocumentError, EnvironmentDamagedError, FailedError, FastinstallError, RefusedError
-from fastinstall.core.messages import quote
+from fastinstall.core.messages import quote, recover_command
 from fastinstall.core.secrets import redact_text
 from fastinstall.journal import acts, external_changes, fingerprints, moves
 from fastinstall.journal import store as footing
@@ -54,7 +54,7 @@ def begin(
     """
     unfinished = store.unfinished()
     if unfinished is not None:
-        hint = f"fastinstall rollback --prefix {quote(store.prefix)}"
+        hint = recover_command(store.prefix)
         raise RefusedError(f"{store.prefix}: transaction {unfinished.id} was interrupted", hint=hint)
     try:
         begun = footing.create_transaction_directories(store, stamp, site_packages=site_packages, plan=plan_document)
