@@ -17,7 +17,7 @@ from itertools import product
 from pathlib import Path
 
 from faults.refusing import ERRORS, Disk, Kind, Refusal
-from faults.scenes import materials
+from faults.scenes import Materials, materials
 from faults.told import GOOD, Outcome, trial_of
 
 VERBS = (
@@ -37,7 +37,9 @@ def refusals_of(calls: Mapping[Kind, int], *, every: int) -> Iterator[Refusal]:
                 yield Refusal(kind=kind, number=number, error=error, lasting=lasting)
 
 
-def count_outcomes(name: str, cache: Path, every: int, without: str) -> tuple[Counter[tuple[int, Outcome]], list[str]]:
+def count_outcomes(
+    name: str, given: Materials, every: int, without: str
+) -> tuple[Counter[tuple[int, Outcome]], list[str]]:
     """What became of a scene, by error and outcome; and what went wrong, in words."""
     found: Counter[tuple[int, Outcome]] = Counter()
     faults: list[str] = []
@@ -45,7 +47,7 @@ def count_outcomes(name: str, cache: Path, every: int, without: str) -> tuple[Co
         for place in ("disk", "scene"):
             Path(space, place).mkdir()
         with Disk(Path(space, "disk")) as disk:
-            trial = trial_of(name, Path(space, "scene"), disk, materials(cache), cache, without=without)
+            trial = trial_of(name, Path(space, "scene"), disk, given, without=without)
             for refusal in refusals_of(trial.calls, every=every):
                 _run, judgement = trial.try_once(refusal)
                 found[refusal.error, judgement.outcome] += 1
@@ -62,23 +64,29 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--without", default="", help="a part of paths whose calls pass")
     parser.add_argument("scenes", nargs="*", default=VERBS)
     asked = parser.parse_args(words)
-    cache = Path(os.environ["FASTINSTALL_TEST_CACHE"])
+    given = materials(Path(os.environ["FASTINSTALL_TEST_CACHE"]))
     heads = ("verb", "error", "runs", *(outcome.value for outcome in Outcome))
-    print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}", flush=True)
-    work = partial(count_outcomes, cache=cache, every=asked.every, without=asked.without)
+    _write(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
+    work = partial(count_outcomes, given=given, every=asked.every, without=asked.without)
     wrong = 0
     with ThreadPoolExecutor(asked.jobs) as pool:
         for name, (found, faults) in zip(asked.scenes, pool.map(work, asked.scenes), strict=True):
-            _print(name, found)
-            print("\n\n".join(faults), file=sys.stderr, flush=True)
+            _write_rows(name, found)
+            sys.stderr.write("".join(f"{fault}\n\n" for fault in faults))
+            sys.stderr.flush()
             wrong += len(faults)
     return 1 if wrong else 0
 
 
-def _print(name: str, found: Counter[tuple[int, Outcome]]) -> None:
+def _write_rows(name: str, found: Counter[tuple[int, Outcome]]) -> None:
     for error in ERRORS:
         counts = [found[error, outcome] for outcome in Outcome]
-        print(f"| {' | '.join(map(str, (name, errno.errorcode[error], sum(counts), *counts)))} |", flush=True)
+        _write(f"| {' | '.join(map(str, (name, errno.errorcode[error], sum(counts), *counts)))} |")
+
+
+def _write(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

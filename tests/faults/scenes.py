@@ -47,6 +47,11 @@ class Materials:
     directory: Path
 
     @property
+    def cache(self) -> Path:
+        """fastinstall's cache of the tests, which holds what the wheels were built from."""
+        return self.directory.parents[1]
+
+    @property
     def base(self) -> Path:
         """An environment without anything in it."""
         return self.directory / "base"

@@ -85,7 +85,7 @@ class Trial:
         return run, _judge(run, self)
 
 
-def trial_of(name: str, space: Path, disk: Disk, given: Materials, cache: Path, *, without: str = "") -> Trial:
+def trial_of(name: str, space: Path, disk: Disk, given: Materials, *, without: str = "") -> Trial:
     """Make a scene, and run its command once on a disk that refuses nothing.
 
     Args:
@@ -93,14 +93,13 @@ def trial_of(name: str, space: Path, disk: Disk, given: Materials, cache: Path, 
         space: an empty directory.
         disk: on which.
         given: what environments are made of.
-        cache: of the tests, where `build` finds what it has built.
         without: a part of paths whose calls do not count.
 
     Raises:
         AssertionError: the command does not succeed.
     """
     scene = make_scene(name, space, given)
-    own = {"FASTINSTALL_CACHE_DIR": str(cache)} if name == BUILD else {}
+    own = {"FASTINSTALL_CACHE_DIR": str(given.cache)} if name == BUILD else {}
     variables = {**scene.variables, **own}
     area = Area(within=(scene.prefix, scene.live / "out"), without=without)
     before = _look(scene)
