@@ -105,6 +105,7 @@ def open_log(variables: Mapping[str, str], words: Sequence[str]) -> RunLog:
 
 
 _CREATING = frozenset({"setup", "plan"})
+_FAILED = (ExitCode.FAILED_UNCHANGED, ExitCode.FAILED_CHANGED)
 _CHANGING = frozenset({"setup", "apply", "rollback", "guard"})
 
 
@@ -216,6 +217,8 @@ def _complete_error(error: FastinstallError, context: Context) -> FastinstallErr
         return UsageError(error.message, hint=error.hint, details=(*error.details, told))
     if isinstance(error, NoEnvironmentError):
         error = RefusedError(error.message, hint=_name_environment(error.nearby, context.words))
+    if error.hint is None and error.exit_code in _FAILED and context.log.path is not None:
+        error.hint = f"read the log of this run: less {quote(context.log.path)}"
     return _mention_changes(error, context)
 
 

@@ -18,7 +18,7 @@ from fastinstall.core.errors import (
     RefusedError,
     UsageError,
 )
-from fastinstall.core.files import reason
+from fastinstall.core.files import advice, reason
 from fastinstall.core.messages import quote, recover_command
 from fastinstall.core.values import immutable
 from fastinstall.journal import store as footing
@@ -281,21 +281,36 @@ def forget(store: JournalStore, identifier: str | None) -> tuple[str, ...]:
     Raises:
         RefusedError: a transaction is unfinished, or a link leads out of the environment; nothing has changed.
         UsageError: there is no such setup.
+        FailedError: the first could not be given up; nothing has changed.
         DamagedError: one could not be removed whole; the next command goes on with it.
     """
     older = list_forgettable_transactions(store, identifier)
     logs = [store.journal(info.id).read() for info in reversed(older)]
     for log in logs:
         refuse_ways_out(store.prefix, log)
+    gone: list[str] = []
     for begun in (log.begun for log in logs if log.begun is not None):
         try:
             footing.remove_transaction_directories(store, begun)
         except OSError as error:
-            raise EnvironmentDamagedError(
-                f"{reason(error, store.prefix)}: leftovers could not be removed; the environment itself is intact",
-                hint=f"remove the cause, then: {recover_command(store.prefix)}",
-            ) from error
+            raise _make_forgetting_error(store, error, begun.id, gone) from error
+        gone.append(begun.id)
     return tuple(info.id for info in older)
+
+
+def _make_forgetting_error(
+    store: JournalStore, error: OSError, identifier: str, gone: Sequence[str]
+) -> EnvironmentDamagedError | FailedError:
+    why = reason(error, store.prefix)
+    if not gone and store.journal(identifier).file.exists():
+        return FailedError(
+            f"{why}: {identifier} could not be forgotten; nothing was changed", hint=advice(error, store.prefix)
+        )
+    return EnvironmentDamagedError(
+        f"{why}: leftovers could not be removed; the environment itself is intact",
+        hint=f"remove the cause, then: {recover_command(store.prefix)}",
+        details=tuple(f"forgotten before that: {each}" for each in gone),
+    )
 
 
 def unreadable_named(store: JournalStore, identifier: str) -> Unreadable | None:
