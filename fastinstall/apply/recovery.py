@@ -278,6 +278,25 @@ def report_late_interruptions(prefix: Path, verb: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def report_interruption_after_recovery(prefix: Path) -> Iterator[None]:
+    """Raise `InterruptedAfterCompletion` where the block, which only recovers, is interrupted when that was done.
+
+    Args:
+        prefix: of the environment that the block recovers.
+
+    Raises:
+        LateInterruption: instead of the KeyboardInterrupt.
+    """
+    before = read_environment_history(prefix, sized=False).interruptions
+    try:
+        yield
+    except KeyboardInterrupt as interruption:
+        if not before or read_environment_history(prefix, sized=False).interruptions:
+            raise
+        raise _make_late_interruption(prefix, "recovery") from interruption
+
+
+@contextlib.contextmanager
 def report_interruption_after_completion(prefix: PurePath, verb: str) -> Iterator[None]:
     """Raise `InterruptedAfterCompletion` where the block is interrupted: it tells of work that is done.
 

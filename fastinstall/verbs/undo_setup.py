@@ -4,10 +4,16 @@ Also finds what replaced the stack since its setup and conflicts with a rollback
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path, PurePath
 
 from fastinstall.apply.exclusive import hold_environment_lock
-from fastinstall.apply.recovery import Unpinning, change_environment, find_pin_left_behind
+from fastinstall.apply.recovery import (
+    Unpinning,
+    change_environment,
+    find_pin_left_behind,
+    report_interruption_after_recovery,
+)
 from fastinstall.conda.reinstall import describe_unmet_requirements
 from fastinstall.core import signals
 from fastinstall.core.errors import EnvironmentDamagedError, FastinstallError, RefusedError
@@ -69,7 +75,8 @@ def undo(session: Session, environment: Environment, *, to: str | None, force: b
         RefusedError: there is nothing to undo, the originals are missing, or another tool replaced the stack.
         UsageError: there is no transaction `to`, or there are several.
     """
-    with change_environment(session, environment, "rollback", force=force) as locked:
+    alone = report_interruption_after_recovery(Path(environment.prefix)) if to is None else nullcontext()
+    with alone, change_environment(session, environment, "rollback", force=force) as locked:
         store = locked.store
         if locked.sentences and (to is None or not is_known(store, to)):
             return (*locked.sentences, *_describe_what_remains(store))
@@ -94,7 +101,8 @@ def end_interrupted_run(session: Session, environment: Environment, *, force: bo
     Raises:
         FastinstallError: as `change_environment` says.
     """
-    with change_environment(session, environment, "recovery", force=force) as locked:
+    alone = report_interruption_after_recovery(Path(environment.prefix))
+    with alone, change_environment(session, environment, "recovery", force=force) as locked:
         return locked.sentences or (f"nothing was interrupted in {environment.prefix}",)
 
 

@@ -1,7 +1,8 @@
-"""Every call refused, as a table: `python -m faults.refusals [--every N | --seconds N] [--jobs N] [SCENE...]`.
+"""Every call refused, as a table: `python -m faults.refusals [--seconds N] [--jobs N] [--without PART] [SCENE...]`.
 
-With --seconds the calls come in a random order, the same each time, until that time is over for a scene. Needs tests/ and tests/integration/ on PYTHONPATH, and FASTINSTALL_TEST_CACHE. Prints Markdown; 1 where something was
-lost, half done or told wrongly.
+With --seconds the calls come in a random order, always the same, until that time is over for a scene. Needs tests/ and
+tests/integration/ on PYTHONPATH, and FASTINSTALL_TEST_CACHE. Prints Markdown; 1 where something was lost, half done or
+told wrongly.
 """
 
 import argparse

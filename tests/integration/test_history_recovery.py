@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from journaled import dies_at
 from sandbox import tree_hash
 from test_history_verbs import STAMPS, Place, _open, _set_up, place  # noqa: F401 (a fixture)
 
+from fastinstall.core import files
 from fastinstall.core.errors import ExitCode
 from fastinstall.journal.recover import rollback
 from fastinstall.journal.store import JournalStore, Stamp
@@ -82,6 +84,28 @@ def _is_cut(prefix: Path) -> bool:
     """Whether the undoing has been announced, and something of it is left."""
     journals = [*prefix.glob("share/fastinstall/tx/*/journal.jsonl"), *prefix.glob("**/.fastinstall-*.jsonl")]
     return any("undoing" in journal.read_text() for journal in journals if os.path.lexists(journal))
+
+
+@pytest.mark.parametrize("words", [("rollback",), ("rollback", "--interrupted")], ids=" ".join)
+def test_an_interruption_when_the_recovery_is_done_says_so_and_is_no_failure(
+    place: Place,  # noqa: F811
+    words: tuple[str, ...],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = tree_hash(place.prefix)
+    _open(place, STAMPS[0])
+    rename = files._call_renameat2
+
+    def interrupted(source: Path, target: Path, flags: int) -> None:
+        """The kernel's own, while somebody presses Ctrl-C."""
+        monkeypatch.setattr(files, "_call_renameat2", rename)
+        os.kill(os.getpid(), signal.SIGINT)
+        rename(source, target, flags)
+
+    monkeypatch.setattr(files, "_call_renameat2", interrupted)
+    done = place.cli(*words, "--yes")
+    assert (done.exit_code, "interrupted after" in done.stderr) == (ExitCode.OK, True), done.text
+    assert tree_hash(place.prefix) == before
 
 
 PIL = {"PIL/__init__.py": "stock", "PIL/_imaging.so": "core", "pillow-13.0.0.dist-info/RECORD": "record"}
