@@ -188,7 +188,7 @@ class Transaction:
         try:
             told = self._undo(reason)
         except (RefusedError, FailedError) as error:
-            raise EnvironmentDamagedError(error.message, hint=error.hint, details=error.details) from error
+            raise _make_undoing_error(self._store, error) from error
         if told is not None:
             raise told
 
@@ -264,6 +264,14 @@ class Transaction:
                     hint=f"ls -ld {quote(item.live)} {quote(item.kept)}",
                 ) from error
         return time.perf_counter_ns() - start
+
+
+def _make_undoing_error(store: JournalStore, error: RefusedError | FailedError) -> EnvironmentDamagedError:
+    """What an undoing says that could not begin is meant for a rollback; here it leaves a change as it is."""
+    recover = recover_command(store.prefix)
+    hint = f"{error.hint}; then: {recover}" if error.hint else recover
+    details = error.details if isinstance(error, RefusedError) else ()
+    return EnvironmentDamagedError(error.message, hint=hint, details=details)
 
 
 def announce(planned: Sequence[Move], *, prefix: Path, work: Path, begun: TransactionBegun) -> Moving:

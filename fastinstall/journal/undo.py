@@ -151,8 +151,8 @@ def _refuse_impossible(acts: Sequence[Placed], left: Conceding | None, log: Log,
 
 
 def _make_not_begun_error(error: OSError, journal: Journal) -> FailedError:
-    message = f"{files.reason(error, journal.file)}: could not begin to undo; nothing was changed"
-    return FailedError(message, hint=files.advice(error, journal.file))
+    message = f"{files.reason(error, journal.file)}: could not begin to undo"
+    return FailedError(message, hint=files.advice(error, journal.file), details=("nothing was changed",))
 
 
 def _list_foreign(store: JournalStore, acts: Sequence[Placed], log: Log, terms: UndoTerms) -> tuple[str, ...]:
