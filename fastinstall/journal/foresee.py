@@ -5,7 +5,7 @@ at a path by then: in place, or in what a later transaction has moved aside and 
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePath
 
 from fastinstall.core.foreign import read_bytes
@@ -14,7 +14,7 @@ from fastinstall.journal import acts, external_changes, external_undo, moves
 from fastinstall.journal.acts import Batch, Placed, locate_act, parents_of
 from fastinstall.journal.entries import Adding, Moving
 from fastinstall.journal.external_undo import LocatedExternalChange
-from fastinstall.journal.fingerprints import KnownFiles, files_of, is_bytecode, is_known, merge_manifests
+from fastinstall.journal.fingerprints import KnownFiles, files_of, is_bytecode, is_known
 from fastinstall.journal.log import Log, find_intruding_records, refuse_ways_out
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.undo import is_metadata, is_of_stack
@@ -79,10 +79,11 @@ def extend_to_intact_stack(store: JournalStore, chosen: Sequence[str], older: Se
         _foresee_step(store, scene, identifier, metadata)
     for identifier in older:
         passed.append(identifier)
-        brought = _list_stack_files(store.journal(identifier).read())
+        log = store.journal(identifier).read()
+        brought = tuple(_list_stack_files(log))
         if not brought:
             continue
-        if not _leaves_receipt(store, undone[-1]) or scene.holds(brought):
+        if not _leaves_receipt(store, undone[-1]) or scene.holds(brought, log.known):
             break
         for each in passed:
             _foresee_step(store, scene, each, metadata)
@@ -96,14 +97,12 @@ def _leaves_receipt(store: JournalStore, identifier: str) -> bool:
     return committing is not None and committing.replaces
 
 
-def _list_stack_files(log: Log) -> dict[str, str]:
-    """What a setup brought of the stack itself, by path, with digests; nothing of guards, which come and go."""
-    brought: dict[str, str] = {}
+def _list_stack_files(log: Log) -> Iterator[str]:
+    """The files of the stack itself that a setup brought; nothing of guards, which come and go."""
     for entry in log.entries:
         if isinstance(entry, Moving):
-            own = tuple(move.live for move in entry.moves if is_of_stack(move.live))
-            brought |= {path: value for path, value in entry.manifest.items() if (parents_of(path) | {path}) & {*own}}
-    return brought
+            own = {move.live for move in entry.moves if is_of_stack(move.live)}
+            yield from (path for path in entry.manifest if (parents_of(path) | {path}) & own)
 
 
 def _foresee_step(store: JournalStore, scene: "_Scene", identifier: str, metadata: dict[str, None]) -> Step:
@@ -210,10 +209,9 @@ class _Scene:
         """Whether something stands there that is not known."""
         return not all(is_known(lies, key, known) for key, lies in self._list_files(path))
 
-    def holds(self, manifest: Mapping[str, str]) -> bool:
-        """Whether every file is there as a manifest has it: path to digest."""
-        known = merge_manifests((manifest,))
-        nodes = ((path, self._find_node(path)) for path in manifest)
+    def holds(self, paths: Sequence[str], known: KnownFiles) -> bool:
+        """Whether every file is there, as it is known."""
+        nodes = ((path, self._find_node(path)) for path in paths if not is_bytecode(path))
         return all(isinstance(node, Path | bytes) and is_known(node, path, known) for path, node in nodes)
 
     def remove(self, path: str) -> None:
