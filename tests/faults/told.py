@@ -133,8 +133,8 @@ def _judge_changed(run: Run, trial: Trial) -> Judgement:
     """Whether the command of the hint leads to what was before or after, and no further."""
     if but_journals_times(_look(trial.scene)) == but_journals_times(trial.before) and _is_finished(trial):
         return _worse(run, trial, "it is as it was before")
-    commands = _list_commands(run)
-    if not commands and trial.scene.name != BUILD:
+    commands = _list_commands(run) if trial.scene.name != BUILD else (trial.scene.argv,)
+    if not commands:
         return _worse(run, trial, "the hint names no command of ours")
     for words in (*commands, *commands):
         again = trial.disk.run(words, trial.variables, trial.area)
@@ -197,7 +197,8 @@ def _timeless(looks: Picture) -> Picture:
 
 def _essence(scene: Scene) -> Picture:
     """What is there, without our records but for their number, and of what is another each time only that it is."""
-    looks = {path: look for path, look in _look(scene).items() if not path.startswith("share")}
+    ours = ("share", "out/.")  # the second is half of a file that could not even be removed
+    looks = {path: look for path, look in _look(scene).items() if not path.startswith(ours)}
     kept = len(read_environment_history(scene.prefix, sized=False).setups)
     return {**{path: () if _is_of_the_moment(path) else look[:2] for path, look in looks.items()}, "setups": (kept,)}
 

@@ -197,3 +197,32 @@ def test_a_setup_over_one_that_is_intact_is_undone_alone(place: Place, verb: str
     told = place.cli("rollback", "--yes")
     assert (told.exit_code, "warning" in told.stderr) == (ExitCode.OK, False), told.text
     assert _looks(place) == between
+
+
+def test_repairs_of_repairs_are_undone_with_what_was_done_to_guards_in_between(place: Place) -> None:  # noqa: F811
+    _write(place.site_packages, PIL)
+    before = _looks(place)
+    _swap(place, STAMPS[0], "setup", "one")
+    _set_up(place, Stamp(id="20261121T111500Z-000009", at="2026-11-21T11:15:00Z"), "guard install", of=STAMPS[0])
+    for stamp in STAMPS[1:]:
+        _reinstalled(place)
+        _swap(place, stamp, "doctor --fix", stamp.id[-1])
+    told = place.cli("rollback", "--yes")
+    assert told.exit_code == ExitCode.OK, told.text
+    assert _looks(place) == before
+    assert JournalStore(place.prefix).transactions() == ()
+
+
+def test_a_setup_over_what_was_accepted_is_undone_alone(place: Place) -> None:  # noqa: F811
+    _write(place.site_packages, PIL)
+    _swap(place, STAMPS[0], "setup", "one")
+    _reinstalled(place)
+    accepted = _looks(place)
+    store = JournalStore(place.prefix)
+    with begin(store, {"verb": "guard accept"}, site_packages=place.site_packages, stamp=STAMPS[1]) as transaction:
+        transaction.retire(STAMPS[1].at)
+    _swap(place, STAMPS[2], "setup", "two")
+    told = place.cli("rollback", "--yes")
+    assert told.exit_code == ExitCode.OK, told.text
+    assert _looks(place) == accepted
+    assert [each.id for each in store.transactions()] == [STAMPS[1].id, STAMPS[0].id]
