@@ -230,7 +230,7 @@ REMEDIES: dict[ExitCode, str] = {
     ExitCode.UNDETERMINED: "name an environment with a working Python: `--prefix DIR`",
     ExitCode.REFUSED: "do what the `hint:` says; accept a risk by name: `--allow RISK`",
     ExitCode.FAILED_UNCHANGED: "go on using the environment; the message and the log say what failed",
-    ExitCode.FAILED_CHANGED: "stop, and do what the message says; then `fastinstall doctor`",
+    ExitCode.FAILED_CHANGED: "stop, and do what the message says; its hint undoes nothing that was finished",
     ExitCode.INTERRUPTED: "nothing; run the same command again: it takes what was built from the cache",
 }
 

@@ -46,12 +46,10 @@ class LockedEnvironment:
     Attributes:
         store: of it.
         sentences: what had been interrupted, and how things are now; empty if nothing was.
-        recovered: whether a transaction was undone, or a rollback finished.
     """
 
     store: JournalStore
     sentences: tuple[str, ...]
-    recovered: bool
 
 
 @contextlib.contextmanager
@@ -78,10 +76,10 @@ def lock_recovered_environment(
             sentences.append(sentence)
             session.emit(Noted(message=sentence, changed=changed))
 
-        undone = _recover_each(session, JournalStore(prefix), tell, force=force)
+        _recover_each(session, JournalStore(prefix), tell, force=force)
         for each in pin_interruptions(session, prefix):
             session.emit(Noted(message=describe_interruption(each, prefix), warning=True))
-        yield LockedEnvironment(store=JournalStore(prefix), sentences=tuple(sentences), recovered=undone)
+        yield LockedEnvironment(store=JournalStore(prefix), sentences=tuple(sentences))
 
 
 @contextlib.contextmanager
@@ -225,8 +223,8 @@ class _Tell(Protocol):
     def __call__(self, sentence: str, *, changed: bool = True) -> None: ...
 
 
-def _recover_each(session: Session, store: JournalStore, tell: _Tell, *, force: bool) -> bool:
-    """Each thing is told when it has happened, since the next one may fail; whether a transaction was undone."""
+def _recover_each(session: Session, store: JournalStore, tell: _Tell, *, force: bool) -> None:
+    """Each thing is told when it has happened, since the next one may fail."""
     cut, unpinning = tuple(pin_interruptions(session, store.prefix)), Unpinning(session, store.prefix)
     recovered = recover(store, force=force, conclude=unpinning)
     if recovered is not None:
@@ -253,7 +251,6 @@ def _recover_each(session: Session, store: JournalStore, tell: _Tell, *, force: 
         tell(describe_finished_interruption(making), changed=False)
     for sentence in find_pin_left_behind(store) if recovered is not None else ():
         tell(sentence, changed=False)
-    return recovered is not None and recovered.cut in (UnfinishedRun.SETUP, UnfinishedRun.ROLLBACK)
 
 
 def _convert_to_interruption(recovered: Recovered) -> Interruption:
@@ -278,6 +275,25 @@ def report_late_interruptions(prefix: Path, verb: str) -> Iterator[None]:
         if _list_held_setups(prefix) == before:
             raise
         raise _make_late_interruption(prefix, verb) from interruption
+
+
+@contextlib.contextmanager
+def report_interruption_after_recovery(prefix: Path) -> Iterator[None]:
+    """Raise `InterruptedAfterCompletion` where the block, which only recovers, is interrupted when that was done.
+
+    Args:
+        prefix: of the environment that the block recovers.
+
+    Raises:
+        LateInterruption: instead of the KeyboardInterrupt.
+    """
+    before = read_environment_history(prefix, sized=False).interruptions
+    try:
+        yield
+    except KeyboardInterrupt as interruption:
+        if not before or read_environment_history(prefix, sized=False).interruptions:
+            raise
+        raise _make_late_interruption(prefix, "recovery") from interruption
 
 
 @contextlib.contextmanager

@@ -115,6 +115,7 @@ _REFUSALS = frozenset({EACCES, EPERM, ENOSPC, EDQUOT, EROFS, EIO, EMFILE, ENFILE
 
 _CREATING = frozenset({"setup", "plan"})
 _LOOKING = frozenset({"doctor", "inspect"})
+_FAILED = (ExitCode.FAILED_UNCHANGED, ExitCode.FAILED_CHANGED)
 _CHANGING = frozenset({"setup", "apply", "rollback", "guard"})
 
 
@@ -228,6 +229,8 @@ def _complete_error(error: FastinstallError, arguments: Namespace, context: Cont
         error = RefusedError(error.message, hint=_name_environment(error.nearby, context.words))
     if isinstance(error, FailedError):
         error = explain_full_disk(error, user_directories(context.variables).cache, _list_places(arguments))
+    if error.hint is None and error.exit_code in _FAILED and context.log.path is not None:
+        error.hint = f"read the log of this run: less {quote(context.log.path)}"
     return _mention_changes(error, context)
 
 

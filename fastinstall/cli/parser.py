@@ -273,6 +273,8 @@ def _add_doctor_flags(parser: argparse.ArgumentParser) -> None:
 def _add_rollback_flags(parser: argparse.ArgumentParser) -> None:
     _add_target_flags(parser)
     parser.add_argument("--list", action="store_true", help="list what can be undone")
+    interrupted = "only end what an interrupted run left; nothing that was finished is undone"
+    parser.add_argument("--interrupted", action="store_true", help=interrupted)
     to = "undo every setup from this one on; the beginning of its ID is enough"
     parser.add_argument("--to", metavar="ID", help=to)
     forget = "give up undoing older setups, for disk space; ID and those before it; without ID: all but the last"

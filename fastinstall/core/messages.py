@@ -24,6 +24,11 @@ def listing(items: Iterable[str], most: int | None = None) -> str:
     return f"{', '.join(words[:-1])} and {words[-1]}"
 
 
+def recover_command(prefix: PurePath) -> str:
+    """The command that brings an interrupted run to its end, and changes nothing where none was interrupted."""
+    return f"fastinstall rollback --interrupted --yes --prefix {quote(prefix)}"
+
+
 def fix_command(prefix: PurePath) -> str:
     """The command that repairs an environment."""
     return f"fastinstall doctor --fix --prefix {quote(prefix)}"

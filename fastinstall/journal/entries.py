@@ -121,6 +121,8 @@ class TransactionBegun:
         work: where its `stage` and `aside` lie.
         created: directories of ours that did not exist, outermost first.
         directories: whose entries change.
+        verb: what was called ("guard remove"), for as long as no directory holds the plan; empty if an older one did
+            not note it.
         tool_version: of the fastinstall that writes the journal; empty if an older one did not note it.
         home: the prefix in hexadecimal, which no program finds that replaces it in texts, as `conda create --clone`
             does; empty if an older fastinstall did not note it.
@@ -134,6 +136,7 @@ class TransactionBegun:
     work: str
     created: tuple[str, ...]
     directories: tuple[Directory, ...]
+    verb: str = ""
     tool_version: str = ""
     home: str = ""
     schema: str = SCHEMA

@@ -12,12 +12,12 @@ from fastinstall.core.foreign import read_bytes
 from fastinstall.core.values import immutable
 from fastinstall.journal import acts, external_changes, external_undo, moves
 from fastinstall.journal.acts import Batch, Placed, locate_act, parents_of
-from fastinstall.journal.entries import Adding
+from fastinstall.journal.entries import Adding, Moving
 from fastinstall.journal.external_undo import LocatedExternalChange
 from fastinstall.journal.fingerprints import KnownFiles, files_of, is_bytecode, is_known
 from fastinstall.journal.log import Log, find_intruding_records, refuse_ways_out
 from fastinstall.journal.store import JournalStore
-from fastinstall.journal.undo import is_metadata
+from fastinstall.journal.undo import is_metadata, is_of_stack
 from fastinstall.model.receipt import MoveKind
 
 
@@ -53,6 +53,56 @@ def foresee(store: JournalStore, identifiers: Sequence[str], intruding: Sequence
     scene = _Scene(store.prefix)
     metadata = dict.fromkeys(intruding)
     return tuple(_foresee_step(store, scene, identifier, metadata) for identifier in identifiers)
+
+
+def extend_to_intact_stack(store: JournalStore, chosen: Sequence[str], older: Sequence[str]) -> tuple[str, ...]:
+    """Return the transactions to undo so that no setup comes back whose stack is not what it had installed.
+
+    A repair, or a setup over a stack that another program had replaced, is undone together with what it repaired: the
+    receipt beneath it would describe files that are not there.
+
+    Args:
+        store: of the environment.
+        chosen: what is asked to be undone, newest first.
+        older: the transactions before those, newest first.
+
+    Returns:
+        `chosen`, and as many of `older` as it takes.
+
+    Raises:
+        RefusedError: a link leads out of the environment.
+        DocumentError: a journal is malformed.
+    """
+    scene, undone, passed = _Scene(store.prefix), list(chosen), list[str]()
+    metadata: dict[str, None] = {}
+    for identifier in chosen:
+        _foresee_step(store, scene, identifier, metadata)
+    for identifier in older:
+        passed.append(identifier)
+        log = store.journal(identifier).read()
+        brought = tuple(_list_stack_files(log))
+        if not brought:
+            continue
+        if not _leaves_receipt(store, undone[-1]) or scene.holds(brought, log.known):
+            break
+        for each in passed:
+            _foresee_step(store, scene, each, metadata)
+        undone, passed = [*undone, *passed], []
+    return tuple(undone)
+
+
+def _leaves_receipt(store: JournalStore, identifier: str) -> bool:
+    """Whether something counts as set up once a transaction is undone."""
+    committing = store.journal(identifier).read().committing
+    return committing is not None and committing.replaces
+
+
+def _list_stack_files(log: Log) -> Iterator[str]:
+    """The files of the stack itself that a setup brought; nothing of guards, which come and go."""
+    for entry in log.entries:
+        if isinstance(entry, Moving):
+            own = {move.live for move in entry.moves if is_of_stack(move.live)}
+            yield from (path for path in entry.manifest if (parents_of(path) | {path}) & own)
 
 
 def _foresee_step(store: JournalStore, scene: "_Scene", identifier: str, metadata: dict[str, None]) -> Step:
@@ -158,6 +208,11 @@ class _Scene:
     def is_foreign(self, path: str, known: KnownFiles) -> bool:
         """Whether something stands there that is not known."""
         return not all(is_known(lies, key, known) for key, lies in self._list_files(path))
+
+    def holds(self, paths: Sequence[str], known: KnownFiles) -> bool:
+        """Whether every file is there, as it is known."""
+        nodes = ((path, self._find_node(path)) for path in paths if not is_bytecode(path))
+        return all(isinstance(node, Path | bytes) and is_known(node, path, known) for path, node in nodes)
 
     def remove(self, path: str) -> None:
         """Nothing stands at a path any more."""

@@ -25,7 +25,7 @@ these read as zeros, which no valid line contains.
 import os
 import stat
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -83,11 +83,14 @@ def title_of(directory: Path) -> Title:
         return Title()
     if not isinstance(plan, dict):
         return Title()
-    return Title(verb=_find_verb(plan), stack=_find_stack(plan))
+    return Title(verb=find_verb(plan), stack=_find_stack(plan))
 
 
-def _find_verb(plan: dict[str, Any]) -> str:
-    """A plan of an earlier fastinstall does not say it; that of a guard bears it as its summary."""
+def find_verb(plan: Mapping[str, object]) -> str:
+    """Return what was called, as a plan says it.
+
+    A plan of an earlier fastinstall does not say it; that of a guard bears it as its summary.
+    """
     verb, summary = plan.get("verb"), plan.get("summary")
     if isinstance(verb, str) and verb:
         return verb

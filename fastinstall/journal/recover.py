@@ -18,8 +18,8 @@ from fastinstall.core.errors import (
     RefusedError,
     UsageError,
 )
-from fastinstall.core.files import reason
-from fastinstall.core.messages import quote
+from fastinstall.core.files import advice, reason
+from fastinstall.core.messages import quote, recover_command
 from fastinstall.core.values import immutable
 from fastinstall.journal import store as footing
 from fastinstall.journal.foresee import foresee
@@ -175,9 +175,14 @@ def list_undoable_transactions(store: JournalStore) -> Sequence[TransactionInfo]
     infos = store.readable()
     unfinished = next((info for info in infos if info.state is not TransactionState.COMMITTED), None)
     if unfinished is not None:
-        hint = f"fastinstall rollback --prefix {quote(store.prefix)}"
+        hint = recover_command(store.prefix)
         raise RefusedError(f"{store.prefix}: transaction {unfinished.id} was interrupted", hint=hint)
     return infos
+
+
+def is_known(store: JournalStore, given: str) -> bool:
+    """Whether there is a transaction whose identifier begins so."""
+    return any(info.id.startswith(given) for info in store.readable())
 
 
 def position(infos: Sequence[TransactionInfo], given: str, *, flag: str = "--to") -> int:
@@ -217,7 +222,9 @@ def _clean_up(store: JournalStore) -> Recovered | None:
         footing.clean_up_transaction_directories(store)
     except OSError as error:
         message = f"{reason(error, store.prefix)}: left over from an interrupted run, and could not be removed"
-        raise EnvironmentDamagedError(message, hint=f"ls -ld {quote(error.filename or store.prefix)}") from error
+        look = f"ls -ld {quote(error.filename or store.prefix)}"
+        hint = f"remove the cause ({look}), then: {recover_command(store.prefix)}"
+        raise EnvironmentDamagedError(message, hint=hint) from error
     if not found:
         return None
     last = found[-1]
@@ -274,21 +281,36 @@ def forget(store: JournalStore, identifier: str | None) -> tuple[str, ...]:
     Raises:
         RefusedError: a transaction is unfinished, or a link leads out of the environment; nothing has changed.
         UsageError: there is no such setup.
+        FailedError: the first could not be given up; nothing has changed.
         DamagedError: one could not be removed whole; the next command goes on with it.
     """
     older = list_forgettable_transactions(store, identifier)
     logs = [store.journal(info.id).read() for info in reversed(older)]
     for log in logs:
         refuse_ways_out(store.prefix, log)
+    gone: list[str] = []
     for begun in (log.begun for log in logs if log.begun is not None):
         try:
             footing.remove_transaction_directories(store, begun)
         except OSError as error:
-            raise EnvironmentDamagedError(
-                f"{reason(error, store.prefix)}: leftovers could not be removed; the environment itself is intact",
-                hint=f"remove the cause, then: fastinstall doctor --fix --prefix {quote(store.prefix)}",
-            ) from error
+            raise _make_forgetting_error(store, error, begun.id, gone) from error
+        gone.append(begun.id)
     return tuple(info.id for info in older)
+
+
+def _make_forgetting_error(
+    store: JournalStore, error: OSError, identifier: str, gone: Sequence[str]
+) -> EnvironmentDamagedError | FailedError:
+    why = reason(error, store.prefix)
+    if not gone and store.journal(identifier).file.exists():
+        return FailedError(
+            f"{why}: {identifier} could not be forgotten; nothing was changed", hint=advice(error, store.prefix)
+        )
+    return EnvironmentDamagedError(
+        f"{why}: leftovers could not be removed; the environment itself is intact",
+        hint=f"remove the cause, then: {recover_command(store.prefix)}",
+        details=tuple(f"forgotten before that: {each}" for each in gone),
+    )
 
 
 def unreadable_named(store: JournalStore, identifier: str) -> Unreadable | None:

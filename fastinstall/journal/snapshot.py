@@ -106,6 +106,7 @@ class _JournalSummary:
     id: str
     work: Path
     at: str = ""
+    verb: str = ""
     sequence: int = 0
     events: frozenset[str] = frozenset()
     error: DocumentError | None = None
@@ -139,6 +140,7 @@ def _summarize_journal(file: Path) -> _JournalSummary:
         id=str(begun.get("id", name)),
         work=_locate_workplace(file, str(begun.get("work", ""))),
         at=str(begun.get("at", "")),
+        verb=str(begun.get("verb", "")),
         sequence=begun["sequence"],
         events=frozenset(event["event"] for event in events),
     )
@@ -215,7 +217,7 @@ def find_loose_interruptions(prefix: Path) -> Iterator[Interruption]:
         glance = _summarize_journal(file)
         cut = UnfinishedRun.END if {_COMMITTED, _UNDOING} & glance.events else UnfinishedRun.BEGINNING
         found = re.fullmatch(LOOSE, file.name)
-        yield Interruption(cut=cut, verb="", at=glance.at, file=file, id=found[1] if found else glance.id)
+        yield Interruption(cut=cut, verb=glance.verb, at=glance.at, file=file, id=found[1] if found else glance.id)
 
 
 def find_loose_journals(prefix: Path) -> Iterator[Path]:

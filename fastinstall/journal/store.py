@@ -20,7 +20,7 @@ from pathlib import Path, PurePath
 from fastinstall import __version__
 from fastinstall.core import files, foreign, signals, values
 from fastinstall.core.errors import DocumentError, EnvironmentDamagedError, LaterDocumentError, RefusedError
-from fastinstall.core.messages import quote
+from fastinstall.core.messages import quote, recover_command
 from fastinstall.core.secrets import redact_text
 from fastinstall.core.values import immutable
 from fastinstall.journal import fingerprints
@@ -36,6 +36,7 @@ from fastinstall.journal.layout import (
     SHARE,
     TRANSACTIONS,
     Title,
+    find_verb,
     measure_freed_bytes,
     read_receipt,
     title_of,
@@ -240,7 +241,7 @@ def create_transaction_directories(
         _require_inside(store, store.prefix / path)
     if os.path.lexists(store.directory(stamp.id)):
         raise FileExistsError(errno.EEXIST, "already exists", str(store.directory(stamp.id)))
-    begun = _foresee(store, stamp, _require_inside(store, site_packages))
+    begun = _foresee(store, stamp, _require_inside(store, site_packages), find_verb(plan))
     loose = Journal(_make_loose_path(store, begun))
     try:
         loose.append(begun)
@@ -277,7 +278,7 @@ def _require_inside(store: JournalStore, directory: PurePath) -> str:
     return relative
 
 
-def _foresee(store: JournalStore, stamp: Stamp, site_packages: str) -> TransactionBegun:
+def _foresee(store: JournalStore, stamp: Stamp, site_packages: str, verb: str) -> TransactionBegun:
     own = f"{TRANSACTIONS}/{stamp.id}"
     chain = (SHARE, ROOT, TRANSACTIONS, own)
     created = tuple(path for path in chain if not (store.prefix / path).is_dir())
@@ -290,6 +291,7 @@ def _foresee(store: JournalStore, stamp: Stamp, site_packages: str) -> Transacti
         work=own if _is_one_mount(ground, store.prefix / site_packages) else beside,
         created=created,
         directories=fingerprints.remember(store.prefix, (".", *chain, site_packages)),
+        verb=verb,
         tool_version=__version__,
         home=os.fsencode(store.prefix).hex(),
     )
@@ -330,11 +332,14 @@ def _finalize_directories(*paths: Path) -> None:
 @signals.defer_signals()
 def _abandon(store: JournalStore, loose: Journal, begun: TransactionBegun) -> None:
     try:
-        _dismantle(store, loose, Log(entries=(begun,)))
+        if store.journal(begun.id).file.exists():
+            remove_transaction_directories(store, begun)
+        elif loose.file.exists():  # it comes before all else: without it nothing was made
+            _dismantle(store, loose, Log(entries=(begun,)))
     except OSError as error:
         raise EnvironmentDamagedError(
             f"{files.reason(error, store.prefix)}: a transaction could not begin, and its files could not be removed",
-            hint=f"remove the cause, then: fastinstall rollback --prefix {quote(store.prefix)}",
+            hint=f"remove the cause, then: {recover_command(store.prefix)}",
         ) from error
 
 

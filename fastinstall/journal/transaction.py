@@ -20,7 +20,7 @@ from typing import Self
 
 from fastinstall.core import files, values
 from fastinstall.core.errors import DocumentError, EnvironmentDamagedError, FailedError, FastinstallError, RefusedError
-from fastinstall.core.messages import quote
+from fastinstall.core.messages import quote, recover_command
 from fastinstall.core.secrets import redact_text
 from fastinstall.journal import acts, external_changes, fingerprints, moves
 from fastinstall.journal import store as footing
@@ -54,7 +54,7 @@ def begin(
     """
     unfinished = store.unfinished()
     if unfinished is not None:
-        hint = f"fastinstall rollback --prefix {quote(store.prefix)}"
+        hint = recover_command(store.prefix)
         raise RefusedError(f"{store.prefix}: transaction {unfinished.id} was interrupted", hint=hint)
     try:
         begun = footing.create_transaction_directories(store, stamp, site_packages=site_packages, plan=plan_document)
@@ -188,7 +188,7 @@ class Transaction:
         try:
             told = self._undo(reason)
         except (RefusedError, FailedError) as error:
-            raise EnvironmentDamagedError(error.message, hint=error.hint, details=error.details) from error
+            raise _make_undoing_error(self._store, error) from error
         if told is not None:
             raise told
 
@@ -264,6 +264,14 @@ class Transaction:
                     hint=f"ls -ld {quote(item.live)} {quote(item.kept)}",
                 ) from error
         return time.perf_counter_ns() - start
+
+
+def _make_undoing_error(store: JournalStore, error: RefusedError | FailedError) -> EnvironmentDamagedError:
+    """What an undoing says that could not begin is meant for a rollback; here it leaves a change as it is."""
+    recover = recover_command(store.prefix)
+    hint = f"{error.hint}; then: {recover}" if error.hint else recover
+    details = error.details if isinstance(error, RefusedError) else ()
+    return EnvironmentDamagedError(error.message, hint=hint, details=details)
 
 
 def announce(planned: Sequence[Move], *, prefix: Path, work: Path, begun: TransactionBegun) -> Moving:

@@ -13,7 +13,7 @@ from pathlib import Path, PurePath
 
 from fastinstall.core import files, signals
 from fastinstall.core.errors import EnvironmentDamagedError, FailedError, RefusedError
-from fastinstall.core.messages import quote
+from fastinstall.core.messages import quote, recover_command
 from fastinstall.core.package_managers import CONDA, RATTLER, RunningProgram, change_of
 from fastinstall.core.process import PROCESSES, commands
 from fastinstall.core.values import immutable
@@ -151,8 +151,8 @@ def _refuse_impossible(acts: Sequence[Placed], left: Conceding | None, log: Log,
 
 
 def _make_not_begun_error(error: OSError, journal: Journal) -> FailedError:
-    message = f"{files.reason(error, journal.file)}: could not begin to undo; nothing was changed"
-    return FailedError(message, hint=files.advice(error, journal.file))
+    message = f"{files.reason(error, journal.file)}: could not begin to undo"
+    return FailedError(message, hint=files.advice(error, journal.file), details=("nothing was changed",))
 
 
 def _list_foreign(store: JournalStore, acts: Sequence[Placed], log: Log, terms: UndoTerms) -> tuple[str, ...]:
@@ -239,7 +239,7 @@ def refusal(store: JournalStore, foreign: Sequence[str], to: str | None = None) 
 def _make_incomplete_undo_error(store: JournalStore, identifier: str, error: OSError) -> EnvironmentDamagedError:
     return EnvironmentDamagedError(
         f"{files.reason(error, store.prefix)}: the environment is not fully restored",
-        hint=f"remove the cause, then: fastinstall rollback --prefix {quote(store.prefix)}",
+        hint=f"remove the cause, then: {recover_command(store.prefix)}",
         details=(f"what was moved where is in the journal of transaction {identifier}",),
     )
 
@@ -275,6 +275,11 @@ def find_conceded_entries(acts: Sequence[Placed], known: KnownFiles) -> Concedin
 def is_metadata(path: str) -> bool:
     """Whether a path is that of a distribution's or of a conda package's description."""
     return PurePath(path).suffix in _METADATA or external_changes.is_record(path)
+
+
+def is_of_stack(path: str) -> bool:
+    """Whether a path is that of PIL, of its libraries, or of their description."""
+    return PurePath(path).name == _PACKAGE or PurePath(path).suffix == _LIBRARIES or is_metadata(path)
 
 
 def _list_left_paths(batch: Batch, known: KnownFiles) -> Iterator[str]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import PurePath
 
-from fastinstall.core.messages import fix_command, quote
+from fastinstall.core.messages import quote, recover_command
 from fastinstall.core.values import immutable, published_as
 
 
@@ -189,14 +189,12 @@ def describe_what_was_interrupted(interruption: Interruption) -> str:
 
 
 def recovery_command(interruption: Interruption, prefix: PurePath) -> str:
-    """Return the command that finishes it, and nothing else if possible."""
-    if interruption.cut in (UnfinishedRun.SETUP, UnfinishedRun.ROLLBACK):
-        return f"fastinstall rollback --yes --prefix {quote(prefix)}"
+    """Return the command that finishes it, and nothing else."""
     if interruption.cut is UnfinishedRun.CREATION:
         return f"fastinstall setup --yes --new-env {quote(prefix)}"
     if interruption.cut is UnfinishedRun.FOREIGN_PIN:
         return unpinning_command(interruption.file.parent.parent, prefix)
-    return f"{fix_command(prefix)} --yes"
+    return recover_command(prefix)
 
 
 def unpinning_command(project: PurePath, prefix: PurePath) -> str:

@@ -6,7 +6,7 @@ from pathlib import PurePath
 
 from fastinstall.conda.reinstall import name_of
 from fastinstall.core.errors import RefusedError, UsageError
-from fastinstall.core.messages import listing, quote
+from fastinstall.core.messages import listing, quote, recover_command
 from fastinstall.core.version_numbers import base_version, is_version, parse_version_number
 from fastinstall.index.upgrades import advise_instead_of_risk, forecast_upgrade
 from fastinstall.model.conda import Conda
@@ -227,5 +227,5 @@ def _refuse_state(facts: Facts) -> None:
     if facts.interrupted is not None:
         raise RefusedError(
             f"{prefix}: transaction {facts.interrupted} was interrupted",
-            hint=f"undo it: fastinstall rollback --yes --prefix {quote(prefix)}",
+            hint=f"undo it: {recover_command(prefix)}",
         )

@@ -136,7 +136,9 @@ def choose_version(
         version = artefact.version if artefact.name == request.dist_name else base_version(artefact.version)
         found = [*obstacles(artefact, _public(version), interpreter, dependants)]
         if _public(artefact.version) in request.avoid:
-            found.append(Obstacle(reason="its proof failed here", remedy=OTHER_RECIPE))
+            found.append(
+                Obstacle(reason="the request avoids it, as it does where a proof has failed", remedy=OTHER_RECIPE)
+            )
         if recipe.kernels is not None and artefact in releases.sources:
             merge = choose_merge(artefact, recipe.kernels, releases)
             if isinstance(merge, Merge):

@@ -3,22 +3,29 @@
 Also finds what replaced the stack since its setup and conflicts with a rollback.
 """
 
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext, suppress
 from pathlib import Path, PurePath
 
 from fastinstall.apply.exclusive import hold_environment_lock
-from fastinstall.apply.recovery import Unpinning, change_environment, find_pin_left_behind
+from fastinstall.apply.recovery import (
+    Unpinning,
+    change_environment,
+    find_pin_left_behind,
+    report_interruption_after_recovery,
+)
 from fastinstall.conda.reinstall import describe_unmet_requirements
 from fastinstall.core import signals
 from fastinstall.core.errors import EnvironmentDamagedError, FastinstallError, RefusedError
 from fastinstall.core.messages import quote
 from fastinstall.core.version_numbers import base_version
 from fastinstall.journal.entries import Moving
+from fastinstall.journal.foresee import extend_to_intact_stack
 from fastinstall.journal.layout import KEPT
 from fastinstall.journal.recover import (
     RolledBack,
     forget,
+    is_known,
     list_forgettable_transactions,
     list_undoable_transactions,
     move_damaged_transaction_away,
@@ -51,7 +58,10 @@ def history(environment: Environment) -> Transactions:
 
 
 def undo(session: Session, environment: Environment, *, to: str | None, force: bool) -> tuple[str, ...]:
-    """Undo the last setup, or everything back to before `to`; an interrupted one first.
+    """Undo the last setup, or everything back to before `to`.
+
+    Where a run was interrupted, that is brought to its end instead, and nothing that was finished is undone: whoever
+    repeats a command that failed does not mean one more setup. With `to`, which says how far, it goes on.
 
     Args:
         session: the outside world.
@@ -66,16 +76,36 @@ def undo(session: Session, environment: Environment, *, to: str | None, force: b
         RefusedError: there is nothing to undo, the originals are missing, or another tool replaced the stack.
         UsageError: there is no transaction `to`, or there are several.
     """
-    with change_environment(session, environment, "rollback", force=force) as locked:
-        if locked.recovered and to is None:
-            return locked.sentences
+    alone = report_interruption_after_recovery(Path(environment.prefix)) if to is None else nullcontext()
+    with alone, change_environment(session, environment, "rollback", force=force) as locked:
         store = locked.store
+        if locked.sentences and (to is None or not is_known(store, to)):
+            return (*locked.sentences, *_describe_what_remains(store))
         receipt, chosen = receipt_if_readable(store), _choose_transactions(store, to)
         with signals.defer_signals():  # all of them, or none
             done = tuple(_roll_back(session, environment, chosen, to, force=force))
         _discard_kept_wheels(session)
         unmet = _find_unmet_requirements(session, store.prefix, receipt)
         return (*locked.sentences, *done, *find_pin_left_behind(store), *unmet)
+
+
+def end_interrupted_run(session: Session, environment: Environment, *, force: bool) -> tuple[str, ...]:
+    """Bring to its end what a dead run left, and nothing else.
+
+    Args:
+        session: the outside world.
+        environment: the target.
+        force: move aside what is in the way of what has to return, instead of refusing.
+
+    Returns:
+        What was done, in sentences; or that there was nothing.
+
+    Raises:
+        FastinstallError: as `change_environment` says.
+    """
+    alone = report_interruption_after_recovery(Path(environment.prefix))
+    with alone, change_environment(session, environment, "recovery", force=force) as locked:
+        return locked.sentences or (f"nothing was interrupted in {environment.prefix}",)
 
 
 def list_forgettable_history(environment: Environment, identifier: str | None) -> Transactions:
@@ -149,8 +179,14 @@ def _make_damaged_transaction(store: JournalStore, unreadable: Unreadable) -> Pa
     )
 
 
+def _describe_what_remains(store: JournalStore) -> Iterator[str]:
+    """What a rollback that has only recovered did not do."""
+    if store.readable():
+        yield f"nothing else was undone; to undo the last setup: fastinstall rollback --prefix {quote(store.prefix)}"
+
+
 def _choose_transactions(store: JournalStore, to: str | None) -> tuple[str, ...]:
-    """The transactions to be undone, newest first."""
+    """The transactions to be undone, newest first: with `to` as far as it says, else to where a stack is intact."""
     infos = list_undoable_transactions(store)
     if to is not None:
         return tuple(info.id for info in infos[: position(infos, to) + 1])
@@ -162,7 +198,47 @@ def _choose_transactions(store: JournalStore, to: str | None) -> tuple[str, ...]
         return known[:1]  # the acceptance of what is in place, or a setup whose receipt cannot be read
     if receipt.id not in known:
         raise _make_missing_cache_error(store, receipt, known)
-    return known[: known.index(receipt.id) + 1]
+    own = known.index(receipt.id) + 1
+    return extend_to_intact_stack(store, known[:own], known[own:])
+
+
+def list_rollback_notices(environment: Environment, to: str | None) -> Iterator[str]:
+    """Yield what a rollback leads to that nobody would expect, and the other way; for before it is agreed to.
+
+    Where a rollback cannot be foreseen, `undo` says why.
+    """
+    store = JournalStore(Path(environment.prefix))
+    try:
+        infos = list_undoable_transactions(store)
+        chosen = _choose_transactions(store, to)
+        own = len(chosen) if to is not None else _count_transactions_of_setup(store, infos)
+        known = tuple(info.id for info in infos)
+        intact = extend_to_intact_stack(store, known[:own], known[own:])
+    except FastinstallError:
+        return
+    if own and len(intact) > own:
+        repair, repaired = infos[own - 1], infos[len(intact) - 1]
+        yield _describe_repair(store.prefix, repair, repaired, is_named=to is not None)
+
+
+def _count_transactions_of_setup(store: JournalStore, infos: Sequence[TransactionInfo]) -> int:
+    """The current setup and what came after it."""
+    receipt = receipt_if_readable(store)
+    return next((place for place, info in enumerate(infos, 1) if receipt is not None and info.id == receipt.id), 0)
+
+
+def _describe_repair(prefix: Path, repair: TransactionInfo, repaired: TransactionInfo, *, is_named: bool) -> str:
+    verb = repair.title.verb or "run"
+    found = f"the {verb} of {repair.at} found the setup of {repaired.at} replaced or damaged"
+    other = f"fastinstall rollback --to {(repaired if is_named else repair).id} --prefix {quote(prefix)}"
+    if is_named:
+        keep = f"fastinstall guard accept --prefix {quote(prefix)}"
+        return (
+            f"{found}; that comes back, and doctor calls it an error; to go back to before that setup: {other}; "
+            f"or, to keep what comes back: {keep}"
+        )
+    kept = prefix / KEPT
+    return f"{found}: both are undone, and what stood there in between goes to {kept}; to have that back: {other}"
 
 
 def _make_missing_cache_error(store: JournalStore, receipt: Receipt, known: tuple[str, ...]) -> RefusedError:

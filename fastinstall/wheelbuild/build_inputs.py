@@ -307,7 +307,10 @@ def _fetch_requirements(
         run((*argv, *words), environment=environment, timeout=_SECONDS, process_group=process_group)
         digests = {path.name: files.sha256(path) for path in sorted(fresh.iterdir())}
         latest = _Latest(directory=values.digest(digests)[:16], files=digests)
-        sealed_trees.publish(fresh, place / latest.directory, space / "aside", cache=request.cache)
+        if request.wheelhouse is not None:  # for this run alone
+            files.publish(fresh, place / latest.directory, space / "aside")
+        else:
+            sealed_trees.publish(fresh, place / latest.directory, space / "aside", cache=request.cache)
     files.write_text(place / _LATEST, values.dump(values.document("requirements", latest)))
     return latest
 

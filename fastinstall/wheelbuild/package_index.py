@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.parser import HeaderParser
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote as quote_parse
@@ -34,6 +35,7 @@ from fastinstall.core.values import digest, immutable
 from fastinstall.index.selection import parse_filename
 from fastinstall.index.wheelhouse import metadata_of, read_sound_metadata, read_sums
 from fastinstall.observe.session import Session
+from fastinstall.wheelbuild.restored_directory import restore_on_failure
 from fastinstall.wheelbuild.wheel_cache import reserve_cache_key
 
 
@@ -63,10 +65,12 @@ def publish_wheel(session: Session, wheel: Path, sha256: str, directory: Path) -
     Raises:
         FailedError: another wheel of that name exists, an existing wheel is damaged, or the directory is not writable;
             then nothing was changed.
+        EnvironmentDamagedError: it could be written in part only, and that not be taken back.
         DocumentError: its SHA256SUMS cannot be read.
     """
     target = directory / wheel.name
-    with _lock_directory(session, directory), _explain_write_errors(directory):
+    is_ours = partial(_is_written, directory, target)
+    with _lock_directory(session, directory), _explain_write_errors(directory), restore_on_failure(directory, is_ours):
         survey(directory, ignore)
         _refuse_another(target, sha256)
         if not target.exists():
@@ -74,6 +78,13 @@ def publish_wheel(session: Session, wheel: Path, sha256: str, directory: Path) -
         _add_sum(directory / SUMS, sha256, target.name)
         write_index(directory, survey(directory, session.emit))
     return target
+
+
+def _is_written(directory: Path, target: Path, path: Path) -> bool:
+    """Whether publishing a wheel may have written a file: the wheel, what is said of wheels, pages, half of one."""
+    inside = path.relative_to(directory)
+    half = path.name.startswith(".") and not path.is_dir()
+    return path == target or inside.parts[0] in (PAGES, SUMS) or path.suffix == METADATA or half
 
 
 @contextmanager

@@ -13,6 +13,8 @@ from conda_scene import REFUSED, Scene
 from real_conda import RealConda
 from sandbox import Sandbox, run, tree_hash
 
+from fastinstall.journal.store import JournalStore
+
 pytest_plugins = ("conda_fixtures",)
 
 OURS = "13.0.0 simd_v2v3_"
@@ -49,7 +51,8 @@ def test_a_wheel_is_told_to_be_weak_and_is_put_back_once_conda_has_swapped_it(
     before = tree_hash(scene.prefix)
     repaired = scene.done("doctor", "--fix", "--yes")
     assert f"pillow 13.0.0+simd.v2.v3 in {scene.prefix}\n" in repaired.stdout
-    scene.done("rollback", "--yes")
+    repair = JournalStore(scene.prefix).transactions()[0].id
+    scene.done("rollback", "--yes", "--to", repair)
     assert tree_hash(scene.prefix) == before
 
 

@@ -104,12 +104,14 @@ def test_a_rollback_over_what_another_tool_has_put_there_needs_that_risk_allowed
     assert tree_hash(venv.prefix) == swapped
 
     assert ours.cli("doctor", "--fix", "--yes").exit_code == 0
-    back = ours.cli("rollback", "--yes")
+    repair, setup = _newest(ours), _oldest(ours)
+    back = ours.cli("rollback", "--yes", "--to", repair)
+    assert f"fastinstall rollback --to {setup}" in back.stderr, "doctor will call it an error; the way on is named"
     assert (back.exit_code, tree_hash(venv.prefix)) == (0, swapped), back.text
     assert f"rolled back: {_pillow(venv)} is installed (expected pillow 1" in back.stdout, back.text
 
     assert ours.cli("doctor", "--fix", "--yes").exit_code == 0
-    straight = ours.cli("rollback", "--yes", "--to", _oldest(ours))
+    straight = ours.cli("rollback", "--yes")
     assert straight.exit_code == 0, straight.text
     after = tree_hash(venv.prefix)
     assert {path: value for path, value in after.items() if not path.startswith("share")} == ours.before
@@ -136,6 +138,10 @@ def _oldest(ours: Ours) -> str:
     listed = ours.cli("rollback", "--list", "--json").document["transactions"]
     assert len(listed) == 2
     return str(listed[-1]["id"])
+
+
+def _newest(ours: Ours) -> str:
+    return str(ours.cli("rollback", "--list", "--json").document["transactions"][0]["id"])
 
 
 def _finding(report: Result, check: str) -> Any:

@@ -6,8 +6,10 @@ No network is used once the materials are there.
 """
 
 import hashlib
+import json
 import os
 import shutil
+import signal
 import stat
 import subprocess
 import sys
@@ -31,7 +33,7 @@ _BRIEFLY = (
 )
 """fastinstall with a very short measurement, whose result it then keeps like any other."""
 
-_ALONE = {**UNREACHABLE, "PIP_FIND_LINKS": None, "PIP_EXTRA_INDEX_URL": None}
+_ALONE = {**UNREACHABLE, "PIP_FIND_LINKS": None, "PIP_EXTRA_INDEX_URL": None, "XDG_CONFIG_DIRS": "/nonexistent"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +45,11 @@ class Materials:
     """
 
     directory: Path
+
+    @property
+    def cache(self) -> Path:
+        """fastinstall's cache of the tests, which holds what the wheels were built from."""
+        return self.directory.parents[1]
 
     @property
     def base(self) -> Path:
@@ -142,11 +149,11 @@ def make_scene(name: str, space: Path, given: Materials) -> Scene:
     """Make an environment, and leave it as it is before the command.
 
     Args:
-        name: one of `SCENES`.
+        name: one of `SCENES` or `FURTHER`.
         space: an empty directory, best in memory.
         given: see `materials`.
     """
-    act = SCENES[name]
+    act = SCENES.get(name) or FURTHER[name]
     scene = _empty(name, space, _words(act.words, space, given), _words(_SETUP, space, given))
     copy_tree(given.notes, scene.cache)
     if act.prepare is not None:
@@ -227,7 +234,9 @@ def _empty(name: str, space: Path, argv: tuple[str, ...], setup: tuple[str, ...]
 
 
 def _words(words: tuple[str, ...], space: Path, given: Materials) -> tuple[str, ...]:
-    places = {"prefix": space / "live" / "env", "ours": given.ours, "python": running().executable}
+    live = space / "live"
+    places = {"prefix": live / "env", "out": live / "out", "plan": live / "plan.json"}
+    places |= {"ours": given.ours, "python": Path(running().executable)}
     return tuple(word.format_map(places) for word in words)
 
 
@@ -273,6 +282,38 @@ def _replaced(scene: Scene, given: Materials) -> None:
     _pip(scene, "install", "--no-index", "--find-links", str(given.published), "--force-reinstall", PUBLISHED)
 
 
+def _twice(scene: Scene, given: Materials) -> None:
+    _earlier(scene, given)
+    _briefly(scene, *_words(_SETUP, scene.space, given))
+
+
+def _planned(scene: Scene, given: Materials) -> None:
+    _published(scene, given)
+    words = ("plan", "--prefix", "{prefix}", "--offline", "--wheelhouse", "{ours}", "-o", "{plan}")
+    _briefly(scene, *_words(words, scene.space, given))
+
+
+def _cut_setup(scene: Scene, given: Materials) -> None:
+    """The setup has swapped everything, and not committed."""
+    _published(scene, given)
+    _die(scene, ("rename", "receipt.json"), *_words(_SETUP, scene.space, given))
+
+
+def _cut_rollback(scene: Scene, given: Materials) -> None:
+    """The rollback has only its directories left to remove; there is a setup beneath."""
+    _twice(scene, given)
+    _die(scene, ("unlink", "plan.json"), "rollback", *_words(_HERE, scene.space, given))
+
+
+def _die(scene: Scene, where: tuple[str, str], *words: str) -> None:
+    asked = {"hook": "dies_where", "arguments": where, "within": [str(scene.prefix)]}
+    tests = Path(__file__).parent.parent
+    paths = os.pathsep.join(map(str, (tests, tests / "integration", tests.parent)))
+    argv = (sys.executable, "-m", "faults.program", json.dumps(asked), *words)
+    done = run(argv, {**scene.variables, "PYTHONPATH": paths}, directory=scene.space)
+    assert done.exit_code == -signal.SIGKILL, done.text
+
+
 def _pip(scene: Scene, *words: str) -> None:
     done = Venv(prefix=scene.prefix, variables=scene.variables).pip(*words)
     assert done.exit_code == 0, done.text
@@ -312,3 +353,13 @@ SCENES: Mapping[str, Act] = {
     ),
 }
 """By name: over nothing, over published Pillow with a pin, over an earlier setup; what else changes environments."""
+
+_RECOVERY = ("rollback", "--interrupted", *_HERE)
+FURTHER: Mapping[str, Act] = {
+    "apply": Act(words=("apply", "{plan}", "--yes"), prepare=_planned),
+    "forget": Act(words=("rollback", "--forget", *_HERE), prepare=_twice),
+    "recover-setup": Act(words=_RECOVERY, prepare=_cut_setup),
+    "recover-rollback": Act(words=_RECOVERY, prepare=_cut_rollback),
+    "build": Act(words=("build", "-o", "{out}", "--prefix", "{prefix}", "--offline"), prepare=_nothing),
+}
+"""What is disturbed by errors alone: other ways into the same transactions, and what changes no environment."""

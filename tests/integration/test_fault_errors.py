@@ -15,6 +15,7 @@ from faults.hooks import dies_at as kills
 from journaled import make_environment, picture, set_up, swift_directory
 
 from fastinstall.core import files
+from fastinstall.core.messages import recover_command
 from fastinstall.journal.recover import recover
 from fastinstall.journal.store import JournalStore
 
@@ -61,6 +62,9 @@ def _true_outcome(told: Told, store: JournalStore, before: Picture, after: Pictu
     if told.kind == "as before":
         assert but_its_journals_times(picture(store.prefix)) == but_its_journals_times(before), where
         return told.kind
+    assert recover_command(store.prefix) in told.hint, f"it names no command that only recovers: {where}"
+    is_as_before = but_its_journals_times(picture(store.prefix)) == but_its_journals_times(before)
+    assert store.unfinished() is not None or not is_as_before, f"it is as before: {where}"
     recover(store)
     now = timeless(picture(store.prefix))
     assert now in (after, timeless(before)), where

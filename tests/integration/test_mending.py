@@ -161,7 +161,7 @@ def test_one_sentence_says_what_was_interrupted_and_how_things_are(tmp_path: Pat
     where = scene.store.prefix
     sentence = f"the setup of {FIRST.at} was interrupted; to restore the environment"
     assert describe_interruptions(scene.session, scene.environment) == (
-        f"{sentence}: fastinstall rollback --yes --prefix {where}",
+        f"{sentence}: fastinstall rollback --interrupted --yes --prefix {where}",
     )
     assert recover_environment(scene.session, scene.environment)
     assert scene.heard == [f"the setup of {FIRST.at} had been interrupted; the environment is restored"]
@@ -196,7 +196,7 @@ def test_what_was_only_begun_is_cleared_away(scenery: Path) -> None:
         else:
             recover_environment(scene.session, scene.environment)
         assert scene.looks() == before
-    assert f"the run of {FIRST.at} was interrupted" in found
+    assert f"the setup of {FIRST.at} was interrupted" in found
 
 
 def test_a_run_at_work_is_not_taken_for_a_dead_one(tmp_path: Path) -> None:

@@ -18,19 +18,28 @@ from fastinstall.cli.options import read_allowed
 from fastinstall.cli.parser import EVERYTHING
 from fastinstall.cli.text.short_documents import history_text
 from fastinstall.core.errors import ExitCode
-from fastinstall.core.messages import quote
+from fastinstall.core.messages import quote, recover_command
 from fastinstall.core.values import dump
 from fastinstall.model.history import Phase, Transactions, format_bytes
 from fastinstall.model.request import Environment, Risk
 from fastinstall.observe.active_environment import find
 from fastinstall.observe.session import Session
-from fastinstall.verbs.undo_setup import forget_in, history, list_forgettable_history, undo
+from fastinstall.verbs.undo_setup import (
+    end_interrupted_run,
+    forget_in,
+    history,
+    list_forgettable_history,
+    list_rollback_notices,
+    undo,
+)
+
+_ALONE = ("--list", "--to", "--forget", "--interrupted")
 
 
 def run(arguments: Namespace, context: Context) -> int:
     """List what can be undone, undo it, or give it up."""
-    for flag in ("--list", "--forget"):
-        refuse_together(arguments, flag, (other for other in ("--list", "--to", "--forget") if other != flag))
+    for flag in ("--list", "--forget", "--interrupted"):
+        refuse_together(arguments, flag, (other for other in _ALONE if other != flag))
     session = session_of(context)
     if arguments.list:
         tell(context, "transactions", history(look_at(session, arguments, context)), history_text)
@@ -38,14 +47,17 @@ def run(arguments: Namespace, context: Context) -> int:
     environment = find(session, target_of(arguments))
     if arguments.forget:
         return _forget(session, environment, arguments, context)
-    allowed = read_allowed(arguments, context.sources)
+    force = Risk.FORCE_REMOVE in read_allowed(arguments, context.sources)
+    if arguments.interrupted:
+        agree("End what was interrupted there?", arguments, context.console, recover_command(environment.prefix))
+        return _tell("fastinstall.rollback/1", end_interrupted_run(session, environment, force=force), context)
     back = f"--to {arguments.to} " if arguments.to else ""
     command = f"fastinstall rollback {back}--yes --prefix {quote(environment.prefix)}"
+    for notice in (*list_unrecoverable(session, environment), *list_rollback_notices(environment, arguments.to)):
+        context.console.complain(f"warning: {notice}")
     question = f"Put {environment.prefix} back as it was before {arguments.to or 'the last setup'}?"
     agree(question, arguments, context.console, command)
-    for notice in list_unrecoverable(session, environment):
-        context.console.complain(f"warning: {notice}")
-    lines = undo(session, environment, to=arguments.to, force=Risk.FORCE_REMOVE in allowed)
+    lines = undo(session, environment, to=arguments.to, force=force)
     with report_interruption_after_completion(environment.prefix, "rollback"):
         return _tell("fastinstall.rollback/1", lines, context)
 

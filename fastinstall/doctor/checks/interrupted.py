@@ -13,7 +13,8 @@ conda undoes a transaction that fails, and none that is killed.
 
 How to fix it:
 Whatever next command of fastinstall changes the environment finishes or undoes a transaction of fastinstall first, and
-says so. `fastinstall doctor --fix` does that, and puts the stack back that was set up.
+says so. `fastinstall rollback --interrupted` does that alone; `fastinstall doctor --fix` also puts the stack back that
+was set up.
 Elsewhere install Pillow again; what begins with `~` can then be removed by hand. What conda began, conda has to finish:
 `conda list --revisions` tells what it did last; run that again, and remove what it left. Until then a setup refuses.
 """

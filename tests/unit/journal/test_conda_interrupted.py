@@ -31,7 +31,7 @@ def test_what_was_interrupted_is_told_with_the_command_that_mends_it(
     conda_hooks.look_back("install")
     told = capsys.readouterr().err
     assert "fastinstall: the run of 2026-11-21T10:15:00Z was interrupted\n" in told
-    assert f"fastinstall rollback --yes --prefix {prefix}" in told
+    assert f"fastinstall rollback --interrupted --yes --prefix {prefix}" in told
 
 
 def test_what_holds_or_is_silenced_is_not_told(

@@ -37,7 +37,7 @@ YIELDING = Conceding(paths=(), areas=())
 HARMLESS = (BEGUN, MOVING, ENGAGING, ENGAGED, SPREADING, ADDING, YIELDING)
 OUT = ("../x", "/etc/passwd", "lib/../../x", "", "a\0b")
 NO_PATHS = {
-    "TransactionBegun": {"id", "at", "tool_version", "home", "schema"},
+    "TransactionBegun": {"id", "at", "verb", "tool_version", "home", "schema"},
     "Moved": set(),
     "Spread": set(),
     "Committing": set(),

@@ -17,7 +17,7 @@ AT = "2026-11-22T01:02:03Z"
 PIN = PurePosixPath("/srv/gallery/.fastinstall/pin.json")
 WRITTEN = Interruption(cut=UnfinishedRun.SETUP, verb="setup", at=AT, file=PIN, id="20261122T010203Z-3fa2c1")
 MAKE = f"fastinstall setup --yes --new-env {PREFIX}"
-ROLLBACK, FIX = f"fastinstall rollback --yes --prefix {PREFIX}", f"fastinstall doctor --fix --prefix {PREFIX} --yes"
+RECOVER = f"fastinstall rollback --interrupted --yes --prefix {PREFIX}"
 
 
 @pytest.mark.parametrize(
@@ -26,31 +26,31 @@ ROLLBACK, FIX = f"fastinstall rollback --yes --prefix {PREFIX}", f"fastinstall d
         (
             UnfinishedRun.SETUP,
             "guard install --pin",
-            f"the guard install --pin of {AT} was interrupted; to restore the environment: {ROLLBACK}",
+            f"the guard install --pin of {AT} was interrupted; to restore the environment: {RECOVER}",
             f"the guard install --pin of {AT} had been interrupted; the environment is restored",
         ),
         (
             UnfinishedRun.ROLLBACK,
             "setup",
-            f"undoing the setup of {AT} was interrupted; to finish it: {ROLLBACK}",
+            f"undoing the setup of {AT} was interrupted; to finish it: {RECOVER}",
             f"undoing the setup of {AT} had been interrupted; it is finished: the environment is restored",
         ),
         (
             UnfinishedRun.BEGINNING,
             "",
-            f"the run of {AT} was interrupted; to finish it: {FIX}",
+            f"the run of {AT} was interrupted; to finish it: {RECOVER}",
             f"the run of {AT} had been interrupted; it had changed nothing; its leftovers are removed",
         ),
         (
             UnfinishedRun.END,
             "",
-            f"clearing up after the run of {AT} was interrupted; to finish it: {FIX}",
+            f"clearing up after the run of {AT} was interrupted; to finish it: {RECOVER}",
             f"clearing up after the run of {AT} had been interrupted; it is finished",
         ),
         (
             UnfinishedRun.PIN,
             "",
-            f"a change of the pin in /srv/gallery was interrupted; to finish it: {FIX}",
+            f"a change of the pin in /srv/gallery was interrupted; to finish it: {RECOVER}",
             "a change of the pin in /srv/gallery had been interrupted; it is finished",
         ),
         (

@@ -1,0 +1,67 @@
+"""Every call that changes a disk is refused once: exit code and words are true, and what the hint says helps."""
+
+import logging
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import extent
+import pytest
+from faults.refusals import STAGE, VERBS, refusals_of
+from faults.refusing import Disk
+from faults.scenes import materials
+from faults.told import GOOD, Trial, trial_of
+from journaled import swift_directory
+
+_LOG = logging.getLogger(__name__)
+_WAYS = 8
+"""Four errors, once and for good."""
+_SOME = {
+    "published": 8,
+    "rollback": 24,
+    "forget": 12,
+    "recover-rollback": 24,
+    "guard-install": 16,
+    "guard-remove": 32,
+    "guard-pin": 24,
+    "build": 8,
+}
+"""How many are tried in the short form; of what installs a wheel few, as each is a whole setup."""
+
+
+@pytest.fixture(scope="module")
+def space(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Where environments lie."""
+    with swift_directory(tmp_path_factory.mktemp("refusals")) as directory:
+        yield directory
+
+
+@pytest.fixture(scope="module")
+def disk(space: Path) -> Iterator[Disk]:
+    """A disk that refuses what it is told to."""
+    (space / "disk").mkdir()
+    with Disk(space / "disk") as made:
+        yield made
+
+
+@pytest.mark.parametrize("name", VERBS if extent.every_row else _SOME)
+def test_what_a_verb_says_of_a_call_that_was_refused_is_true(
+    name: str, space: Path, disk: Disk, shared_cache: Path
+) -> None:
+    (space / name).mkdir()
+    without = "" if extent.every_row else STAGE
+    trial = trial_of(name, space / name, disk, materials(shared_cache), without=without)
+    wrong = [*_list_wrong(name, trial)]
+    assert not wrong, "\n\n".join(wrong)
+
+
+def _list_wrong(name: str, trial: Trial) -> Iterator[str]:
+    every = 1 if extent.every_row else max(1, sum(trial.calls.values()) * _WAYS // _SOME[name])
+    found: Counter[str] = Counter()
+    for refusal in refusals_of(trial.calls, every=every):
+        run, judgement = trial.try_once(refusal)
+        found[judgement.outcome] += 1
+        if judgement.outcome not in GOOD:
+            yield f"{refusal}: {judgement.outcome}: {judgement.why}"
+        assert run.struck or judgement.outcome in GOOD, "nothing was refused, and yet it failed"
+    _LOG.info("%s: %s", name, dict(found))

@@ -1,0 +1,207 @@
+"""What a command told of its end on a disk that refused, held against what is really there.
+
+Exit codes are a contract: after 0 all is done, after 5, 6 and 130 all is as before, after 7 it is neither, and the hint
+names a command that only recovers. That command is run, twice: the second time it finds nothing to do.
+"""
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from pathlib import Path
+
+from fastinstall.core.errors import ExitCode, FastinstallError
+from fastinstall.journal.recover import recover
+from fastinstall.journal.snapshot import read_environment_history
+from fastinstall.journal.store import JournalStore
+from faults.command import but_journals_times
+from faults.refusing import Area, Disk, Kind, Refusal, Run
+from faults.scenes import Materials, Scene, make_scene, picture
+
+Picture = Mapping[str, tuple[object, ...]]
+BUILD = "build"
+_AS_BEFORE = (ExitCode.UNDETERMINED, ExitCode.REFUSED, ExitCode.FAILED_UNCHANGED, ExitCode.INTERRUPTED)
+_COMMAND = re.compile(r"fastinstall ((?:rollback|doctor|guard|setup)\b[^\n;]*)")
+_OF_THE_MOMENT = (".pyc", "RECORD", "pip.conf", "_fastinstall_guard", "SHA256SUMS", "index.")
+
+
+class Outcome(StrEnum):
+    """How a command ended."""
+
+    DONE = "done"
+    AS_BEFORE = "as before"
+    RECOVERED = "recovered by the hint's command"
+    LOST = "LOST"
+    """Neither as before nor as after, whatever one does."""
+    HALF = "HALF"
+    """Likewise, until the next command recovers it, and the exit code says that nothing is left to do."""
+    WRONG = "TOLD WRONGLY"
+    """The environment is well, and code or words are not."""
+
+
+GOOD = frozenset({Outcome.DONE, Outcome.AS_BEFORE, Outcome.RECOVERED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """An outcome, and why.
+
+    Attributes:
+        outcome: of the run.
+        why: for people; empty where all is well.
+    """
+
+    outcome: Outcome
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """A command that is tried on a disk that refuses.
+
+    Attributes:
+        scene: before it.
+        disk: on which.
+        variables: of the command.
+        before: what is there before it.
+        after: what is there after it, but for what is another each time.
+        calls: how many it makes, by kind.
+        area: where they are counted.
+    """
+
+    scene: Scene
+    disk: Disk
+    variables: Mapping[str, str]
+    before: Picture
+    after: Picture
+    calls: Mapping[Kind, int]
+    area: Area = field(default_factory=lambda: Area(within=()))
+
+    def try_once(self, refusal: Refusal) -> tuple[Run, Judgement]:
+        """Run the command on a disk that refuses one thing, and judge it."""
+        self.scene.renew()
+        run = self.disk.run(self.scene.argv, self.variables, self.area, refusal)
+        return run, _judge(run, self)
+
+
+def trial_of(name: str, space: Path, disk: Disk, given: Materials, *, without: str = "") -> Trial:
+    """Make a scene, and run its command once on a disk that refuses nothing.
+
+    Args:
+        name: of the scene.
+        space: an empty directory.
+        disk: on which.
+        given: what environments are made of.
+        without: a part of paths whose calls do not count.
+
+    Raises:
+        AssertionError: the command does not succeed.
+    """
+    scene = make_scene(name, space, given)
+    own = {"FASTINSTALL_CACHE_DIR": str(given.cache)} if name == BUILD else {}
+    variables = {**scene.variables, **own}
+    area = Area(within=(scene.prefix, scene.live / "out"), without=without)
+    before = _look(scene)
+    for _ in range(2):  # the first one brings the modules
+        scene.renew()
+        run = disk.run(scene.argv, variables, area)
+        assert run.code == 0, run.text
+    trial = Trial(
+        scene=scene, disk=disk, variables=variables, before=before, after=_essence(scene), calls=run.calls, area=area
+    )
+    return replace(trial, calls={kind: count for kind, count in run.calls.items() if count})
+
+
+def _judge(run: Run, trial: Trial) -> Judgement:
+    if "Traceback" in run.stderr or run.code < 0 or run.code == ExitCode.BUG:
+        return _worse(run, trial, "an error that nobody explained")
+    if run.code == ExitCode.FAILED_CHANGED:
+        return _judge_changed(run, trial)
+    hinted = run.code == ExitCode.OK or "hint:" in run.stderr
+    if run.code == ExitCode.OK:
+        is_so = _is_finished(trial) and _essence(trial.scene) == trial.after
+        return Judgement(outcome=Outcome.DONE) if is_so else _worse(run, trial, "it is not done")
+    if run.code not in _AS_BEFORE:
+        return _worse(run, trial, f"exit code {run.code} says nothing of the environment")
+    if but_journals_times(_look(trial.scene)) != but_journals_times(trial.before):
+        return _worse(run, trial, "it is not as it was before")
+    return Judgement(outcome=Outcome.AS_BEFORE) if hinted else _worse(run, trial, "there is no hint")
+
+
+def _judge_changed(run: Run, trial: Trial) -> Judgement:
+    """Whether the command of the hint leads to what was before or after, and no further."""
+    if but_journals_times(_look(trial.scene)) == but_journals_times(trial.before) and _is_finished(trial):
+        return _worse(run, trial, "it is as it was before")
+    commands = _list_commands(run) if trial.scene.name != BUILD else (trial.scene.argv,)
+    if not commands:
+        return _worse(run, trial, "the hint names no command of ours")
+    for words in (*commands, *commands):
+        again = trial.disk.run(words, trial.variables, trial.area)
+        if again.code != 0:
+            return _worse(again, trial, f"the hint's command fails: {again.text}")
+        if not _is_well(trial):
+            return _worse(run, trial, f"the hint's command leads elsewhere: {again.text}")
+    return Judgement(outcome=Outcome.RECOVERED)
+
+
+def _list_commands(run: Run) -> Sequence[Sequence[str]]:
+    """What the hint says to run, ready to be run in a script."""
+    hint = run.stderr.partition("hint:")[2]
+    found = _COMMAND.search(hint)
+    if found is None:
+        return ()
+    words = tuple(shlex.split(found[1]))
+    return ((*words, "--yes") if "--yes" not in words else words,)
+
+
+def _worse(run: Run, trial: Trial, why: str) -> Judgement:
+    """The environment itself is well, or well with the next command, or lost."""
+    told = f"{why}\n{run.text}"
+    if _is_well(trial):
+        return Judgement(outcome=Outcome.WRONG, why=told)
+    try:
+        recover(JournalStore(trial.scene.prefix), force=True)
+    except FastinstallError as error:
+        return Judgement(outcome=Outcome.LOST, why=f"{error.message}\n{told}")
+    unlike = "\n".join(_list_differences(trial))
+    outcome = Outcome.HALF if _is_well(trial) else Outcome.LOST
+    return Judgement(outcome=outcome, why=f"{told}\n{unlike}")
+
+
+def _is_well(trial: Trial) -> bool:
+    now = _look(trial.scene)
+    return _is_finished(trial) and (_timeless(now) == _timeless(trial.before) or _essence(trial.scene) == trial.after)
+
+
+def _is_finished(trial: Trial) -> bool:
+    return not read_environment_history(trial.scene.prefix, sized=False).interruptions
+
+
+def _list_differences(trial: Trial) -> Iterator[str]:
+    now, essence = _timeless(_look(trial.scene)), _essence(trial.scene)
+    for name, found, meant in (("before", now, _timeless(trial.before)), ("after", essence, trial.after)):
+        paths = sorted(path for path in {*found, *meant} if found.get(path) != meant.get(path))
+        yield f"unlike {name}: {len(paths)}: {paths[:6]}"
+
+
+def _look(scene: Scene) -> Picture:
+    """The environment, and what `build` makes beside it."""
+    out = picture(scene.live / "out")
+    return {**picture(scene.prefix), **{f"out/{path}": look for path, look in out.items()}}
+
+
+def _timeless(looks: Picture) -> Picture:
+    return {path: look[:2] for path, look in looks.items()}
+
+
+def _essence(scene: Scene) -> Picture:
+    """What is there, without our records but for their number, and of what is another each time only that it is."""
+    ours = ("share", "out/.")  # the second is half of a file that could not even be removed
+    looks = {path: look for path, look in _look(scene).items() if not path.startswith(ours)}
+    kept = len(read_environment_history(scene.prefix, sized=False).setups)
+    return {**{path: () if _is_of_the_moment(path) else look[:2] for path, look in looks.items()}, "setups": (kept,)}
+
+
+def _is_of_the_moment(path: str) -> bool:
+    return any(part in path for part in _OF_THE_MOMENT)
