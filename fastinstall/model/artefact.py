@@ -21,7 +21,7 @@ from fastinstall.model.request import LinkMode
 
 @immutable
 class Artefact:
-    """An sdist or a wheel, by name, version and hash.
+    """An sdist, a wheel, or a package of C headers, by name, version and hash.
 
     Attributes:
         name: of the distribution, normalised.
@@ -33,6 +33,7 @@ class Artefact:
         size: in bytes; 0 if unknown.
         provenance: address of the attestations that the index publishes (PEP 740), without credentials; empty
             if there are none.
+        mirrors: further addresses of the same file, tried in order.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Artefact:
     requires_python: str = ""
     size: int = 0
     provenance: str = ""
+    mirrors: tuple[str, ...] = ()
 
 
 @immutable
@@ -59,6 +61,7 @@ class Releases:
         statics: sdists of libraries that the recipe links into the core, newest first, by its names of them.
         compilers: wheels with clang, for this machine, newest first.
         prebuilt: our wheels in the wheelhouse that fit the target's tags.
+        headers: packages of C headers, by the recipe's names of libraries, and by "python3.12" those of Python.
         origin: where this was looked up, for messages ("the package index", a directory).
     """
 
@@ -69,6 +72,7 @@ class Releases:
     statics: dict[str, tuple[Artefact, ...]] = field(default_factory=dict)
     compilers: tuple[Artefact, ...] = ()
     prebuilt: tuple[Artefact, ...] = ()
+    headers: dict[str, Artefact] = field(default_factory=dict)
     origin: str
 
 

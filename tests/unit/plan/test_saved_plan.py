@@ -153,7 +153,18 @@ def _every_field(data: Any, key: str = "") -> list[str]:
     return [key]
 
 
-UNJUDGED = ("facts_digest", ".reason", ".jobs", ".url", ".size", ".provenance", ".allow", ".allowed", ".python")
+UNJUDGED = (
+    "facts_digest",
+    ".reason",
+    ".jobs",
+    ".url",
+    ".size",
+    ".provenance",
+    ".mirrors",
+    ".allow",
+    ".allowed",
+    ".python",
+)
 
 
 def test_every_field_of_a_plan_is_judged_or_named_here_as_one_that_is_not() -> None:
