@@ -1,15 +1,21 @@
 """C headers from packages of Debian and Ubuntu: what is on offer is there, and describes what official wheels have."""
 
+import shutil
+import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from sandbox import Sandbox
 
 from fastinstall.core.events import ignore
+from fastinstall.core.surroundings import recipes_directory
 from fastinstall.index.header_packages import read_header_packages
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip import PipSettings
+from fastinstall.observe.interpreter import observe_interpreter
+from fastinstall.observe.observation import load_recipe
 from fastinstall.wheelbuild.private_headers import unpack_headers
 
 HEADERS = {
@@ -66,3 +72,26 @@ def test_headers_that_are_as_they_were_stay(sandbox: Sandbox, tmp_path: Path) ->
     package = _fetch("zlib", sandbox.cache)
     before = unpack_headers(package, tmp_path)[0].stat().st_ino
     assert unpack_headers(package, tmp_path)[0].stat().st_ino == before
+
+
+def test_they_come_from_another_address_where_the_first_has_them_no_more(sandbox: Sandbox, tmp_path: Path) -> None:
+    package = read_header_packages().artefacts()["xcb"]
+    moved = replace(package, url=f"{package.url}.gone", mirrors=(package.url,))
+
+    path = PackageIndex(settings=PipSettings(timeout=60.0)).fetch(moved, tmp_path, ignore)
+
+    assert path.read_bytes() == _fetch("xcb", sandbox.cache).read_bytes()
+
+
+def test_offline_those_of_the_cache_and_the_wheelhouse_are_on_offer(sandbox: Sandbox, tmp_path: Path) -> None:
+    cache, wheelhouse = tmp_path / "cache", tmp_path / "wheels"
+    wheelhouse.mkdir()
+    _fetch("zlib", cache)
+    shutil.copy(_fetch("xcb", sandbox.cache), wheelhouse)
+    index = PackageIndex(settings=PipSettings(), wheelhouse=wheelhouse, offline=True, cache=cache)
+    recipe = load_recipe("pillow", (recipes_directory(),))
+
+    found = index.releases_for((recipe,), observe_interpreter(Path(sys.executable)))["pillow"].headers
+
+    assert found.keys() == {"zlib", "xcb"}
+    assert index.fetch(found["xcb"], cache, ignore).is_relative_to(cache)
