@@ -249,7 +249,7 @@ def compile_levels(ground: BuildContext, places: Mapping[str, LinkLocation]) -> 
     request.emit(Started(stage=STAGE, message=f"compiling {what}"))
     tally = CompileProgress(request.emit, len(targets) * files_to_compile(ground.source))
     works = [partial(_compile, ground, target, places[target.level], tally) for target in targets]
-    if not _has_semaphores():
+    if not has_semaphores():
         message = f"{_SHARED_MEMORY} is not writable: each level compiles one file at a time"
         request.emit(Noted(message=message, warning=True))
     compiled_levels = tuple(run_together(works))
@@ -287,7 +287,7 @@ def _make_compile_context(
     return CompileContext(
         target=target,
         # For each level: the slowest gets the CPUs that the others leave.
-        jobs=ground.request.step.jobs if _has_semaphores() else 1,
+        jobs=ground.request.step.jobs if has_semaphores() else 1,
         source=source,
         output=space / "built",
         temporary=space / "tmp",
@@ -298,8 +298,8 @@ def _make_compile_context(
     )
 
 
-def _has_semaphores() -> bool:
-    """Whether processes can make semaphores, as the thread pool of Pillow's setup.py does without need.
+def has_semaphores() -> bool:
+    """Return whether processes can make semaphores, as the thread pool of Pillow's setup.py does without need.
 
     glibc keeps them as files (sem_open(3)). A function of AWS Lambda has no such directory, and a hardened container
     may have it read-only.
