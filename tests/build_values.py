@@ -88,3 +88,12 @@ def wheel_tree(directory: Path, *, platform: str = "linux_x86_64") -> Path:
     )
     (metadata / "RECORD").write_text("stale,,\n")
     return directory
+
+
+def offer_programs(directory: Path, *programs: str) -> dict[str, str]:
+    """Return variables by which these programs, and no others, are found; they do nothing."""
+    for program in programs:
+        path = directory / program
+        path.write_text("#!/bin/false\n")
+        path.chmod(0o755)
+    return {"PATH": str(directory)}

@@ -16,8 +16,8 @@ from fastinstall.core.events import Event, Noted
 from fastinstall.core.surroundings import recipes_directory
 from fastinstall.model.recipe import NativeRequirement
 from fastinstall.observe.observation import load_recipe
-from fastinstall.observe.toolchain import observe_toolchain
-from fastinstall.wheelbuild.system_packages import install_command, install_packages, may_install, package_manager
+from fastinstall.observe.toolchain import find_package_manager, observe_toolchain
+from fastinstall.wheelbuild.system_packages import install_command, install_packages, may_install
 
 _MINOR = ".".join(map(str, sys.version_info[:2]))
 _COMPILER: dict[str, tuple[str, ...]] = {"apt": ("gcc", "libc6-dev"), "dnf": ("gcc", "glibc-devel")}
@@ -46,9 +46,9 @@ def prepare(variables: Mapping[str, str]) -> int:
     """
     packages = missing(variables)
     if packages:
-        _bring(package_manager(variables), packages)
+        _bring(_find_manager(variables), packages)
         packages = missing(variables)
-    manager = package_manager(variables) or "apt"
+    manager = _find_manager(variables) or "apt"
     _say(f"still missing: {' '.join(packages[manager])}" if packages else "all that the tests need is there")
     return 1 if packages and variables.get("CI") else 0
 
@@ -78,6 +78,11 @@ def _needed_libraries() -> dict[str, NativeRequirement]:
 
 def _names(libraries: Sequence[NativeRequirement], manager: str) -> tuple[str, ...]:
     return tuple(name for library in libraries for name in getattr(library, manager))
+
+
+def _find_manager(variables: Mapping[str, str]) -> str | None:
+    manager = find_package_manager(variables)
+    return manager if manager in _COMPILER else None
 
 
 def _bring(manager: str | None, packages: Mapping[str, tuple[str, ...]]) -> None:

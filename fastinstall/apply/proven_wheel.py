@@ -28,7 +28,8 @@ from fastinstall.proof.cases import Proof, ProofStatus, ProofSubject, list_faile
 from fastinstall.proof.stack_operations import unpack_official_wheel
 from fastinstall.steps.build import Build
 from fastinstall.steps.kind import FetchedInputs
-from fastinstall.steps.kinds import Preparing, Step, get_required_step
+from fastinstall.steps.kinds import Preparing, Step, find_step, get_required_step
+from fastinstall.steps.private_headers import PrivateHeaders
 from fastinstall.steps.prove import Prove
 from fastinstall.wheelbuild import wheel_cache
 from fastinstall.wheelbuild.build_inputs import BuildResult
@@ -47,6 +48,7 @@ def fetch_inputs(steps: Iterable[Step], context: ExecutionContext) -> FetchedInp
     fetched = [step.fetch(context) for step in steps if isinstance(step, Preparing)]
     return FetchedInputs(
         includes=tuple(directory for each in fetched for directory in each.includes),
+        headers=tuple(package for each in fetched for package in each.headers),
         variables={name: value for each in fetched for name, value in each.variables.items()},
     )
 
@@ -54,13 +56,18 @@ def fetch_inputs(steps: Iterable[Step], context: ExecutionContext) -> FetchedInp
 def fetch_sources(steps: Sequence[Step], context: ExecutionContext) -> None:
     """Download what the wheel will be made of into the cache, if it has to be made.
 
+    C headers come first: they come from a place of their own, and are small.
+
     Raises:
         FastinstallError: something cannot be had.
     """
-    step = get_required_step(steps, Build)
-    if not step.cached:
-        for artefact in step.list_artefacts():
-            context.index.fetch(artefact, context.cache, context.emit)
+    step, headers = get_required_step(steps, Build), find_step(steps, PrivateHeaders)
+    if step.cached:
+        return
+    if headers is not None:
+        headers.fetch_packages(context)
+    for artefact in step.list_artefacts():
+        context.index.fetch(artefact, context.cache, context.emit)
 
 
 def build_wheel(steps: Sequence[Step], interpreter: Interpreter, context: ExecutionContext) -> BuildResult:

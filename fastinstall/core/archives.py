@@ -34,7 +34,7 @@ from fastinstall.core.archive_members import (
 )
 
 _CHUNK = 1 << 18
-_BROKEN = (
+BROKEN = (
     *(zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, zlib.error),
     *(EOFError, UnicodeDecodeError, NotImplementedError, struct.error, OverflowError),
 )
@@ -115,7 +115,7 @@ class SoundZip:
                 while piece := stream.read(_CHUNK):
                     left -= len(piece)
                     yield piece
-        except _BROKEN as error:
+        except BROKEN as error:
             raise ArchiveError(self._file, Objection(member=name, reason=f"is damaged: {error}")) from error
         if left:
             raise ArchiveError(self._file, Objection(member=name, reason="is shorter than declared"))
@@ -134,7 +134,7 @@ def sound_zip(archive: Path) -> Iterator[SoundZip]:
         start, count = _read_zip_end(archive, stream, size)
         try:
             opened = zipfile.ZipFile(stream)
-        except _BROKEN as error:
+        except BROKEN as error:
             raise ArchiveError(archive, Objection(reason=f"is not a zip archive, or is truncated: {error}")) from error
         infos = opened.infolist()
         members = tuple(map(_make_zip_member, infos))
@@ -251,7 +251,7 @@ def unpack_tar(archive: Path, directory: Path, wanted: Callable[[str], bool] = l
         with _open_tar(packed) as opened, Unpacking(directory) as unpacking:
             for info in opened:
                 if wanted(simplify_member_name(info.name)):
-                    _unpack_tar_member(opened, info, unpacking)
+                    unpack_tar_member(opened, info, unpacking)
     return next(iter(tops))
 
 
@@ -273,17 +273,26 @@ def read_tar_member(archive: Path, wanted: Callable[[str], bool]) -> bytes:
     return found[0] if found else b""
 
 
-class _BoundedGzip(gzip.GzipFile):
+class _Bounded:
     """Gives no more at once than a header or a piece of a content needs."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self.seek, self.tell = stream.seek, stream.tell
 
     def read(self, size: int | None = -1) -> bytes:
         if size is None or not 0 <= size <= _MOST_AT_ONCE:
             raise tarfile.ReadError(f"has a header of {size} bytes")
-        return super().read(size)
+        return self._stream.read(size)
+
+
+def open_bounded_tar(unpacked: BinaryIO) -> tarfile.TarFile:
+    """Open a tar archive that a decompressor gives, which is never asked for more than a piece."""
+    return tarfile.TarFile(fileobj=cast("BinaryIO", _Bounded(unpacked)), mode="r", encoding="utf-8")
 
 
 def _open_tar(packed: BinaryIO) -> tarfile.TarFile:
-    return tarfile.TarFile(fileobj=_BoundedGzip(fileobj=packed, mode="rb"), mode="r", encoding="utf-8")
+    return open_bounded_tar(cast("BinaryIO", gzip.GzipFile(fileobj=packed, mode="rb")))
 
 
 def _check_tar(archive: Path, packed: BinaryIO, look: Callable[[ArchiveMember, Iterator[bytes]], None]) -> None:
@@ -291,7 +300,7 @@ def _check_tar(archive: Path, packed: BinaryIO, look: Callable[[ArchiveMember, I
 
     def looked_at(opened: tarfile.TarFile) -> Iterator[ArchiveMember]:
         for info in opened:
-            member = _make_tar_member(info)
+            member = make_tar_member(info)
             yield member
             look(member, _read_tar_content(opened, info))
 
@@ -300,13 +309,14 @@ def _check_tar(archive: Path, packed: BinaryIO, look: Callable[[ArchiveMember, I
             objection = explain_archive_objection(looked_at(opened), os.fstat(packed.fileno()).st_size)
             if objection is None:
                 _require_end_of_tar(opened)
-    except _BROKEN as error:
+    except BROKEN as error:
         raise ArchiveError(archive, Objection(reason=f"cannot be read: {error}")) from error
     if objection is not None:
         raise ArchiveError(archive, objection)
 
 
-def _make_tar_member(info: tarfile.TarInfo) -> ArchiveMember:
+def make_tar_member(info: tarfile.TarInfo) -> ArchiveMember:
+    """Return a member of a tar archive, to be judged."""
     kind = MemberKind.SPARSE if info.issparse() else _TAR_KINDS.get(info.type, MemberKind.UNKNOWN)
     return ArchiveMember(
         name=info.name,
@@ -330,7 +340,7 @@ def _read_tar_content(opened: tarfile.TarFile, info: tarfile.TarInfo) -> Iterato
 
 def _require_end_of_tar(opened: tarfile.TarFile) -> None:
     """Nothing but zeros from where the last member ends; reading them verifies the checksum of what compressed it."""
-    stream = cast("_BoundedGzip", opened.fileobj)
+    stream = cast("BinaryIO", opened.fileobj)
     stream.seek(opened.offset)
     found = 0
     while piece := stream.read(_CHUNK):
@@ -341,7 +351,8 @@ def _require_end_of_tar(opened: tarfile.TarFile) -> None:
         raise tarfile.ReadError("is truncated")
 
 
-def _unpack_tar_member(opened: tarfile.TarFile, info: tarfile.TarInfo, unpacking: Unpacking) -> None:
+def unpack_tar_member(opened: tarfile.TarFile, info: tarfile.TarInfo, unpacking: Unpacking) -> None:
+    """Write a file or directory of a tar archive, found harmless."""
     name = simplify_member_name(info.name)
     if info.isdir():
         unpacking.directory(name)

@@ -100,6 +100,7 @@ ATTEMPTS = 3
 _PAUSE = 0.25  # seconds before the second attempt, doubled for each further one
 _CONNECT_SECONDS = 5.0
 _CHUNK = 1 << 16
+_INDEX, _SERVER = "the package index", "the server of a file"
 _FORBIDDEN = 403
 _LOGIN = (401, _FORBIDDEN)
 _ABSENT = (404, 410)
@@ -165,7 +166,7 @@ class Web:
             RefusedError: the server is neither encrypted nor trusted, or leads on to a place that is not.
         """
         self._require_secure(url)
-        self._retry(url, lambda: self._download(url, path, report))
+        self._retry(url, lambda: self._download(url, path, report), _SERVER)
 
     def _require_secure(self, url: str) -> None:
         try:
@@ -214,13 +215,13 @@ class Web:
                 stream.write(chunk)
                 report(stream.tell(), total)
 
-    def _retry(self, url: str, act: Callable[[], T]) -> T:
+    def _retry(self, url: str, act: Callable[[], T], place: str = _INDEX) -> T:
         for pause in (*(_PAUSE * 2**step for step in range(ATTEMPTS - 1)), None):
             try:
                 return act()
             except (httpx2.TransportError, httpx2.InvalidURL, httpx2.TooManyRedirects, _BusyError) as error:
                 if pause is None or isinstance(error, httpx2.InvalidURL | httpx2.TooManyRedirects):
-                    raise _make_unreachable_error(url, error, self._timeout) from error
+                    raise _make_unreachable_error(url, error, self._timeout, place) from error
                 time.sleep(pause)
         raise AssertionError("unreachable: the last attempt returns or raises")
 
@@ -310,11 +311,11 @@ def _format_status(response: httpx2.Response) -> str:
     return f"{response.status_code} {response.reason_phrase}".rstrip()
 
 
-def _make_unreachable_error(url: str, error: Exception, timeout: float) -> FailedError:
+def _make_unreachable_error(url: str, error: Exception, timeout: float, place: str = _INDEX) -> FailedError:
     shown = remove_credentials(url)
     reason = f"no answer within {timeout:g} s" if isinstance(error, httpx2.TimeoutException) else _describe_error(error)
     return FailedError(
-        f"cannot reach the package index: {shown}: {reason}",
+        f"cannot reach {place}: {shown}: {reason}",
         hint=OFFLINE_HINT,
         details=(f"tried up to {ATTEMPTS} times: {shown} ({type(error).__name__})",),
     )

@@ -19,6 +19,7 @@ from fastinstall.core.messages import listing
 from fastinstall.core.secrets import HIDDEN, remove_credentials
 from fastinstall.core.values import immutable
 from fastinstall.index import downloads
+from fastinstall.index.header_packages import read_header_packages
 from fastinstall.index.pip import PipSettings
 from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.facts import Interpreter
@@ -89,10 +90,13 @@ class PackageIndex:
         names = tuple(dict.fromkeys((*(name for each in sources for name in each), CLANG)))
         remote = () if self.offline else self._ask(names, wanted)
         official = tuple(artefact for artefact in remote if not _is_local(artefact))
-        built = (*local, *self._fetch_own_wheels(recipes, remote))
+        built, headers = (*local, *self._fetch_own_wheels(recipes, remote)), self._list_header_packages()
         return {
-            recipe.name: selection.select(
-                (*_select_built_by(recipe, built), *official), recipe, tags, origin=self._describe_origin()
+            recipe.name: replace(
+                selection.select(
+                    (*_select_built_by(recipe, built), *official), recipe, tags, origin=self._describe_origin()
+                ),
+                headers=headers,
             )
             for recipe in recipes
         }
@@ -126,7 +130,23 @@ class PackageIndex:
         if self.offline:
             place = "the wheelhouse and the cache" if self.wheelhouse else "the cache"
             raise FailedError(f"offline, and {artefact.filename} is not in {place}", hint=_FILL_HINT)
-        return downloads.store(cache, artefact, partial(self._download, emit, self._find_address(artefact)))
+        failures: list[FailedError] = []
+        for address in (self._find_address(artefact), *artefact.mirrors):
+            try:
+                return downloads.store(cache, artefact, partial(self._download, emit, address))
+            except FailedError as error:
+                failures.append(error)
+        raise failures[0]
+
+    def _list_header_packages(self) -> dict[str, Artefact]:
+        """The packages of C headers that can be had; offline those in the cache or the wheelhouse."""
+        known = read_header_packages().artefacts()
+        if not self.offline:
+            return known
+        return {key: each for key, each in known.items() if self._find_stored(each) or self._find_nearby(each)}
+
+    def _find_stored(self, artefact: Artefact) -> Path | None:
+        return downloads.find_stored_file(self.cache, artefact) if self.cache is not None else None
 
     def _find_address(self, artefact: Artefact) -> str:
         """Where a file is; an address that was saved without the token in it is looked up again."""

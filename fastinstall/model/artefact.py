@@ -21,7 +21,7 @@ from fastinstall.model.request import LinkMode
 
 @immutable
 class Artefact:
-    """An sdist or a wheel, by name, version and hash.
+    """An sdist, a wheel, or a package of C headers, by name, version and hash.
 
     Attributes:
         name: of the distribution, normalised.
@@ -35,6 +35,7 @@ class Artefact:
             if there are none.
         index: the index or the `find-links` of pip's settings that offers it, without credentials; empty for a file
             that somebody named for one run.
+        mirrors: further addresses of the same file, tried in order.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Artefact:
     size: int = 0
     provenance: str = ""
     index: str = ""
+    mirrors: tuple[str, ...] = ()
 
 
 @immutable
@@ -62,6 +64,7 @@ class Releases:
         statics: sdists of libraries that the recipe links into the core, newest first, by its names of them.
         compilers: wheels with clang, for this machine, newest first.
         prebuilt: our wheels in the wheelhouse that fit the target's tags.
+        headers: packages of C headers, by the recipe's names of libraries, and by "python3.12" those of Python.
         origin: where this was looked up, for messages ("the package index", a directory).
     """
 
@@ -72,6 +75,7 @@ class Releases:
     statics: dict[str, tuple[Artefact, ...]] = field(default_factory=dict)
     compilers: tuple[Artefact, ...] = ()
     prebuilt: tuple[Artefact, ...] = ()
+    headers: dict[str, Artefact] = field(default_factory=dict)
     origin: str
 
 

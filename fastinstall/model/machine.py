@@ -61,8 +61,8 @@ class Toolchain:
     Attributes:
         compiler: None if there is none.
         libraries: the recipes' libraries, found or not.
-        package_manager: "apt" or "dnf"; None if there is neither.
-        may_install: whether this user may install system packages.
+        package_manager: "apt", "dnf", "zypper", "pacman" or "apk"; None if there is none of them.
+        may_install: whether fastinstall may install system packages, as this user and with this package manager.
         named_compiler: the value of CC; empty if unset.
         rattler: whether py-rattler (the extra "conda") is installed beside fastinstall.
         channels: conda channels that the user has configured, without credentials.

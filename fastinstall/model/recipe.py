@@ -159,6 +159,9 @@ class NativeRequirement:
         implementation: the implementation to prefer ("libjpeg-turbo"); empty if there is only one.
         apt: Debian's packages.
         dnf: Fedora's packages.
+        pacman: Arch's packages.
+        zypper: openSUSE's packages.
+        apk: Alpine's packages.
         conda: conda-forge's packages.
         static: the source to build and link it from, instead of using the system's or the official wheel's.
     """
@@ -174,6 +177,9 @@ class NativeRequirement:
     implementation: str = ""
     apt: tuple[str, ...] = ()
     dnf: tuple[str, ...] = ()
+    pacman: tuple[str, ...] = ()
+    zypper: tuple[str, ...] = ()
+    apk: tuple[str, ...] = ()
     conda: tuple[str, ...] = ()
     static: StaticSource | None = None
 

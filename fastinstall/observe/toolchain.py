@@ -25,7 +25,30 @@ from fastinstall.model.machine import Compiler, NativeLibrary, Toolchain
 from fastinstall.model.recipe import Level, NativeRequirement, Recipe
 from fastinstall.observe.conda.channels import DEFAULTS, read_configured_channels, read_default_channels
 
-_MANAGERS = {"apt-get": "apt", "dnf": "dnf"}
+_MANAGERS = {
+    "apt": ("apt-get", "dpkg"),
+    "dnf": ("dnf", "rpm"),
+    "zypper": ("zypper", "rpm"),
+    "pacman": ("pacman",),
+    "apk": ("apk",),
+}
+"""The programs by which a package manager is told."""
+
+_DRIVEN = ("apt", "dnf")
+"""Those that `--with-system-deps` can use."""
+
+
+def find_package_manager(variables: Mapping[str, str]) -> str | None:
+    """Return this machine's package manager: "apt", "dnf", "zypper", "pacman", "apk" or None.
+
+    Args:
+        variables: the environment; PATH is read.
+    """
+    path = variables.get("PATH", os.defpath)
+    for manager, programs in _MANAGERS.items():
+        if all(shutil.which(program, path=path) for program in programs):
+            return manager
+    return None
 
 
 def observe_toolchain(
@@ -42,12 +65,12 @@ def observe_toolchain(
         variables: environment variables: CC, PATH, PKG_CONFIG_PATH.
     """
     search = SearchPath.of_system()
-    manager = next((name for tool, name in _MANAGERS.items() if shutil.which(tool, path=variables.get("PATH"))), None)
+    manager = find_package_manager(variables)
     return Toolchain(
         compiler=observe_compiler(tuple(flags), variables),
         libraries=tuple(observe_library(name, need, search, variables) for name, need in recipe_libraries.items()),
         package_manager=manager,
-        may_install=manager is not None and os.geteuid() == 0,
+        may_install=manager in _DRIVEN and os.geteuid() == 0,
         named_compiler=variables.get("CC", ""),
         rattler=importlib.util.find_spec("rattler") is not None,
         channels=_read_conda_channels(variables),

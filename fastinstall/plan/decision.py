@@ -20,6 +20,7 @@ from fastinstall.observe.toolchain import compile_flags, list_clang_flags, list_
 from fastinstall.plan import level_choice
 from fastinstall.plan.native_libraries import (
     NativeChoice,
+    NativeOffer,
     StaticChoice,
     choose_clang,
     choose_libraries,
@@ -73,7 +74,8 @@ def decide_build(situation: Situation) -> BuildDecision:
         if situation.cached is not None:
             native = NativeChoice(enabled=list_wanted_libraries(recipe, request, chassis=chassis))
         else:
-            native = choose_libraries(recipe, situation.facts, request, chassis=alone, statics=statics.artefacts)
+            offer = NativeOffer(statics=statics.artefacts, headers=releases.headers)
+            native = choose_libraries(recipe, situation.facts, request, offer, chassis=alone)
     return BuildDecision(situation=situation, choice=choice, levels=levels, statics=statics, native=native, clang=clang)
 
 

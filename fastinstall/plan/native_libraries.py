@@ -3,7 +3,9 @@
 Which libraries are built from an sdist and linked into the core, and which stay the system's.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import field
+from itertools import pairwise
 from pathlib import Path
 
 from fastinstall.conda.compiler_prefix import COMPILER
@@ -15,6 +17,7 @@ from fastinstall.model.facts import Facts
 from fastinstall.model.machine import CLANG, Compiler, Toolchain
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import LinkMode, PlanRisk, Request, Risk, ToolchainSource
+from fastinstall.model.system_packages import BuildNeeds
 from fastinstall.observe.conda.channels import DEFAULTS, NO_DEFAULTS
 from fastinstall.plan.level_choice import refuse_unknown
 from fastinstall.steps.conda_toolchain import CondaToolchain
@@ -73,8 +76,21 @@ def choose_clang(facts: Facts, request: Request, releases: Releases, *, chassis:
     return None
 
 
+@immutable
+class NativeOffer:
+    """What can come without the system's packages.
+
+    Attributes:
+        statics: libraries that are built from their own sdists, by the recipe's names.
+        headers: packages of C headers, by the recipe's names of libraries and "python3.12".
+    """
+
+    statics: Collection[str] = ()
+    headers: Mapping[str, Artefact] = field(default_factory=dict)
+
+
 def choose_libraries(
-    recipe: Recipe, facts: Facts, request: Request, *, chassis: bool, statics: Collection[str] = ()
+    recipe: Recipe, facts: Facts, request: Request, offer: NativeOffer, *, chassis: bool
 ) -> NativeChoice:
     """Decide about every library of the recipe.
 
@@ -86,8 +102,8 @@ def choose_libraries(
         recipe: knows the libraries.
         facts: what this machine has.
         request: which of them must be there, and how the missing ones may come.
+        offer: what can come without the system's packages.
         chassis: whether an official wheel carries the core.
-        statics: libraries that are built from their own sdists.
 
     Raises:
         UsageError: `--require` names a library that the recipe does not know.
@@ -104,7 +120,7 @@ def choose_libraries(
     wanted = list_wanted_libraries(recipe, request, chassis=chassis)
     usable = {each.name for each in toolchain.libraries if each.include and (chassis or each.library)}
     there = set() if from_conda and chassis else usable
-    absent = tuple(name for name in wanted if name not in statics and name not in there)
+    absent = tuple(name for name in wanted if name not in offer.statics and name not in there)
     here = tuple(
         name for name in recipe.libraries if name not in absent and (name in wanted or (not chassis and name in usable))
     )
@@ -116,6 +132,7 @@ def choose_libraries(
         tools=_list_missing_tools(facts, None if from_conda else toolchain.compiler),
         absent=absent,
         here=here,
+        headers=offer.headers,
     )
     return _bring_what_is_missing(need, chassis=chassis) if absent or need.tools else NativeChoice(enabled=here)
 
@@ -163,19 +180,29 @@ class _LibraryNeeds:
     tools: tuple[str, ...]
     absent: tuple[str, ...]
     here: tuple[str, ...]
+    headers: Mapping[str, Artefact]
 
-    def list_packages(self, manager: str) -> tuple[str, ...]:
-        """What a package manager has to install."""
-        minor = ".".join(self.facts.interpreter.version.split(".")[:2])
-        compilers, headers = {
-            "apt": (("gcc", "libc6-dev"), f"python{minor}-dev"),
-            "dnf": (("gcc",), f"python{minor}-devel"),
-            "conda": ((COMPILER,), "python"),
-        }[manager]
-        names = [*compilers] if "compiler" in self.tools else []
-        names += [headers] if "Python.h" in self.tools else []
-        names += [package for name in self.absent for package in getattr(self.recipe.libraries[name], manager)]
-        return tuple(dict.fromkeys(names))
+    @property
+    def minor(self) -> str:
+        """Of the target's Python: "3.12"."""
+        return ".".join(self.facts.interpreter.version.split(".")[:2])
+
+    def list_header_packages(self) -> tuple[Artefact, ...] | None:
+        """The packages of all headers that are missing; None where a header, or something else, comes by none."""
+        python = self.facts.interpreter
+        usual = python.libc == "glibc" and python.abi == f"cp{self.minor.replace('.', '')}"
+        keys = {"Python.h": f"python{self.minor}" if usual else ""}
+        wanted = (*(keys.get(tool, "") for tool in self.tools), *self.absent)
+        return tuple(self.headers[key] for key in wanted) if all(key in self.headers for key in wanted) else None
+
+    @property
+    def of_system(self) -> BuildNeeds:
+        """What the operating system's packages would bring."""
+        return BuildNeeds(
+            libraries=tuple(self.recipe.libraries[name] for name in self.absent),
+            python=self.minor if "Python.h" in self.tools else "",
+            compiler="compiler" in self.tools,
+        )
 
 
 def _list_missing_tools(facts: Facts, compiler: Compiler | None) -> tuple[str, ...]:
@@ -206,12 +233,15 @@ def _plan_bringing(need: _LibraryNeeds, what: str, *, chassis: bool) -> Step | N
     request, manager = need.request, need.toolchain.package_manager
     from_conda = request.toolchain is ToolchainSource.CONDA
     if request.with_system_deps and manager is not None and need.toolchain.may_install and not from_conda:
-        return SystemPackages(manager=manager, packages=need.list_packages(manager), reason=f"missing: {what}")
-    if manager == "apt" and chassis and "compiler" not in need.tools and not request.offline:
+        return SystemPackages(
+            manager=manager, packages=need.of_system.list_packages(manager), reason=f"missing: {what}"
+        )
+    packages = need.list_header_packages() if chassis else None
+    if packages is not None:
         return PrivateHeaders(
-            manager=manager,
-            packages=need.list_packages(manager),
+            packages=tuple(each.name for each in packages),
             libraries=need.absent,
+            artefacts=packages,
             reason=f"missing: {what}; unpacked into fastinstall's cache, not installed on the system",
         )
     return _plan_conda_toolchain(need, need.absent if chassis else ())
@@ -220,15 +250,8 @@ def _plan_bringing(need: _LibraryNeeds, what: str, *, chassis: bool) -> Step | N
 def _explain_installation(need: _LibraryNeeds) -> str:
     manager, toolchain = need.toolchain.package_manager, need.toolchain
     if manager is not None and toolchain.may_install:
-        return "run again with --with-system-deps to install " + " ".join(need.list_packages(manager))
-    commands = {"apt": "sudo apt-get install", "dnf": "sudo dnf install", "conda": "conda install -c conda-forge"}
-    chosen = [manager] if manager else list(commands)
-    ways = [f"{commands[name]} {' '.join(need.list_packages(name))}" for name in chosen]
-    if not toolchain.rattler and need.request.toolchain is ToolchainSource.AUTO:
-        ways.append(
-            f"{make_extra_command(need.facts)}, so that fastinstall fetches it as conda packages into its cache"
-        )
-    return "; or ".join(ways)
+        return "run again with --with-system-deps to install " + " ".join(need.of_system.list_packages(manager))
+    return need.of_system.explain([manager] if manager else [], prefix="sudo ")
 
 
 def _plan_conda_toolchain(need: _LibraryNeeds, libraries: Sequence[str]) -> CondaToolchain | None:
@@ -260,6 +283,11 @@ def _plan_conda_toolchain(need: _LibraryNeeds, libraries: Sequence[str]) -> Cond
 
 def make_extra_command(facts: Facts) -> str:
     """The command that makes conda packages available without a conda: into the environment of fastinstall itself."""
+    parts = facts.tool_prefix.parts
+    if ("uv", "tools") in pairwise(parts):
+        return "uv tool install 'fastinstall[conda]'"
+    if ("pipx", "venvs") in pairwise(parts):
+        return "pipx install --force 'fastinstall[conda]'"
     return f"{quote(facts.tool_prefix / 'bin/python')} -m pip install 'fastinstall[conda]'"
 
 

@@ -20,10 +20,10 @@ from fastinstall.model.request import Risk
 from fastinstall.plan.plan import Plan
 from fastinstall.steps.kind import ADDRESS, SavedPlanContext
 
-_FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+!-]*")
+_FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+!~-]*")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _UNJUDGED = frozenset(
-    {"reason", "jobs", "url", "provenance", "index", "size", "facts_digest", "allow", "allowed", "python"}
+    {"reason", "jobs", "url", "mirrors", "provenance", "index", "size", "facts_digest", "allow", "allowed", "python"}
 )
 """Keys that may differ: texts, the machine's limits, the location of a file with the same hash, and what is checked
 elsewhere (the digest of the facts, accepted risks, the interpreter's name)."""
@@ -64,6 +64,7 @@ def select_named_releases(plan: Plan | None, releases: Releases) -> Releases:
         taken = [parse_version_number(each.version) for each in offered if (each.filename, each.sha256) in named]
         return tuple(each for each in offered if taken and parse_version_number(each.version) <= max(taken))
 
+    seen.update((each.filename, each.sha256) for each in releases.headers.values())
     found = replace(
         releases,
         sources=drop_later(releases.sources),
@@ -133,8 +134,9 @@ def list_fetched_artefacts(plan: Plan) -> tuple[str, ...]:
 def _find_artefact_problems(artefact: Artefact) -> Iterator[Problem]:
     key = artefact.filename
     if not _FILE.fullmatch(artefact.filename):
-        yield "filename", f"{artefact.filename!r} is not the name of a wheel or sdist"
-    if not ADDRESS.fullmatch(artefact.url):
-        yield f"{key}.url", f"{artefact.url!r} is neither an address nor an absolute path"
+        yield "filename", f"{artefact.filename!r} is not the name of a wheel, sdist or package"
+    for url in (artefact.url, *artefact.mirrors):
+        if not ADDRESS.fullmatch(url):
+            yield f"{key}.url", f"{url!r} is neither an address nor an absolute path"
     if artefact.sha256 and not _SHA256.fullmatch(artefact.sha256):
         yield f"{key}.sha256", f"{artefact.sha256!r} is not a SHA-256"

@@ -375,7 +375,7 @@ def open_build_tree(request: BuildRequest, level: str, space: Path) -> BuildTree
     request = replace(request, variables=remove_stray_variables(request.variables)[0])
     headers = probe_headers(request)
     work = prepare_build_inputs(
-        BuildSite(request=request, headers=headers, space=space, key="proof", log=space / "log")
+        BuildSite(request=request, headers=headers, space=space, plain=space, key="proof", log=space / "log")
     )
     if work.chassis is None:
         return None

@@ -144,6 +144,7 @@ class Build(WheelOrder, StepDefaults):
             statics={name: fetch(each, context.cache, context.emit) for name, each in self.statics.items()},
             chassis=fetch(self.chassis, context.cache, context.emit) if self.chassis else None,
             include_directories=fetched.includes,
+            header_packages=fetched.headers,
             library_prefix=Path(interpreter.prefix) if self.link is LinkMode.ENV else None,
             compiler=compiler,
             cache=context.cache,

@@ -45,10 +45,12 @@ class FetchedInputs:
 
     Attributes:
         includes: include directories to look in first.
+        headers: packages whose headers lie there.
         variables: environment variables that name the compiler, where it is not the system's.
     """
 
     includes: tuple[Path, ...] = ()
+    headers: tuple[Artefact, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -1,11 +1,19 @@
-"""Unpack C headers of the operating system's packages into our cache; neither root nor the system is touched."""
+"""Unpack C headers of Debian's packages into our cache, on any distribution; the system is not touched."""
 
 from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
 
+from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Started
+from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable, tagged
+from fastinstall.index.downloads import find_stored_file
 from fastinstall.index.execution import ExecutionContext
+from fastinstall.model.artefact import Artefact
 from fastinstall.model.recipe_documents import Problem
+from fastinstall.model.system_packages import BuildNeeds
+from fastinstall.observe.toolchain import find_package_manager
 from fastinstall.steps.kind import FetchedInputs, SavedPlanContext, StepDefaults, find_word_problems
 from fastinstall.steps.system_packages import PACKAGE
 
@@ -13,39 +21,72 @@ from fastinstall.steps.system_packages import PACKAGE
 @tagged("private-headers")
 @immutable
 class PrivateHeaders(StepDefaults):
-    """Unpack C headers of the operating system's packages into our cache; the system stays as it is.
+    """Unpack C headers of Debian's packages into our cache, on any distribution; the system stays as it is.
 
     Attributes:
-        manager: "apt" or "dnf".
+        manager: what fetched the packages in documents of earlier versions ("apt"); empty: they are `artefacts`.
         packages: their names.
         libraries: the recipe's names of the libraries that they serve.
+        artefacts: the packages.
         reason: why.
     """
 
-    manager: str
+    manager: str = ""
     packages: tuple[str, ...]
     libraries: tuple[str, ...]
+    artefacts: tuple[Artefact, ...] = ()
     reason: str
 
     def describe(self) -> str:
         """What is done, in a line of a plan."""
-        return f"fetch headers by {self.manager} into the cache: {' '.join(self.packages)}"
+        return f"fetch C headers into the cache: {' '.join(self.packages)}"
+
+    def list_artefacts(self) -> tuple[Artefact, ...]:
+        """The packages."""
+        return self.artefacts
 
     def find_problems(self, _saved: SavedPlanContext, /) -> Iterator[Problem]:
         """Words that are not names of packages."""
         yield from find_word_problems(self.packages, "packages", PACKAGE, "the name of a package")
 
     def fetch(self, context: ExecutionContext) -> FetchedInputs:
-        """Unpack them.
+        """Fetch and unpack them.
 
         Raises:
             FailedError: they cannot be had.
         """
-        from fastinstall.wheelbuild.system_packages import (  # noqa: PLC0415 (only where it is carried out)
-            include_directories,
-            unpack_headers,
+        from fastinstall.wheelbuild.private_headers import unpack_headers  # noqa: PLC0415 (only where it is carried out)
+
+        packages = self.fetch_packages(context)
+        return FetchedInputs(
+            includes=tuple(each for package in packages for each in unpack_headers(package, context.cache)),
+            headers=self.artefacts,
         )
 
-        context.emit(Started(stage="headers", message=f"fetching headers: {' '.join(self.packages)}"))
-        root = unpack_headers(self.manager, self.packages, context.cache, context.emit)
-        return FetchedInputs(includes=include_directories(root))
+    def fetch_packages(self, context: ExecutionContext) -> tuple[Path, ...]:
+        """Fetch them, unless they are there.
+
+        Raises:
+            FailedError: they cannot be had.
+        """
+        if not all(find_stored_file(context.cache, each) for each in self.artefacts):
+            context.emit(Started(stage="headers", message=f"fetching C headers: {' '.join(self.packages)}"))
+        try:
+            return tuple(context.index.fetch(each, context.cache, context.emit) for each in self.artefacts)
+        except FailedError as error:
+            raise self._explain_failure(error, context) from error
+
+    def _explain_failure(self, error: FailedError, context: ExecutionContext) -> FailedError:
+        """Say what works where only a package index is reached."""
+        manager = find_package_manager(context.variables)
+        libraries = tuple(context.recipe.libraries[name] for name in self.libraries)
+        python = next(
+            (name[len("libpython") : -len("-dev")] for name in self.packages if name.startswith("libpython")), ""
+        )
+        ways = BuildNeeds(libraries=libraries, python=python).explain([manager] if manager else [])
+        conda = "if conda-forge can be reached: --toolchain conda; or " if find_spec("rattler") else ""
+        return FailedError(
+            f"C headers are missing, and {listing(self.packages)} cannot be fetched: {error.message}",
+            hint=conda + ways,
+            details=error.details,
+        )

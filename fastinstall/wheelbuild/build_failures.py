@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from errno import ENOSPC
 from pathlib import Path
 
@@ -12,8 +12,9 @@ from fastinstall.core.messages import listing, quote
 from fastinstall.core.process import Completed
 from fastinstall.core.refused_writes import advise_on_cache
 from fastinstall.model.recipe import NativeRequirement
+from fastinstall.model.system_packages import BuildNeeds
 from fastinstall.wheelbuild.build_inputs import BuildRequest
-from fastinstall.wheelbuild.linking import missing_python_headers, package_hint
+from fastinstall.wheelbuild.linking import explain_packages, missing_python_headers
 
 _LAST_LINES = 15
 _REFUSED = re.compile(r"^\s*((src/[\w./-]+\.[ch]):\d+(?::\d+)?: (?:fatal )?error: .*)$", re.MULTILINE)
@@ -27,7 +28,7 @@ def explain(request: BuildRequest, completed: Completed, log: Path) -> FailedErr
         completed: the command that failed, both streams joined in `stdout`.
         log: the file with the complete output.
     """
-    cause = _find_cause(request, completed.stdout)
+    cause = _find_cause(request, completed.stdout, log)
     lines = [line for line in completed.stdout.splitlines() if line.strip()]
     details = (*lines[-_LAST_LINES:], f"log: {log}")
     if cause is not None:
@@ -48,7 +49,7 @@ def _explain_refused_merge(request: BuildRequest, refused: dict[str, str], log: 
     return UnprovenError(message, version=version, files=files, details=details)
 
 
-def _find_cause(request: BuildRequest, output: str) -> tuple[str, str] | None:
+def _find_cause(request: BuildRequest, output: str, log: Path) -> tuple[str, str] | None:
     """Return the cause and a remedy, if the output shows them."""
     for pattern, describe in _CAUSES:
         if match := re.search(pattern, output, re.MULTILINE):
@@ -59,9 +60,16 @@ def _find_cause(request: BuildRequest, output: str) -> tuple[str, str] | None:
     for pattern, message, is_meant in _LIBRARIES:
         if match := re.search(pattern, output):
             name = next(filter(None, match.groups()))
-            if libraries := [each for each in request.recipe.libraries.values() if is_meant(each, name)]:
-                return message.format(name), package_hint(libraries)
+            if libraries := {key: each for key, each in request.recipe.libraries.items() if is_meant(each, name)}:
+                return message.format(name), _explain_library(request, libraries, log)
     return None
+
+
+def _explain_library(request: BuildRequest, libraries: Mapping[str, NativeRequirement], log: Path) -> str:
+    """Return the packages to install, unless the library was brought: then it is there, and was not found."""
+    if request.header_packages or libraries.keys() & request.statics.keys():
+        return f"read the log: less {quote(log)}"
+    return explain_packages(request, BuildNeeds(libraries=tuple(libraries.values())))
 
 
 def _describe_full_disk(request: BuildRequest, _match: re.Match[str]) -> tuple[str, str]:
@@ -71,7 +79,7 @@ def _describe_full_disk(request: BuildRequest, _match: re.Match[str]) -> tuple[s
 
 def _describe_missing_compiler(request: BuildRequest, _match: re.Match[str]) -> tuple[str, str]:
     command = " ".join(request.compiler.command)
-    return f"the C compiler ({command}) cannot run", "apt-get install gcc libc6-dev, or dnf install gcc"
+    return f"the C compiler ({command}) cannot run", explain_packages(request, BuildNeeds(compiler=True))
 
 
 def _describe_unknown_flag(_request: BuildRequest, match: re.Match[str]) -> tuple[str, str]:

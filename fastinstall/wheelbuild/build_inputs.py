@@ -13,8 +13,11 @@ a wheelhouse goes away with the process.
 """
 
 import os
+import re
+import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import field
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -29,7 +32,7 @@ from fastinstall.core.surroundings import recipes_directory
 from fastinstall.core.values import immutable
 from fastinstall.index.downloads import private_space
 from fastinstall.index.pip import pip_environment
-from fastinstall.model.artefact import WheelOrder
+from fastinstall.model.artefact import Artefact, WheelOrder
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.machine import CLANG, Compiler
 from fastinstall.model.recipe import NativeRequirement, Recipe
@@ -49,6 +52,7 @@ class BuildRequest:
         statics: sdists of libraries that are linked into the core, by the recipe's names of the libraries.
         chassis: the official wheel that carries the core, its hash verified, or None to build everything.
         include_directories: private C headers, searched before the system's.
+        header_packages: what lies there, from packages.
         library_prefix: the environment with the libraries to link (link mode "env"): its `lib` and `include`.
         compiler: the C compiler.
         cache: root of our cache, which also holds all temporary files.
@@ -69,6 +73,7 @@ class BuildRequest:
     statics: Mapping[str, Path] = field(default_factory=dict)
     chassis: Path | None = None
     include_directories: tuple[Path, ...] = ()
+    header_packages: tuple[Artefact, ...] = ()
     library_prefix: Path | None = None
     compiler: Compiler
     cache: Path
@@ -142,6 +147,33 @@ FIXED_VARIABLES = {
     "TZ": "UTC",
     "LC_ALL": "C.UTF-8",
 }
+
+
+def is_plain(path: Path) -> bool:
+    """Whether a path needs no quoting anywhere: `configure`, makefiles and Pillow's setup.py take no other."""
+    return re.fullmatch(r"[\w./+-]+", str(path), re.ASCII) is not None
+
+
+def plain_path(directory: Path, link: Path) -> Path:
+    """Return a directory, or a symbolic link to it if its own path is not plain.
+
+    Args:
+        directory: any.
+        link: a plain path, not there yet.
+    """
+    if is_plain(directory):
+        return directory
+    link.symlink_to(directory)
+    return link
+
+
+@contextmanager
+def plain_directory(space: Path) -> Iterator[Path]:
+    """A temporary directory with a plain path: in a build's own, else in the system's."""
+    places = (space, Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp"))  # noqa: S108 (mkdtemp makes its own in it)
+    within = next((place for place in places if is_plain(place) and os.access(place, os.W_OK)), space)
+    with files.temporary_directory("plain", within=within) as directory:
+        yield directory
 
 
 def path_flags(*directories: Path) -> tuple[str, ...]:

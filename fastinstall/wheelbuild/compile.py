@@ -6,6 +6,7 @@ that another level would reuse. The build's environment variables are selected o
 
 import shlex
 import shutil
+import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -16,7 +17,7 @@ from pathlib import Path
 from fastinstall.core import files
 from fastinstall.core.concurrency import run_together
 from fastinstall.core.errors import FailedError
-from fastinstall.core.events import Emit, Finished, Progressed, Started
+from fastinstall.core.events import Emit, Finished, Noted, Progressed, Started
 from fastinstall.core.process import Completed, ProcessGroup, run
 from fastinstall.core.secrets import redact_text, remove_secret_variables
 from fastinstall.core.values import immutable
@@ -37,6 +38,9 @@ from fastinstall.wheelbuild.static_libraries import find_archiver
 from fastinstall.wheelbuild.wheel_files import unpack_wheel
 
 STAGE = "compile"
+_SHARED_MEMORY = "/dev/shm"  # noqa: S108 (the place that glibc uses)
+_SEMAPHORE = 32
+"""Bytes of a semaphore. Source: bits/semaphore.h of glibc."""
 
 
 @immutable
@@ -245,6 +249,9 @@ def compile_levels(ground: BuildContext, places: Mapping[str, LinkLocation]) -> 
     request.emit(Started(stage=STAGE, message=f"compiling {what}"))
     tally = CompileProgress(request.emit, len(targets) * files_to_compile(ground.source))
     works = [partial(_compile, ground, target, places[target.level], tally) for target in targets]
+    if not has_semaphores():
+        message = f"{_SHARED_MEMORY} is not writable: each level compiles one file at a time"
+        request.emit(Noted(message=message, warning=True))
     compiled_levels = tuple(run_together(works))
     files.write_text(ground.log, "".join(compiled_level.compiled.output for compiled_level in compiled_levels))
     for compiled_level in compiled_levels:
@@ -279,7 +286,8 @@ def _make_compile_context(
     (space / "tmp").mkdir()
     return CompileContext(
         target=target,
-        jobs=ground.request.step.jobs,  # for each level: the slowest gets the CPUs that the others leave
+        # For each level: the slowest gets the CPUs that the others leave.
+        jobs=ground.request.step.jobs if has_semaphores() else 1,
         source=source,
         output=space / "built",
         temporary=space / "tmp",
@@ -288,6 +296,21 @@ def _make_compile_context(
         process_group=process_group,
         tally=tally,
     )
+
+
+def has_semaphores() -> bool:
+    """Return whether processes can make semaphores, as the thread pool of Pillow's setup.py does without need.
+
+    glibc keeps them as files (sem_open(3)). A function of AWS Lambda has no such directory, and a hardened container
+    may have it read-only.
+    """
+    try:
+        with tempfile.TemporaryFile(dir=_SHARED_MEMORY) as file:
+            file.write(bytes(_SEMAPHORE))
+            file.flush()
+    except OSError:
+        return False
+    return True
 
 
 def _log_of(ground: BuildContext, target: LevelTarget) -> Path:

@@ -27,8 +27,11 @@ from fastinstall.core.process import run
 from fastinstall.core.values import immutable
 from fastinstall.model.recipe import NativeRequirement
 from fastinstall.model.request import LinkMode
+from fastinstall.model.system_packages import BuildNeeds
+from fastinstall.observe.toolchain import find_package_manager
 from fastinstall.wheelbuild.base_wheel import BaseWheel
-from fastinstall.wheelbuild.build_inputs import BuildRequest
+from fastinstall.wheelbuild.build_inputs import BuildRequest, plain_path
+from fastinstall.wheelbuild.header_fit import list_python_macros, refuse_misfit, refuse_other_python
 
 
 @immutable
@@ -70,7 +73,7 @@ def linking(request: BuildRequest, chassis: BaseWheel | None, archives: Mapping[
         request: the build.
         chassis: the unpacked official wheel, if one carries the core.
         archives: static libraries, by the recipe's names.
-        directory: an empty one, for links to libraries under the names that the linker wants.
+        directory: an empty one with a plain path, for links to libraries under the names that the linker wants.
 
     Raises:
         FailedError: the chassis lacks a library that the build enables.
@@ -86,7 +89,9 @@ def linking(request: BuildRequest, chassis: BaseWheel | None, archives: Mapping[
     if request.step.link is LinkMode.ENV and request.library_prefix is not None:
         library = request.library_prefix / "lib"
         _require_inside(library, enabled)
-        return Linking(flags=(*own, f"-L{library}"), options=options(request, exclusive=False))
+        return Linking(
+            flags=(*own, f"-L{plain_path(library, directory / 'env')}"), options=options(request, exclusive=False)
+        )
     return Linking(flags=own if archives else (), options=options(request, exclusive=False))
 
 
@@ -126,6 +131,7 @@ def _link_bundled(
                 f"{chassis.filename} has no lib{library.link}, so it cannot carry a core with {name}",
                 hint=f"leave out {name}, or pass --link system to build without the official wheel",
             )
+        refuse_misfit(request, name, target.name)
         (directory / f"lib{library.link}.so").symlink_to(target)
 
 
@@ -198,13 +204,16 @@ def probe_headers(request: BuildRequest) -> Headers:
     """Preprocess every header that the build includes.
 
     Raises:
-        FailedError: Python.h or a library's header is missing; the hint names its packages.
+        FailedError: Python.h or a library's header is missing, the hint names its packages; or fetched headers are for
+            another build of Python.
     """
     directories = include_directories(request)
     text = preprocess(request, directories, _write_header_program(request, directories))
     missing = tuple(re.findall(rf"^{_MISSING} (\S+)$", text, re.MULTILINE))
     if missing:
         raise _explain_missing_headers(request, missing)
+    if not request.interpreter.has_headers:
+        refuse_other_python(request, {name: macro(name, text) for name in list_python_macros()})
     return Headers(
         directories=directories,
         digest=hashlib.sha256(text.encode()).hexdigest(),
@@ -302,7 +311,8 @@ def _explain_missing_headers(request: BuildRequest, names: tuple[str, ...]) -> F
         return missing_python_headers(request)
     libraries = {name: request.recipe.libraries[name] for name in names}
     listed = ", ".join(f"{library.header} ({name})" for name, library in libraries.items())
-    return FailedError(f"C headers are missing: {listed}", hint=package_hint(libraries.values()))
+    needs = BuildNeeds(libraries=tuple(libraries.values()))
+    return FailedError(f"C headers are missing: {listed}", hint=explain_packages(request, needs))
 
 
 def missing_python_headers(request: BuildRequest) -> FailedError:
@@ -310,19 +320,14 @@ def missing_python_headers(request: BuildRequest) -> FailedError:
     minor = ".".join(request.interpreter.version.split(".")[:2])
     return FailedError(
         f"{request.interpreter.include}/Python.h is missing: {request.interpreter.executable} has no C headers",
-        hint=f"apt-get install python{minor}-dev, or dnf install python{minor}-devel, or use a Python with C headers",
+        hint=explain_packages(request, BuildNeeds(python=minor)),
     )
 
 
-def package_hint(libraries: Iterable[NativeRequirement]) -> str:
-    """Return the commands that install the packages of these libraries."""
-    wanted = tuple(libraries)
-    packages = {
-        "apt-get install": [name for library in wanted for name in library.apt],
-        "dnf install": [name for library in wanted for name in library.dnf],
-    }
-    commands = [f"{command} {' '.join(dict.fromkeys(names))}" for command, names in packages.items() if names]
-    return ", or ".join([*commands, "run again with --with-system-deps"])
+def explain_packages(request: BuildRequest, needs: BuildNeeds) -> str:
+    """Return the hint that names this machine's packages."""
+    manager = find_package_manager(request.variables)
+    return needs.explain([manager] if manager else [])
 
 
 _ABIS = {"62": "62", "7": "70", "8": "80", "9": "90"}
@@ -354,7 +359,8 @@ def matching_headers(request: BuildRequest, headers: Headers, library: str, dire
     if not macro("LIBJPEG_TURBO_VERSION", preprocess(request, headers.directories, _PROGRAM)):
         raise FailedError(
             f"jpeglib.h is not libjpeg-turbo's: its ABI is {headers.jpeg_abi}, but {library} needs {wanted}",
-            hint="apt-get install libjpeg-turbo8-dev (or libjpeg62-turbo-dev), or dnf install libjpeg-turbo-devel",
+            hint="install libjpeg-turbo's headers: libjpeg62-turbo-dev (Debian), libjpeg-turbo8-dev (Ubuntu), "
+            "libjpeg-turbo-devel (Fedora)",
         )
     for header in _list_jpeg_headers(request, headers.directories):
         text = header.read_text(encoding="utf-8", errors="surrogateescape")

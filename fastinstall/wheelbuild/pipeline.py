@@ -6,7 +6,7 @@ label and cache. The stages themselves are in other modules.
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +27,8 @@ from fastinstall.wheelbuild.build_inputs import (
     BuildResult,
     describe_given_wheels,
     fetch_requirements,
+    plain_directory,
+    plain_path,
 )
 from fastinstall.wheelbuild.compile import BuildContext, compile_levels, remove_stray_variables
 from fastinstall.wheelbuild.linking import (
@@ -49,6 +51,7 @@ class BuildSite:
         request: the build.
         headers: as found.
         space: the build's own temporary directory.
+        plain: a temporary directory whose path needs no quoting, for links to directories of headers and libraries.
         key: of the cache.
         log: the file for the output of the compilation.
     """
@@ -56,6 +59,7 @@ class BuildSite:
     request: BuildRequest
     headers: Headers
     space: Path
+    plain: Path
     key: str
     log: Path
 
@@ -143,13 +147,18 @@ def _make_build_context(
     )
     return BuildContext(
         request=request,
-        headers=replace(site.headers, directories=directories),
+        headers=replace(site.headers, directories=_list_plain_paths(directories, site.plain)),
         source=tree,
-        link=linking(request, chassis, archives, space / "link"),
+        link=linking(request, chassis, archives, site.plain / "link"),
         requirements=requirements,
         space=space,
         log=site.log,
     )
+
+
+def _list_plain_paths(directories: Sequence[Path], plain: Path) -> tuple[Path, ...]:
+    """Return directories of headers by paths that Pillow's setup.py understands: it takes "-I" up to white space."""
+    return tuple(plain_path(directory, plain / f"include-{index}") for index, directory in enumerate(directories))
 
 
 def _open_base_wheel(request: BuildRequest, space: Path) -> BaseWheel | None:
@@ -199,8 +208,9 @@ def build_wheel(request: BuildRequest) -> BuildResult:
 
 
 def _make_wheel(request: BuildRequest, headers: Headers, inputs: dict[str, str], log: Path) -> wheel_cache.CachedWheel:
-    with files.temporary_directory("build", within=request.cache / "tmp") as space:
-        site = BuildSite(request=request, headers=headers, space=space, key=wheel_cache.key_of(inputs), log=log)
+    key = wheel_cache.key_of(inputs)
+    with files.temporary_directory("build", within=request.cache / "tmp") as space, plain_directory(space) as plain:
+        site = BuildSite(request=request, headers=headers, space=space, plain=plain, key=key, log=log)
         wheel, features = _build(site)
         return wheel_cache.store(request.cache, inputs, wheel, features)
 

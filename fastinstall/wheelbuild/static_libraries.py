@@ -27,7 +27,7 @@ from fastinstall.core.secrets import remove_secret_variables
 from fastinstall.core.values import immutable
 from fastinstall.model.machine import Compiler
 from fastinstall.model.recipe import StaticSource
-from fastinstall.wheelbuild.build_inputs import path_flags
+from fastinstall.wheelbuild.build_inputs import path_flags, plain_directory
 from fastinstall.wheelbuild.prepare import extract_source
 
 _NAME = "Makefile"
@@ -243,7 +243,7 @@ def build_static(order: StaticOrder, process_group: ProcessGroup | None = None) 
         within = order.cache / "tmp"
         with (
             files.temporary_directory("entry", within=within) as space,
-            files.temporary_directory("static", within=_find_plain_directory(within)) as workplace,
+            plain_directory(within) as workplace,
         ):
             _LibraryBuild(order, workplace, process_group or ProcessGroup()).build(space / "entry")
             entry = _read(space / "entry")
@@ -291,11 +291,6 @@ def key_inputs(source: StaticSource, sdist: str, cflags: Sequence[str], compiler
         "cflags": shlex.join((*cflags, *_FLAGS)),
         "compiler": compiler,
     }
-
-
-def _find_plain_directory(directory: Path) -> Path | None:
-    """Return a directory where `configure` and makefiles work, which lack quoting; None for the system's default."""
-    return directory if re.fullmatch(r"[\w./+-]+", str(directory), re.ASCII) else None
 
 
 class _LibraryBuild:

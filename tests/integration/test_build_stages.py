@@ -171,7 +171,7 @@ def test_a_missing_header_is_named_with_its_packages_before_anything_is_compiled
     request = tiny_request(tmp_path, tiny_sdist(tmp_path), libraries=("zlib", "tiff"))
     with pytest.raises(FailedError, match=r"no_tiff_here\.h \(tiff\)") as caught:
         build_wheel(request)
-    assert "apt-get install libtiff-dev" in (caught.value.hint or "")
+    assert "libtiff-dev" in (caught.value.hint or "")
     assert not (tmp_path / "cache").exists()
 
 

@@ -14,7 +14,8 @@ from sandbox import tree_hash
 from verdicts import alarms, examined, messages
 
 from fastinstall.core.events import ignore
-from fastinstall.wheelbuild.system_packages import install_packages, may_install, package_manager
+from fastinstall.observe.toolchain import find_package_manager
+from fastinstall.wheelbuild.system_packages import install_packages, may_install
 
 pytest_plugins = ("environment_fixtures",)
 
@@ -66,7 +67,7 @@ def test_the_pillow_of_debian_s_own_python_gives_no_alarm_and_is_left_alone(envi
 
 def _pillow_of_debian() -> Path:
     """Where Debian's python3-pil lies; brought by apt where we may and it counts."""
-    if package_manager(os.environ) != "apt":
+    if find_package_manager(os.environ) != "apt":
         pytest.skip("no system with apt")
     if not _has_pillow() and may_install() and os.environ.get("CI"):
         install_packages("apt", ("python3-pil",), ignore)

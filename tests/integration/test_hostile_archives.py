@@ -33,11 +33,11 @@ from index_files import fetched
 from needs import require_system
 
 from fastinstall.core.archives import sound_zip
+from fastinstall.core.debian_packages import unpack_deb
 from fastinstall.core.errors import ExitCode, FailedError
 from fastinstall.index.wheelhouse import read_wheelhouse, require_stack_alone
 from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.wheelbuild.prepare import extract_source
-from fastinstall.wheelbuild.system_packages import _extract
 from fastinstall.wheelbuild.wheel_files import stage_wheel, unpack_wheel
 
 MIB = 1 << 20
@@ -226,44 +226,55 @@ def _device(root: Path) -> None:
     os.mknod(root / "usr/include/null", stat.S_IFCHR | 0o666, os.makedev(1, 3))
 
 
-def _chain(root: Path) -> None:
-    (root / "usr/include/b").symlink_to("../..")
-    (root / "usr/include/c.h").symlink_to("b/../../../outside.h")
-
-
-def _include_elsewhere(root: Path) -> None:
-    shutil.rmtree(root / "usr/include")
-    (root / "usr/include").symlink_to("/usr/include")
-
-
 DEBS: dict[str, tuple[Callable[[Path], object], str]] = {
-    "link-out": (lambda root: (root / "usr/include/b.h").symlink_to("/etc/passwd"), "'usr/include/b.h' is a link"),
-    "chain-out": (_chain, "is a link that leads out"),
-    "include-out": (_include_elsewhere, "is a link that leads out|has an entry that no header"),
-    "setuid": (lambda root: (root / HEADER).chmod(0o4755), "has an entry that no header package needs: '-rwsr-xr-x"),
-    "device": (_device, "has an entry that no header package needs: 'crw-r--r--"),
+    "hard-link": (
+        lambda root: (root / "usr/include/b.h").hardlink_to(root / HEADER),
+        "b.h' is a hard link|a.h' is a hard",
+    ),
+    "setuid": (lambda root: (root / HEADER).chmod(0o4755), "has the mode 4755"),
+    "device": (_device, "is a device"),
 }
 
 
+@pytest.mark.parametrize("compression", ["xz", "zstd"])
 @pytest.mark.parametrize("case", DEBS)
-def test_no_package_of_headers_is_used_that_leads_elsewhere(case: str, tmp_path: Path) -> None:
+def test_no_package_of_headers_is_used_that_has_more_than_files(case: str, compression: str, tmp_path: Path) -> None:
     spoil, message = DEBS[case]
-    package = _package_of_headers(tmp_path, spoil)
+    package = _package_of_headers(tmp_path, spoil, compression)
     with pytest.raises(FailedError, match=message):
-        _extract(package, tmp_path / "out")
+        unpack_deb(package, tmp_path / "out", "usr/include/")
+    assert not (tmp_path / "out").exists()
 
 
-def test_a_package_of_headers_may_link_to_the_library_of_the_system(tmp_path: Path) -> None:
+@pytest.mark.parametrize("compression", ["xz", "zstd"])
+def test_of_a_package_only_the_headers_are_unpacked_and_no_link(compression: str, tmp_path: Path) -> None:
     def link(root: Path) -> None:
         (root / "usr/lib").mkdir()
         (root / "usr/lib/libz.so").symlink_to("/lib/x86_64-linux-gnu/libz.so.1")
-        (root / "usr/include/b.h").symlink_to("a.h")
+        (root / "usr/include/b.h").symlink_to("/etc/passwd")
+        (root / "usr/include/c").symlink_to("../..")
 
-    assert _extract(_package_of_headers(tmp_path, link), tmp_path / "out")
-    assert (tmp_path / "out" / HEADER).is_file()
+    unpack_deb(_package_of_headers(tmp_path, link, compression), tmp_path / "out", "usr/include/")
+    assert [path.name for path in (tmp_path / "out").rglob("*") if not path.is_dir()] == [Path(HEADER).name]
 
 
-def _package_of_headers(directory: Path, change: Callable[[Path], object]) -> Path:
+def test_a_mutated_package_is_refused_by_name_or_read_whole(tmp_path: Path) -> None:
+    whole, changes = _package_of_headers(tmp_path, lambda _root: None, "xz").read_bytes(), random.Random(7)  # noqa: S311 (the same ones in every run)
+    package = tmp_path / "b.deb"
+    for number in range(200):
+        content = bytearray(whole)
+        content[changes.randrange(len(content))] = changes.randrange(256)
+        package.write_bytes(content[: changes.randrange(len(content))] if number % 2 else content)
+        out = tmp_path / f"out{number}"
+        try:
+            unpack_deb(package, out, "usr/include/")
+        except FailedError:
+            assert not out.exists()
+        else:
+            assert (out / HEADER).read_text() == "int a;\n"
+
+
+def _package_of_headers(directory: Path, change: Callable[[Path], object], compression: str) -> Path:
     require_system(shutil.which("dpkg-deb"), "dpkg-deb")
     root = directory / "package"
     (root / HEADER).parent.mkdir(parents=True)
@@ -273,8 +284,8 @@ def _package_of_headers(directory: Path, change: Callable[[Path], object]) -> Pa
         "Package: a-dev\nVersion: 1\nArchitecture: all\nMaintainer: a <a@example.org>\nDescription: a\n"
     )
     change(root)
-    subprocess.run(("dpkg-deb", "--build", root, directory / "a.deb"), check=True, capture_output=True)
-    (directory / "out").mkdir()
+    argv = ("dpkg-deb", f"-Z{compression}", "--build", root, directory / "a.deb")
+    subprocess.run(argv, check=True, capture_output=True)
     return directory / "a.deb"
 
 

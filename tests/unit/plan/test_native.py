@@ -8,16 +8,19 @@ from builders import changed, healthy_facts, recipe
 
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.values import encode
+from fastinstall.index.header_packages import read_header_packages
 from fastinstall.model.facts import Facts
 from fastinstall.model.recipe import NativeRequirement, Recipe
 from fastinstall.model.request import Request
-from fastinstall.plan.native_libraries import choose_libraries, may_have_made
+from fastinstall.plan.native_libraries import NativeOffer, choose_libraries, may_have_made
 from fastinstall.steps.private_headers import PrivateHeaders
 from fastinstall.steps.system_packages import SystemPackages
 
 HERE = {"include": "/usr/include", "library": "/usr/lib/lib.so"}
 HEADER_ONLY = {"include": "/usr/include", "library": None}
 NOTHING = {"include": None, "library": None}
+
+OFFER = NativeOffer(headers=read_header_packages().artefacts())
 
 
 def _recipe(**libraries: dict[str, Any]) -> Recipe:
@@ -37,20 +40,20 @@ def _facts(**changes: Any) -> Facts:
 def test_only_what_the_core_links_is_enabled_where_the_official_wheel_carries_it() -> None:
     known = _recipe(tiff={}, webp={"core": False}, imagequant={"in_wheels": False})
     facts = _facts(libraries={"tiff": HEADER_ONLY, "webp": HERE, "imagequant": HERE})
-    assert choose_libraries(known, facts, Request(), chassis=True).enabled == ("jpeg", "tiff")
+    assert choose_libraries(known, facts, Request(), NativeOffer(), chassis=True).enabled == ("jpeg", "tiff")
 
 
 def test_a_library_that_official_wheels_lack_is_enabled_on_request() -> None:
     known = _recipe(imagequant={"in_wheels": False})
     facts = _facts(libraries={"imagequant": HERE})
-    chosen = choose_libraries(known, facts, Request(require=("imagequant",)), chassis=True)
+    chosen = choose_libraries(known, facts, Request(require=("imagequant",)), NativeOffer(), chassis=True)
     assert chosen.enabled == ("jpeg", "imagequant")
 
 
 def test_whatever_is_found_is_enabled_where_everything_is_built() -> None:
     known = _recipe(tiff={}, webp={"core": False}, raqm={"core": False})
     facts = _facts(libraries={"tiff": HERE, "webp": HERE, "raqm": HEADER_ONLY})
-    chosen = choose_libraries(known, facts, Request(), chassis=False)
+    chosen = choose_libraries(known, facts, Request(), NativeOffer(), chassis=False)
     assert chosen.enabled == ("jpeg", "tiff", "webp")
     assert chosen.steps == ()
 
@@ -58,11 +61,11 @@ def test_whatever_is_found_is_enabled_where_everything_is_built() -> None:
 def test_where_everything_is_built_headers_alone_do_not_come_into_the_cache() -> None:
     known = _recipe(tiff={"required": True})
     with pytest.raises(RefusedError, match="missing: the headers of tiff"):
-        choose_libraries(known, _facts(libraries={"tiff": NOTHING}), Request(), chassis=False)
+        choose_libraries(known, _facts(libraries={"tiff": NOTHING}), Request(), NativeOffer(), chassis=False)
 
 
 def test_a_library_that_nobody_looked_for_counts_as_missing() -> None:
-    chosen = choose_libraries(_recipe(tiff={}), _facts(), Request(), chassis=True)
+    chosen = choose_libraries(_recipe(tiff={}), _facts(), Request(), OFFER, chassis=True)
     (step,) = chosen.steps
     assert isinstance(step, PrivateHeaders)
     assert step.packages == ("libtiff-dev",)
@@ -71,20 +74,20 @@ def test_a_library_that_nobody_looked_for_counts_as_missing() -> None:
 def test_packages_are_named_once_each() -> None:
     known = _recipe(tiff={"apt": ["libimages-dev"]}, webp={"apt": ["libimages-dev"]})
     facts = _facts(may_install=True, libraries={"tiff": NOTHING, "webp": NOTHING})
-    (step,) = choose_libraries(known, facts, Request(with_system_deps=True), chassis=True).steps
+    (step,) = choose_libraries(known, facts, Request(with_system_deps=True), NativeOffer(), chassis=True).steps
     assert isinstance(step, SystemPackages)
     assert step.packages == ("libimages-dev",)
 
 
 def test_system_packages_are_not_installed_without_the_right_to() -> None:
     facts = _facts(may_install=False, libraries={"tiff": NOTHING})
-    (step,) = choose_libraries(_recipe(tiff={}), facts, Request(with_system_deps=True), chassis=True).steps
+    (step,) = choose_libraries(_recipe(tiff={}), facts, Request(with_system_deps=True), OFFER, chassis=True).steps
     assert isinstance(step, PrivateHeaders)
 
 
 def test_going_without_names_the_loss() -> None:
     facts = _facts(package_manager=None, libraries={"tiff": NOTHING})
-    chosen = choose_libraries(_recipe(tiff={}), facts, Request(), chassis=True)
+    chosen = choose_libraries(_recipe(tiff={}), facts, Request(), NativeOffer(), chassis=True)
     assert chosen.enabled == ("jpeg",)
     assert chosen.hazard is not None
     assert chosen.hazard.items == ("tiff",)

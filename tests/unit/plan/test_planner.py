@@ -34,6 +34,7 @@ from builders import (
 
 from fastinstall.core.errors import FastinstallError
 from fastinstall.core.values import encode
+from fastinstall.index.header_packages import read_header_packages
 from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.conda import CondaChange
 from fastinstall.model.facts import Facts
@@ -182,11 +183,12 @@ def test_a_setup_is_verified_by_checks_of_other_distributions_behind_ours() -> N
 
 
 def _situation(case: dict[str, Any]) -> Situation:
+    request, releases = changed(wish(), case.get("wish", {})), changed(_releases(), case.get("releases", {}))
     return Situation(
         facts=changed(_base(case.get("base", "stock")), case.get("facts", {})),
         recipe=changed(recipe(), case.get("recipe", {})),
-        wish=changed(wish(), case.get("wish", {})),
-        releases=changed(_releases(), case.get("releases", {})),
+        wish=request,
+        releases=replace(releases, headers={}) if request.offline else releases,
         receipt=conda_receipt() if case.get("base") == "conda-healthy" else None,
         preview=_preview(case["preview"]) if "preview" in case else None,
         microarchitectures=MICROARCHITECTURES,
@@ -210,6 +212,7 @@ def _releases() -> Releases:
     return Releases(
         sources=(_source("12.1.1.post0", ">=3.10"), _source("11.3.0.post0", ">=3.9")),
         wheels=(_wheel("13.0.0"), _wheel("12.1.1"), _wheel("11.3.0")),
+        headers=read_header_packages().artefacts(),
         origin="the package index",
     )
 

@@ -161,6 +161,7 @@ UNJUDGED = (
     ".size",
     ".provenance",
     ".index",
+    ".mirrors",
     ".allow",
     ".allowed",
     ".python",

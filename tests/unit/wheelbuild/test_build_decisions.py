@@ -5,10 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from build_values import V3, build_request, build_step
+from build_values import V3, build_request, build_step, offer_programs
 
 from fastinstall.core.errors import UnprovenError
 from fastinstall.core.process import Completed
+from fastinstall.index.header_packages import read_header_packages
 from fastinstall.model.machine import Compiler
 from fastinstall.wheelbuild.assemble import platforms
 from fastinstall.wheelbuild.build_failures import explain
@@ -121,7 +122,7 @@ def test_jobs_reason_and_place_do_not_change_the_key(tmp_path: Path) -> None:
         ("The headers or library files could not be found for jpeg,", "jpeg", "apt-get install libjpeg-dev"),
         ("__main__.DependencyException: tiff", "tiff", "libtiff-dev"),
         ("a.c:3:10: fatal error: tiffio.h: No such file or directory", "tiffio.h", "libtiff-dev"),
-        ("/usr/bin/ld: cannot find -ljpeg: No such file or directory", "libjpeg", "libjpeg-turbo-devel"),
+        ("/usr/bin/ld: cannot find -ljpeg: No such file or directory", "libjpeg", "apt-get install libjpeg-dev"),
         ("error: command 'cc' failed: No such file or directory", "compiler (cc)", "apt-get install gcc"),
         ("cc: error: unrecognized command-line option \u2018-march=x86-64-v9\u2019", "-march=x86-64-v9", "--level"),
         ("cc1: error: bad value 'x86-64-v3' for '-march=' switch", "-march=", "--level"),
@@ -132,11 +133,22 @@ def test_jobs_reason_and_place_do_not_change_the_key(tmp_path: Path) -> None:
 def test_a_failure_names_its_cause_and_what_to_do(tmp_path: Path, output: str, message: str, hint: str) -> None:
     log = tmp_path / "build.log"
     completed = Completed(argv=("python",), exit_code=1, stdout=f"many lines\n{output}\nexit code: 1\n", stderr="")
-    error = explain(build_request(tmp_path), completed, log)
+    request = replace(build_request(tmp_path), variables=offer_programs(tmp_path, "apt-get", "dpkg"))
+    error = explain(request, completed, log)
     assert message in error.message
     assert hint in (error.hint or "")
     assert str(log) in error.details[-1]
     assert output in error.details
+
+
+def test_no_package_is_named_for_headers_that_were_brought(tmp_path: Path) -> None:
+    output = "The headers or library files could not be found for jpeg,"
+    completed = Completed(argv=("python",), exit_code=1, stdout=output, stderr="")
+    packages = tuple(read_header_packages().artefacts().values())
+    request = replace(build_request(tmp_path), header_packages=packages)
+    error = explain(request, completed, tmp_path / "build.log")
+    assert "jpeg" in error.message
+    assert "build.log" in (error.hint or "")
 
 
 def test_a_merged_source_that_does_not_compile_names_its_files_whatever_stands_behind_the_errors(

@@ -1,0 +1,82 @@
+"""Packages of C headers that can be fetched on any distribution: their addresses, hashes, and what they describe.
+
+They are data (`recipes/headers/packages.toml`). No index is asked for them, so they are the same everywhere.
+"""
+
+from pathlib import Path, PurePosixPath
+from urllib.parse import quote
+
+from fastinstall.core import foreign, values
+from fastinstall.core.parsing import toml_data
+from fastinstall.core.surroundings import recipes_directory
+from fastinstall.core.values import immutable
+from fastinstall.model.artefact import Artefact
+
+_SAFE = "/+"
+"""Archives name files by these as they stand."""
+
+
+@immutable
+class HeaderPackage:
+    """A package of C headers.
+
+    Attributes:
+        archive: its archive, by name.
+        path: in the archive.
+        sha256: hexadecimal.
+        size: in bytes.
+        bundled: how the file name of the library in an official wheel goes on behind ".so.", for these headers to
+            describe it ("6", "2.5"); empty for Python.
+    """
+
+    archive: str
+    path: str
+    sha256: str
+    size: int
+    bundled: str = ""
+
+
+@immutable
+class HeaderPackages:
+    """All of them.
+
+    Attributes:
+        schema: 1.
+        archives: addresses of each archive, in order.
+        packages: by the recipes' names of libraries, and by "python3.12" those of Python.
+    """
+
+    schema: int
+    archives: dict[str, tuple[str, ...]]
+    packages: dict[str, HeaderPackage]
+
+    def artefacts(self) -> dict[str, Artefact]:
+        """Return each package as a file to fetch."""
+        return {key: self._describe(package) for key, package in self.packages.items()}
+
+    def _describe(self, package: HeaderPackage) -> Artefact:
+        filename = PurePosixPath(package.path).name
+        name, version, _ = filename.split("_")
+        url, *mirrors = (f"{archive}{quote(package.path, safe=_SAFE)}" for archive in self.archives[package.archive])
+        return Artefact(
+            name=name,
+            version=version,
+            filename=filename,
+            url=url,
+            sha256=package.sha256,
+            size=package.size,
+            mirrors=tuple(mirrors),
+        )
+
+
+def read_header_packages(file: Path | None = None) -> HeaderPackages:
+    """Return the packages that fastinstall knows.
+
+    Args:
+        file: their data; None for fastinstall's own.
+
+    Raises:
+        DocumentError: it is malformed.
+    """
+    path = file or recipes_directory() / "headers" / "packages.toml"
+    return values.decode(HeaderPackages, toml_data(foreign.read_text(path)), file=path)

@@ -1,0 +1,29 @@
+import pytest
+from builders import recipe
+
+from fastinstall.model.recipe import NativeRequirement
+from fastinstall.model.system_packages import ELSEWHERE, INSTALL, BuildNeeds
+
+JPEG = recipe().libraries["jpeg"]
+TIFF = NativeRequirement(header="tiffio.h", link="tiff", apk=("tiff-dev",), zypper=("libtiff-devel",))
+
+
+def test_each_package_is_named_once() -> None:
+    needs = BuildNeeds(libraries=(JPEG, JPEG), python="3.12", compiler=True)
+
+    assert needs.list_packages("apt") == ("gcc", "libc6-dev", "python3.12-dev", *JPEG.apt)
+
+
+@pytest.mark.parametrize("manager", INSTALL)
+def test_every_package_manager_has_names_for_compiler_and_python(manager: str) -> None:
+    assert len(BuildNeeds(python="3.12", compiler=True).list_packages(manager)) > 1
+
+
+def test_a_hint_names_the_command_of_this_machine_and_a_way_without_it() -> None:
+    hint = BuildNeeds(libraries=(TIFF,), python="3.11").explain(["zypper"], prefix="sudo ")
+
+    assert hint == f"sudo zypper install python311-devel libtiff-devel; or {ELSEWHERE}"
+
+
+def test_without_a_package_manager_the_other_way_remains() -> None:
+    assert BuildNeeds(libraries=(TIFF,)).explain([]) == ELSEWHERE
