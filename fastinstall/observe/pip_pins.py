@@ -111,6 +111,11 @@ def environment_text(prefix: PurePath, links: Sequence[str] = ()) -> str:
     )
 
 
+def describe_pin_for_uv(prefix: PurePath) -> str:
+    """Return what a shell has to read before uv obeys the pin: uv has no settings of a single environment."""
+    return f"uv does not read pip.conf; before uv pip: . {quote(prefix / ENVIRONMENT)}"
+
+
 def insertion(content: bytes, prefix: PurePath, links: Sequence[str] = ()) -> Insertion:
     """Return our lines for pip's configuration of an environment, and where they go.
 

@@ -112,6 +112,10 @@ def test_a_solve_that_fails_because_of_the_guard_package_names_it(plugin: Plugge
             f"fastinstall: the package fastinstall-guard in {prefix} allows only builds of fastinstall"
         )
         assert f"conda fastinstall rollback --yes --prefix {prefix}" in hint
+    plain = plugin.conda.run("install", "--yes", "--prefix", prefix, "viewer")
+    assert (plain.exit_code, _lines(plain)) == (1, [])
+    if "Unsatisfiable" in plain.text and "classic" in (plugin.conda.root / "condarc").read_text():
+        assert "feature:/linux-64::__archspec==1=" in plain.text, "docs/how-to/conda.md quotes this"
     missing = plugin.on(prefix, "install", "--yes", "nobody-has-this")
     assert (missing.exit_code, _lines(missing)) == (1, [])
 
