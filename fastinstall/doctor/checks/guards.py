@@ -14,8 +14,8 @@ itself and its workers. conda, mamba and pixi run no Python of the environment's
 which allows no Pillow but ours beside it, and so holds back security updates of Pillow too. Its scripts in
 `etc/conda/activate.d` look when the environment is activated.
 
-conda's classic solver does not name the guard package when it refuses another Pillow. Its `UnsatisfiableError` says that
-packages are "incompatible with your system", with lines such as `feature:/linux-64::__archspec==1=icelake` or
+conda's classic solver does not name the guard package when it refuses another Pillow. Its `UnsatisfiableError` says
+that packages are "incompatible with your system", with lines such as `feature:/linux-64::__archspec==1=icelake` or
 `__glibc`. Neither the processor nor the C library is at fault: the command asked for another Pillow.
 
 How to fix it:
