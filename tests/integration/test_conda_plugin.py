@@ -132,6 +132,17 @@ def test_what_leaves_the_stack_alone_and_environments_that_are_not_ours_are_pass
     assert "pillow" in {record["name"] for record in foreign.document["actions"]["LINK"]}
 
 
+def test_what_an_environment_says_of_itself_never_steers_the_terminal(plugin: Plugged) -> None:
+    prefix = plugin.make("steering", "python")
+    receipt = json.loads((prefix / RECEIPT).read_text())
+    (prefix / RECEIPT).write_text(json.dumps({**receipt, "version": "13\x1b]0;x\x07", "stack_version": "13\x1b]0;x"}))
+    refusal = {"FASTINSTALL_BLOCK_SWAPS": "1"}
+    for words, changes in ((("doctor", "--verbose"), {}), (("install", "--yes", "--quiet", "viewer"), refusal)):
+        done = plugin.on(prefix, *words, **changes)
+        assert "\\u001b]0;x" in done.text, done.text
+        assert "\x1b" not in done.text
+
+
 def test_a_hook_that_fails_is_not_noticed(plugin: Plugged) -> None:
     prefix = plugin.make("broken")
     (prefix / RECEIPT).write_text('{"schema": "fastinstall.receipt/1"')
