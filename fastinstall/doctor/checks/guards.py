@@ -40,7 +40,10 @@ from fastinstall.model.receipt import Receipt
 ORDER = 190
 
 _SAY = FindingFactory("guards")
-_BLAMED = "conda's classic solver refuses any other Pillow with a message about __archspec or __glibc"
+_KEPT = (
+    "conda's solver keeps this stack: the guard package is installed; where the classic solver refuses another Pillow "
+    "for it, its message speaks of __archspec or __glibc"
+)
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
@@ -132,5 +135,5 @@ def _report_guard_package(context: CheckContext, conda: Conda, guard: CondaPacka
     if found.dist != guard.dist:
         message = f"the guard package is {found.dist}, and {guard.dist} was set up"
         return _SAY.hint(message, evidence=found.constrains, verify=verify)
-    kept = (*(f"while it is installed, conda accepts only {spec}" for spec in found.constrains), _BLAMED)
-    return _SAY.ok("conda's solver keeps this stack: the guard package is installed", evidence=kept, verify=verify)
+    kept = tuple(f"while it is installed, conda accepts only {spec}" for spec in found.constrains)
+    return _SAY.ok(_KEPT, evidence=kept, verify=verify)
