@@ -120,7 +120,7 @@ def foresee(unlinked: Iterable[object], linked: Iterable[object]) -> str | None:
     if not warning:
         return None
     if _is_blocking():
-        return f"fastinstall refuses this: {warning[0]}\nhint: {_BLOCK}=0 allows it"
+        return _make_harmless(f"fastinstall refuses this: {warning[0]}\nhint: {_BLOCK}=0 allows it")
     if warning[0] not in _foreseen:
         _foreseen.add(warning[0])
         _warn(*warning)
@@ -199,11 +199,15 @@ def _is_blocking() -> bool:
 
 
 def _warn(sentence: str, hint: str) -> None:
+    sys.stdout.flush()
+    sys.stderr.write(_make_harmless(f"fastinstall: {sentence}\nhint: {hint}\n"))
+    sys.stderr.flush()
+
+
+def _make_harmless(text: str) -> str:
     from fastinstall.cli.console import strip_control_characters  # noqa: PLC0415 (only where there is something to say)
 
-    sys.stdout.flush()
-    sys.stderr.write(strip_control_characters(f"fastinstall: {sentence}\nhint: {hint}\n"))
-    sys.stderr.flush()
+    return strip_control_characters(text)
 
 
 def _get_context() -> Any:  # noqa: ANN401 (conda's Context)
@@ -290,7 +294,7 @@ def _format_hint(text: str | None) -> tuple[str, ...]:
 
 def _write(*lines: str) -> None:
     stream: TextIO = sys.stderr if _get_context().json else sys.stdout
-    stream.write("".join(f"{line}\n" for line in lines))
+    stream.write(_make_harmless("".join(f"{line}\n" for line in lines)))
 
 
 _PARTS = 3

@@ -176,30 +176,34 @@ class Unpinning:
         noted = (Path(act.text.strip()) for act in log.acts if isinstance(act, Adding) and act.path == PROJECT)
         for directory in noted:
             try:
-                if _unpin_project(directory, self._prefix, self._begun):
+                manager = _unpin_project(directory, self._prefix, self._begun)
+                if manager:
+                    from fastinstall.pins.pin_project import describe_stale_lock  # noqa: PLC0415 (30 ms, rarely needed)
+
                     self.sentences.append(f"removed: the pin of {directory}")
+                    self.sentences += describe_stale_lock(directory, manager)
             except FastinstallError as error:  # no reason to leave the environment as it is
                 again = unpinning_command(directory, self._prefix)
                 self.sentences.append(f"{error.message}: the pin of {directory} stays; to remove it: {again}")
 
 
-def _unpin_project(directory: Path, prefix: Path, begun: project_pin.UnfinishedPins) -> bool:
-    """Take the pin out of a project that an environment notes; whether there was one.
+def _unpin_project(directory: Path, prefix: Path, begun: project_pin.UnfinishedPins) -> str:
+    """Take the pin out of a project that an environment notes; the project's tool, "" where there was no pin.
 
     Raises:
         RefusedError: another run holds the project, or the pin is not one of this user for this environment.
         DocumentError: the record of the pin cannot be read.
     """
     if not project_pin.is_touched(directory):
-        return False
+        return ""
     with lock_environment(directory):
         project_pin.recover(directory, begun)
         record = project_pin.read_record(directory)
         if record is None:
-            return False
+            return ""
         if record.stage is not PinStage.PINNED or not project_pin.is_pinned_for(directory, prefix):
             raise RefusedError(f"{directory} was not pinned by this user for {prefix}")
-        return project_pin.take_back(directory, begun)
+        return record.manager if project_pin.take_back(directory, begun) else ""
 
 
 def find_pin_left_behind(store: JournalStore) -> Iterator[str]:

@@ -136,7 +136,7 @@ _OURS = "|".join(dict.fromkeys(("0", *_CODES.values())))
 _ESCAPE = re.compile(
     rf"(?P<ours>\x1b\[(?:{_OURS})m)|[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
 )
-_COMMAND = re.compile(r"(?P<talk>.*?[:;]) (?P<command>(?:fastinstall|python|sudo|conda) .*)")
+_COMMAND = re.compile(r"(?P<talk>.*?[:;]) (?P<command>(?:fastinstall|python|sudo|conda|\.) .*)")
 
 
 @immutable

@@ -32,7 +32,7 @@ from fastinstall.model.request import Environment, EnvironmentKind
 from fastinstall.observe.active_environment import is_made_by_uv
 from fastinstall.observe.installed_pins import NAME, PIN, PINNED, add_pin_line, pin_in, remove_pin_line
 from fastinstall.observe.pip_pins import DIRECTORY, block_in, requirement_of
-from fastinstall.observe.pip_settings import find_unheeded_pins, links_of, observe_pip_settings
+from fastinstall.observe.pip_settings import find_hiding_settings, find_unheeded_pins, links_of, observe_pip_settings
 from fastinstall.observe.session import Session
 from fastinstall.pins.pin_project import pin_project, project_pin, unpin_project
 from fastinstall.pins.project_files import interruption_of
@@ -99,6 +99,16 @@ def list_links_beside_pin(session: Session, prefix: Path, project: Project | Non
     for sentence in find_unheeded_pins(prefix, observe_pip_settings(prefix, session.variables)):
         session.emit(Noted(message=sentence))
     return links
+
+
+def find_pin_hidden_by_shell(session: Session, prefix: Path) -> tuple[str, ...]:
+    """Return what pip uses in this shell instead of the pin; nothing where pip does not install."""
+    if is_made_by_uv(prefix) or project_of(prefix, None) is not None:
+        return ()
+    try:
+        return find_hiding_settings(prefix, observe_pip_settings(prefix, session.variables))
+    except RefusedError as error:
+        return (error.message,)
 
 
 def read_pin(prefix: Path) -> str:

@@ -31,8 +31,8 @@ from fastinstall.observe.pip_pins import (
     constraints_text,
     environment_text,
     insertion,
+    is_heeded,
     location,
-    read_pinned_settings,
     remove_pin_block,
     settings,
 )
@@ -140,9 +140,9 @@ def write_pip_pin(pin: PipPin, transaction: Transaction) -> None:
     kind = MoveKind.EXCHANGE if (pin.prefix / DIRECTORY).exists() else MoveKind.IN
     transaction.perform((Move(kind=kind, live=DIRECTORY, kept=f"stage/{_STAGED}"),))
     content = read_configuration(pin.prefix)
-    if read_pinned_settings(content) == settings(pin.prefix, pin.links):
-        return
     rest = remove_pin_block(content)
+    if rest != content and is_heeded(content, settings(pin.prefix, pin.links), pin.prefix / CONFIGURATION):
+        return
     made = insertion(rest, pin.prefix, pin.links)
     if rest == content:
         transaction.add(CONFIGURATION, made.text, place=made.place)

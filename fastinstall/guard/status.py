@@ -31,7 +31,7 @@ class Guards:
     Attributes:
         installed: the start-up guard is there.
         version: its version; empty if it is not.
-        problems: what is wrong with it.
+        problems: what is wrong with it, and where this shell hides a pin from pip.
         installed_by: the fastinstall that set it up ("fastinstall 0.6.0"); empty if nothing is set up.
         installed_at: when that was, ISO 8601, UTC; empty likewise.
         package: conda's guard package ("fastinstall-guard-1-0"); empty if it is not there.

@@ -205,12 +205,18 @@ def remove_added_text(content: bytes, adding: Adding) -> bytes | None:
 
 
 def _remove_lines(content: bytes, text: bytes) -> bytes:
-    """The content less our lines, from where the first of them stands to where the last one does."""
+    """The content less our lines, from where the first of them stands to where the last one does.
+
+    Where a program has written the file anew without comments, as `pip config set` does, our settings go wherever they
+    stand: one that stayed would name a file that goes.
+    """
     ours = [line.rstrip(b"\r") for line in text.strip(b"\n").split(b"\n")]
     lines = content.split(b"\n")
     bare = [line.rstrip(b"\r") for line in lines]
     if ours[0] not in bare or ours[-1] not in bare[bare.index(ours[0]) :]:
-        return content
+        is_rewritten = ours[0] not in bare and ours[-1] not in bare
+        settings = [line for line in ours if not line.startswith((b"#", b"["))] if is_rewritten else []
+        return b"\n".join(line for line, each in zip(lines, bare, strict=True) if each not in settings)
     first = bare.index(ours[0])
     last = bare.index(ours[-1], first)
     within = zip(lines[first : last + 1], bare[first : last + 1], strict=True)

@@ -30,8 +30,10 @@ from fastinstall.observe.pip_pins import (
     CONSTRAINTS,
     DIRECTORY,
     LINKS,
+    SECTION,
     WHEELS,
     constraint_in,
+    is_heeded,
     read_pinned_settings,
     requirement_of,
     settings,
@@ -53,24 +55,34 @@ def observe_pins(prefix: Path, conda: Conda | None = None) -> tuple[PinState, ..
 
 
 def _read_pip_pin(prefix: Path) -> Iterator[PinState]:
-    said = read_pinned_settings(foreign.bytes_or_empty(prefix / CONFIGURATION))
+    content = foreign.bytes_or_empty(prefix / CONFIGURATION)
+    said = read_pinned_settings(content)
     if not said and not (prefix / DIRECTORY).is_dir():
         return
     requirement = constraint_in(foreign.text_or_empty(prefix / CONSTRAINTS))
-    problems = tuple(filter(None, (_find_wrong_lines(prefix, said), *_find_wrong_files(prefix, requirement))))
+    problems = tuple(filter(None, (_find_wrong_lines(prefix, content, said), *_find_wrong_files(prefix, requirement))))
     yield PinState(kind=PinKind.PIP, file=prefix / CONFIGURATION, requirement=requirement, problems=problems)
 
 
-def _find_wrong_lines(prefix: Path, said: dict[str, str]) -> str:
+def _find_wrong_lines(prefix: Path, content: bytes, said: dict[str, str]) -> str:
     file, ours = prefix / CONFIGURATION, settings(prefix)
     elsewhere = said.get(CONSTRAINT, "")
     if not said:
         return f"{file} no longer contains the pin, so pip ignores it"
     if elsewhere == ours[CONSTRAINT] and ours[LINKS] in said.get(LINKS, "").split():
-        return ""
+        return _find_unheeded_lines(prefix, content, said)
     if elsewhere.endswith(f"/{CONSTRAINTS}"):
         return f"{file} names {elsewhere}, where pip looks: the environment was moved or copied"
     return f"its lines in {file} were altered"
+
+
+def _find_unheeded_lines(prefix: Path, content: bytes, said: dict[str, str]) -> str:
+    file = prefix / CONFIGURATION
+    try:
+        heeded = is_heeded(content, said, file)
+    except RefusedError as error:
+        return error.message
+    return "" if heeded else f"its lines in {file} are not in section [{SECTION}], so pip ignores them"
 
 
 def _find_wrong_files(prefix: Path, requirement: str) -> Iterator[str]:

@@ -6,7 +6,7 @@ Pillow, until one requires none. So wheel and constraint always go together. Sou
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 
 from fastinstall.core.errors import RefusedError
@@ -29,6 +29,9 @@ LINKS, CONSTRAINT = "find-links", "constraint"
 _OPENING = "# >>> fastinstall pin: blocks every other Pillow, including security updates"
 _TELLING = "# `fastinstall guard remove` removes these lines; put yours below them, under their own [section]"
 _CLOSING = "# <<< fastinstall pin"
+_BARE = re.compile(
+    rb"(?m)^(?:find-links|constraint) = [^\n]*/share/fastinstall/pin/(?:wheels|constraints\.txt)(?:\n|\Z)"
+)
 _PLAIN = re.compile(r"[A-Za-z0-9_./+@=~-]+")
 
 
@@ -111,6 +114,11 @@ def environment_text(prefix: PurePath, links: Sequence[str] = ()) -> str:
     )
 
 
+def describe_pin_for_uv(prefix: PurePath) -> str:
+    """Return what a shell has to read before uv obeys the pin: uv has no settings of a single environment."""
+    return f"uv does not read pip.conf; before uv pip: . {quote(prefix / ENVIRONMENT)}"
+
+
 def insertion(content: bytes, prefix: PurePath, links: Sequence[str] = ()) -> Insertion:
     """Return our lines for pip's configuration of an environment, and where they go.
 
@@ -135,8 +143,8 @@ def insertion(content: bytes, prefix: PurePath, links: Sequence[str] = ()) -> In
 
 def block_in(content: bytes) -> tuple[str, ...]:
     """Return our lines with their marks, or empty if absent."""
-    start, end = _find_span(content)
-    return tuple(content[start:end].decode("utf-8", "surrogateescape").strip("\r\n").splitlines())
+    ours = b"".join(content[start:end] for start, end in _find_spans(content))
+    return tuple(ours.decode("utf-8", "surrogateescape").strip("\r\n").splitlines())
 
 
 def read_pinned_settings(content: bytes) -> dict[str, str]:
@@ -145,13 +153,32 @@ def read_pinned_settings(content: bytes) -> dict[str, str]:
     return {key.strip(): value.strip() for key, _, value in pairs}
 
 
+def is_heeded(content: bytes, pinned: Mapping[str, str], file: PurePath) -> bool:
+    """Return whether `pip install` takes the settings of a pin from a configuration that contains them.
+
+    Args:
+        content: of the configuration.
+        pinned: of `settings`.
+        file: its path, for a message.
+
+    Raises:
+        RefusedError: pip cannot read it.
+    """
+    said = parse_pip_config(content, file)
+    heeded = {**said.get("global", {}), **said.get(SECTION, {})}
+    return all(heeded.get(key) == value for key, value in pinned.items())
+
+
 def remove_pin_block(content: bytes) -> bytes:
     """Return the file without our lines; a header of ours stays if others' settings follow it."""
-    start, end = _find_span(content)
+    spans = _find_spans(content)
+    end = max((end for _, end in spans), default=0)
     header, following = f"[{SECTION}]", (line.strip() for line in content[end:].split(b"\n"))
     first = next((line for line in following if line and not line.startswith((b"#", b";"))), b"[")
     kept = f"{header}\n" if header in block_in(content) and not first.startswith(b"[") else ""
-    return content[:start] + kept.encode() + content[end:]
+    for start, stop in reversed(spans):
+        content = content[:start] + kept.encode() + content[stop:]
+    return content
 
 
 def parse_pip_config(content: bytes, file: PurePath) -> dict[str, dict[str, str]]:
@@ -172,13 +199,15 @@ def parse_pip_config(content: bytes, file: PurePath) -> dict[str, dict[str, str]
     return {section: dict(parser.items(section)) for section in parser.sections()}
 
 
-def _find_span(content: bytes) -> tuple[int, int]:
-    """Return where our lines start and end."""
+def _find_spans(content: bytes) -> tuple[tuple[int, int], ...]:
+    """Return where our lines start and end: between their marks, or each, where `pip config set` wrote no comments."""
     opening = re.search(rb"(?m)^# >>> fastinstall pin", content)
-    closing = opening and re.compile(rb"(?m)^# <<< fastinstall pin[^\n]*(\n|\Z)").search(content, opening.end())
-    if opening is None or closing is None:
-        return 0, 0
-    return opening.start() if closing[1] else max(opening.start() - 1, 0), closing.end()
+    if opening is None:
+        return tuple(line.span() for line in _BARE.finditer(content))
+    closing = re.compile(rb"(?m)^# <<< fastinstall pin[^\n]*(\n|\Z)").search(content, opening.end())
+    if closing is None:
+        return ()
+    return ((opening.start() if closing[1] else max(opening.start() - 1, 0), closing.end()),)
 
 
 def _export(name: str, value: str, separator: str) -> str:

@@ -102,6 +102,17 @@ def find_unheeded_pins(prefix: PurePath, found: Sequence[PipSetting]) -> tuple[s
     )
 
 
+def find_hiding_settings(prefix: PurePath, found: Sequence[PipSetting]) -> tuple[str, ...]:
+    """Return what pip uses instead of a pin that is in place, one sentence each; arguments likewise."""
+    own = str(prefix / CONFIGURATION)
+    return tuple(
+        f"pip does not obey the pin in this shell, because of {setting.told}"
+        for setting in found
+        if setting.key != "no-index" and _is_in_the_way(setting, prefix)
+        if setting.section == _VARIABLES or (setting.section == SECTION and setting.later and setting.origin != own)
+    )
+
+
 def _is_in_the_way(setting: PipSetting, prefix: PurePath) -> bool:
     ours = {LINKS: WHEELS, CONSTRAINT: CONSTRAINTS}.get(setting.key)
     is_variable = setting.section == _VARIABLES

@@ -4,7 +4,7 @@ The pin is tried on a copy first: the manifest is edited, and the new lock file 
 If it downgrades any other distribution, nothing changes.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol
@@ -104,7 +104,23 @@ def unpin_project(session: PinSession, project: Project) -> bool:
         return False
     with lock_environment(directory):
         files_of_pin.recover(directory, session.begun_pins)
-        return files_of_pin.take_back(directory, session.begun_pins)
+        is_removed = files_of_pin.take_back(directory, session.begun_pins)
+    for sentence in describe_stale_lock(directory, project.manager):
+        session.emit(Noted(message=sentence, warning=True))
+    return is_removed
+
+
+def describe_stale_lock(directory: Path, manager: str) -> Iterator[str]:
+    """Yield a sentence where a project's lock, made since it was pinned, names the wheel that went with the pin.
+
+    Args:
+        directory: of the project.
+        manager: its tool, by name.
+    """
+    tool = tools()[manager]
+    if tool.locking is not None and WHEELS in foreign.text_or_empty(directory / tool.lock):
+        command = " ".join((tool.name, *tool.locking.lock))
+        yield f"{directory / tool.lock} still names the wheel of the pin, which is gone: run `{command}` in {directory}"
 
 
 def project_pin(session: PinSession, project: Project) -> PinState | None:

@@ -1,6 +1,6 @@
 """Make conda packages of the wheel, in a channel inside the environment, and link them beside it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -50,6 +50,11 @@ class MakeCondaPackages(StepDefaults):
         """What is done, in a line of a plan."""
         names = listing(each.dist for each in (self.package, self.guard) if each is not None)
         return f"make conda packages of it, linked by {ENGINES[self.engine]}: {names}"
+
+    def list_details(self) -> Iterable[str]:
+        """What the guard package means for whoever waits for an update."""
+        if self.guard is not None:
+            yield "have conda keep this build: security updates then come by `fastinstall setup --upgrade`"
 
     def find_problems(self, saved: SavedPlanContext, /) -> Iterator[Problem]:
         """Another channel than that of the environment."""

@@ -22,6 +22,7 @@ from fastinstall.core.values import immutable
 from fastinstall.doctor.examine import judge
 from fastinstall.guard.pinning import (
     find_named_project_pins,
+    find_pin_hidden_by_shell,
     find_pinned_project,
     find_unpinned_project,
     list_pin_removal_moves,
@@ -37,7 +38,7 @@ from fastinstall.journal.store import JournalStore, make_stamp
 from fastinstall.journal.transaction import Transaction, begin
 from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage
 from fastinstall.model.conda_packages import GUARD, REGISTRATION
-from fastinstall.model.facts import Facts, Project
+from fastinstall.model.facts import Facts, PinKind, Project
 from fastinstall.model.finding import Status
 from fastinstall.model.receipt import Move, MoveKind, Receipt
 from fastinstall.model.request import Environment
@@ -74,7 +75,8 @@ def guards_of(
     Args:
         session: the outside world.
         environment: the target.
-        measured: also measure the cost of the start-up guard, and read what it reported.
+        measured: also measure the cost of the start-up guard, read what it reported, and say where this shell has pip
+            disobey a pin.
         project: a project whose pin is also reported, besides that of the environment's own project.
     """
     receipt = receipt_of(environment)
@@ -93,7 +95,9 @@ def guards_of(
         return guards
     python, site_packages = Path(facts.interpreter.executable), Path(facts.interpreter.site_packages)
     cost = measure_cost(python, site_packages) if guards.installed else None
-    return replace(guards, cost=cost, events=read_events(Path(facts.environment.prefix)))
+    prefix, is_pinned = Path(facts.environment.prefix), any(pin.kind == PinKind.PIP for pin in facts.pins)
+    hidden = find_pin_hidden_by_shell(session, prefix) if is_pinned else ()
+    return replace(guards, cost=cost, events=read_events(prefix), problems=(*guards.problems, *hidden))
 
 
 def install_guard(

@@ -24,6 +24,8 @@ _SITE = f"lib/{_MINOR}/site-packages"
 CORE = f"{_SITE}/PIL/_imaging.cpython-{sys.version_info.major}{sys.version_info.minor}-x86_64-linux-gnu.so"
 OURS = "simd_v2v3_py311_0"
 STOCK = "py311h1234567_0"
+_PROCESSOR = '__archspec ==1[build="^.*$|^1$|^.*$"]'
+"""What a stack of ours requires, here for a processor of any kind."""
 SCRIPTS = tuple(f"etc/conda/activate.d/fastinstall.{suffix}" for suffix in ("fish", "sh"))
 GUARD = CondaPackage(
     name="fastinstall-guard",
@@ -42,7 +44,7 @@ def swappable_channel(directory: Path) -> str:
         Its URL.
     """
     packages = (
-        _pillow("12.1.1", OURS, b"\x7fELF core with SIMD kernels", stack=STACK),
+        _pillow("12.1.1", OURS, b"\x7fELF core with SIMD kernels", stack=STACK, depends=(_PROCESSOR,)),
         _pillow("12.1.1", STOCK, b"\x7fELF stock"),
         _pillow("13.0.0", STOCK, b"\x7fELF stock of thirteen"),
         _tool("viewer", "2.0", "pillow >=13"),
@@ -101,7 +103,7 @@ def as_package(prefix: Path, channel: str) -> Path:
     return prefix
 
 
-def _pillow(version: str, build: str, core: bytes, *, stack: str = "") -> CondaPackage:
+def _pillow(version: str, build: str, core: bytes, *, stack: str = "", depends: tuple[str, ...] = ()) -> CondaPackage:
     metadata = {
         f"{_SITE}/{path.partition('/')[2]}": entry for path, entry in metadata_entries("pillow", version).items()
     }
@@ -111,7 +113,7 @@ def _pillow(version: str, build: str, core: bytes, *, stack: str = "") -> CondaP
         CORE: Entry(data=core),
         **metadata,
     }
-    return CondaPackage(name="pillow", version=version, build=build, files=files)
+    return CondaPackage(name="pillow", version=version, build=build, depends=depends, files=files)
 
 
 def _tool(name: str, version: str, *depends: str) -> CondaPackage:

@@ -93,6 +93,7 @@ def make_pinned(sandbox: Sandbox, index: SimpleIndex, *, name: str = "env") -> P
     variables = sandbox.variables(
         {
             "FASTINSTALL_CACHE_DIR": str(cache),
+            "XDG_CONFIG_DIRS": str(sandbox.root / "shared"),
             "PIP_INDEX_URL": index.url,
             "PIP_EXTRA_INDEX_URL": None,
             "PIP_FIND_LINKS": None,

@@ -112,6 +112,10 @@ def test_a_solve_that_fails_because_of_the_guard_package_names_it(plugin: Plugge
             f"fastinstall: the package fastinstall-guard in {prefix} allows only builds of fastinstall"
         )
         assert f"conda fastinstall rollback --yes --prefix {prefix}" in hint
+    plain = plugin.conda.run("install", "--yes", "--prefix", prefix, "viewer")
+    assert (plain.exit_code, _lines(plain)) == (1, [])
+    if "Unsatisfiable" in plain.text and "classic" in (plugin.conda.root / "condarc").read_text():
+        assert "feature:/linux-64::__archspec==1=" in plain.text, "docs/how-to/conda.md quotes this"
     missing = plugin.on(prefix, "install", "--yes", "nobody-has-this")
     assert (missing.exit_code, _lines(missing)) == (1, [])
 
@@ -126,6 +130,17 @@ def test_what_leaves_the_stack_alone_and_environments_that_are_not_ours_are_pass
     foreign = plugin.on(prefix, "install", "--yes", "--json", "viewer")
     assert (foreign.exit_code, foreign.stderr) == (0, "")
     assert "pillow" in {record["name"] for record in foreign.document["actions"]["LINK"]}
+
+
+def test_what_an_environment_says_of_itself_never_steers_the_terminal(plugin: Plugged) -> None:
+    prefix = plugin.make("steering", "python")
+    receipt = json.loads((prefix / RECEIPT).read_text())
+    (prefix / RECEIPT).write_text(json.dumps({**receipt, "version": "13\x1b]0;x\x07", "stack_version": "13\x1b]0;x"}))
+    refusal = {"FASTINSTALL_BLOCK_SWAPS": "1"}
+    for words, changes in ((("doctor", "--verbose"), {}), (("install", "--yes", "--quiet", "viewer"), refusal)):
+        done = plugin.on(prefix, *words, **changes)
+        assert "\\u001b]0;x" in done.text, done.text
+        assert "\x1b" not in done.text
 
 
 def test_a_hook_that_fails_is_not_noticed(plugin: Plugged) -> None:

@@ -121,6 +121,75 @@ def test_uv_keeps_to_the_pin_in_a_shell_that_has_read_the_exports(ready: Pinned,
     assert ready.installed() == [f"pillow-{STOCK}"]
 
 
+def test_a_configuration_that_pip_has_written_anew_keeps_the_pin_and_loses_it_with_the_pin(ready: Pinned) -> None:
+    _pin(ready)
+    rewritten = ready.pip("config", "--site", "set", "global.timeout", "60")
+    assert rewritten.exit_code == 0, rewritten.text
+    assert b"#" not in ready.configuration.read_bytes(), "pip keeps no comments, and so none of our marks"
+    (state,) = guards_of(ready.session, ready.environment).pins
+    assert (state.requirement, state.problems) == (REQUIREMENT, ())
+    assert _pin(ready).pins == (state,)
+    assert remove_guard(ready.session, ready.environment).pins == ()
+    assert b"timeout = 60" in ready.configuration.read_bytes()
+    free = ready.pip("install", "--dry-run", "--upgrade", "pillow")
+    assert (free.exit_code, f"pillow-{STOCK}" in free.stdout) == (0, True), free.text
+    _undo_last(ready)
+    assert guards_of(ready.session, ready.environment).pins == (state,)
+
+
+def test_undoing_a_pin_takes_its_settings_out_of_a_configuration_that_pip_has_written_anew(ready: Pinned) -> None:
+    ready.configuration.write_bytes(USERS)
+    _pin(ready)
+    assert ready.pip("config", "--site", "set", "global.timeout", "60").exit_code == 0
+    _undo_last(ready)
+    assert b"fastinstall" not in ready.configuration.read_bytes()
+    free = ready.pip("install", "--dry-run", "--upgrade", "pillow")
+    assert (free.exit_code, f"pillow-{STOCK}" in free.stdout) == (0, True), free.text
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("[install]\nno-compile = true\n", "pip cannot read it"),
+        ("constraint = /srv/mine.txt\n", "pip cannot read it"),
+    ],
+    ids=["a second section", "a second setting"],
+)
+def test_a_configuration_that_pip_cannot_read_is_a_problem_of_the_pin(ready: Pinned, line: str, told: str) -> None:
+    _pin(ready)
+    with ready.configuration.open("a") as file:
+        file.write(line)
+    assert ready.pip("install", "--dry-run", "pillow").exit_code == 2
+    (state,) = guards_of(ready.session, ready.environment).pins
+    assert told in state.problems[0]
+
+
+def test_lines_under_another_header_are_a_problem_and_are_put_under_their_own(ready: Pinned) -> None:
+    _pin(ready)
+    ready.configuration.write_bytes(ready.configuration.read_bytes().replace(b"[install]", b"[freeze]"))
+    (state,) = guards_of(ready.session, ready.environment).pins
+    assert "[install]" in state.problems[0]
+    assert not _pin(ready).pins[0].problems
+    kept = ready.pip("install", "--dry-run", "--force-reinstall", "pillow")
+    assert f"pillow-{VERSION}" in kept.stdout, kept.text
+
+
+@pytest.mark.parametrize("name", ["PIP_CONSTRAINT", "PIP_CONFIG_FILE", "another PIP_CONFIG_FILE"])
+def test_a_shell_in_which_pip_does_not_obey_the_pin_is_told(ready: Pinned, tmp_path: Path, name: str) -> None:
+    _pin(ready)
+    (tmp_path / "mine.txt").write_text("viewer<2\n")
+    (tmp_path / "pip.conf").write_text(f"[install]\nconstraint = {tmp_path / 'mine.txt'}\n")
+    values = {"PIP_CONSTRAINT": "mine.txt", "PIP_CONFIG_FILE": "/dev/null", "another PIP_CONFIG_FILE": "pip.conf"}
+    word = name.removeprefix("another ")
+    shell = replace(ready, variables={**ready.variables, word: str(tmp_path / values[name])})
+    free = shell.pip("install", "--dry-run", "--upgrade", "pillow")
+    assert f"pillow-{STOCK}" in free.stdout, free.text
+    seen = guards_of(shell.session, shell.environment, measured=True)
+    assert not seen.is_whole
+    assert any(str(tmp_path / values[name]) in problem for problem in seen.problems), seen.problems
+    assert guards_of(ready.session, ready.environment, measured=True).is_whole
+
+
 def test_what_the_pin_would_take_back_is_a_refusal_and_changes_nothing(
     ready: Pinned, index: SimpleIndex, tmp_path: Path
 ) -> None:

@@ -57,6 +57,22 @@ def test_a_pinned_project_keeps_the_stack_and_an_unpinned_one_is_as_before(made:
     assert not unpin_project(gallery.session, gallery.project)
 
 
+def test_a_lock_that_was_made_since_is_told_with_what_makes_it_again(made: Galleries) -> None:
+    gallery = made.make("uv", "stale")
+    gallery.pin()
+    assert gallery.tool("add", "easel").exit_code == 0
+    said: list[str] = []
+    session = gallery.session.listening(lambda event: said.append(getattr(event, "message", "")))
+    assert unpin_project(session, gallery.project)
+    assert gallery.tool("sync", "--frozen", "--reinstall").exit_code != 0
+    (line,) = said
+    assert str(gallery.lock) in line
+    assert "`uv lock`" in line
+    assert gallery.tool("lock").exit_code == 0
+    assert gallery.tool("sync", "--frozen", "--reinstall").exit_code == 0
+    assert gallery.installed == f"# {STOCK}\n"
+
+
 def test_what_uv_does_to_a_pinned_project_leaves_the_pin_in_it(made: Galleries) -> None:
     gallery = made.make("uv", "lived-in")
     state = gallery.pin()

@@ -8,6 +8,7 @@ from fastinstall.cli.text.reports import NOISE, count_passed, finding_lines
 from fastinstall.core.messages import listing, quote
 from fastinstall.model.finding import EnvironmentReport, Status
 from fastinstall.model.receipt import Receipt, SpeedTable
+from fastinstall.observe.pip_pins import describe_pin_for_uv
 from fastinstall.plan.plan import Plan
 from fastinstall.steps.build import Build
 from fastinstall.steps.change_conda_packages import ChangeCondaPackages
@@ -15,12 +16,17 @@ from fastinstall.steps.create_environment import CreateEnvironment
 from fastinstall.steps.install_guard import InstallGuard
 from fastinstall.steps.kinds import Step, find_step
 from fastinstall.steps.make_conda_packages import MakeCondaPackages
+from fastinstall.steps.pin_for_pip import PinForPip
 from fastinstall.steps.prove import Prove
 from fastinstall.steps.swap import Swap
 from fastinstall.steps.verify import Verify
 
 _FEW = 3
 _HOOK = "add a start-up hook that warns when another tool replaces it"
+_KEPT = (
+    "guarded: conda keeps this build (security updates: `fastinstall setup --upgrade`); "
+    "a start-up hook warns when pip or uv replaces it"
+)
 _MATTER = {
     "decode-256-224 500 px": "decode, resize and crop a 500 px photo",
     "decode-256-224 1080p": "decode, resize and crop a 1080p photo",
@@ -41,6 +47,9 @@ def list_changes(plan: Plan, page: Page) -> Iterator[str]:
     for step in plan.steps:
         if not isinstance(step, InstallGuard | Verify):
             yield from page.lines(_outline_step(step, guarded=guarded), first="  ", rest="    ")
+        if isinstance(step, MakeCondaPackages):
+            for detail in step.list_details():
+                yield from page.lines(detail, first="  ", rest="    ")
 
 
 def _outline_step(step: Step, *, guarded: bool) -> str:
@@ -93,10 +102,19 @@ def outcome_text(plan: Plan, receipt: Receipt, report: EnvironmentReport | None,
         lines += finding_lines(finding, len(finding.check), page)
     if receipt.speed is not None and is_built:
         lines += _list_speed(receipt.speed, page)
-    hook = "guarded: a start-up hook warns when another tool replaces it"
-    guard = hook if plan.wish.guard else "not guarded: run fastinstall doctor from time to time"
     undo = f"fastinstall rollback --prefix {quote(plan.environment.prefix)}"
-    return join_lines((*lines, *page.lines(guard, rest="  "), f"undo: {undo}"))
+    lines += page.lines(_describe_guard(plan, receipt), rest="  ")
+    if find_step(plan.steps, PinForPip) is not None:
+        lines += page.advice(describe_pin_for_uv(plan.environment.prefix), rest="  ")
+    return join_lines((*lines, f"undo: {undo}"))
+
+
+def _describe_guard(plan: Plan, receipt: Receipt) -> str:
+    if not plan.wish.guard:
+        return "not guarded: run fastinstall doctor from time to time"
+    if receipt.conda is not None and receipt.conda.guard is not None:
+        return _KEPT
+    return "guarded: a start-up hook warns when another tool replaces it"
 
 
 def _list_speed(table: SpeedTable, page: Page) -> Iterator[str]:

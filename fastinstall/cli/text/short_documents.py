@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 
 from fastinstall.guard.status import Guards
 from fastinstall.lockcheck.verdict import LockFinding, LockReport
-from fastinstall.model.facts import GuardCost, GuardEvent
+from fastinstall.model.facts import GuardCost, GuardEvent, PinKind
 from fastinstall.model.history import PastTransaction, Transactions, format_bytes
 from fastinstall.observe.installed_pins import HOLDS_BACK
+from fastinstall.observe.pip_pins import describe_pin_for_uv
 from fastinstall.proof.cases import Proof, ProofCheck, ProofStatus
 
 
@@ -38,6 +39,8 @@ def _render_guards(guards: Guards, page: Page) -> Iterator[str]:
         yield f"in conda: {guards.package}"
     for pin in guards.pins:
         yield f"pinned in {pin.file}: {pin.requirement} ({HOLDS_BACK})"
+        if pin.kind == PinKind.PIP:
+            yield describe_pin_for_uv(pin.file.parent)
     problems = (*guards.problems, *(problem for pin in guards.pins for problem in pin.problems))
     yield from (page.paint(f"problem: {problem}", "warning") for problem in problems)
     yield from (f"told {_describe_event(event)}" for event in guards.events)

@@ -207,12 +207,17 @@ def _ask_required(talk: WizardConversation, request: Request) -> Request | None:
 
 def _ask_guard(talk: WizardConversation, request: Request) -> Request | None:
     question = "Warn when another tool replaces it?"
-    if is_conda(talk.facts) and request.engine is not CondaInstaller.PIP:
-        question = "Have conda keep it, and warn when another tool replaces it?"
     meanings = {
         True: "a start-up hook warns once per program; 0.3 ms per start",
         False: "nothing warns: run fastinstall doctor from time to time",
     }
+    if is_conda(talk.facts) and request.engine is not CondaInstaller.PIP:
+        question = "Have conda keep it, and warn when another tool replaces it?"
+        updates = "security updates then come by fastinstall setup --upgrade"
+        meanings = {
+            True: f"{updates}; {meanings[True]}",
+            False: f"conda may replace it at any change; {meanings[False]}",
+        }
     return _ask_choice(talk, request, name="guard", question=question, meanings=meanings)
 
 

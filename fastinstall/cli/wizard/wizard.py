@@ -39,6 +39,7 @@ from fastinstall.steps.conda_toolchain import CondaToolchain
 from fastinstall.steps.create_environment import CreateEnvironment
 from fastinstall.steps.install_guard import InstallGuard
 from fastinstall.steps.kinds import find_step
+from fastinstall.steps.make_conda_packages import MakeCondaPackages
 from fastinstall.steps.private_headers import PrivateHeaders
 from fastinstall.steps.prove import Prove
 from fastinstall.steps.swap import Swap
@@ -252,7 +253,7 @@ def list_changes(plan: Plan, facts: Facts) -> Iterator[str]:
                 yield f"{verb} {build.distribution} {build.version}"
             case InstallGuard():
                 yield "add a start-up hook: it warns when another tool replaces it"
-            case ChangeCondaPackages():
+            case ChangeCondaPackages() | MakeCondaPackages():
                 yield step.describe()
                 yield from step.list_details()
             case Build() | CondaToolchain() | PrivateHeaders() | Prove() | Verify():

@@ -11,13 +11,19 @@ Why it matters:
 Any later `pip install` of a package that requires Pillow may put stock Pillow in the place of the stack, silently;
 `pip check` has nothing to say about it. With the guard each program that is started and imports PIL says so, once for
 itself and its workers. conda, mamba and pixi run no Python of the environment's; what they obey is the guard package,
-which allows no Pillow but ours beside it. Its scripts in `etc/conda/activate.d` look when the environment is activated.
+which allows no Pillow but ours beside it, and so holds back security updates of Pillow too. Its scripts in
+`etc/conda/activate.d` look when the environment is activated.
+
+conda's classic solver does not name the guard package when it refuses another Pillow. Its `UnsatisfiableError` says
+that packages are "incompatible with your system", with lines such as `feature:/linux-64::__archspec==1=icelake` or
+`__glibc`. Neither the processor nor the C library is at fault: the command asked for another Pillow.
 
 How to fix it:
 `fastinstall doctor --fix` writes the start-up guard's files again, for the Python and the core that are there, without
 touching the stack; so do `fastinstall setup` and `fastinstall guard install`. They are plain to read, and
 `FASTINSTALL_GUARD=0` switches them off. `doctor --fix` puts the guard package back too, and the environment's own pin;
-`fastinstall guard install --pin` that of a project.
+`fastinstall guard install --pin` that of a project. `fastinstall setup --upgrade` builds the newest Pillow; to install
+another build, `fastinstall rollback` first.
 `fastinstall setup --engine auto` makes conda packages of a stack that was set up as a wheel.
 """
 
@@ -34,6 +40,10 @@ from fastinstall.model.receipt import Receipt
 ORDER = 190
 
 _SAY = FindingFactory("guards")
+_KEPT = (
+    "conda's solver keeps this stack: the guard package is installed; where the classic solver refuses another Pillow "
+    "for it, its message speaks of __archspec or __glibc"
+)
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
@@ -126,4 +136,4 @@ def _report_guard_package(context: CheckContext, conda: Conda, guard: CondaPacka
         message = f"the guard package is {found.dist}, and {guard.dist} was set up"
         return _SAY.hint(message, evidence=found.constrains, verify=verify)
     kept = tuple(f"while it is installed, conda accepts only {spec}" for spec in found.constrains)
-    return _SAY.ok("conda's solver keeps this stack: the guard package is installed", evidence=kept, verify=verify)
+    return _SAY.ok(_KEPT, evidence=kept, verify=verify)

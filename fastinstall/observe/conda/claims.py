@@ -51,7 +51,7 @@ class ClaimedFile:
 
 
 def _list_claimed_files(record: Fields, site: str, *, everything: bool) -> tuple[ClaimedFile, ...]:
-    """List what a record claims, without bytecode and directories; malformed entries are skipped.
+    """List what a record claims in the environment, without bytecode and directories; malformed entries are skipped.
 
     Args:
         record: all its fields.
@@ -60,7 +60,7 @@ def _list_claimed_files(record: Fields, site: str, *, everything: bool) -> tuple
     """
 
     def counts(path: str) -> bool:
-        return everything or matters(path) or path.endswith(_TELLING)
+        return (everything or matters(path) or path.endswith(_TELLING)) and _is_inside(path)
 
     paths = record.get("paths_data")
     described = paths.get("paths") if isinstance(paths, dict) else None
@@ -75,6 +75,11 @@ def _list_claimed_files(record: Fields, site: str, *, everything: bool) -> tuple
     return tuple(entries.get(name) or ClaimedFile(path=name, wanted=name) for name in claimed)
 
 
+def _is_inside(path: str) -> bool:
+    """Return whether a path can only lead into the environment: what a record says is arbitrary."""
+    return not path.startswith("/") and ".." not in path.split("/")
+
+
 def _resolve_noarch_path(path: str, site: str) -> str:
     """Return where a file of a noarch package is; conda records the path that the package meant."""
     for place, target in (("site-packages/", f"{site}/"), ("python-scripts/", "bin/")):
@@ -86,11 +91,12 @@ def _resolve_noarch_path(path: str, site: str) -> str:
 def _make_claimed_file(each: dict[str, Any], path: str) -> ClaimedFile:
     link = each.get("path_type") == "softlink"
     texts = {key: found for key, found in each.items() if isinstance(found, str)}
+    wanted = texts.get("original_path", path)
     size, sha256, in_prefix = each.get("size_in_bytes"), texts.get("sha256", ""), texts.get("sha256_in_prefix", "")
     rewritten = "prefix_placeholder" in each or in_prefix not in ("", sha256)
     return ClaimedFile(
         path=path,
-        wanted=texts.get("original_path", path),
+        wanted=wanted if _is_inside(wanted) else path,
         size=size if isinstance(size, int) and not rewritten and not link else None,
         sha256=sha256 if link else in_prefix or ("" if rewritten else sha256),
         link=link,

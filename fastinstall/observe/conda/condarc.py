@@ -13,9 +13,9 @@ from dataclasses import field
 from pathlib import Path
 
 from fastinstall.core import foreign
-from fastinstall.core.errors import DocumentError
+from fastinstall.core.errors import DocumentError, RefusedError
 from fastinstall.core.home import expand_home
-from fastinstall.core.surroundings import find_program
+from fastinstall.core.surroundings import find_program, refuse_planted
 from fastinstall.core.values import immutable
 from fastinstall.core.yaml_document import YamlKind, YamlNode, read_yaml
 from fastinstall.model.conda import CondaTool
@@ -193,6 +193,7 @@ _SHEBANG = re.compile(rb"#![ \t]*(/[^\r\n]*?)[ \t]*\r?\n")
 _SHELLS = ("/bin/sh", "/bin/bash", "/usr/bin/env")
 _SOLVER = ("solver", "experimental_solver")
 _LIBMAMBA_SINCE = (23, 10)
+_SUGGESTED = "environment"
 
 
 def find_conda(variables: Mapping[str, str], prefix: Path | None) -> CondaTool | None:
@@ -204,8 +205,17 @@ def find_conda(variables: Mapping[str, str], prefix: Path | None) -> CondaTool |
 
     Returns:
         None if no conda can be started; mamba and micromamba do not count.
+
+    Raises:
+        RefusedError: a variable or PATH names one that anybody could have put there.
     """
     for command, found_by in _list_conda_candidates(variables, prefix):
+        try:
+            refuse_planted(Path(command[0]), variables, "name a conda of your own: CONDA_EXE=/path/of/conda")
+        except RefusedError:
+            if found_by != _SUGGESTED:
+                raise
+            continue  # a history may name a place that is free by now, and nobody asked for that conda
         root = _find_root(command, variables)
         version = _find_conda_version(root)
         files = search_path(variables, prefix or root, root)
@@ -228,7 +238,7 @@ def _list_conda_candidates(variables: Mapping[str, str], prefix: Path | None) ->
         yield (str(Path(on_path).absolute()),), "PATH"
     for path in _list_suggested_commands(prefix) if prefix is not None else ():
         if _is_conda(str(path)):
-            yield (str(path),), "environment"
+            yield (str(path),), _SUGGESTED
 
 
 def _list_suggested_commands(prefix: Path) -> Iterator[Path]:

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 from builders import (
     changed,
+    conda_receipt,
+    conda_stack,
     empty_facts,
     environment,
     healthy_facts,
@@ -22,6 +24,7 @@ from fastinstall.cli.text.setup_page import outcome_text
 from fastinstall.cli.text.short_documents import plan_text
 from fastinstall.core.errors import RefusedError
 from fastinstall.model.artefact import Artefact, LevelTarget
+from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status
 from fastinstall.model.receipt import SpeedRow, SpeedTable
@@ -29,6 +32,8 @@ from fastinstall.model.request import LinkMode, PlanRisk, Request, Risk
 from fastinstall.plan.plan import Plan, Skipped
 from fastinstall.steps.build import Build
 from fastinstall.steps.install_guard import InstallGuard
+from fastinstall.steps.make_conda_packages import MakeCondaPackages
+from fastinstall.steps.pin_for_pip import PinForPip
 from fastinstall.steps.prove import Prove
 from fastinstall.steps.swap import Swap
 from fastinstall.steps.system_packages import SystemPackages
@@ -143,6 +148,23 @@ def test_unless_more_is_asked_for_a_plan_is_a_few_lines_without_flags_and_file_n
         "  replace pillow 12.0.0 with it, and add a start-up hook that warns when another tool replaces it",
         "Expected: 2.9 times as fast; takes about 60 s",
     ]
+
+
+@pytest.mark.parametrize("page", [WIDE, FULL], ids=["few-lines", "verbose"])
+def test_a_plan_with_the_guard_package_says_what_brings_security_updates_then(page: Page) -> None:
+    told = plan_text(replace(_plan(), steps=(_build(), _packages())), page).splitlines()
+    (line,) = [line for line in told if "`fastinstall setup --upgrade`" in line]
+    assert "conda" in line
+    assert "security updates" in line
+    declined = replace(_packages(), guard=None)
+    assert "setup --upgrade" not in plan_text(replace(_plan(), steps=(_build(), declined)), page)
+
+
+def _packages() -> MakeCondaPackages:
+    stack = conda_stack()
+    return MakeCondaPackages(
+        engine=CondaInstaller.CONDA, package=stack.package, guard=stack.guard, channel=stack.channel, reason="r"
+    )
 
 
 def test_a_plan_says_why_it_is_not_the_newest_version() -> None:
@@ -326,6 +348,25 @@ def test_a_setup_ends_with_the_gain_what_is_slower_the_guard_and_the_way_back() 
     told = outcome_text(_plan(), done, _report(), WIDE)
     assert told.startswith("done: pillow 12.1.1+simd.v3 from pillow-simd"), "nothing was built"
     assert "error    swapped  pillow 13.0.0 has taken" in told
+
+
+@pytest.mark.parametrize(("guarded", "word"), [(True, "`fastinstall setup --upgrade`"), (False, "start-up hook")])
+def test_a_setup_in_a_conda_environment_ends_with_what_keeps_it_and_what_updates_it(
+    guarded: bool,  # noqa: FBT001 (a case)
+    word: str,
+) -> None:
+    done, stack = conda_receipt(), conda_stack()
+    done = replace(done, conda=stack if guarded else replace(stack, guard=None))
+    (line,) = [line for line in outcome_text(_plan(), done, None, WIDE).splitlines() if line.startswith("guarded: ")]
+    assert word in line
+    assert ("conda" in line) is guarded
+
+
+def test_a_setup_with_a_pin_ends_with_what_uv_needs_to_obey_it() -> None:
+    pin = PinForPip(file="pip.conf", directory="share/fastinstall/pin", requirement="pillow==13", text="", reason="r")
+    told = outcome_text(replace(_plan(), steps=(_build(), pin)), receipt(), None, WIDE)
+    assert ". /srv/images/env/share/fastinstall/pin/environment.sh\n" in told
+    assert "environment.sh" not in outcome_text(_plan(), receipt(), None, WIDE)
 
 
 @pytest.mark.parametrize("facts", [healthy_facts, levelled_facts, stock_facts, empty_facts, minimal_facts])

@@ -35,7 +35,15 @@ def test_pins_are_told_with_what_they_hold_back_and_their_problems_after_those_o
     told = guards_text(guards, Page()).splitlines()
     assert told[1].startswith(f"pinned in /env/pip.conf: {PIN.requirement} (")
     assert "security updates" in told[1]
-    assert told[2:] == ["problem: state is missing", "problem: the wheel is gone"]
+    assert told[-2:] == ["problem: state is missing", "problem: the wheel is gone"]
+
+
+def test_a_pin_for_pip_says_what_uv_needs_to_obey_it() -> None:
+    told = guards_text(Guards(installed=True, version="2", pins=(PIN,)), Page()).splitlines()
+    assert told[-1].startswith("uv ")
+    assert told[-1].endswith(". /env/share/fastinstall/pin/environment.sh")
+    of_conda = PinState(kind=PinKind.CONDA, file=PurePath("/env/conda-meta/pinned"), requirement="pillow * simd_*")
+    assert "uv" not in guards_text(Guards(installed=True, version="2", pins=(of_conda,)), Page())
 
 
 def test_what_was_told_names_time_stack_change_and_tool() -> None:

@@ -3,10 +3,11 @@
 from pathlib import PurePosixPath
 
 import pytest
-from builders import conda_facts, empty_facts, environment, healthy_facts, stock_facts, wish
+from builders import conda_facts, conda_stack, empty_facts, environment, healthy_facts, stock_facts, wish
 
 from fastinstall.cli.wizard.wizard import list_changes, list_found
 from fastinstall.model.artefact import LevelTarget
+from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.facts import Facts
 from fastinstall.model.request import LinkMode
 from fastinstall.plan.plan import Plan
@@ -14,6 +15,7 @@ from fastinstall.steps.build import Build
 from fastinstall.steps.create_environment import CreateEnvironment
 from fastinstall.steps.install_guard import InstallGuard
 from fastinstall.steps.kinds import Step
+from fastinstall.steps.make_conda_packages import MakeCondaPackages
 from fastinstall.steps.pin_for_pip import PinForPip
 from fastinstall.steps.private_headers import PrivateHeaders
 from fastinstall.steps.prove import Prove
@@ -78,6 +80,15 @@ def test_every_step_that_changes_something_is_named_and_what_only_the_cache_gets
         "pin it for pip in pip.conf and share/pin: pillow==13.0.0+simd.v3",
     ]
     assert "replace it with pillow 13.0.0+simd.v3" in list(list_changes(_plan(*STEPS), stock_facts()))
+
+
+def test_the_guard_package_is_named_with_what_brings_security_updates_then() -> None:
+    stack = conda_stack()
+    make = MakeCondaPackages(
+        engine=CondaInstaller.RATTLER, package=stack.package, guard=stack.guard, channel=stack.channel, reason=""
+    )
+    (line,) = [line for line in list_changes(_plan(*STEPS, make), conda_facts()) if "setup --upgrade" in line]
+    assert "security updates" in line
 
 
 def test_a_plan_without_a_build_is_told_by_its_summary() -> None:

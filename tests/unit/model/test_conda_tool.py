@@ -4,6 +4,7 @@ from pathlib import Path, PurePath
 
 import pytest
 
+from fastinstall.core.errors import RefusedError
 from fastinstall.model.conda import CondaTool
 from fastinstall.observe.conda.condarc import find_conda
 
@@ -51,6 +52,35 @@ def test_the_conda_that_made_an_environment_is_found_by_its_place_or_its_history
     found = find_conda({}, prefix)
     assert found is not None
     assert (found.command, found.found_by) == ((str(conda),), "environment")
+
+
+@pytest.mark.parametrize("name", ["CONDA_EXE", "CONDA_PYTHON_EXE"])
+def test_a_conda_that_anybody_could_have_put_there_is_refused(tmp_path: Path, name: str) -> None:
+    named = _plant(tmp_path / "everybodys").with_name("python" if name == "CONDA_PYTHON_EXE" else "conda")
+    with pytest.raises(RefusedError, match="anyone may"):
+        find_conda({name: str(named)}, None)
+
+
+def test_a_conda_that_a_history_names_where_anybody_could_have_put_it_is_passed_over(tmp_path: Path) -> None:
+    planted, prefix = _plant(tmp_path / "everybodys"), tmp_path / "env"
+    (prefix / "conda-meta").mkdir(parents=True)
+    history = f"==> now <==\n# cmd: {planted} create -n env\n"
+    (prefix / "conda-meta/history").write_text(history)
+    assert find_conda({}, prefix) is None
+    own = _conda(tmp_path / "own")
+    (prefix / "conda-meta/history").write_text(f"{history}==> now <==\n# cmd: {own} install numpy\n")
+    found = find_conda({}, prefix)
+    assert found is not None
+    assert found.command == (str(own),)
+
+
+def _plant(root: Path) -> Path:
+    """A conda in a directory like /tmp, which everybody may write to."""
+    conda = _conda(root)
+    for file in (conda, conda.with_name("python")):
+        file.chmod(0o777)
+    conda.parent.chmod(0o1777)
+    return conda
 
 
 def test_a_history_of_python_m_conda_names_its_root(tmp_path: Path) -> None:

@@ -264,3 +264,11 @@ def test_a_distribution_of_nobody_known_is_passed_over(tmp_path: Path) -> None:
     gone = Distribution(name="pillow", version="2.0", metadata="pillow-2.0.dist-info")
     records = read_records(tmp_path / "conda-meta")
     assert observe_claims(tmp_path, records, REPLACED, SITE, (gone,)).clashes == ()
+
+
+@pytest.mark.parametrize("path", ["../victim/PIL/x", "lib/../../victim/PIL/x", "/victim/site-packages/PIL/x"])
+def test_what_a_record_claims_outside_of_the_environment_is_no_claim(tmp_path: Path, path: str) -> None:
+    prefix, inside = tmp_path / "env", file_path(f"{SITE}/PIL/Image.py", b"")
+    add_record(prefix, record("pillow", paths=(inside, file_path(path, b""))))
+    (claim,) = observe_claims(prefix, read_records(prefix / "conda-meta"), ("pillow",), SITE, ()).claims
+    assert claim.files == (f"{SITE}/PIL/Image.py",)
