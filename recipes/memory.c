@@ -12,7 +12,6 @@
    An eighth of a limit of memory may be kept; where that is less than 32 MB, or where the user has set one of these
    values, nothing is changed. Another allocator does not read them, and other C libraries have none. */
 
-#include <malloc.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +19,8 @@
 #include <sys/resource.h>
 
 #ifdef __GLIBC__
+
+#include <malloc.h>
 
 #define MB ((uint64_t)1 << 20)
 #define LARGEST_BLOCK (32 * MB)
