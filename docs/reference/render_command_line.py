@@ -67,7 +67,7 @@ VARIABLES: dict[str, str] = {
     "FASTINSTALL_RECIPES": "a directory of recipes that go before those that come with fastinstall",
     "FASTINSTALL_CACHE_DIR": "the cache, in place of `~/.cache/fastinstall`",
     "FASTINSTALL_GUARD": "`0` silences the guards: the start-up guard, conda's plugin, the scripts of activate.d",
-    "FASTINSTALL_KEEP_MB": "read by the fast stack: megabytes that a process keeps for its next image (128; 0: none)",
+    "FASTINSTALL_KEEP_MB": "read by the fast stack: megabytes that glibc keeps for an image (128; 0: by its own rules)",
     "FASTINSTALL_BLOCK_SWAPS": "`1`: conda's plugin refuses what would replace the stack; `0`: it only tells",
     "FASTINSTALL_PREFIX": "the environment, as `--prefix`; `conda fastinstall` sets it to the active one",
     "FASTINSTALL_UV`, `FASTINSTALL_POETRY`, `FASTINSTALL_PDM`, `FASTINSTALL_PIXI": "the program that locks a "

@@ -10,11 +10,9 @@ happens once, such as imports of plugins, happens before, with an untimed image 
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import random
 import resource
-import sys
 from contextlib import suppress
 from time import perf_counter
 from typing import Any, Callable, Dict, Iterable, List
@@ -53,7 +51,6 @@ def measure(pipeline: Any, request: Dict[str, Any], drop: Callable[[Any], bool])
         **means(pipeline, times, group),
         "passes": passes,
         "peak_bytes": peak_bytes(),
-        "kept_bytes": kept_bytes(),
         "failed": failed,
         "was_cold": was_cold,
     }
@@ -116,16 +113,6 @@ def start_peak() -> None:
             stream.write("5")
     except OSError:
         pass  # then the peak counts from the start of the process
-
-
-def kept_bytes() -> int:
-    """What Pillow's C extension keeps of its memory for the next image; 0 if it keeps nothing."""
-    try:
-        ask = ctypes.CDLL(sys.modules["PIL._imaging"].__file__).fastinstall_kept_bytes
-    except (KeyError, OSError, AttributeError):
-        return 0
-    ask.restype = ctypes.c_size_t
-    return int(ask())
 
 
 def peak_bytes() -> int:

@@ -147,7 +147,6 @@ def compute_timing(measured: Sequence[LoadingMeasurement], scale: float = 1.0) -
         ms=round(whole, 5),
         images_per_second=round(1000 / whole, 2) if whole else 0.0,
         peak_bytes=max(each.peak_bytes for each in measured),
-        kept_bytes=max(each.kept_bytes for each in measured),
     )
 
 

@@ -98,7 +98,6 @@ class LoadingMeasurement:
         images: how many were loaded.
         passes: how often each was loaded.
         peak_bytes: the peak memory; since the start if the kernel cannot reset it.
-        kept_bytes: what Pillow's C extension kept of it for the next image.
         failed: indexes of images that could not be loaded, and why.
         was_cold: whether the files were out of the page cache, or None if not requested.
     """
@@ -111,7 +110,6 @@ class LoadingMeasurement:
     peak_bytes: int
     failed: dict[str, str]
     was_cold: bool | None = None
-    kept_bytes: int = 0
 
 
 @immutable

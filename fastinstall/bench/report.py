@@ -70,7 +70,6 @@ class Timing:
         ms: milliseconds per image, all stages.
         images_per_second: 1000 / ms.
         peak_bytes: the process's peak memory (resident).
-        kept_bytes: what Pillow's C extension kept of it for the next image.
         cold_read_ms: milliseconds to read a file that is not in the page cache; None if not measurable.
     """
 
@@ -78,7 +77,6 @@ class Timing:
     ms: float
     images_per_second: float
     peak_bytes: int = 0
-    kept_bytes: int = 0
     cold_read_ms: float | None = None
 
 

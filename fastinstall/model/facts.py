@@ -333,7 +333,6 @@ class Runtime:
         mapped_by_import: files mapped after the import, in the loader's order, each once.
         mapped: files mapped at the end, likewise; empty if it died before.
         fault: where the signal struck; None without a signal, or if unknown.
-        kept_bytes: memory kept for the next image at the end; None if the core keeps none.
     """
 
     imported: bool
@@ -348,7 +347,6 @@ class Runtime:
     mapped_by_import: tuple[PurePath, ...] = ()
     mapped: tuple[PurePath, ...] = ()
     fault: Fault | None = None
-    kept_bytes: int | None = None
 
 
 @immutable

@@ -230,7 +230,7 @@ class Recipe:
         bench: how to show its speed.
         kernels: the fork whose changes are merged onto the source; None to build the source unchanged.
         tuning: optimisation options for single files.
-        keep_memory: whether the core keeps large blocks of memory for the next image (recipes/memory.c).
+        keep_memory: whether the core lets glibc keep memory for the next image (recipes/memory.c).
         recommended: whether the wizard lists it first.
     """
 

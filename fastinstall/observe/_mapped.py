@@ -41,22 +41,6 @@ def core_file(module: str) -> str:
     return next((found[name] for name in cores), "")
 
 
-def kept_bytes(core: str) -> int | None:
-    """Return how many bytes the running core keeps for the next image; None if it keeps no memory.
-
-    Args:
-        core: as `core_file` found it.
-    """
-    try:
-        import ctypes  # noqa: PLC0415 (not every interpreter has it)
-
-        ask = ctypes.CDLL(core).fastinstall_kept_bytes
-    except (ImportError, OSError, AttributeError):
-        return None
-    ask.restype = ctypes.c_size_t
-    return int(ask())
-
-
 def _find_entry_file(module: str) -> str:
     """Return the file that holds the module's entry point. Source: dladdr(3)."""
     import ctypes  # noqa: PLC0415 (not every interpreter has it)

@@ -68,8 +68,6 @@ def main(arguments: list[str]) -> None:
     import_extensions()
     report_features()
     report(event="mapped", when="end", files=mapped.mapped_files())
-    if core:
-        report(event="kept", bytes=mapped.kept_bytes(core))
 
 
 def _import_sibling(name: str) -> Any:  # noqa: ANN401 (a module that lies beside this file)

@@ -94,7 +94,6 @@ def _make_runtime(completed: Completed, error: str, signal: str = "") -> Runtime
         mapped_by_import=tuple(map(PurePath, first.get("mapped by import", nothing).get("files", ()))),
         mapped=tuple(map(PurePath, first.get("mapped by end", nothing).get("files", ()))),
         fault=struck,
-        kept_bytes=first.get("kept", nothing).get("bytes"),
     )
 
 

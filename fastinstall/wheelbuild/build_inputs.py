@@ -113,7 +113,7 @@ class BuildResult:
 
 
 def find_memory_source(recipe: Recipe) -> Path | None:
-    """Return the C file that keeps memory for a recipe's core; None if it keeps none."""
+    """Return the C file that lets malloc keep memory, for a recipe's core; None if it keeps none."""
     return recipes_directory() / "memory.c" if recipe.keep_memory else None
 
 

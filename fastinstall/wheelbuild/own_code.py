@@ -1,4 +1,4 @@
-"""Additions to a core's source: the header before every file, marks of level and switches, kept memory.
+"""Additions to a core's source: the header before every file, marks of level and switches, malloc's settings.
 
 Python's headers and the compiler's intrinsics are parsed once per level instead of once per C file. With AVX2, every
 file of Pillow's C extension includes <immintrin.h>, which takes half of the compiler's time (GCC 12, x86-64-v3: 38 s
@@ -131,23 +131,19 @@ def assemble_marks(
     return (str(marks),)
 
 
-WRAPPED = ("malloc", "calloc", "free")
-"""The functions of the allocator that memory.c replaces."""
-
-
 def compile_memory(
     request: BuildRequest, target: LevelTarget, space: Path, process_group: ProcessGroup
 ) -> tuple[str, ...]:
-    """Compile the code that keeps memory.
+    """Compile the code that lets malloc keep memory.
 
     Returns:
-        The linker's arguments: the object, and the calls that it takes over; empty if the recipe keeps no memory.
+        The object, for the linker; empty if the recipe keeps no memory.
     """
     source = find_memory_source(request.recipe)
     if source is None:
         return ()
     made = space / "memory.o"
-    flags = (*target.cflags, "-fPIC", "-fvisibility=hidden", *path_flags(source.parent))
+    flags = (*target.cflags, "-fPIC", *path_flags(source.parent))
     argv = (*request.compiler.command, *flags, "-c", str(source), "-o", str(made))
     run(argv, environment={**request.variables, "TMPDIR": str(space / "tmp")}, process_group=process_group)
-    return (str(made), *(f"-Wl,--wrap={name}" for name in WRAPPED))
+    return (str(made),)

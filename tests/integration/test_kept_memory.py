@@ -1,167 +1,145 @@
-"""recipes/memory.c, compiled into programs of its own: what waits, what is given back, and that nothing breaks."""
+"""recipes/memory.c in a program of its own: what glibc keeps, what it returns, and where nothing is changed."""
 
 import os
+import resource
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from fastinstall.core.surroundings import recipes_directory
-from fastinstall.wheelbuild.own_code import WRAPPED
 
-BEGIN = """
-#include <assert.h>
+MB = 1 << 20
+PROGRAM = """
 #include <pthread.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <time.h>
+#include <sys/resource.h>
 #include <unistd.h>
-#define MB ((size_t)1 << 20)
-size_t fastinstall_kept_bytes(void);
-__attribute__((unused)) static void *made(size_t size) {
-    char *piece = malloc(size);
-    assert(piece);
-    return memset(piece, 7, size);
+
+static long count_faults(void) {
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_minflt;
 }
-"""
-REUSE = """
-int main(void) {
-    void *first = made(8 * MB), *small = made(1000);
-    free(first);
-    assert(fastinstall_kept_bytes() >= 8 * MB);
-    free(small);
-    free(NULL);
-    assert(malloc(MB) != first); /* would waste more than a quarter */
-    assert(malloc(9 * MB) != first); /* does not fit */
-    void *second = malloc(8 * MB - 4096);
-    assert(second == first && fastinstall_kept_bytes() == 0);
-    free(second);
-    char *zeroed = calloc(8, MB - 512);
-    assert(zeroed == first);
-    for (size_t at = 0; at < 8 * (MB - 512); at++) assert(zeroed[at] == 0);
-    free(realloc(zeroed, 16 * MB));
-    assert(calloc(SIZE_MAX, 16) == NULL);
-    puts("ok");
-}
-"""
-BOUND = """
-int main(int argc, char **argv) {
-    size_t most = strtoul(argv[1], NULL, 10) * MB;
-    for (int turn = 0; turn < 3; turn++) {
-        void *pieces[200];
-        for (int each = 0; each < 200; each++) pieces[each] = made(MB);
-        for (int each = 0; each < 200; each++) {
-            free(pieces[each]);
-            assert(fastinstall_kept_bytes() <= most);
-        }
+
+/* Blocks of this size, freed in the other order: the faults of the second time. */
+static void *fill(void *argument) {
+    size_t *numbers = argument;
+    long before = 0;
+    for (int turn = 0; turn < 2; turn++) {
+        char **blocks = calloc(numbers[0], sizeof *blocks);
+        before = count_faults();
+        for (size_t each = 0; each < numbers[0]; each++) memset(blocks[each] = malloc(numbers[1]), 7, numbers[1]);
+        for (size_t each = numbers[0]; each-- > 0;) free(blocks[each]);
+        free(blocks);
     }
-    free(made(most + MB));
-    printf("%zu", fastinstall_kept_bytes() / MB);
-}
-"""
-IDLE = """
-int main(void) {
-    free(made(8 * MB));
-    assert(fastinstall_kept_bytes() > 0);
-    struct timespec wait = {4, 0};
-    nanosleep(&wait, NULL);
-    free(made(MB));
-    assert(fastinstall_kept_bytes() < 2 * MB);
-    puts("ok");
-}
-"""
-LENT = """
-static long lent(void) {
-    long pages, total = 0;
-    char line[256];
-    FILE *mapped = fopen("/proc/self/smaps", "r");
-    while (fgets(line, sizeof line, mapped)) total += sscanf(line, "LazyFree: %ld kB", &pages) == 1 ? pages : 0;
-    fclose(mapped);
-    return total >> 10;
-}
-int main(void) {
-    free(made(24 * MB));
-    assert(lent() == 0);
-    free(made(64 * MB));
-    assert(lent() >= 63);
-    char *again = made(64 * MB);
-    assert(lent() == 0);
-    for (size_t at = 0; at < 64 * MB; at++) assert(again[at] == 7);
-    void *newest = made(26 * MB);
-    free(newest); /* the piece that has waited since the beginning goes, and not this one */
-    long older = lent();
-    assert(older == 23 || older == 24);
-    assert(malloc(26 * MB) == newest && lent() == older);
-    puts("ok");
-}
-"""
-TOGETHER = """
-static void *work(void *number) {
-    unsigned seed = (unsigned)(uintptr_t)number;
-    for (int turn = 0; turn < 1000; turn++) {
-        size_t size = 65536 + rand_r(&seed) % 300000;
-        unsigned char *piece = turn % 3 ? malloc(size) : calloc(1, size), mark = (unsigned char)rand_r(&seed);
-        memset(piece, mark, size);
-        if (FORKS && turn % 500 == 0 && fork() == 0) {
-            free(malloc(MB));
-            free(piece);
-            _exit(0);
-        }
-        for (size_t at = 0; at < size; at += 511) assert(piece[at] == mark);
-        free(piece);
-    }
+    numbers[2] = (size_t)(count_faults() - before);
     return NULL;
 }
-int main(void) {
-    pthread_t threads[8];
-    for (uintptr_t each = 0; each < 8; each++) assert(!pthread_create(&threads[each], NULL, work, (void *)each));
-    for (int each = 0; each < 8; each++) pthread_join(threads[each], NULL);
-    for (int status; wait(&status) > 0;) assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    puts("ok");
+
+int main(int argc, char **argv) {
+    size_t numbers[] = {strtoul(argv[1], NULL, 10), strtoul(argv[2], NULL, 10), 0};
+    long size, resident;
+    pthread_t thread;
+    if (argc > 3) pthread_create(&thread, NULL, fill, numbers), pthread_join(thread, NULL);
+    else fill(numbers);
+    FILE *memory = fopen("/proc/self/statm", "r");
+    if (fscanf(memory, "%ld %ld", &size, &resident) != 2) return 1;
+    printf("%zu %ld\\n", numbers[2], resident * (long)sysconf(_SC_PAGESIZE));
 }
 """
+ONE_PHOTO = (1, 31 * MB)
+MOST_PAGES = 0.9 * ONE_PHOTO[1] / resource.getpagesize()
+IN_GROUP = """
+mount -t tmpfs none /sys/fs/cgroup && mkdir -p "/sys/fs/cgroup/$(dirname "$1")" && echo "$2" > "/sys/fs/cgroup/$1"
+shift 2
+exec "$@"
+"""
+SETTINGS = ("MMAP_THRESHOLD", "TRIM_THRESHOLD", "TOP_PAD", "MMAP_MAX")
+OWN = dict.fromkeys((*(f"MALLOC_{setting}_" for setting in SETTINGS), "GLIBC_TUNABLES", "FASTINSTALL_KEEP_MB"), "0")
 
 
-def run(directory: Path, program: str, *arguments: str, flags: tuple[str, ...] = (), **variables: str) -> str:
-    """What a program says that keeps memory as a core does."""
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(tmp_path_factory.mktemp("memory"))
+
+
+def build(directory: Path, *flags: str) -> Path:
+    """A program into which memory.c is linked, as it is into the core."""
     source, made = directory / "program.c", directory / "program"
-    source.write_text(BEGIN + program)
-    wrapped = [f"-Wl,--wrap={name}" for name in WRAPPED]
-    strict = ("-O2", "-pthread", "-fno-builtin", *flags)
-    subprocess.run(["gcc", *strict, source, recipes_directory() / "memory.c", *wrapped, "-o", made], check=True)
-    environment = {**os.environ, **variables}
-    answer = subprocess.run([made, *arguments], env=environment, capture_output=True, text=True, check=False)
+    source.write_text(PROGRAM)
+    argv = ("gcc", "-O1", "-fno-builtin", "-pthread", "-Wall", "-Werror", *flags)
+    subprocess.run([*argv, source, recipes_directory() / "memory.c", "-o", made], check=True)
+    return made
+
+
+def run(*argv: object, **variables: str) -> tuple[int, int]:
+    """The faults of the second time, and the bytes that are resident at the end."""
+    environment = {name: value for name, value in os.environ.items() if name not in OWN} | variables
+    answer = subprocess.run(list(map(str, argv)), env=environment, capture_output=True, text=True, check=False)
     assert answer.returncode == 0, answer.stderr
-    return answer.stdout
+    faults, resident = answer.stdout.split()
+    return int(faults), int(resident)
 
 
-def test_a_piece_that_fits_is_taken_again_and_calloc_clears_it(tmp_path: Path) -> None:
-    assert run(tmp_path, REUSE) == "ok\n"
+def run_in_group(file: str, limit: str, program: Path) -> int:
+    """The faults of one photo where this is the memory limit of the container."""
+    begin = ("unshare", "--mount", *(() if os.geteuid() == 0 else ("--user", "--map-root-user")))
+    if not shutil.which("unshare") or subprocess.run((*begin, "true"), check=False, capture_output=True).returncode:
+        pytest.skip("no mount can be made here: neither a superuser nor a user namespace")
+    return run(*begin, "sh", "-c", IN_GROUP, "sh", file, limit, program, *ONE_PHOTO)[0]
 
 
+@pytest.mark.parametrize("where", [(), ("in a thread",)])
+def test_the_memory_of_a_photo_serves_the_next(program: Path, where: tuple[str, ...]) -> None:
+    assert run(program, *ONE_PHOTO, *where)[0] < 10
+
+
+@pytest.mark.parametrize(("told", "most"), [("", 128), ("40", 40), ("4", 4), ("no", 128)])
+def test_the_free_end_is_returned_beyond_what_the_variable_says(program: Path, told: str, most: int) -> None:
+    _, resident = run(program, 300, MB, FASTINSTALL_KEEP_MB=told)
+    assert resident < (most + 4) * MB
+
+
+def test_nothing_changes_where_the_variable_says_0(program: Path) -> None:
+    assert run(program, *ONE_PHOTO, FASTINSTALL_KEEP_MB="0")[0] > MOST_PAGES
+
+
+def test_the_most_that_the_variable_may_say_fits_what_glibc_takes(program: Path) -> None:
+    assert run(program, 20, 31 * MB, FASTINSTALL_KEEP_MB="99999999")[0] < 10
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_what_the_user_has_set_stays(program: Path, setting: str) -> None:
+    value = "131072" if setting == "MMAP_THRESHOLD" else "0"
+    assert run(program, *ONE_PHOTO, **{f"MALLOC_{setting}_": value})[0] > MOST_PAGES
+    tunable = f"glibc.malloc.{setting.lower()}={value}"
+    assert run(program, *ONE_PHOTO, GLIBC_TUNABLES=f"glibc.malloc.arena_max=4:{tunable}")[0] > MOST_PAGES
+
+
+def test_other_tunables_do_not_matter(program: Path) -> None:
+    assert run(program, *ONE_PHOTO, GLIBC_TUNABLES="glibc.malloc.arena_max=4")[0] < 10
+
+
+@pytest.mark.parametrize(("limit", "kept"), [(200, False), (1000, True)])
+def test_a_small_address_space_changes_nothing_and_a_large_one_is_used(
+    program: Path, limit: int, *, kept: bool
+) -> None:
+    faults, _ = run("sh", "-c", 'ulimit -v "$0" && exec "$@"', limit * 1024, program, *ONE_PHOTO)
+    assert (faults < 10) is kept
+
+
+@pytest.mark.parametrize("file", ["memory.max", "memory/memory.limit_in_bytes"])
 @pytest.mark.parametrize(
-    ("told", "most", "left"), [("", "128", "1"), ("10", "10", "1"), ("0", "0", "0"), ("no", "128", "1")]
+    ("limit", "kept"), [(200 * MB, False), (1024 * MB, True), ("max", True), (9223372036854771712, True)]
 )
-def test_no_more_waits_than_the_variable_says(tmp_path: Path, told: str, most: str, left: str) -> None:
-    waiting = int(run(tmp_path, BOUND, most, FASTINSTALL_KEEP_MB=told))
-    assert waiting >= int(left)
-    assert waiting <= int(most)
+def test_so_does_a_container_by_its_limit(program: Path, file: str, limit: object, *, kept: bool) -> None:
+    assert (run_in_group(file, str(limit), program) < 10) is kept
 
 
-def test_what_waits_too_long_is_given_back(tmp_path: Path) -> None:
-    assert run(tmp_path, IDLE) == "ok\n"
-
-
-def test_the_kernel_may_take_what_waits_beyond_32_megabytes(tmp_path: Path) -> None:
-    assert run(tmp_path, LENT) == "ok\n"
-
-
-@pytest.mark.parametrize("sanitizer", ["address", "undefined", "thread", ""])
-def test_threads_and_forks_harm_no_piece(tmp_path: Path, sanitizer: str) -> None:
-    """Without forks where the sanitizer's own allocator does not survive one beside threads, as GCC 12's does not."""
-    flags = (f"-fsanitize={sanitizer}", "-g") if sanitizer else ()
-    forks = f"-DFORKS={int(sanitizer in ('undefined', ''))}"
-    assert run(tmp_path, TOGETHER, flags=(*flags, forks), ASAN_OPTIONS="detect_leaks=0") == "ok\n"
+def test_sanitizers_find_nothing(tmp_path: Path) -> None:
+    made = build(tmp_path, "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+    run(made, *ONE_PHOTO, FASTINSTALL_KEEP_MB="64", ASAN_OPTIONS="detect_leaks=0")

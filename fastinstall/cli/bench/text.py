@@ -130,8 +130,6 @@ class _Writer:
         told = f"{words.rate_words(timing.images_per_second)} images/s in one process"
         if timing.peak_bytes:
             told += f", {words.bytes_words(timing.peak_bytes)} of memory at most"
-        if timing.kept_bytes:
-            told += f", {words.bytes_words(timing.kept_bytes)} of it kept for the next image"
         if timing.cold_read_ms is not None:
             told += f"; {timing.cold_read_ms:.3f} ms to read a file that is not in the page cache"
         yield from self._indent(told)

@@ -140,9 +140,6 @@ def _list_stack_rows(facts: Facts) -> Iterator[tuple[str, str]]:
         yield "features", ", ".join(sorted(facts.runtime.features)) or "none"
         if facts.runtime.core:
             yield "running core", facts.runtime.core
-        if facts.runtime.kept_bytes is not None:
-            kept = f"{facts.runtime.kept_bytes / 1e6:.1f} MB for the next image; FASTINSTALL_KEEP_MB bounds it (128)"
-            yield "kept memory", kept
     yield "guard", "installed" if facts.guard.installed else "not installed"
 
 

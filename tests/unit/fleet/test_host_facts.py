@@ -14,6 +14,7 @@ from fastinstall.core.values import document, open_document
 from fastinstall.fleet.fleet import Cause, FleetHost
 from fastinstall.fleet.hosts import HostDocument, read_host_facts, read_hosts
 from fastinstall.model.facts import Facts
+from fastinstall.model.stored_documents import open_stored
 
 
 def _document(content: str, name: str = "web1") -> HostDocument:
@@ -90,6 +91,13 @@ def test_a_document_of_a_later_fastinstall_is_told_from_a_foreign_one() -> None:
     with pytest.raises(LaterDocumentError) as caught:
         read_host_facts(_document(_text({"schema": "fastinstall.facts/2"})))
     assert "a later fastinstall" in caught.value.message
+
+
+def test_keys_that_an_earlier_version_had_are_passed_over() -> None:
+    told = document("facts", healthy_facts())
+    told["runtime"]["kept_bytes"] = 8 << 20
+    assert open_stored(Facts, "facts", told, file="web1.json") == healthy_facts()
+    assert _read(json.dumps(told)) == _read(json.dumps(document("facts", healthy_facts())))
 
 
 def test_keys_that_a_later_version_has_added_are_passed_over() -> None:
