@@ -1,7 +1,7 @@
 """The short suite on two machines that are not like that of a developer: what `sh bootstrap.sh test --elsewhere` adds.
 
-One is this machine with an empty HOME and the system's own Python, which may be an older one; the other is a
-root directory with a minimal Debian: another Python, no compiler, no headers, no git. What is not there is skipped there.
+One is this machine with an empty HOME and the system's own Python, which may be an older one; the other is a root
+directory with a minimal Debian: another Python, no compiler, no headers, no git. What is not there is skipped there.
 """
 
 import os
@@ -74,7 +74,7 @@ def by_system_python(here: Elsewhere) -> int:
         "FASTINSTALL_BOOTSTRAP_PYTHON": str(SYSTEM_PYTHON),
         VARIABLE: str(here.tallies[0]),
     }
-    words = ("sh", "bootstrap.sh", "test", *_SHORT, f"--basetemp={here.space / 'b'}")
+    words = ("sh", "bootstrap.sh", "test", *_SHORT, f"--basetemp={here.space / 'c'}")
     return subprocess.run(words, cwd=ROOT, env=variables, check=False).returncode
 
 
@@ -93,23 +93,8 @@ def in_bare_debian(here: Elsewhere) -> int:
     }
     inside = ("/usr/bin/env", "-i", *(f"{name}={value}" for name, value in variables.items()))
     suite = ("sh", "/checkout/bootstrap.sh", "test", *_SHORT, "--basetemp=/tmp/b")
-    return subprocess.run(
-        (
-            "unshare",
-            "--mount",
-            "--pid",
-            "--fork",
-            "--kill-child",
-            "sh",
-            "-ec",
-            _IN_NAMESPACE,
-            "sh",
-            root,
-            *inside,
-            *suite,
-        ),
-        check=False,
-    ).returncode
+    chroot = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-ec", _IN_NAMESPACE, "sh", root)
+    return subprocess.run((*chroot, *inside, *suite), check=False).returncode
 
 
 def _make_debian(root: Path, variables: Mapping[str, str]) -> None:
