@@ -1,10 +1,10 @@
 """The test suite: `sh bootstrap.sh test [--full [--record-durations] [--elsewhere] | PYTEST-ARGUMENT...]`.
 
-What is missing of the system, which is brought where it may be, or named; lint, layers and dependencies, types while the
-unit tests run, then integration and end-to-end tests in one go, three files of tests at a time: they wait for processes
-more than they compute, and no worker waits for the other before the last file. The first part that fails ends the run.
-Without `--full`, files that take long are left out (see `conftest`). `--elsewhere` adds the short suite on other
-machines. With other arguments, only pytest runs, with these arguments.
+What is missing of the system, which is brought where it may be, or named; lint, layers and dependencies, types while
+the unit tests run, then integration and end-to-end tests in one go, three files of tests at a time: they wait for
+processes more than they compute, and no worker waits for the other before the last file. The first part that fails
+ends the run. Without `--full`, files that take long are left out (see `conftest`). `--elsewhere` adds the short suite
+on other machines. With other arguments, only pytest runs, with these arguments.
 """
 
 import os
