@@ -12,6 +12,7 @@ from pathlib import Path, PurePath
 import extent
 import pytest
 from index_settings import trust_variables
+from needs import requiring_programs
 from sandbox import NewSandbox, Sandbox
 from tally import VARIABLE, write_counts
 
@@ -41,6 +42,18 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: builds a wheel of its own, so it runs with --full alone")
     config.pluginmanager.register(_Durations(config))
     extent.full, extent.every_row = config.getoption("--full"), config.getoption("--every-row")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup() -> Iterator[None]:
+    with requiring_programs():
+        yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Iterator[None]:
+    with requiring_programs():
+        yield
 
 
 class _Durations:

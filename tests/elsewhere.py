@@ -1,4 +1,4 @@
-"""The short suite on two machines that are not like that of a developer: what `sh bootstrap.sh test --elsewhere` adds.
+"""A part of the suite on two machines that are not like that of a developer: what `sh bootstrap.sh test --elsewhere` adds.
 
 One is this machine with an empty HOME and the system's own Python, which may be an older one; the other is a root
 directory with a minimal Debian: another Python, no compiler, no headers, no git. What is not there is skipped there.
@@ -22,7 +22,15 @@ ROOT = Path(__file__).resolve().parent.parent
 SYSTEM_PYTHON = Path("/usr/bin/python3")
 SUITE = "trixie"
 _INCLUDED = ("python3", "python3-venv", "ca-certificates")
-_SHORT = ("--numprocesses", "3", "--dist", "loadfile", "--no-loadscope-reorder")
+_SIDE_BY_SIDE = ("--numprocesses", "3", "--dist", "loadfile", "--no-loadscope-reorder")
+_IN_BOTH = ("tests/unit", "tests/integration/test_binary_loader.py")
+_BY_SYSTEM_PYTHON = (
+    *_IN_BOTH,
+    *("tests/integration/test_guard_trees.py", "tests/integration/test_hostile_archives.py"),
+    *("tests/integration/test_levels_loaded.py", "tests/integration/test_libraries_real.py"),
+    *("tests/integration/test_power_loss_setup.py", "tests/integration/test_probe_interpreter.py"),
+)
+_IN_DEBIAN = (*_IN_BOTH, "tests/integration/test_journal_lock.py")
 _PREFIXES = ("PIP_", "UV_", "SSL_", "REQUESTS_", "CURL_")
 _ENDS = ("_proxy", "_PROXY")
 _AS_IN_APT = ("Proxy", "CaInfo", "Verify", "Check-Valid")
@@ -59,7 +67,7 @@ class NotHereError(Exception):
 
 
 def by_system_python(here: Elsewhere) -> int:
-    """Run the short suite by the Python of the system; the exit code."""
+    """Run that part by the Python of the system; the exit code."""
     if SYSTEM_PYTHON.resolve() == Path(sys.executable).resolve():
         return _left_out(f"{SYSTEM_PYTHON} has run the tests already")
     if not SYSTEM_PYTHON.exists() or subprocess.run((SYSTEM_PYTHON, "-c", _OLDEST), check=False).returncode != 0:
@@ -74,12 +82,12 @@ def by_system_python(here: Elsewhere) -> int:
         "FASTINSTALL_BOOTSTRAP_PYTHON": str(SYSTEM_PYTHON),
         VARIABLE: str(here.tallies[0]),
     }
-    words = ("sh", "bootstrap.sh", "test", *_SHORT, f"--basetemp={here.space / 'c'}")
+    words = ("sh", "bootstrap.sh", "test", *_SIDE_BY_SIDE, *_BY_SYSTEM_PYTHON, f"--basetemp={here.space / 'c'}")
     return subprocess.run(words, cwd=ROOT, env=variables, check=False).returncode
 
 
 def in_bare_debian(here: Elsewhere) -> int:
-    """Run the short suite in a minimal Debian that is made for it; the exit code."""
+    """Run that part in a minimal Debian that is made for it; the exit code."""
     root = here.space / "root"
     try:
         _make_debian(root, here.variables)
@@ -92,7 +100,7 @@ def in_bare_debian(here: Elsewhere) -> int:
         VARIABLE: "/tally",
     }
     inside = ("/usr/bin/env", "-i", *(f"{name}={value}" for name, value in variables.items()))
-    suite = ("sh", "/checkout/bootstrap.sh", "test", *_SHORT, "--basetemp=/tmp/b")
+    suite = ("sh", "/checkout/bootstrap.sh", "test", *_SIDE_BY_SIDE, *_IN_DEBIAN, "--basetemp=/tmp/b")
     chroot = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-ec", _IN_NAMESPACE, "sh", root)
     return subprocess.run((*chroot, *inside, *suite), check=False).returncode
 

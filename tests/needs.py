@@ -2,8 +2,13 @@
 
 import os
 import sysconfig
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
+
+_STARTED = frozenset({"cc", "gcc", "git", "groff", "rsync", "ssh-keygen", "sudo"})
+"""Programs of the system that tests start by name."""
 
 
 def require_system(present: object, what: str) -> None:
@@ -26,6 +31,15 @@ def require_plain_python() -> None:
     Debian's looks for `site-packages` in virtual environments alone, and for `dist-packages` anywhere else.
     """
     if "deb_system" in sysconfig.get_scheme_names():
-        pytest.skip(
-            "Debian's Python has no site-packages outside of virtual environments; run the tests by another one"
-        )
+        pytest.skip("Debian's Python has no site-packages outside of virtual environments; another one has")
+
+
+@contextmanager
+def requiring_programs() -> Iterator[None]:
+    """Require the program of the system that could not be started in the block."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        if error.filename in _STARTED:
+            require_system(None, str(error.filename))
+        raise

@@ -3,7 +3,7 @@
 What is missing of the system, which is brought where it may be, or named; lint, layers and dependencies, types while
 the unit tests run, then integration and end-to-end tests in one go, three files of tests at a time: they wait for
 processes more than they compute, and no worker waits for the other before the last file. The first part that fails
-ends the run. Without `--full`, files that take long are left out (see `conftest`). `--elsewhere` adds the short suite
+ends the run. Without `--full`, files that take long are left out (see `conftest`). `--elsewhere` repeats a part
 on other machines. With other arguments, only pytest runs, with these arguments.
 """
 
@@ -76,8 +76,8 @@ def _elsewhere(space: Path) -> tuple[tuple[str, Part], ...]:
         return lambda name, environment: _timed(name, lambda: run(Elsewhere(space=space, variables=environment)))
 
     return (
-        (f"short suite by {SYSTEM_PYTHON}", part(by_system_python)),
-        ("short suite in a minimal Debian without a compiler", part(in_bare_debian)),
+        (f"a part by {SYSTEM_PYTHON}", part(by_system_python)),
+        ("a part in a minimal Debian without a compiler", part(in_bare_debian)),
     )
 
 
