@@ -1,4 +1,4 @@
-"""A part of the suite on two machines that are not like that of a developer: what `sh bootstrap.sh test --elsewhere` adds.
+"""A part of the suite on two machines unlike that of a developer: what `sh bootstrap.sh test --elsewhere` adds.
 
 One is this machine with an empty HOME and the system's own Python, which may be an older one; the other is a root
 directory with a minimal Debian: another Python, no compiler, no headers, no git. What is not there is skipped there.
