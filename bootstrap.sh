@@ -138,11 +138,12 @@ install_locked() { # what requirements/$kind.txt says; for tests by uv, which is
     locked=$checkout/requirements/$kind.txt
     if [ "$kind" = test ]; then
         sed -n '/^uv==/,/^    # via/p' "$locked" >"$environment/uv.txt"
-        if pip_install --require-hashes --only-binary :all: --requirement "$environment/uv.txt" &&
-            "$environment/bin/uv" --no-config --quiet pip install --python "$environment/bin/python" --require-hashes \
-                --only-binary :all: --requirement "$locked" 2>/dev/null; then
-            return
-        fi
+        pip_install --require-hashes --only-binary :all: --requirement "$environment/uv.txt" || return
+        # pip.conf may name a certificate of the house, which uv does not read; the system knows it as a rule
+        for trust in --no-system-certs --system-certs; do
+            "$environment/bin/uv" --no-config "$trust" --quiet pip install --python "$environment/bin/python" \
+                --require-hashes --only-binary :all: --requirement "$locked" 2>/dev/null && return
+        done
     fi
     pip_install --require-hashes --only-binary :all: --requirement "$locked"
 }
@@ -220,7 +221,8 @@ write_lock() { # $@: flags of uv
     cd "$checkout"
     compile() {
         "$uv" --no-config pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-            --custom-compile-command 'sh bootstrap.sh lock' --extra isa --extra conda --group backend "$@" pyproject.toml
+            --no-strip-extras --custom-compile-command 'sh bootstrap.sh lock' --extra isa --extra conda --group backend \
+            "$@" pyproject.toml
     }
     compile "$@" --output-file requirements/tool.txt
     compile "$@" --output-file requirements/test.txt --group dev --constraint requirements/tool.txt

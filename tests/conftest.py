@@ -11,7 +11,10 @@ from pathlib import Path, PurePath
 
 import extent
 import pytest
+from index_settings import trust_variables
+from needs import requiring_programs
 from sandbox import NewSandbox, Sandbox
+from tally import VARIABLE, write_counts
 
 DURATIONS = Path(__file__).with_name("durations.json")
 """Seconds of each file of tests, as the last recorded run of the full suite took them on two cores."""
@@ -34,10 +37,23 @@ def pytest_configure(config: pytest.Config) -> None:
     # Who starts the tests in the background, or by nohup, has them ignore these, and all that they start likewise.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    os.environ.update(trust_variables())
     config.addinivalue_line("markers", "main: runs without --full, however long its file takes")
     config.addinivalue_line("markers", "slow: builds a wheel of its own, so it runs with --full alone")
     config.pluginmanager.register(_Durations(config))
     extent.full, extent.every_row = config.getoption("--full"), config.getoption("--every-row")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup() -> Iterator[None]:
+    with requiring_programs():
+        yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Iterator[None]:
+    with requiring_programs():
+        yield
 
 
 class _Durations:
@@ -88,6 +104,9 @@ class _Durations:
                 f"most tests of {len(long)} files, {sum(long.values()) / 60:.0f} minutes of one core: "
                 f"{', '.join(sorted(long))}; and each that is marked slow"
             )
+        tally = os.environ.get(VARIABLE)
+        if tally:
+            write_counts({kind: len(found) for kind, found in terminalreporter.stats.items() if kind}, Path(tally))
         if self._records:
             recorded = {name: round(seconds, 1) for name, seconds in sorted(self._files.items()) if seconds >= 1}
             DURATIONS.write_text(json.dumps(recorded, indent=1) + "\n", "utf-8")

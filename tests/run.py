@@ -1,9 +1,10 @@
-"""The test suite, fast parts first: `sh bootstrap.sh test [--full [--record-durations] | PYTEST-ARGUMENT...]`.
+"""The test suite: `sh bootstrap.sh test [--full [--record-durations] [--elsewhere] | PYTEST-ARGUMENT...]`.
 
-Lint, layers and dependencies, types while the unit tests run, then integration and end-to-end tests
-in one go, three files of tests at a time: they wait for processes more than they compute, and no worker
-waits for the other before the last file. The first part that fails ends the run. Without `--full`, files that take
-long are left out (see `conftest`). With other arguments, only pytest runs, with these arguments.
+What is missing of the system, which is brought where it may be, or named; lint, layers and dependencies, types while
+the unit tests run, then integration and end-to-end tests in one go, three files of tests at a time: they wait for
+processes more than they compute, and no worker waits for the other before the last file. The first part that fails
+ends the run. Without `--full`, files that take long are left out (see `conftest`). `--elsewhere` repeats a part
+on other machines. With other arguments, only pytest runs, with these arguments.
 """
 
 import os
@@ -15,17 +16,29 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from elsewhere import SYSTEM_PYTHON, Elsewhere, by_system_python, in_bare_debian
+from tally import VARIABLE, closing_line, read_counts
+
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
+_ELSEWHERE = "--elsewhere"
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run everything; the exit code of the first part that fails, else 0."""
     environment = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ.get('PATH', '')}"}
-    if not set(arguments) <= {"--full", "--record-durations"}:
+    if not set(arguments) <= {"--full", "--record-durations", _ELSEWHERE}:
         return _run("pytest", (sys.executable, "-m", "pytest", *arguments), environment)
-    with tempfile.TemporaryDirectory(prefix="tests-") as space:
-        return _run_parts({"FASTINSTALL_TEST_CACHE": f"{space}/cache", **environment}, Path(space), arguments)
+    with tempfile.TemporaryDirectory(prefix="tests-") as directory:
+        space = Path(directory)
+        tally = space / "tally"
+        tally.mkdir()
+        ours = {"FASTINSTALL_TEST_CACHE": f"{space}/cache", **environment, VARIABLE: str(tally)}
+        start = time.monotonic()
+        code = _run_parts(ours, space, arguments)
+        counts = read_counts((tally, *Elsewhere(space=space, variables={}).tallies))
+        print(closing_line(counts, time.monotonic() - start), flush=True)
+        return code
 
 
 def _run_parts(environment: dict[str, str], space: Path, extent: Sequence[str]) -> int:
@@ -44,16 +57,28 @@ Part = Callable[[str, dict[str, str]], int]
 
 def _parts(types: Part, space: Path, extent: Sequence[str]) -> list[tuple[str, Part]]:
     tool = BIN.joinpath
+    words = [word for word in extent if word != _ELSEWHERE]
     return [
+        ("system packages", _system_packages),
         ("ruff check", _command(tool("ruff"), "check", ".")),
         ("ruff format", _command(tool("ruff"), "format", "--check", ".")),
         ("import-linter", _command(tool("lint-imports"))),
         ("deptry", _command(tool("deptry"), ".")),
         ("unit tests", _command(sys.executable, "-m", "pytest", "tests/unit")),
         ("mypy", types),
-        ("system packages", _system_packages),
-        ("integration and end-to-end tests", _side_by_side(space / "b", "--ignore", "tests/unit", *extent)),
+        ("integration and end-to-end tests", _side_by_side(space / "b", "--ignore", "tests/unit", *words)),
+        *(_elsewhere(space) if _ELSEWHERE in extent else ()),
     ]
+
+
+def _elsewhere(space: Path) -> tuple[tuple[str, Part], ...]:
+    def part(run: Callable[[Elsewhere], int]) -> Part:
+        return lambda name, environment: _timed(name, lambda: run(Elsewhere(space=space, variables=environment)))
+
+    return (
+        (f"a part by {SYSTEM_PYTHON}", part(by_system_python)),
+        ("a part in a minimal Debian without a compiler", part(in_bare_debian)),
+    )
 
 
 @contextmanager
@@ -97,9 +122,13 @@ def _system_packages(_name: str, _environment: dict[str, str]) -> int:
 
 
 def _run(name: str, argv: tuple[str, ...], environment: dict[str, str]) -> int:
+    return _timed(name, lambda: subprocess.run(argv, cwd=ROOT, env=environment, check=False).returncode)
+
+
+def _timed(name: str, run: Callable[[], int]) -> int:
     print(f"\n=== {name}", flush=True)
     start = time.monotonic()
-    code = subprocess.run(argv, cwd=ROOT, env=environment, check=False).returncode
+    code = run()
     print(f"=== {name}: {time.monotonic() - start:.1f} s", flush=True)
     return code
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from index_settings import shared_settings
 from interpreters import Python
 from with_pip import add_pip
 
@@ -157,6 +158,7 @@ class Sandbox:
             "PIP_DISABLE_PIP_VERSION_CHECK": "1",
             "UV_CACHE_DIR": str(self.downloads / "uv"),
             "UV_NO_PROGRESS": "1",
+            **shared_settings(self.root / "xdg"),
         }
         for name in ("home", "tmp"):
             (self.root / name).mkdir(parents=True, exist_ok=True)

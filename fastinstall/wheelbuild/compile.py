@@ -117,7 +117,8 @@ def compile_wheel(
             the last lines, the log's path, and a remedy if the cause is known.
     """
     flags = Flags(target=context.target, jobs=context.jobs, preprocessor=cppflags, linker=link.flags)
-    variables = {**remove_pip_settings(build_variables(request, flags)), "TMPDIR": str(context.temporary)}
+    archiver = find_archiver(request.compiler, request.variables)
+    variables = {**remove_pip_settings(build_variables(request, flags, archiver)), "TMPDIR": str(context.temporary)}
     watch = _Watch(context.tally)
     call = BackendCall(
         source=context.source,
@@ -368,7 +369,7 @@ class Flags:
     linker: tuple[str, ...]
 
 
-def build_variables(request: BuildRequest, flags: Flags) -> dict[str, str]:
+def build_variables(request: BuildRequest, flags: Flags, archiver: str) -> dict[str, str]:
     """Return the environment variables of a build.
 
     CC and LDSHARED are set to exclude the interpreter's own linker flags with their absolute RUNPATH. CFLAGS are
@@ -378,12 +379,13 @@ def build_variables(request: BuildRequest, flags: Flags) -> dict[str, str]:
     Args:
         request: the build, with clean variables.
         flags: of the core.
+        archiver: of the compiler.
     """
     compiler = shlex.join((*request.compiler.command, "-pthread"))
     return {
         **pip_environment(remove_secret_variables(request.variables)),
         "CC": compiler,
-        "AR": shlex.quote(find_archiver(request.compiler, request.variables)),
+        "AR": shlex.quote(archiver),
         "LDSHARED": f"{compiler} -shared",
         "CFLAGS": shlex.join(flags.target.cflags),
         "CPPFLAGS": shlex.join(flags.preprocessor),

@@ -35,6 +35,7 @@ from index_files import fetched
 from interpreters import running
 from jpeg_libraries import patchelf
 from made_once import key_of, made_once
+from needs import require_plain_python
 
 PYTHON = ".".join(map(str, sys.version_info[:3]))
 EARLIER_PYTHON = f"{MINOR}.{sys.version_info.micro - 1}" if sys.version_info.micro else f"{PYTHON}rc1"
@@ -150,6 +151,7 @@ def _python(release: str, files: dict[str, Entry]) -> CondaPackage:
 
 
 def _python_files(scratch: Path) -> dict[str, Entry]:
+    require_plain_python()
     name = f"python{MINOR}"
     executable = Entry(source=running().executable.resolve(), mode=0o755)
     include, library = Path(sysconfig.get_path("include")), Path(sysconfig.get_path("stdlib"))

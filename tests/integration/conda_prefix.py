@@ -15,6 +15,7 @@ from pathlib import Path
 
 from jpeg_libraries import patchelf
 from linked_pillow import LIKE_CONDA
+from needs import require_plain_python
 from sandbox import Sandbox, Venv
 from scene import rerecord
 
@@ -23,6 +24,7 @@ _MINOR = f"python{sys.version_info.major}.{sys.version_info.minor}"
 
 def conda_prefix(sandbox: Sandbox, base: Path, name: str) -> Venv:
     """An environment with a Python and nothing else; `base` is the interpreter that it is made of."""
+    require_plain_python()
     prefix = sandbox.root / name
     library = prefix / "lib" / _MINOR
     (library / "site-packages").mkdir(parents=True)

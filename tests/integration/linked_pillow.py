@@ -7,12 +7,13 @@ import re
 import shlex
 import subprocess
 import sysconfig
-import tarfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from jpeg_libraries import compile_all, gcc
+
+from fastinstall.wheelbuild.prepare import extract_source
 
 SUFFIX = str(sysconfig.get_config_var("EXT_SUFFIX"))
 LIKE_CONDA = "$ORIGIN/../../.."
@@ -63,9 +64,7 @@ class PillowSource:
 
 def pillow_source(sdist: Path, directory: Path, *flags: str) -> PillowSource:
     """Unpack Pillow and compile what every core needs; `flags` are those of the compiler."""
-    with tarfile.open(sdist) as archive:
-        archive.extractall(directory, filter="data")
-    (root,) = directory.iterdir()
+    root = extract_source(sdist, directory)
     sources = [path for path in _sources(root) if path.stem not in _DEPENDENT]
     version = root.name.partition("-")[2]
     include = (f"-I{sysconfig.get_paths()['include']}", f"-I{root}/src/libImaging")

@@ -154,7 +154,8 @@ TARS: dict[str, tuple[bytes, str]] = {
     "pax-sparse": (tar_bytes([Entry(f"{TOP}/a", pax={"GNU.sparse.name": "/b"})]), "'/b' would be unpacked outside"),
     "pax-global": (pax_header(b"16 path=../etc/\n", b"g") + tar_bytes([]), "would be unpacked outside"),
     "pax-huge": (pax_header(b"x" * 2 * MIB) + tar_bytes([]), "has a header of 2097152 bytes"),
-    "pax-broken": (pax_header(b"99 path=a\n") + tar_bytes([]), "control character in its name"),
+    # `tarfile` itself refuses it up to Python 3.11.3.
+    "pax-broken": (pax_header(b"99 path=a\n") + tar_bytes([]), "control character in its name|invalid header"),
     "gnu-sparse": (tar_bytes([Entry(f"{TOP}/a", kind=tarfile.GNUTYPE_SPARSE)]), "is a sparse file"),
     "too-long": (tar_bytes([Entry(f"{TOP}/a", size=1 << 29)]), "declares 536870912 bytes"),
     "ratio": (tar_bytes([Entry(f"{TOP}/a", bytes(65 * MIB))]), "it looks like a zip bomb"),

@@ -61,7 +61,7 @@ def place_words(filesystem: Filesystem) -> str:
         kind = "in memory"
     if filesystem.network:
         kind = "network filesystem"
-    return f"{filesystem.type}, {kind}"
+    return f"{filesystem.type}, {kind}" if filesystem.type else kind
 
 
 def describe_left_out_images(unmeasured: Unmeasured) -> str:

@@ -150,4 +150,5 @@ def test_without_mountinfo_nothing_is_known_and_nothing_fails(tmp_path: Path) ->
 def test_a_path_of_this_machine_has_room(tmp_path: Path) -> None:
     found = filesystem_of(tmp_path / "not" / "there")
     assert found.free_bytes > 0
-    assert found.type
+    assert tmp_path.resolve().is_relative_to(found.mount)
+    assert found.type or found.mount == PurePath("/"), "only a root that is no mount, as in a chroot, is not named"

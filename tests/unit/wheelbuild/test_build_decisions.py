@@ -48,9 +48,10 @@ def test_flags_are_full_and_the_interpreter_s_linker_flags_stay_out(tmp_path: Pa
     link = ("-L/a b", "-Wl,-rpath,$ORIGIN/../pillow.libs")
     request = build_request(tmp_path)
     flags = Flags(target=request.step.targets[0], jobs=3, preprocessor=("-I/include",), linker=link)
-    variables = build_variables(request, flags)
+    variables = build_variables(request, flags, "/opt/a b/ar")
     assert variables["CFLAGS"] == "-O3 -march=x86-64-v3"
     assert variables["LDSHARED"] == "cc -pthread -shared"
+    assert variables["AR"] == "'/opt/a b/ar'"
     assert shlex.split(variables["LDFLAGS"]) == ["-Wl,-z,x86-64-v3", *link]
     assert (variables["CPPFLAGS"], variables["MAX_CONCURRENCY"]) == ("-I/include", "3")
     assert variables["HOME"] == "/home/someone"

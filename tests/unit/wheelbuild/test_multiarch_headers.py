@@ -17,4 +17,4 @@ def test_a_build_is_told_of_them_where_they_are(
     monkeypatch.setattr(variables, "_MULTIARCH", directory)
     request = build_request(tmp_path)
     flags = Flags(target=request.step.targets[0], jobs=1, preprocessor=(), linker=())
-    assert list(build_variables(request, flags).values()).count(str(directory)) == told
+    assert list(build_variables(request, flags, "ar").values()).count(str(directory)) == told
