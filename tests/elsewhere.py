@@ -16,7 +16,8 @@ from index_settings import settings_of_person, shared_settings
 from tally import VARIABLE
 
 from fastinstall.core.errors import FastinstallError
-from fastinstall.wheelbuild.system_packages import install_packages, may_install, package_manager
+from fastinstall.observe.toolchain import find_package_manager
+from fastinstall.wheelbuild.system_packages import install_packages, may_install
 
 ROOT = Path(__file__).resolve().parent.parent
 SYSTEM_PYTHON = Path("/usr/bin/python3")
@@ -153,7 +154,7 @@ def _mirror() -> str:
 def _is_debian_root() -> bool:
     system = Path("/etc/os-release")
     lines = system.read_text(encoding="utf-8").splitlines() if system.is_file() else []
-    return may_install() and package_manager(os.environ) == "apt" and "ID=debian" in lines
+    return may_install() and find_package_manager(os.environ) == "apt" and "ID=debian" in lines
 
 
 def _network(variables: Mapping[str, str]) -> dict[str, str]:
