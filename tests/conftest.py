@@ -60,6 +60,7 @@ class _Durations:
     """Orders files by what they took before, leaves out what takes long, and says so at the end."""
 
     def __init__(self, config: pytest.Config) -> None:
+        self._config = config
         self._before: dict[str, float] = json.loads(DURATIONS.read_text("utf-8"))
         # Whoever names a file wants it; only a run of everything is shortened.
         named = config.args_source is pytest.Config.ArgsSource.ARGS
@@ -105,7 +106,7 @@ class _Durations:
                 f"{', '.join(sorted(long))}; and each that is marked slow"
             )
         tally = os.environ.get(VARIABLE)
-        if tally:
+        if tally and not hasattr(self._config, "workerinput"):  # workers of xdist report to the one that counts
             write_counts({kind: len(found) for kind, found in terminalreporter.stats.items() if kind}, Path(tally))
         if self._records:
             recorded = {name: round(seconds, 1) for name, seconds in sorted(self._files.items()) if seconds >= 1}
