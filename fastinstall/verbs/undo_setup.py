@@ -213,10 +213,10 @@ def list_rollback_notices(environment: Environment, to: str | None) -> Iterator[
         chosen = _choose_transactions(store, to)
         own = len(chosen) if to is not None else _count_transactions_of_setup(store, infos)
         known = tuple(info.id for info in infos)
-        intact = extend_to_intact_stack(store, known[:own], known[own:])
+        intact = extend_to_intact_stack(store, known[:own], known[own:]) if own else ()
     except FastinstallError:
         return
-    if own and len(intact) > own:
+    if len(intact) > own:
         repair, repaired = infos[own - 1], infos[len(intact) - 1]
         yield _describe_repair(store.prefix, repair, repaired, is_named=to is not None)
 

@@ -15,6 +15,7 @@ import hashlib
 import html
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -37,6 +38,9 @@ from fastinstall.index.wheelhouse import metadata_of, read_sound_metadata, read_
 from fastinstall.observe.session import Session
 from fastinstall.wheelbuild.restored_directory import restore_on_failure
 from fastinstall.wheelbuild.wheel_cache import reserve_cache_key
+
+_HALF = re.compile(r"\.(?P<name>.+)\.[a-z0-9_]{8}")  # as `files.write_bytes` names them
+_WRITTEN = (".whl", "index.html", "index.json")
 
 
 def require_wheelhouse(session: Session, directory: Path) -> None:
@@ -71,6 +75,7 @@ def publish_wheel(session: Session, wheel: Path, sha256: str, directory: Path) -
     target = directory / wheel.name
     is_ours = partial(_is_written, directory, target)
     with _lock_directory(session, directory), _explain_write_errors(directory), restore_on_failure(directory, is_ours):
+        _discard_halves(directory)
         survey(directory, ignore)
         _refuse_another(target, sha256)
         if not target.exists():
@@ -85,6 +90,14 @@ def _is_written(directory: Path, target: Path, path: Path) -> bool:
     inside = path.relative_to(directory)
     half = path.name.startswith(".") and not path.is_dir()
     return path == target or inside.parts[0] in (PAGES, SUMS) or path.suffix == METADATA or half
+
+
+def _discard_halves(directory: Path) -> None:
+    """Discard what a run left that could not even take back its half-written files."""
+    for path in [*directory.rglob(".*")]:
+        match = _HALF.fullmatch(path.name)
+        if match is not None and not path.is_dir() and match["name"].endswith((*_WRITTEN, METADATA, SUMS)):
+            path.unlink()
 
 
 @contextmanager

@@ -345,7 +345,7 @@ REFUSED = (
         name="no compiler",
         arguments=(*SETUP, "--recipe", "no-header"),  # of which no wheel is in the cache
         exit_code=5,
-        says=("missing: compiler", "apt-get install gcc libc6-dev", "dnf install gcc"),
+        says=("missing: compiler", "fastinstall build -o DIR"),
         variables={
             "FASTINSTALL_RECIPES": "{recipes}",
             "PATH": "{empty}",
@@ -363,8 +363,8 @@ REFUSED = (
     Case(
         name="header missing, and no apt",
         arguments=(*SETUP, "--recipe", "no-header"),
-        exit_code=5,
-        says=("the headers of jpeg", "libjpeg-dev", "libjpeg-turbo-devel"),  # and perhaps a compiler
+        exit_code=6,  # those that are fetched do not have it either
+        says=("C headers are missing: jpeglib-that-is-not-there.h (jpeg)", "fastinstall build -o DIR"),
         variables={
             "FASTINSTALL_RECIPES": "{recipes}",
             "PATH": "{tools}",
@@ -379,7 +379,7 @@ FAILED = (
         name="no network",
         arguments=SETUP,
         exit_code=6,
-        says=("cannot reach the package index", "tried", "--offline --wheelhouse DIR"),
+        says=("cannot reach the package index", "tried", "--offline"),
         variables=UNREACHABLE,
     ),
 )

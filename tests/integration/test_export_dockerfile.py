@@ -69,7 +69,7 @@ def test_the_file_compiles_and_leaves_the_compiler_behind(ground: Ground) -> Non
 
 def test_the_file_takes_the_wheel_and_the_tool_from_a_wheelhouse_without_a_compiler(ground: Ground) -> None:
     file = _exported(ground.sandbox, "--wheelhouse", ground.wheelhouse, "--pin")
-    unreachable = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "0"}
+    unreachable = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "0", "XDG_CONFIG_DIRS": "/nonexistent"}
     build = Build(file=file, context=ground.sandbox.root, environment=unreachable, probes=PROBES)
     built = build_image(ground.sandbox, build)
     _assert_right(built)

@@ -228,13 +228,15 @@ def test_a_redirect_to_a_login_page_is_named_with_where_it_led(server: SimpleInd
 
 def test_an_unreachable_index_is_not_needed_where_all_is_in_the_cache(server: SimpleIndex, tmp_path: Path) -> None:
     index = replace(asking(server.url), cache=tmp_path)
+    settings = PipSettings(index_url=server.url, proxy="http://127.0.0.1:9")
+    unreachable = PackageIndex(settings=settings, timeout=PATIENCE)
     index.fetch(releases(index).sources[0], tmp_path, ignore)
     with pytest.raises(FailedError, match="cannot reach") as caught:
-        releases(replace(asking("http://127.0.0.1:9/simple", PATIENCE), cache=tmp_path))
+        releases(replace(unreachable, cache=tmp_path))
     assert "run the same command again with --offline" in (caught.value.hint or "")
     assert releases(replace(index, offline=True)).sources
     with pytest.raises(FailedError, match="cannot reach") as caught:
-        releases(replace(asking("http://127.0.0.1:9/simple", PATIENCE), cache=tmp_path / "empty"))
+        releases(replace(unreachable, cache=tmp_path / "empty"))
     assert "--wheelhouse" in (caught.value.hint or "")
 
 
