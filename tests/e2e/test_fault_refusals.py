@@ -17,14 +17,14 @@ _LOG = logging.getLogger(__name__)
 _WAYS = 8
 """Four errors, once and for good."""
 _SOME = {
-    "published": 8,
-    "rollback": 24,
-    "forget": 12,
-    "recover-rollback": 24,
-    "guard-install": 16,
-    "guard-remove": 32,
-    "guard-pin": 24,
-    "build": 8,
+    "published": 4,
+    "rollback": 16,
+    "forget": 8,
+    "recover-rollback": 16,
+    "guard-install": 12,
+    "guard-remove": 24,
+    "guard-pin": 16,
+    "build": 4,
 }
 """How many are tried in the short form; of what installs a wheel few, as each is a whole setup."""
 
