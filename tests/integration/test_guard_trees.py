@@ -81,7 +81,8 @@ def gunicorn(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = Path(lasting) if lasting else tmp_path_factory.mktemp("tools")
     if not UV.exists():
         pytest.skip("uv is not installed beside the Python that runs the tests")
-    return made_once(directory / f"gunicorn-{key_of('1')}", _download_gunicorn)
+    deep = directory / "made"  # deeper than the tool judges its cache: uv makes a lock that everybody may write
+    return made_once(deep / f"gunicorn-{key_of('1')}", _download_gunicorn)
 
 
 def _download_gunicorn(directory: Path) -> None:
