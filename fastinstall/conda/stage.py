@@ -119,7 +119,7 @@ def pack_channel(
         with files.temporary_directory("packed", within=context.cache / "tmp") as space:
             package = pack_stack(built.wheel, unplaced, interpreter, space / "packed")
             files.write_text(space / "packed" / "packed.json", dump(encode(package)))
-            sealed_trees.publish(space / "packed", kept, space / "rival", cache=context.cache)
+            sealed_trees.publish(space / "packed", kept, space / "aside", cache=context.cache)
     target = _locate_package(package, staged)
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(_locate_package(package, kept), target)

@@ -159,7 +159,7 @@ def list_stored_files(cache: Path, wanted: Callable[[str], bool]) -> tuple[Store
 
 @contextmanager
 def discarding_refused(path: Path) -> Iterator[None]:
-    """A stretch in which a stored file is judged: where it is refused, it leaves the store."""
+    """A block in which a stored file is judged: where it is refused, it leaves the store."""
     try:
         yield
     except FailedError:

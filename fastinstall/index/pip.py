@@ -25,7 +25,6 @@ from fastinstall.observe.stack import normalise_distribution_name
 
 _TOOL_PIP = (sys.executable, "-P", "-m", "pip")
 _PIP_TIMEOUT = 15.0  # pip's own default
-_DEFAULT_INDEX = "https://pypi.org/simple"  # likewise
 _DROPPED = frozenset(
     {
         "PYTHONPATH",
@@ -70,12 +69,18 @@ class PipSettings:
     @property
     def indexes(self) -> tuple[str, ...]:
         """The indexes in pip's order."""
-        return (self.index_url or _DEFAULT_INDEX, *self.extra_index_urls)
+        return (self.index_url or _find_default_index(), *self.extra_index_urls)
 
     @property
     def places(self) -> tuple[str, ...]:
         """Names of all places whose files pip would take, in its order; also where it must not ask them now."""
         return tuple(dict.fromkeys(map(name_place, (*self.indexes, *self.find_links))))
+
+
+def _find_default_index() -> str:
+    from unearth import PackageFinder  # noqa: PLC0415 (slow to import; only where pip's settings name no index)
+
+    return PackageFinder().sources[0]["url"]
 
 
 def name_place(place: str) -> str:
