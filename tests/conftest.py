@@ -13,8 +13,8 @@ import extent
 import pytest
 from index_settings import trust_variables
 from needs import requiring_programs
+from run_counts import VARIABLE, write_counts
 from sandbox import NewSandbox, Sandbox
-from tally import VARIABLE, write_counts
 
 DURATIONS = Path(__file__).with_name("durations.json")
 """Seconds of each file of tests, as the last recorded run of the full suite took them on two cores."""
@@ -105,9 +105,9 @@ class _Durations:
                 f"most tests of {len(long)} files, {sum(long.values()) / 60:.0f} minutes of one core: "
                 f"{', '.join(sorted(long))}; and each that is marked slow"
             )
-        tally = os.environ.get(VARIABLE)
-        if tally and not hasattr(self._config, "workerinput"):  # workers of xdist report to the one that counts
-            write_counts({kind: len(found) for kind, found in terminalreporter.stats.items() if kind}, Path(tally))
+        counts = os.environ.get(VARIABLE)
+        if counts and not hasattr(self._config, "workerinput"):  # workers of xdist report to the one that counts
+            write_counts({kind: len(found) for kind, found in terminalreporter.stats.items() if kind}, Path(counts))
         if self._records:
             recorded = {name: round(seconds, 1) for name, seconds in sorted(self._files.items()) if seconds >= 1}
             DURATIONS.write_text(json.dumps(recorded, indent=1) + "\n", "utf-8")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from index_settings import settings_of_person, shared_settings
-from tally import VARIABLE
+from run_counts import VARIABLE
 
 from fastinstall.core.errors import FastinstallError
 from fastinstall.observe.toolchain import find_package_manager
@@ -58,9 +58,9 @@ class Elsewhere:
     variables: Mapping[str, str]
 
     @property
-    def tallies(self) -> tuple[Path, Path]:
+    def counts(self) -> tuple[Path, Path]:
         """Where the two write their counts."""
-        return self.space / "tally", self.space / "root" / "tally"
+        return self.space / "counts", self.space / "root" / "counts"
 
 
 class NotHereError(Exception):
@@ -73,7 +73,7 @@ def by_system_python(here: Elsewhere) -> int:
         return _left_out(f"{SYSTEM_PYTHON} has run the tests already")
     if not SYSTEM_PYTHON.exists() or subprocess.run((SYSTEM_PYTHON, "-c", _OLDEST), check=False).returncode != 0:
         return _left_out(f"{SYSTEM_PYTHON} is no Python 3.11 or later")
-    for name in ("home", "tally"):
+    for name in ("home", "counts"):
         (here.space / name).mkdir()
     variables = {
         **_network(here.variables),
@@ -81,7 +81,7 @@ def by_system_python(here: Elsewhere) -> int:
         "HOME": str(here.space / "home"),
         "PATH": "/usr/bin:/bin",
         "FASTINSTALL_BOOTSTRAP_PYTHON": str(SYSTEM_PYTHON),
-        VARIABLE: str(here.tallies[0]),
+        VARIABLE: str(here.counts[0]),
     }
     words = ("sh", "bootstrap.sh", "test", *_SIDE_BY_SIDE, *_BY_SYSTEM_PYTHON, f"--basetemp={here.space / 'c'}")
     return subprocess.run(words, cwd=ROOT, env=variables, check=False).returncode
@@ -98,7 +98,7 @@ def in_bare_debian(here: Elsewhere) -> int:
         **{name: value for name, value in _network(here.variables).items() if _is_there(value, root)},
         "HOME": "/empty",
         "PATH": "/usr/bin:/bin",
-        VARIABLE: "/tally",
+        VARIABLE: "/counts",
     }
     inside = ("/usr/bin/env", "-i", *(f"{name}={value}" for name, value in variables.items()))
     suite = ("sh", "/checkout/bootstrap.sh", "test", *_SIDE_BY_SIDE, *_IN_DEBIAN, "--basetemp=/tmp/b")
@@ -134,7 +134,7 @@ def _furnish(root: Path) -> None:
     said = subprocess.run(("apt-config", "dump"), capture_output=True, text=True, check=True).stdout.splitlines()
     kept = [line for line in said if line.startswith("Acquire::") and any(word in line for word in _AS_IN_APT)]
     (root / "etc/apt/apt.conf.d/99host").write_text("\n".join([*kept, ""]), encoding="utf-8")
-    for name in ("empty", "tally"):
+    for name in ("empty", "counts"):
         (root / name).mkdir()
 
 

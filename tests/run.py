@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from elsewhere import SYSTEM_PYTHON, Elsewhere, by_system_python, in_bare_debian
-from tally import VARIABLE, closing_line, read_counts
+from run_counts import VARIABLE, closing_line, read_counts
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
@@ -31,12 +31,13 @@ def main(arguments: Sequence[str]) -> int:
         return _run("pytest", (sys.executable, "-m", "pytest", *arguments), environment)
     with tempfile.TemporaryDirectory(prefix="tests-") as directory:
         space = Path(directory)
-        tally = space / "tally"
-        tally.mkdir()
-        ours = {"FASTINSTALL_TEST_CACHE": f"{space}/cache", **environment, VARIABLE: str(tally)}
+        ours_counts, elsewhere = space / "counts", Elsewhere(space=space / "e", variables={})
+        for made in (ours_counts, elsewhere.space):
+            made.mkdir()
+        ours = {"FASTINSTALL_TEST_CACHE": f"{space}/cache", **environment, VARIABLE: str(ours_counts)}
         start = time.monotonic()
         code = _run_parts(ours, space, arguments)
-        counts = read_counts((tally, *Elsewhere(space=space, variables={}).tallies))
+        counts = read_counts((ours_counts, *elsewhere.counts))
         print(closing_line(counts, time.monotonic() - start), flush=True)
         return code
 
@@ -73,7 +74,7 @@ def _parts(types: Part, space: Path, extent: Sequence[str]) -> list[tuple[str, P
 
 def _elsewhere(space: Path) -> tuple[tuple[str, Part], ...]:
     def part(run: Callable[[Elsewhere], int]) -> Part:
-        return lambda name, environment: _timed(name, lambda: run(Elsewhere(space=space, variables=environment)))
+        return lambda name, environment: _timed(name, lambda: run(Elsewhere(space=space / "e", variables=environment)))
 
     return (
         (f"a part by {SYSTEM_PYTHON}", part(by_system_python)),

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-VARIABLE = "FASTINSTALL_TEST_TALLY"
+VARIABLE = "FASTINSTALL_TEST_COUNTS"
 """Names the directory into which each run of pytest writes its counts."""
 
 _KINDS = ("failed", "passed", "skipped", "deselected", "xfailed", "xpassed", "error")
