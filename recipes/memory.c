@@ -6,11 +6,14 @@
 
    - blocks up to 32 MB, the most that each glibc accepts, come from its heaps;
    - the free end of the heap is returned where it exceeds FASTINSTALL_KEEP_MB megabytes (128; 0 changes nothing);
-   - a thread's heap of 64 MB, of which the last one is kept, is returned only where a quarter of that is free in the one
-     before. Under `ulimit -v` this is left out, because the heap then grows by so much at once.
+   - the last of a thread's heaps, of 64 MB each, is returned where half of that is free in the one before it: with 128
+     megabytes never. Under `ulimit -v` this is left out, because the main thread's heap then grows by so much at once;
+   - two CPUs share a heap, instead of eight heaps a CPU that each keep their own.
 
    An eighth of a limit of memory may be kept; where that is less than 32 MB, or where the user has set one of these
    values, nothing is changed. Another allocator does not read them, and other C libraries have none. */
+
+#define _GNU_SOURCE /* sched_getaffinity */
 
 #include <stdint.h>
 #include <stdio.h>
@@ -21,29 +24,37 @@
 #ifdef __GLIBC__
 
 #include <malloc.h>
+#include <sched.h>
 
 #define MB ((uint64_t)1 << 20)
 #define LARGEST_BLOCK (32 * MB)
 #define USUAL_MB 128
 #define MOST_MB 2047 /* mallopt takes an int */
 #define SHARE 8
+#define FEWEST_HEAPS 2 /* one of them is the main thread's */
+#define CPUS_A_HEAP 2
 
 static int
-is_set_by_user(void) {
-    static const char *const names[][2] = {
-        {"MALLOC_MMAP_THRESHOLD_", "glibc.malloc.mmap_threshold="},
-        {"MALLOC_TRIM_THRESHOLD_", "glibc.malloc.trim_threshold="},
-        {"MALLOC_TOP_PAD_", "glibc.malloc.top_pad="},
-        {"MALLOC_MMAP_MAX_", "glibc.malloc.mmap_max="},
-    };
+is_set_by_user(const char *variable, const char *tunable) {
     const char *tunables = getenv("GLIBC_TUNABLES");
 
-    for (size_t index = 0; index < sizeof names / sizeof *names; index++) {
-        if (getenv(names[index][0]) != NULL || (tunables != NULL && strstr(tunables, names[index][1]) != NULL)) {
-            return 1;
-        }
-    }
-    return 0;
+    return getenv(variable) != NULL || (tunables != NULL && strstr(tunables, tunable) != NULL);
+}
+
+static int
+is_kept_by_user(void) {
+    return is_set_by_user("MALLOC_MMAP_THRESHOLD_", "glibc.malloc.mmap_threshold=") ||
+           is_set_by_user("MALLOC_TRIM_THRESHOLD_", "glibc.malloc.trim_threshold=") ||
+           is_set_by_user("MALLOC_TOP_PAD_", "glibc.malloc.top_pad=") ||
+           is_set_by_user("MALLOC_MMAP_MAX_", "glibc.malloc.mmap_max=");
+}
+
+static int
+choose_heaps(void) {
+    cpu_set_t usable;
+    int heaps = sched_getaffinity(0, sizeof usable, &usable) == 0 ? CPU_COUNT(&usable) / CPUS_A_HEAP : 0;
+
+    return heaps < FEWEST_HEAPS ? FEWEST_HEAPS : heaps;
 }
 
 static uint64_t
@@ -93,13 +104,16 @@ keep_memory(void) {
     uint64_t share = get_smaller(process, read_group_limit()) / SHARE;
     uint64_t kept = get_smaller(get_wanted(), share);
 
-    if (kept == 0 || share < LARGEST_BLOCK || is_set_by_user()) {
+    if (kept == 0 || share < LARGEST_BLOCK || is_kept_by_user()) {
         return;
     }
     mallopt(M_MMAP_THRESHOLD, (int)LARGEST_BLOCK);
     mallopt(M_TRIM_THRESHOLD, (int)kept);
     if (process == UINT64_MAX) {
-        mallopt(M_TOP_PAD, (int)(kept / 4));
+        mallopt(M_TOP_PAD, (int)(kept / 2));
+    }
+    if (!is_set_by_user("MALLOC_ARENA_MAX", "glibc.malloc.arena_max=")) {
+        mallopt(M_ARENA_MAX, choose_heaps());
     }
 }
 

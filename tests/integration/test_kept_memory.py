@@ -12,6 +12,7 @@ from fastinstall.core.surroundings import recipes_directory
 
 MB = 1 << 20
 PROGRAM = """
+#include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,15 +41,40 @@ static void *fill(void *argument) {
     return NULL;
 }
 
+static pthread_barrier_t all_begun;
+
+static void *begin_and_fill(void *numbers) {
+    free(malloc(1));
+    pthread_barrier_wait(&all_begun);
+    return fill(numbers);
+}
+
+static int count_heaps(void) {
+    char *text, *at;
+    size_t length;
+    int heaps = 0;
+    FILE *file = open_memstream(&text, &length);
+    malloc_info(0, file);
+    fclose(file);
+    for (at = text; (at = strstr(at, "<heap nr=")); at++) heaps++;
+    return heaps;
+}
+
 int main(int argc, char **argv) {
-    size_t numbers[] = {strtoul(argv[1], NULL, 10), strtoul(argv[2], NULL, 10), 0};
+    size_t numbers[1024][3];
     long size, resident;
-    pthread_t thread;
-    if (argc > 3) pthread_create(&thread, NULL, fill, numbers), pthread_join(thread, NULL);
-    else fill(numbers);
+    pthread_t threads[1024];
+    int count = argc > 3 ? atoi(argv[3]) : 0;
+    pthread_barrier_init(&all_begun, NULL, count + !count);
+    for (int each = 0; each < count + !count; each++) {
+        numbers[each][0] = strtoul(argv[1], NULL, 10), numbers[each][1] = strtoul(argv[2], NULL, 10);
+        if (count) pthread_create(threads + each, NULL, begin_and_fill, numbers[each]);
+    }
+    for (int each = 0; each < count; each++) pthread_join(threads[each], NULL);
+    if (!count) fill(numbers[0]);
     FILE *memory = fopen("/proc/self/statm", "r");
     if (fscanf(memory, "%ld %ld", &size, &resident) != 2) return 1;
-    printf("%zu %ld\\n", numbers[2], resident * (long)sysconf(_SC_PAGESIZE));
+    printf("%zu %ld %d\\n", numbers[0][2], resident * (long)sysconf(_SC_PAGESIZE), count_heaps());
 }
 """
 ONE_PHOTO = (1, 31 * MB)
@@ -59,7 +85,9 @@ shift 2
 exec "$@"
 """
 SETTINGS = ("MMAP_THRESHOLD", "TRIM_THRESHOLD", "TOP_PAD", "MMAP_MAX")
-OWN = dict.fromkeys((*(f"MALLOC_{setting}_" for setting in SETTINGS), "GLIBC_TUNABLES", "FASTINSTALL_KEEP_MB"), "0")
+OWN = dict.fromkeys(
+    (*(f"MALLOC_{setting}_" for setting in SETTINGS), "GLIBC_TUNABLES", "MALLOC_ARENA_MAX", "FASTINSTALL_KEEP_MB"), "0"
+)
 
 
 @pytest.fixture(scope="module")
@@ -76,13 +104,13 @@ def build(directory: Path, *flags: str) -> Path:
     return made
 
 
-def run(*argv: object, **variables: str) -> tuple[int, int]:
-    """The faults of the second time, and the bytes that are resident at the end."""
+def run(*argv: object, **variables: str) -> tuple[int, int, int]:
+    """The faults of the second time, the bytes that are resident at the end, and the heaps of the process."""
     environment = {name: value for name, value in os.environ.items() if name not in OWN} | variables
     answer = subprocess.run(list(map(str, argv)), env=environment, capture_output=True, text=True, check=False)
     assert answer.returncode == 0, answer.stderr
-    faults, resident = answer.stdout.split()
-    return int(faults), int(resident)
+    faults, resident, heaps = map(int, answer.stdout.split())
+    return faults, resident, heaps
 
 
 def run_in_group(file: str, limit: str, program: Path) -> int:
@@ -93,14 +121,22 @@ def run_in_group(file: str, limit: str, program: Path) -> int:
     return run(*begin, "sh", "-c", IN_GROUP, "sh", file, limit, program, *ONE_PHOTO)[0]
 
 
-@pytest.mark.parametrize("where", [(), ("in a thread",)])
-def test_the_memory_of_a_photo_serves_the_next(program: Path, where: tuple[str, ...]) -> None:
-    assert run(program, *ONE_PHOTO, *where)[0] < 10
+@pytest.mark.parametrize("threads", [(), (1,)])
+@pytest.mark.parametrize("blocks", [1, 3])  # a thread's heap has 64 MB, so that three need a second one
+def test_the_memory_of_a_photo_serves_the_next(program: Path, threads: tuple[int, ...], blocks: int) -> None:
+    assert run(program, blocks, ONE_PHOTO[1], *threads)[0] < 10
+
+
+def test_threads_share_heaps(program: Path) -> None:
+    most = max(2, len(os.sched_getaffinity(0)) // 2)
+    assert run(program, 1, MB, 2 * most)[2] == most
+    assert run(program, 1, MB, 8, MALLOC_ARENA_MAX="5")[2] == 5
+    assert run(program, 1, MB, 8, GLIBC_TUNABLES="glibc.malloc.arena_max=5")[2] == 5
 
 
 @pytest.mark.parametrize(("told", "most"), [("", 128), ("40", 40), ("4", 4), ("no", 128)])
 def test_the_free_end_is_returned_beyond_what_the_variable_says(program: Path, told: str, most: int) -> None:
-    _, resident = run(program, 300, MB, FASTINSTALL_KEEP_MB=told)
+    _, resident, _ = run(program, 300, MB, FASTINSTALL_KEEP_MB=told)
     assert resident < (most + 4) * MB
 
 
@@ -128,7 +164,7 @@ def test_other_tunables_do_not_matter(program: Path) -> None:
 def test_a_small_address_space_changes_nothing_and_a_large_one_is_used(
     program: Path, limit: int, *, kept: bool
 ) -> None:
-    faults, _ = run("sh", "-c", 'ulimit -v "$0" && exec "$@"', limit * 1024, program, *ONE_PHOTO)
+    faults, _, _ = run("sh", "-c", 'ulimit -v "$0" && exec "$@"', limit * 1024, program, *ONE_PHOTO)
     assert (faults < 10) is kept
 
 
