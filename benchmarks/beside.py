@@ -2,9 +2,9 @@
 
     ENV/bin/python benchmarks/beside.py [--photo FILE] [--rounds N]
 
-Runs in an environment that `fastinstall setup` has made, with whatever of these lies there as well: opencv, pyvips,
-simplejpeg, kornia-rs. Milliseconds, the best of all rounds. Results are not compared: a Lanczos filter of opencv reads
-8 x 8 pixels however much it reduces, where the others widen it, so opencv reduces by area here.
+Runs in an environment that `fastinstall setup` has made, with numpy and whatever of these lies there as well: opencv,
+pyvips, simplejpeg, kornia-rs, cykooz-resizer. Milliseconds, the best of all rounds. Results are not compared: a Lanczos
+filter of opencv reads 8 x 8 pixels however much it reduces, where the others widen it, so opencv reduces by area here.
 """
 
 import argparse
@@ -80,8 +80,11 @@ def work_of_pillow(data: bytes) -> Work:
 
     rgb = decode()
     gray = rgb.convert("L")
+    numpy = importlib.import_module("numpy")
     return {
         "decode": decode,
+        "decode to an array": lambda: numpy.asarray(decode()),
+        "picture to an array": lambda: numpy.asarray(rgb),
         "decode, to 256, crop 224": lambda: decode().resize(SMALL, 2).crop((115, 16, 339, 240)),
         "to 256, bilinear or area": lambda: rgb.resize(SMALL, 2),
         "to 256, Lanczos": lambda: rgb.resize(SMALL, 1),
@@ -102,7 +105,7 @@ def work_of_opencv(data: bytes) -> Work:
     rgb = cv2.imdecode(encoded, cv2.IMREAD_COLOR)
     spun = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
     return {
-        "decode": lambda: cv2.imdecode(encoded, cv2.IMREAD_COLOR),
+        "decode to an array": lambda: cv2.imdecode(encoded, cv2.IMREAD_COLOR),
         "decode, to 256, crop 224": lambda: cv2.resize(
             cv2.imdecode(encoded, cv2.IMREAD_COLOR), SMALL, interpolation=cv2.INTER_AREA
         )[MIDDLE],
@@ -141,7 +144,10 @@ def work_of_simplejpeg(data: bytes) -> Work:
     """By simplejpeg, which decodes into memory that is kept."""
     simplejpeg, numpy = importlib.import_module("simplejpeg"), importlib.import_module("numpy")
     kept = numpy.empty((HEIGHT, WIDTH, 3), "u1")
-    return {"decode": lambda: simplejpeg.decode_jpeg(data, buffer=kept)}
+    return {
+        "decode": lambda: simplejpeg.decode_jpeg(data, buffer=kept),
+        "decode to an array": lambda: simplejpeg.decode_jpeg(data),
+    }
 
 
 def work_of_kornia(data: bytes) -> Work:
@@ -150,7 +156,7 @@ def work_of_kornia(data: bytes) -> Work:
     rgb = kornia.io.decode_image_jpegturbo(data, "rgb")
     small = (SMALL[1], SMALL[0])
     return {
-        "decode": lambda: kornia.io.decode_image_jpegturbo(data, "rgb"),
+        "decode to an array": lambda: kornia.io.decode_image_jpegturbo(data, "rgb"),
         "decode, to 256, crop 224": lambda: kornia.imgproc.resize(
             kornia.io.decode_image_jpegturbo(data, "rgb"), small, "bilinear"
         )[MIDDLE],
@@ -163,12 +169,33 @@ def work_of_kornia(data: bytes) -> Work:
     }
 
 
+def work_of_cykooz(data: bytes) -> Work:
+    """By cykooz-resizer, which only resizes, into memory that is kept."""
+    library = importlib.import_module("cykooz_resizer")
+    picture = Image.open(io.BytesIO(data))
+    resizer = library.Resizer()
+
+    def resize(mode: str, kind: object, way: object) -> Callable[[], object]:
+        source = library.ImageData(WIDTH, HEIGHT, kind, picture.convert(mode).tobytes())
+        target = library.ImageData(*SMALL, kind)
+        options = library.ResizeOptions(resize_alg=library.ResizeAlg.convolution(way), use_alpha=False)
+        return lambda: resizer.resize(source, target, options)
+
+    three, one = library.PixelType.U8x3, library.PixelType.U8
+    return {
+        "to 256, bilinear or area": resize("RGB", three, library.FilterType.bilinear),
+        "to 256, Lanczos": resize("RGB", three, library.FilterType.lanczos3),
+        "to 256, Lanczos, one band": resize("L", one, library.FilterType.lanczos3),
+    }
+
+
 LIBRARIES = {
     "pillow": work_of_pillow,
     "opencv": work_of_opencv,
     "pyvips": work_of_vips,
     "simplejpeg": work_of_simplejpeg,
     "kornia-rs": work_of_kornia,
+    "cykooz": work_of_cykooz,
 }
 
 if __name__ == "__main__":
