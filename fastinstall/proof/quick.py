@@ -72,13 +72,13 @@ def prove_survival(ours: ProofStack, work: Work, results: Results) -> tuple[Case
 def prove_heap(
     ours: ProofStack, reference: ProofStack | None, work: Work, results: Results
 ) -> tuple[CaseDifference, ...]:
-    """The cases in which our stack reads uninitialised memory and the official wheel, if there is one, does not.
+    """The cases in which our result, but not the official wheel's, depends on fresh memory, or on the CPU's VNNI.
 
     Raises:
         FailedError: PIL cannot be imported there.
     """
     one, other = (results.outcomes(how(ours), work) for how in (fill_fresh_memory, disturb_memory))
-    problem = "reads uninitialised memory: the result depends on what was in it"
+    problem = "the result depends on uninitialised memory, or on VNNI"
     suspicious = [fail_case(case, problem) for case in work.cases if one[case] != other[case]]
     return exclude_undetermined(suspicious, reference, work)
 

@@ -272,12 +272,13 @@ def fill_fresh_memory(stack: ProofStack) -> ProofStack:
 
 
 def disturb_memory(stack: ProofStack) -> ProofStack:
-    """The same with another byte in its memory, and pictures in blocks of 4096 bytes instead of 16 MiB."""
-    return stack.with_tunables(_FILLED + "170").with_variables({"PILLOW_BLOCK_SIZE": "4096"})
+    """The same with another byte in its memory, pictures in blocks of 4096 bytes, code for CPUs without VNNI."""
+    return stack.with_tunables(_FILLED + "170").with_variables({"PILLOW_BLOCK_SIZE": "4096", "FASTINSTALL_VNNI": "0"})
 
 
 def _make_key(stack: ProofStack, work: Work) -> str:
     """Everything that decides the outcomes."""
     sources = [files.sha256(path) for path in (work.operations, work.operations.with_name("_runner.py"))]
-    decisive = {name: stack.variables.get(name, "") for name in ("GLIBC_TUNABLES", "PILLOW_BLOCK_SIZE")}
+    names = ("GLIBC_TUNABLES", "PILLOW_BLOCK_SIZE", "FASTINSTALL_VNNI")
+    decisive = {name: stack.variables.get(name, "") for name in names}
     return digest((stack.identity, work.cases, sources, decisive))
