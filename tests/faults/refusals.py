@@ -26,7 +26,7 @@ from faults.told import GOOD, Outcome, trial_of
 
 VERBS = (
     *("published", "ours", "apply", "fix", "rollback", "forget", "recover-setup", "recover-rollback"),
-    *("guard-install", "guard-remove", "guard-pin", "guard-accept", "build"),
+    *("guard-install", "guard-remove", "guard-pin", "guard-accept", "build", "build-conda"),
 )
 STAGE = "/stage/"
 """Where wheels are unpacked, by hundreds of calls that are all alike."""
