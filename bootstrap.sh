@@ -17,7 +17,7 @@
 #   FASTINSTALL_HOME     where the private environments go
 set -eu
 
-case $(umask) in *[2367]) ;; *) umask 022 ;; esac # nothing here is for everybody to change
+case $(umask) in *[2367][2367]) ;; *) umask 022 ;; esac # nothing here is for others to change
 
 checkout=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd -P)
 
@@ -38,6 +38,41 @@ private_directory() {
         data=${XDG_DATA_HOME:-$HOME/.local/share}
         printf '%s/fastinstall/tool-%s\n' "$data" "$(printf '%s' "$checkout" | cksum | cut -d ' ' -f 1)"
     fi
+}
+
+resolve() { # $1: a path, of which the end may not be there yet
+    there=$1
+    while [ ! -d "$there" ]; do
+        there=${there%/*}
+        there=${there:-/}
+    done
+    real=$(CDPATH='' cd -P -- "$there" 2>/dev/null && pwd -P) || real=$there
+    printf '%s\n' "${real%/}${1#"${there%/}"}"
+}
+
+distrust() { # says who else chooses what is run from the private directory: who can write there, or to one above it
+    set -- "$private"
+    while [ "$1" != / ]; do
+        above=${1%/*}
+        set -- "${above:-/}" "$@"
+    done
+    # shellcheck disable=SC2012 # find has no format that POSIX knows
+    # the owner of this checkout chooses what is run anyway; that of / is root, also where root has another number
+    owners=" 0 $(id -u) $(LC_ALL=C ls -ldn / "$checkout" | while read -r _ _ owner _; do printf '%s ' "$owner"; done)"
+    own= # the user's group, where its name says that nobody else is in it
+    [ "$(id -gn 2>/dev/null)" != "$(id -un 2>/dev/null)" ] || own=$(id -g)
+    closed=
+    # shellcheck disable=SC2012 # find has no format that POSIX knows
+    LC_ALL=C ls -ldn "$@" "$private"/fastinstall-* 2>/dev/null | while read -r mode _ owner group _ _ _ _ place; do
+        case $owners in *" $owner "*) ;; *) printf '%s\n' "$place belongs to user $owner" && break ;; esac
+        [ -z "$closed" ] || continue
+        case $mode in
+        d?????[-S]??[-T]*) closed=yes ;; # nobody else comes further
+        d????????[tT]*) ;; # others add names there, and take none away
+        d???????w*) printf '%s\n' "anybody may write to $place" && break ;;
+        d????w*) [ "$group" = 0 ] || [ "$group" = "$own" ] || { printf '%s\n' "a group may write to $place" && break; } ;;
+        esac
+    done
 }
 
 stamp() { # of what decides an environment; of pyproject.toml only what is about the installation
@@ -229,6 +264,11 @@ write_lock() { # $@: flags of uv
 }
 
 private=$(private_directory)
+case $private in /*) ;; *) private=$PWD/$private ;; esac
+private=$(resolve "$private")
+reason=$(distrust)
+[ -z "$reason" ] || die "$private is not used: $reason, and what lies there would be run" \
+    "choose another directory: FASTINSTALL_HOME=DIR sh bootstrap.sh ..."
 version=$(sed -n 's/^__version__ = "\(.*\)"$/\1/p' "$checkout/fastinstall/__init__.py")
 named=
 if [ -n "${FASTINSTALL_BOOTSTRAP_PYTHON-}" ]; then

@@ -69,13 +69,14 @@ def lock_recovered_environment(
         DocumentError: a journal cannot be read.
     """
     prefix = Path(environment.prefix)
-    with hold_environment_lock(prefix):
-        sentences: list[str] = []
+    sentences: list[str] = []
 
-        def tell(sentence: str, *, changed: bool = True) -> None:
+    def tell(sentence: str, *, changed: bool = True) -> None:
+        if sentence not in sentences:
             sentences.append(sentence)
             session.emit(Noted(message=sentence, changed=changed))
 
+    with _telling_what_was_recovered(prefix, tell), hold_environment_lock(prefix):
         _recover_each(session, JournalStore(prefix), tell, force=force)
         for each in pin_interruptions(session, prefix):
             session.emit(Noted(message=describe_interruption(each, prefix), warning=True))
@@ -227,15 +228,33 @@ class _Tell(Protocol):
     def __call__(self, sentence: str, *, changed: bool = True) -> None: ...
 
 
+@contextlib.contextmanager
+def _telling_what_was_recovered(prefix: Path, tell: _Tell) -> Iterator[None]:
+    """Tell what has come to its end in the block, although an interruption, which waited for that, kept it silent.
+
+    Asked without the lock: whoever holds it is at work, and nothing of his is interrupted.
+    """
+    before = read_environment_history(prefix, sized=False).interruptions
+    try:
+        yield
+    except KeyboardInterrupt:
+        left = read_environment_history(prefix, sized=False).interruptions
+        for each in before:
+            if each not in left:
+                tell(describe_finished_interruption(each), changed=each.cut not in _UNSEEN)
+        raise
+
+
+_UNSEEN = (UnfinishedRun.BEGINNING, UnfinishedRun.END)
+"""Only directories of ours were there: nobody looks into them."""
+
+
 def _recover_each(session: Session, store: JournalStore, tell: _Tell, *, force: bool) -> None:
     """Each thing is told when it has happened, since the next one may fail."""
     cut, unpinning = tuple(pin_interruptions(session, store.prefix)), Unpinning(session, store.prefix)
     recovered = recover(store, force=force, conclude=unpinning)
     if recovered is not None:
-        changed = recovered.cut not in (
-            UnfinishedRun.BEGINNING,
-            UnfinishedRun.END,
-        )  # nobody looks into directories of ours
+        changed = recovered.cut not in _UNSEEN
         tell(describe_finished_interruption(_convert_to_interruption(recovered)), changed=changed)
         for path in recovered.undone.kept:
             tell(f"kept: {path}", changed=changed)

@@ -2,13 +2,14 @@
 
 import zipfile
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from fastinstall.apply.carry_out import make_execution_context, request_previous_version
 from fastinstall.apply.proven_wheel import ProofContext, fetch_inputs, make_proven_wheel
 from fastinstall.cmerge.documents import MergeReport
 from fastinstall.conda.engines.choose import find_microarchitectures
-from fastinstall.conda.package import pack_guard, pack_stack, publish_package, write_index
+from fastinstall.conda.package import pack_stack, publish_packages
 from fastinstall.core.errors import UnprovenError
 from fastinstall.core.events import Noted, Started
 from fastinstall.core.parsing import json_data
@@ -25,7 +26,7 @@ from fastinstall.steps.build import Build
 from fastinstall.steps.kinds import get_required_step
 from fastinstall.wheelbuild.build_inputs import BuildResult
 from fastinstall.wheelbuild.package_index import (
-    make_unwritable_error,
+    lock_directory,
     publish_wheel,
     require_wheelhouse,
     require_writable,
@@ -89,7 +90,8 @@ def build_channel(session: Session, target: NamedTarget, request: Request, direc
 
     Raises:
         UnprovenError: no version proves; where one was named, that one does not.
-        FailedError: it could not be built or written.
+        FailedError: it could not be built or written; then nothing there has changed.
+        EnvironmentDamagedError: it could be written in part only, and that not be taken back.
         RefusedError: the extra "conda" is not installed.
     """
     require_writable(directory)
@@ -103,13 +105,9 @@ def build_channel(session: Session, target: NamedTarget, request: Request, direc
         planned = plan_stack_package(made.step, facts, known, number=number, libraries=libraries)
         return pack_stack(made.result.wheel, planned, made.interpreter, place)
 
-    try:
-        package = publish_package(pack, directory)
-        guard = pack_guard(plan_guard_package(package, made.interpreter.prefix), directory) if request.guard else None
-        write_index(directory)
-    except OSError as error:
-        raise make_unwritable_error(directory, error) from error
-    stack = CondaStack(package=package, guard=guard, channel=directory)
+    guard = partial(plan_guard_package, prefix=made.interpreter.prefix) if request.guard else None
+    with lock_directory(session, directory):
+        stack = publish_packages(pack, guard, directory)
     return BuildOutcome(result=made.result, python=made.interpreter.version, stack=stack)
 
 

@@ -212,7 +212,7 @@ def _report_outcome(outcome: int | BaseException, arguments: Namespace, context:
             console.complain(outcome.message)
             return int(ExitCode.OK)  # what was asked for is done
         case KeyboardInterrupt():
-            return int(_report_interruption(console))
+            return int(_report_interruption(console, context))
         case UnwrittenError():
             return int(_report_unwritten_result(outcome, arguments, console))
         case _:
@@ -259,12 +259,16 @@ def _explain_system_error(error: OSError, verb: str, context: Context) -> Fastin
 
 def _name_environment(nearby: Sequence[str], words: Sequence[str]) -> str:
     """The same command line, with an environment."""
-    command = " ".join(("fastinstall", *map(quote, words)))
+    command = _repeat_command(words)
     if nearby:
         return f"name it: {command} --prefix {quote(nearby[0])}"
     if words[0] in _CREATING:
         return f"make one: {command} --new-env ./fast-env"
     return f"name one: {command} --prefix DIR"
+
+
+def _repeat_command(words: Sequence[str]) -> str:
+    return " ".join(("fastinstall", *map(quote, words)))
 
 
 def _mention_changes(error: FastinstallError, context: Context) -> FastinstallError:
@@ -318,7 +322,10 @@ def _explain(error: FastinstallError, console: Console) -> int:
     return error.exit_code
 
 
-def _report_interruption(console: Console) -> int:
+def _report_interruption(console: Console, context: Context | None = None) -> int:
+    if context is not None and context.changes:
+        again = f"run the same command again: {_repeat_command(context.words)}"
+        return _explain(_mention_changes(FailedError("interrupted", hint=again), context), console)
     console.complain("interrupted; the environment is as it was before")
     return ExitCode.INTERRUPTED
 

@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from email.message import Message
 from email.parser import HeaderParser
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,9 +37,10 @@ from fastinstall.core.values import immutable
 from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.image import ElfError
 from fastinstall.index.wheelhouse import require_stack_alone
-from fastinstall.model.conda import CondaPackage
+from fastinstall.model.conda import CondaPackage, CondaStack
 from fastinstall.model.conda_packages import find_required_glibc, glibc_spec
 from fastinstall.model.facts import Interpreter
+from fastinstall.wheelbuild.restored_directory import discard_halves, explain_write_errors, restore_on_failure
 from fastinstall.wheelbuild.wheel_files import metadata_directory, tags_of, unpack_wheel
 
 _GUARD_ABOUT = {
@@ -284,6 +286,7 @@ def _require_relative(site: Path, root: Path) -> None:
 
 
 SUBDIRS = ("linux-64", "noarch")
+INDEX = "repodata.json"
 
 
 def write_index(channel: Path) -> None:
@@ -298,29 +301,51 @@ def write_index(channel: Path) -> None:
             for kind, suffix in (("packages.conda", ".conda"), ("packages", ".tar.bz2"))
         }
         document = {"info": {"subdir": subdir}, **found, "removed": [], "repodata_version": 1}
-        files.write_text(channel / subdir / "repodata.json", json.dumps(document, indent=1, sort_keys=True) + "\n")
+        files.write_text(channel / subdir / INDEX, json.dumps(document, indent=1, sort_keys=True) + "\n")
 
 
-def publish_package(packed: Callable[[int, Path], CondaPackage], channel: Path) -> CondaPackage:
-    """Put a package into a channel under the first number under which nothing else lies there.
+def publish_packages(
+    pack: Callable[[int, Path], CondaPackage], plan_guard: Callable[[CondaPackage], CondaPackage] | None, channel: Path
+) -> CondaStack:
+    """Put a package, and the guard that goes with it, into a channel and its index: all of it, or nothing.
 
     Args:
-        packed: makes the package with a number, in a channel's directory.
-        channel: the directory; its index is left as it is.
+        pack: makes the package with a number, in a channel's directory. It gets the first number under which nothing
+            else lies in the channel.
+        plan_guard: says what the guard of the package is; None for no guard.
+        channel: the directory, made where it is missing. What lies there stays.
 
-    Returns:
-        The package in its place.
+    Raises:
+        FailedError: the channel cannot be written, or a package in it cannot be read; then nothing there has changed.
+        EnvironmentDamagedError: it could be written in part only, and that not be taken back.
     """
-    with files.temporary_directory("channel", within=channel) as scratch:
-        for number in itertools.count():
-            package = packed(number, scratch)
-            file = f"{package.subdir}/{package.dist}.conda"
-            target = channel / file
-            if not target.exists() or files.sha256(target) == package.sha256:
-                break
-        target.parent.mkdir(parents=True, exist_ok=True)
-        os.replace(scratch / file, target)
-        return replace(package, channel=channel.absolute().as_uri(), url=target.absolute().as_uri())
+    with files.temporary_directory("channel") as scratch:
+        packed = _pack_unlike_others(pack, channel, scratch)
+        file = f"{packed.subdir}/{packed.dist}.conda"
+        package = replace(packed, channel=channel.absolute().as_uri(), url=(channel / file).absolute().as_uri())
+        planned = plan_guard(package) if plan_guard is not None else None
+        with explain_write_errors(channel), restore_on_failure(channel, partial(_is_written, package, planned)):
+            discard_halves(channel, (".conda", INDEX))
+            if not (channel / file).exists():
+                files.write_bytes(channel / file, (scratch / file).read_bytes())
+            guard = pack_guard(planned, channel) if planned is not None else None
+            write_index(channel)
+    return CondaStack(package=package, guard=guard, channel=channel)
+
+
+def _pack_unlike_others(pack: Callable[[int, Path], CondaPackage], channel: Path, scratch: Path) -> CondaPackage:
+    for number in itertools.count():
+        package = pack(number, scratch)
+        target = channel / package.subdir / f"{package.dist}.conda"
+        if not target.exists() or files.sha256(target) == package.sha256:
+            return package
+    raise AssertionError("numbers do not end")
+
+
+def _is_written(package: CondaPackage, guard: CondaPackage | None, path: Path) -> bool:
+    """Whether publishing may have written a file: one of the packages, an index, half of one."""
+    ours = (f"{package.dist}.conda", INDEX, *((f"{guard.name}-{guard.version}-",) if guard is not None else ()))
+    return path.parent.name in SUBDIRS and path.name.removeprefix(".").startswith(ours)
 
 
 def _make_record(package: Path) -> dict[str, Any]:

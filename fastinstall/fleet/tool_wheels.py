@@ -25,6 +25,7 @@ from fastinstall.index.wheelhouse import read_sound_metadata, read_sums
 from fastinstall.model.artefact import ToolWheels
 from fastinstall.observe.session import Session
 from fastinstall.observe.stack import is_altered, read_rows
+from fastinstall.wheelbuild.restored_directory import restore_on_failure
 from fastinstall.wheelbuild.tool_dependencies import DependencyFetching, fetch_needs, platforms_of
 from fastinstall.wheelbuild.wheel_files import pack_wheel, tags_of
 
@@ -51,6 +52,7 @@ def bring_tool(session: Session, wheelhouse: Path, *, pythons: Sequence[str] = (
 
     Raises:
         FailedError: something cannot be fetched, built or written; then nothing there has changed.
+        EnvironmentDamagedError: it could be written in part only, and that not be taken back.
         DocumentError: its SHA256SUMS cannot be read.
     """
     directory = wheelhouse / PLACE
@@ -74,9 +76,10 @@ def bring_tool(session: Session, wheelhouse: Path, *, pythons: Sequence[str] = (
     paths = {name: source / name for name in needs.files} | {wheel.name: wheel}
     sums = {name: files.sha256(path) for name, path in sorted(paths.items())}
     try:
-        for name, path in paths.items():
-            _keep(session, path, directory / name, sums[name], there.get(name))
-        files.write_text(directory / _SUMS, "".join(f"{sha256}  {name}\n" for name, sha256 in sums.items()))
+        with restore_on_failure(directory, lambda path: path.name.removeprefix(".").startswith((*paths, _SUMS))):
+            for name, path in paths.items():
+                _keep(session, path, directory / name, sums[name], there.get(name))
+            files.write_text(directory / _SUMS, "".join(f"{sha256}  {name}\n" for name, sha256 in sums.items()))
         for name in there.keys() - sums.keys():
             files.discard(directory / name)
     except OSError as error:

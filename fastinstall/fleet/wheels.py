@@ -36,7 +36,8 @@ from fastinstall.observe.interpreter import interpreter_with
 from fastinstall.observe.observation import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.level_choice import list_requested_levels, refuse_unknown
-from fastinstall.wheelbuild.package_index import make_unwritable_error, require_wheelhouse
+from fastinstall.wheelbuild.package_index import require_wheelhouse
+from fastinstall.wheelbuild.restored_directory import make_unwritable_error
 
 
 @immutable
@@ -239,5 +240,7 @@ def _write(file: Path, fleet: Fleet) -> None:
     try:
         if not file.is_file() or foreign.read_text(file) != text:
             files.write_text(file, text)
-    except (OSError, ValueError) as error:
-        raise FailedError(f"{file}: cannot be written: {error}", hint="name another directory with -o") from error
+    except OSError as error:
+        raise make_unwritable_error(file, error) from error
+    except ValueError as error:
+        raise FailedError(f"{file}: cannot be read: {error}", hint="name another directory with -o") from error

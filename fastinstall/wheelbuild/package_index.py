@@ -15,7 +15,6 @@ import hashlib
 import html
 import json
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -36,10 +35,14 @@ from fastinstall.core.values import digest, immutable
 from fastinstall.index.selection import parse_filename
 from fastinstall.index.wheelhouse import metadata_of, read_sound_metadata, read_sums
 from fastinstall.observe.session import Session
-from fastinstall.wheelbuild.restored_directory import restore_on_failure
+from fastinstall.wheelbuild.restored_directory import (
+    discard_halves,
+    explain_write_errors,
+    make_unwritable_error,
+    restore_on_failure,
+)
 from fastinstall.wheelbuild.wheel_cache import reserve_cache_key
 
-_HALF = re.compile(r"\.(?P<name>.+)\.[a-z0-9_]{8}")  # as `files.write_bytes` names them
 _WRITTEN = (".whl", "index.html", "index.json")
 
 
@@ -74,8 +77,8 @@ def publish_wheel(session: Session, wheel: Path, sha256: str, directory: Path) -
     """
     target = directory / wheel.name
     is_ours = partial(_is_written, directory, target)
-    with _lock_directory(session, directory), _explain_write_errors(directory), restore_on_failure(directory, is_ours):
-        _discard_halves(directory)
+    with lock_directory(session, directory), explain_write_errors(directory), restore_on_failure(directory, is_ours):
+        discard_halves(directory, (*_WRITTEN, METADATA, SUMS))
         survey(directory, ignore)
         _refuse_another(target, sha256)
         if not target.exists():
@@ -92,33 +95,12 @@ def _is_written(directory: Path, target: Path, path: Path) -> bool:
     return path == target or inside.parts[0] in (PAGES, SUMS) or path.suffix == METADATA or half
 
 
-def _discard_halves(directory: Path) -> None:
-    """Discard what a run left that could not even take back its half-written files."""
-    for path in [*directory.rglob(".*")]:
-        match = _HALF.fullmatch(path.name)
-        if match is not None and not path.is_dir() and match["name"].endswith((*_WRITTEN, METADATA, SUMS)):
-            path.unlink()
-
-
 @contextmanager
-def _lock_directory(session: Session, directory: Path) -> Iterator[None]:
+def lock_directory(session: Session, directory: Path) -> Iterator[None]:
     """Let only one of this user's runs write a directory at a time."""
     key = f"index-{digest(str(directory.resolve()))[:16]}"
     with reserve_cache_key(session.own_cache(), key, session.emit, "writes the same directory"):
         yield
-
-
-@contextmanager
-def _explain_write_errors(directory: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise make_unwritable_error(directory, error) from error
-
-
-def make_unwritable_error(directory: Path, error: OSError) -> FailedError:
-    """Return the error that a directory for builds is not writable."""
-    return FailedError(f"-o {directory}: cannot be written: {error.strerror}", hint="choose another directory")
 
 
 def require_writable(directory: Path) -> None:

@@ -1,19 +1,21 @@
-"""Take back what was written into a wheelhouse where the rest could not be written.
+"""Take back what was written into a wheelhouse or a channel where the rest could not be written.
 
-Other people's wheels lie there as well: what is not said to be ours is left alone. Not durable like the journal: a kill
+Other people's files lie there as well: what is not said to be ours is left alone. Not durable like the journal: a kill
 leaves what was written, and the same command finishes it.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from fastinstall.core import files, signals
-from fastinstall.core.errors import EnvironmentDamagedError
+from fastinstall.core.errors import EnvironmentDamagedError, FailedError
 from fastinstall.core.messages import quote
 
-_WHEEL = ".whl"
-"""Comes and stays as it is: its content need not be remembered."""
+_PACKAGES = (".whl", ".conda")
+"""They come and stay as they are: their contents need not be remembered."""
+_HALF = re.compile(r"\.(?P<name>.+)\.[a-z0-9_]{8}")  # as `files.write_bytes` names them
 
 
 @contextmanager
@@ -44,9 +46,41 @@ def restore_on_failure(directory: Path, is_ours: Callable[[Path], bool]) -> Iter
         raise
 
 
+@contextmanager
+def explain_write_errors(directory: Path) -> Iterator[None]:
+    """Turn what the kernel refuses in the block into a failure that names the directory.
+
+    Raises:
+        FailedError: instead of an OSError.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise make_unwritable_error(directory, error) from error
+
+
+def make_unwritable_error(directory: Path, error: OSError) -> FailedError:
+    """Return the error that a directory for builds is not writable."""
+    hint = files.advice(error, directory) if error.errno in files.FULL else "choose another directory"
+    return FailedError(f"-o {directory}: cannot be written: {error.strerror}", hint=hint)
+
+
+def discard_halves(directory: Path, endings: tuple[str, ...]) -> None:
+    """Discard what a run left that could not even take back its half-written files.
+
+    Args:
+        directory: with all that is in it.
+        endings: of the names of whole files.
+    """
+    for path in [*directory.rglob(".*")]:
+        match = _HALF.fullmatch(path.name)
+        if match is not None and not path.is_dir() and match["name"].endswith(endings):
+            path.unlink()
+
+
 def _read_files(directory: Path, is_ours: Callable[[Path], bool]) -> Mapping[Path, bytes | None]:
     paths = (path for path in directory.rglob("*") if is_ours(path) and path.is_file())
-    return {path: None if path.suffix == _WHEEL else path.read_bytes() for path in paths}
+    return {path: None if path.suffix in _PACKAGES else path.read_bytes() for path in paths}
 
 
 @signals.defer_signals()

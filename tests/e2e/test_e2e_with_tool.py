@@ -26,11 +26,11 @@ made, again = (own_wheel(Path(sys.argv[1]), {}, offline=True) for _ in range(2))
 print(made if made == again else "made twice")
 """
 _BRING = """
-import sys; sys.path.insert(0, sys.argv[1])
+import os, sys; sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from fastinstall.observe.session import open_session
 from fastinstall.fleet.tool_wheels import bring_tool
-session = open_session({"FASTINSTALL_CACHE_DIR": sys.argv[2], "HOME": sys.argv[3]}).listening(print)
+session = open_session({**os.environ, "FASTINSTALL_CACHE_DIR": sys.argv[2], "HOME": sys.argv[3]}).listening(print)
 bring_tool(session, Path(sys.argv[3]), offline=True)
 """
 
@@ -140,6 +140,17 @@ def test_a_second_time_it_comes_out_of_the_cache_and_what_is_damaged_is_replaced
     assert f"{damaged}: damaged" in done.stdout
     assert hashlib.sha256(damaged.read_bytes()).hexdigest() == brought.told["files"][damaged.name]
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
+
+
+def test_what_cannot_be_brought_whole_is_not_brought(brought: Brought, unpacked: Path, sandbox: Sandbox) -> None:
+    in_the_way = sandbox.root / "elsewhere/tool" / brought.told["wheel"] / "theirs"
+    in_the_way.mkdir(parents=True)
+    words = ("-I", "-c", _BRING, unpacked, sandbox.cache, in_the_way.parents[2])
+
+    done = run((running().executable, *words), sandbox.variables(UNREACHABLE))
+
+    assert "cannot be written" in done.stderr, done.text
+    assert sorted(in_the_way.parents[1].rglob("*")) == [in_the_way.parent, in_the_way]
 
 
 def test_a_tool_that_was_brought_can_be_brought_on(brought: Brought, unpacked: Path, sandbox: Sandbox) -> None:

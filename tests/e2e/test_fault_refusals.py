@@ -25,6 +25,7 @@ _SOME = {
     "guard-remove": 24,
     "guard-pin": 16,
     "build": 4,
+    "build-conda": 4,
 }
 """How many are tried in the short form; of what installs a wheel few, as each is a whole setup."""
 

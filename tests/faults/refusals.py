@@ -1,8 +1,8 @@
 """Every call refused, as a table: `python -m faults.refusals [--seconds N] [--jobs N] [--without PART] [SCENE...]`.
 
-With --seconds the calls come in a random order, always the same, until that time is over for a scene. Needs tests/ and
-tests/integration/ on PYTHONPATH, and FASTINSTALL_TEST_CACHE. Prints Markdown; 1 where something was lost, half done or
-told wrongly.
+With --seconds the calls come in a random order, always the same and each kind with each error in turn, until that time
+is over for a scene. Needs tests/ and tests/integration/ on PYTHONPATH, and FASTINSTALL_TEST_CACHE. Prints Markdown; 1
+where something was lost, half done or told wrongly.
 """
 
 import argparse
@@ -13,10 +13,11 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import product, takewhile
+from operator import itemgetter
 from pathlib import Path
 
 from faults.refusing import ERRORS, Disk, Kind, Refusal
@@ -25,7 +26,7 @@ from faults.told import GOOD, Outcome, trial_of
 
 VERBS = (
     *("published", "ours", "apply", "fix", "rollback", "forget", "recover-setup", "recover-rollback"),
-    *("guard-install", "guard-remove", "guard-pin", "guard-accept", "build"),
+    *("guard-install", "guard-remove", "guard-pin", "guard-accept", "build", "build-conda"),
 )
 STAGE = "/stage/"
 """Where wheels are unpacked, by hundreds of calls that are all alike."""
@@ -34,7 +35,6 @@ STAGE = "/stage/"
 def refusals_of(calls: Mapping[Kind, int], *, every: int) -> Iterator[Refusal]:
     """Each call with each error, once and for good; or every so many-th of those, spread over all of them."""
     every |= 1  # eight ways a call: an even step would leave ways out
-    every |= 1  # each call has eight of them, and no way shall be left out
     for kind, count in calls.items():
         each = product(range(count), ERRORS, (False, True))
         for place, (number, error, lasting) in enumerate(each):
@@ -57,8 +57,7 @@ def count_outcomes(name: str, given: Materials, seconds: float, without: str) ->
             Path(space, place).mkdir()
         with Disk(Path(space, "disk")) as disk:
             trial = trial_of(name, Path(space, "scene"), disk, given, without=without)
-            refusals = list(refusals_of(trial.calls, every=1))
-            random.Random(31).shuffle(refusals)  # noqa: S311 (of no secret)
+            refusals = _mix(refusals_of(trial.calls, every=1))
             end = time.monotonic() + seconds
             for refusal in takewhile(lambda _: time.monotonic() < end, refusals):
                 _run, judgement = trial.try_once(refusal)
@@ -68,6 +67,19 @@ def count_outcomes(name: str, given: Materials, seconds: float, without: str) ->
                     sys.stderr.flush()
             sys.stderr.write(f"{name}: {found.total()} of {len(refusals)} tried\n")
     return found
+
+
+def _mix(refusals: Iterable[Refusal]) -> Sequence[Refusal]:
+    """In an order that has every kind of call with every error, once and for good, before it has one again."""
+    mixed = list(refusals)
+    random.Random(31).shuffle(mixed)  # noqa: S311 (of no secret)
+    had: Counter[tuple[Kind, int, bool]] = Counter()
+    turns = []
+    for refusal in mixed:
+        way = (refusal.kind, refusal.error, refusal.lasting)
+        turns.append((had[way], refusal))
+        had[way] += 1
+    return [refusal for _, refusal in sorted(turns, key=itemgetter(0))]
 
 
 def main(words: Sequence[str]) -> int:

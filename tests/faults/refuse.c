@@ -65,8 +65,9 @@ static int refused(enum kind kind, const char *call, const char *path) {
         orders->struck = 1;
     } else if (!orders->lasting || !orders->struck) {
         return 0;
-    } else if (orders->error == ENOSPC && (kind == RENAME || kind == UNLINK || kind == FSYNC)) {
-        return 0; /* a full disk takes nothing more, but moves and gives */
+    } else if (orders->error == ENOSPC && (kind == RENAME || kind == UNLINK || kind == FSYNC ||
+               !strncmp(call, "ftruncate", 9) || (kind == OPEN && !access(path, F_OK)))) {
+        return 0; /* a full disk takes nothing more, but opens what is there, moves, shortens and gives */
     }
     errno = orders->error;
     return -1;

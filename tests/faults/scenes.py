@@ -354,12 +354,14 @@ SCENES: Mapping[str, Act] = {
 }
 """By name: over nothing, over published Pillow with a pin, over an earlier setup; what else changes environments."""
 
+_BUILD = ("build", "-o", "{out}", "--prefix", "{prefix}", "--offline")
 _RECOVERY = ("rollback", "--interrupted", *_HERE)
 FURTHER: Mapping[str, Act] = {
     "apply": Act(words=("apply", "{plan}", "--yes"), prepare=_planned),
     "forget": Act(words=("rollback", "--forget", *_HERE), prepare=_twice),
     "recover-setup": Act(words=_RECOVERY, prepare=_cut_setup),
     "recover-rollback": Act(words=_RECOVERY, prepare=_cut_rollback),
-    "build": Act(words=("build", "-o", "{out}", "--prefix", "{prefix}", "--offline"), prepare=_nothing),
+    "build": Act(words=_BUILD, prepare=_nothing),
+    "build-conda": Act(words=(*_BUILD, "--format", "conda"), prepare=_nothing),
 }
 """What is disturbed by errors alone: other ways into the same transactions, and what changes no environment."""

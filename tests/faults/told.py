@@ -20,7 +20,7 @@ from faults.refusing import Area, Disk, Kind, Refusal, Run
 from faults.scenes import Materials, Scene, make_scene, picture
 
 Picture = Mapping[str, tuple[object, ...]]
-BUILD = "build"
+BUILDS = ("build", "build-conda")
 _AS_BEFORE = (ExitCode.UNDETERMINED, ExitCode.REFUSED, ExitCode.FAILED_UNCHANGED, ExitCode.INTERRUPTED)
 _COMMAND = re.compile(r"fastinstall ((?:rollback|doctor|guard|setup)\b[^\n;]*)")
 _OF_THE_MOMENT = (".pyc", "RECORD", "pip.conf", "_fastinstall_guard", "SHA256SUMS", "index.")
@@ -99,7 +99,7 @@ def trial_of(name: str, space: Path, disk: Disk, given: Materials, *, without: s
         AssertionError: the command does not succeed.
     """
     scene = make_scene(name, space, given)
-    own = {"FASTINSTALL_CACHE_DIR": str(given.cache)} if name == BUILD else {}
+    own = {"FASTINSTALL_CACHE_DIR": str(given.cache)} if name in BUILDS else {}
     variables = {**scene.variables, **own}
     area = Area(within=(scene.prefix, scene.live / "out"), without=without)
     before = _look(scene)
@@ -133,7 +133,7 @@ def _judge_changed(run: Run, trial: Trial) -> Judgement:
     """Whether the command of the hint leads to what was before or after, and no further."""
     if but_journals_times(_look(trial.scene)) == but_journals_times(trial.before) and _is_finished(trial):
         return _worse(run, trial, "it is as it was before")
-    commands = _list_commands(run) if trial.scene.name != BUILD else (trial.scene.argv,)
+    commands = _list_commands(run) if trial.scene.name not in BUILDS else (trial.scene.argv,)
     if not commands:
         return _worse(run, trial, "the hint names no command of ours")
     for words in (*commands, *commands):

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -85,9 +86,10 @@ class Checkout:
         }
         return self.sandbox.variables({**settings, "PIP_EXTRA_INDEX_URL": None, "PIP_INDEX_URL": None})
 
-    def run(self, *first: Path, offline: bool = False) -> Result:
-        """Run the program."""
-        return run(("sh", self.root / "bootstrap.sh", "word"), self.variables(*first, offline=offline))
+    def run(self, *first: Path, offline: bool = False, home: Path | None = None) -> Result:
+        """Run the program; `home` is where its private environments go."""
+        own = {"FASTINSTALL_HOME": str(home)} if home is not None else {}
+        return run(("sh", self.root / "bootstrap.sh", "word"), {**self.variables(*first, offline=offline), **own})
 
     @contextmanager
     def changed(self, name: str, old: str, other: str) -> Iterator[None]:
@@ -197,3 +199,66 @@ def test_two_shells_that_find_it_broken_make_one_beside_it(checkout: Checkout) -
     said = "".join(result.stderr for result in results)
     assert said.count("preparing a private environment") == 1
     assert said.count("another process prepares the private environment; waiting for it") == 1
+
+
+_PROGRAM = """#!/bin/sh
+echo planted
+"""
+
+
+def _plant(home: Path) -> None:
+    """What somebody else could put there: an environment that looks finished."""
+    program = home / "fastinstall-tool-1-1-1/bin/python"
+    program.parent.mkdir(parents=True)
+    program.write_text(_PROGRAM)
+    program.chmod(0o755)
+
+
+def _give(path: Path) -> None:
+    os.chown(path, 12345, 12345)
+
+
+@pytest.fixture
+def open_place() -> Iterator[Path]:
+    """A directory that others may enter; pytest's own are closed to them, and what is in there is safe."""
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name)
+        place.chmod(0o755)
+        yield place
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to somebody else")
+@pytest.mark.parametrize(
+    ("place", "mode", "is_given"),
+    [
+        ("above/home", 0o755, True),
+        ("above/home/fastinstall-tool-1-1-1", 0o755, True),
+        ("above", 0o755, True),
+        ("above", 0o777, False),
+        ("above", 0o1777, True),
+        ("above/home", 0o757, False),
+    ],
+)
+def test_what_others_may_have_put_there_is_not_run(
+    checkout: Checkout, open_place: Path, place: str, mode: int, *, is_given: bool
+) -> None:
+    home, given = open_place / "above/home", open_place / place
+    _plant(home)
+    given.chmod(mode)
+    if is_given:
+        _give(given)
+    (open_place / "link").symlink_to(home.parent)
+
+    for named in (home, open_place / "link/home"):
+        done = checkout.run(home=named)
+        assert done.exit_code == 5, done.text
+        assert (str(given) in done.stderr, "FASTINSTALL_HOME=DIR" in done.stderr) == (True, True), done.text
+
+
+def test_where_others_cannot_replace_anything_is_used(checkout: Checkout, open_place: Path) -> None:
+    place = open_place
+    for name, mode in (("sticky", 0o1777), ("of root's group", 0o2770), ("closed", 0o700), ("behind", 0o777)):
+        place = place / name
+        place.mkdir()
+        place.chmod(mode)
+    assert _prefix(checkout.run(home=place / "home")).startswith(f"{place}/home/")

@@ -18,7 +18,7 @@ from packed_stack import PackedStack, interpreter, labelled_wheel, packed_stack,
 from real_conda import RealConda
 from sandbox import NewSandbox, Sandbox, run, tree_hash
 
-from fastinstall.conda.package import pack_stack, publish_package, write_index
+from fastinstall.conda.package import pack_stack, publish_packages
 from fastinstall.core.errors import FailedError
 from fastinstall.model.conda import CondaPackage
 from fastinstall.wheelbuild.wheel_files import pack_wheel, unpack_wheel
@@ -147,7 +147,6 @@ def test_a_package_of_other_content_gets_the_next_number(small_wheel: Path, tmp_
     first, again = (_published(small_wheel, tmp_path / "channel") for _ in range(2))
     other = _published(_changed(small_wheel, tmp_path, "PIL/extra.py", b"pass\n"), tmp_path / "channel")
     assert (first.build, again, other.build) == ("simd_v3_py311_0", first, "simd_v3_py311_1")
-    write_index(tmp_path / "channel")
     index = json.loads((tmp_path / "channel/linux-64/repodata.json").read_text())
     assert [record["build_number"] for record in index["packages.conda"].values()] == [3300, 3301]
 
@@ -224,7 +223,7 @@ def _published(wheel: Path, channel: Path) -> CondaPackage:
     def packed(number: int, place: Path) -> CondaPackage:
         return pack_stack(wheel, planned(wheel, "x86-64-v3", number=number), interpreter(), place)
 
-    return publish_package(packed, channel)
+    return publish_packages(packed, None, channel).package
 
 
 def _assert_agreement(prefix: Path, variables: Mapping[str, str]) -> None:

@@ -86,26 +86,51 @@ def _is_cut(prefix: Path) -> bool:
     return any("undoing" in journal.read_text() for journal in journals if os.path.lexists(journal))
 
 
-@pytest.mark.parametrize("words", [("rollback",), ("rollback", "--interrupted")], ids=" ".join)
-def test_an_interruption_when_the_recovery_is_done_says_so_and_is_no_failure(
-    place: Place,  # noqa: F811
-    words: tuple[str, ...],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    before = tree_hash(place.prefix)
-    _open(place, STAMPS[0])
+@pytest.fixture
+def interrupting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody presses Ctrl-C at the first rename."""
     rename = files._call_renameat2
 
     def interrupted(source: Path, target: Path, flags: int) -> None:
-        """The kernel's own, while somebody presses Ctrl-C."""
+        """The kernel's own, while it happens."""
         monkeypatch.setattr(files, "_call_renameat2", rename)
         os.kill(os.getpid(), signal.SIGINT)
         rename(source, target, flags)
 
     monkeypatch.setattr(files, "_call_renameat2", interrupted)
+
+
+@pytest.mark.parametrize("words", [("rollback",), ("rollback", "--interrupted")], ids=" ".join)
+def test_an_interruption_when_the_recovery_is_done_says_so_and_is_no_failure(
+    place: Place,  # noqa: F811
+    words: tuple[str, ...],
+    request: pytest.FixtureRequest,
+) -> None:
+    before = tree_hash(place.prefix)
+    _open(place, STAMPS[0])
+    request.getfixturevalue("interrupting")
     done = place.cli(*words, "--yes")
     assert (done.exit_code, "interrupted after" in done.stderr) == (ExitCode.OK, True), done.text
     assert tree_hash(place.prefix) == before
+
+
+@pytest.mark.parametrize("words", [("rollback", "--to", STAMPS[0].id), ("rollback", "--forget")], ids=" ".join)
+def test_an_interruption_behind_a_recovery_says_that_this_holds_and_how_to_go_on(
+    place: Place,  # noqa: F811
+    words: tuple[str, ...],
+    request: pytest.FixtureRequest,
+) -> None:
+    _set_up(place, STAMPS[0])
+    before = tree_hash(place.prefix)
+    _open(place, STAMPS[1])
+    request.getfixturevalue("interrupting")
+    cut = place.cli(*words, "--yes", "--json")
+    told = (cut.exit_code, cut.document["exit_code"])
+    assert told == (ExitCode.FAILED_CHANGED, ExitCode.FAILED_CHANGED), cut.text
+    assert any(f"of {STAMPS[1].at} had been interrupted" in each for each in cut.document["details"]), cut.text
+    assert " ".join(words) in cut.document["hint"], cut.text
+    assert tree_hash(place.prefix) == before, "the recovery, and nothing else"
+    assert place.cli(*words, "--yes").exit_code == ExitCode.OK
 
 
 PIL = {"PIL/__init__.py": "stock", "PIL/_imaging.so": "core", "pillow-13.0.0.dist-info/RECORD": "record"}

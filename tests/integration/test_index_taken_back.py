@@ -1,6 +1,10 @@
 """What could be written in part only is taken back, and what others have there stays."""
 
 import errno
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,10 +15,13 @@ from guarded import make_wheel
 from journaled import picture
 from sandbox import UNREACHABLE
 
+from fastinstall.conda.package import publish_packages, write_archive
 from fastinstall.core.errors import EnvironmentDamagedError, FailedError, FastinstallError
 from fastinstall.core.files import sha256
+from fastinstall.model.conda import CondaPackage
 from fastinstall.observe.session import Session, open_session
 from fastinstall.wheelbuild.package_index import publish_wheel
+from fastinstall.wheelbuild.restored_directory import make_unwritable_error
 
 
 @pytest.fixture
@@ -23,43 +30,76 @@ def session(tmp_path: Path) -> Session:
     return open_session({**UNREACHABLE, "HOME": str(tmp_path / "home"), "FASTINSTALL_CACHE_DIR": str(tmp_path / "c")})
 
 
+Publish = Callable[[Path], object]
+
+
 @pytest.mark.parametrize("lasting", [False, True], ids=["once", "for good"])
 def test_a_wheelhouse_is_as_before_or_as_after_or_it_is_said_that_it_is_neither(
     session: Session, tmp_path: Path, *, lasting: bool
 ) -> None:
     (tmp_path / "made").mkdir()
-    first, second = (make_wheel(tmp_path / "made", version) for version in ("1.0", "2.0"))
-    passed = _boundaries(session, tmp_path / "model", first, second)
+    first, second = (
+        partial(publish_wheel, session, wheel, sha256(wheel))
+        for wheel in (make_wheel(tmp_path / "made", version) for version in ("1.0", "2.0"))
+    )
+    _assert_all_or_nothing(first, second, tmp_path, lasting=lasting)
+
+
+@pytest.mark.parametrize("lasting", [False, True], ids=["once", "for good"])
+def test_a_channel_is_as_before_or_as_after_or_it_is_said_that_it_is_neither(tmp_path: Path, *, lasting: bool) -> None:
+    first, second = (partial(_publish_conda, version) for version in ("1.0", "2.0"))
+    _assert_all_or_nothing(first, second, tmp_path, lasting=lasting)
+
+
+def _publish_conda(version: str, channel: Path) -> None:
+    package = CondaPackage(name="pillow", version=version, build="simd_0", subdir="linux-64")
+    guard = CondaPackage(name="fastinstall-guard", version="1", build="0", subdir="noarch", constrains=(version,))
+
+    def pack(number: int, place: Path) -> CondaPackage:
+        return write_archive(replace(package, build=f"simd_{number}"), {}, {}, place)
+
+    publish_packages(pack, lambda _: guard, channel)
+
+
+def _assert_all_or_nothing(first: Publish, second: Publish, space: Path, *, lasting: bool) -> None:
+    passed = _boundaries(space / "model", first, second)
     outcomes = set()
     for stop in passed:
-        directory = tmp_path / str(stop.number)
-        publish_wheel(session, first, sha256(first), directory)
+        directory = space / str(stop.number)
+        first(directory)
         (directory / "theirs.txt").write_text("theirs")
         before = {path: look[:2] for path, look in picture(directory).items()}
-        told = _failure(session, second, directory, Fault(number=stop.number, error=errno.EIO, lasting=lasting))
+        told = _failure(directory, second, Fault(number=stop.number, error=errno.EIO, lasting=lasting))
         after = {path: look[:2] for path, look in picture(directory).items()}
         outcomes.add(type(told))
         assert (after == before) == (type(told) is FailedError), (stop, told)
-        publish_wheel(session, second, sha256(second), directory)
+        second(directory)
         assert (directory / "theirs.txt").read_text() == "theirs"
-        halves = [path.name for path in directory.iterdir() if path.name.startswith(".")]
+        halves = [path.name for path in directory.rglob(".*")]
         assert lasting or not halves, "only where not even removing was possible"
     assert FailedError in outcomes
     assert lasting == (EnvironmentDamagedError in outcomes)
 
 
-def _boundaries(session: Session, directory: Path, first: Path, second: Path) -> list[Boundary]:
+def _boundaries(directory: Path, first: Publish, second: Publish) -> list[Boundary]:
     notes = Notes()
-    publish_wheel(session, first, sha256(first), directory)
+    first(directory)
     with watched(notes, within=[directory]):
-        publish_wheel(session, second, sha256(second), directory)
+        second(directory)
     return notes.passed
 
 
-def _failure(session: Session, wheel: Path, directory: Path, fault: Fault) -> FastinstallError | None:
+def _failure(directory: Path, publish: Publish, fault: Fault) -> FastinstallError | None:
     with watched(breaking(fault), within=[directory]):
         try:
-            publish_wheel(session, wheel, sha256(wheel), directory)
+            publish(directory)
         except FastinstallError as error:
             return error
     return None
+
+
+@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EDQUOT])
+def test_a_full_disk_is_named(tmp_path: Path, error: int) -> None:
+    told = make_unwritable_error(tmp_path, OSError(error, os.strerror(error)))
+    assert "another directory" not in (told.hint or "")
+    assert error == errno.EDQUOT or f"df -h {tmp_path}" in (told.hint or "")

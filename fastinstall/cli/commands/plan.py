@@ -159,4 +159,5 @@ def _save(path: Path, text: str) -> None:
     try:
         files.write_text(path, redact_text(text))
     except OSError as error:
-        raise FailedError(f"-o {path}: cannot be written: {error.strerror}", hint="name another file") from error
+        hint = files.advice(error, path.absolute()) if error.errno in files.FULL else "name another file"
+        raise FailedError(f"-o {path}: cannot be written: {error.strerror}", hint=hint) from error

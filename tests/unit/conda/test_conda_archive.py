@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from conda_package_streaming.package_streaming import stream_conda_component, stream_conda_info
 
-from fastinstall.conda.package import MOMENT, CondaPackageFile, pack_guard, publish_package, write_archive, write_index
+from fastinstall.conda.package import MOMENT, CondaPackageFile, pack_guard, publish_packages, write_archive, write_index
 from fastinstall.core.errors import FailedError
 from fastinstall.model.conda import CondaPackage
 
@@ -119,11 +119,11 @@ def test_packages_are_published_under_the_first_number_that_is_free(tmp_path: Pa
             numbered = CondaPackage(**{**_fields(PACKAGE), "build": f"simd_v3_py311_{number}"})
             return write_archive(numbered, {"x": CondaPackageFile(content=content)}, {}, place)
 
-        return publish_package(pack, tmp_path)
+        return publish_packages(pack, None, tmp_path).package
 
     made = [packed(content).build[-1] for content in (b"1", b"1", b"2", b"3", b"2")]
     assert made == ["0", "0", "1", "2", "1"]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["linux-64"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["linux-64", "noarch"]
 
 
 def _fields(package: CondaPackage) -> dict[str, Any]:
