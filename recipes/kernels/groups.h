@@ -4,7 +4,6 @@
    TAPS                neighbours that are multiplied and added at once: 4 of 8 bits, or 2 of 16
    WIDTH               bytes of a vector
    DOT(sums, part, d)  sums with the products of TAPS values each and the digits d
-   NARROW(sums, step)  four vectors of sums as bytes: shifted by PRECISION_BITS and clipped, each lane of 16 bytes by itself
 
    Coefficients of 24 bits are split into digits of 32 / TAPS bits. A group has TAPS neighbours for each of sixteen sums.
    All arithmetic is modulo 2**32, as in Pillow. */
@@ -28,13 +27,19 @@ typedef struct {
     Part part[PARTS];
 } Group;
 
-/* A list of indexes for every lane of 16 bytes, which have `size` elements each. */
+/* A list of indexes for every lane of 16 bytes, which have `size` elements each; names of x86's intrinsics. */
 #if WIDTH == 16
 #define EACH(list, size) list(0, size)
+#define MM(name) _mm_##name
+#define Vector __m128i
 #elif WIDTH == 32
 #define EACH(list, size) list(0, 2 * size), list(size, 2 * size)
+#define MM(name) _mm256_##name
+#define Vector __m256i
 #else
 #define EACH(list, size) list(0, 4 * size), list(size, 4 * size), list(2 * size, 4 * size), list(3 * size, 4 * size)
+#define MM(name) _mm512_##name
+#define Vector __m512i
 #endif
 #define LOW(type, a, b, size) (Part) SHUFFLE(type, (type)(a), (type)(b), EACH(LOW##size, size))
 #define HIGH(type, a, b, size) (Part) SHUFFLE(type, (type)(a), (type)(b), EACH(HIGH##size, size))
@@ -67,6 +72,25 @@ NAME(weigh)(Word *sums, const Group *groups, int step, const Span *span, int man
             sums[s * PARTS + p] = DIGITS == 3 ? sum + (parts[s][DIGITS - 1][p] << 2 * BITS) : sum;
         }
     }
+}
+
+/* Four vectors of sums as bytes, each lane of 16 bytes by itself. */
+INLINE Part
+NAME(narrow)(const Word *sums, int step) {
+#if defined(__x86_64__)
+    Vector shifted[4];
+    for (int i = 0; i < 4; i++) {
+        shifted[i] = MM(srai_epi32)((Vector)sums[i * step], PRECISION_BITS);
+    }
+    return (Part)MM(packus_epi16)(MM(packs_epi32)(shifted[0], shifted[1]), MM(packs_epi32)(shifted[2], shifted[3]));
+#else
+    Part bytes;
+    for (int i = 0; i < LANES; i++) {
+        INT32 value = (INT32)sums[i / 4 * step][i % 4] >> PRECISION_BITS;
+        bytes[i] = value < 0 ? 0 : value > 255 ? 255 : value;
+    }
+    return bytes;
+#endif
 }
 
 /* Four neighbours for each sum, as groups: a, b, c, d if TAPS is 4, else a, c, b, d. */
@@ -138,9 +162,13 @@ NAME(group_pixels)(Group *to, const UINT8 *const *rows, int from, int left, int 
     for (int p = 0; p < PARTS; p++) {
         Part pixels;
         NAME(load_lanes)(&pixels, rows + LANES_OF(p), 1, from, left);
-        pixels = TAPS == 4 ? SHUFFLE(Part, pixels, pixels, EACH(TRANSPOSED, 16))
-                           : SHUFFLE(Part, pixels, pixels, EACH(TRANSPOSED_ACBD, 16));
-        NAME(put)(to, &pixels, p, step);
+        if (TAPS == 4) {
+            to->part[p] = SHUFFLE(Part, pixels, pixels, EACH(TRANSPOSED, 16));
+        } else {
+            Part zero = {0};
+            to->part[p] = SHUFFLE(Part, pixels, zero, EACH(FIRST_PAIRS, 16));
+            to[step].part[p] = SHUFFLE(Part, pixels, zero, EACH(SECOND_PAIRS, 16));
+        }
     }
 }
 
@@ -163,7 +191,7 @@ NAME(group_bytes)(Group *to, const UINT8 *const *rows, int from, int left, int s
 INLINE void
 NAME(store_pixels)(const Strips *strips, int s, const Word *sums, int x) {
     for (int p = 0; p < PARTS; p++) {
-        Part pixels = (Part)((Word)NARROW(sums + s * PARTS + p, STRIPS * PARTS) & strips->used);
+        Part pixels = (Part)((Word)NAME(narrow)(sums + s * PARTS + p, STRIPS * PARTS) & strips->used);
         int row = s * 4 + LANES_OF(p);
         NAME(store_lanes)(strips->to + row, strips->many - row, 1, &pixels, x * 4, (strips->out_width - x) * 4);
     }
@@ -174,7 +202,7 @@ NAME(store_values)(const Strips *strips, int s, const Word *sums, int x) {
     for (int p = 0; p < PARTS; p++) {
         Part rows[4]; /* four neighbours of each row in a word */
         for (int i = 0; i < 4; i++) {
-            rows[i] = NARROW(sums + (i * 4 * STRIPS + s) * PARTS + p, STRIPS * PARTS);
+            rows[i] = NAME(narrow)(sums + (i * 4 * STRIPS + s) * PARTS + p, STRIPS * PARTS);
             rows[i] = SHUFFLE(Part, rows[i], rows[i], EACH(TRANSPOSED, 16));
         }
         NAME(transpose_words)(rows);
@@ -305,7 +333,7 @@ NAME(resize_columns)(Imaging out, Imaging in, const Weights *weights, void *spac
             Word sums[4 * PARTS];
             NAME(weigh)(sums, groups + x / 16, step, span, 4);
             for (int p = 0; p < PARTS; p++) {
-                Part values = (Part)((Word)NARROW(sums + p, PARTS) & used);
+                Part values = (Part)((Word)NAME(narrow)(sums + p, PARTS) & used);
                 int left = width - x - p * WIDTH;
                 if (left > 0) {
                     memcpy(out->image[y] + from + x + p * WIDTH, &values, left < WIDTH ? left : WIDTH);
@@ -319,7 +347,8 @@ NAME(resize_columns)(Imaging out, Imaging in, const Weights *weights, void *spac
 #undef TAPS
 #undef WIDTH
 #undef DOT
-#undef NARROW
+#undef MM
+#undef Vector
 #undef BITS
 #undef DIGITS
 #undef GROUPS

@@ -85,91 +85,52 @@ split_coefficients(Weights *weights, int taps, const int *bounds, const double *
 #define ACBD(b, n) ACBD4(b), ACBD4(b + 4), ACBD4(b + 8), ACBD4(b + 12)
 #define FOURTHS(b) b, b + 4, b + 8, b + 12
 #define TRANSPOSED(b, n) FOURTHS(b), FOURTHS(b + 1), FOURTHS(b + 2), FOURTHS(b + 3)
-#define ACBD_FOURTHS(b) b, b + 8, b + 4, b + 12
-#define TRANSPOSED_ACBD(b, n) ACBD_FOURTHS(b), ACBD_FOURTHS(b + 1), ACBD_FOURTHS(b + 2), ACBD_FOURTHS(b + 3)
+#define PAIR(b, n) b, n, b + 4, n
+#define FIRST_PAIRS(b, n) PAIR(b, n), PAIR(b + 1, n), PAIR(b + 2, n), PAIR(b + 3, n)
+#define SECOND_PAIRS(b, n) FIRST_PAIRS(b + 8, n)
 
 #if defined(__x86_64__)
-
 /* Three digits of 8 bits: VNNI, in vectors of 64 bytes or 32. */
-BEGIN_TARGET("avx512f,avx512bw,avx512vl,avx512dq,avx512vnni")
-INLINE __m512i
-shift_quads(const __m512i *sums, int step) {
-    return _mm512_packs_epi32(_mm512_srai_epi32(sums[0], PRECISION_BITS), _mm512_srai_epi32(sums[step], PRECISION_BITS));
-}
+BEGIN_TARGET(AVX512 ",avx512vnni")
 #define NAME(name) name##_quads
 #define TAPS 4
 #define WIDTH 64
-#define DOT(sums, part, d) ((Word)_mm512_dpbusd_epi32((__m512i)(sums), (__m512i)(part), _mm512_set1_epi32(d)))
-#define NARROW(sums, step) \
-    ((Part)_mm512_packus_epi16(shift_quads((__m512i *)(sums), step), shift_quads((__m512i *)(sums) + 2 * (step), step)))
+#define DOT(sums, part, d) ((Word)MM(dpbusd_epi32)((Vector)(sums), (Vector)(part), MM(set1_epi32)(d)))
 #include "groups.h"
 END_TARGET
 
 BEGIN_TARGET("avx2,avxvnni")
-INLINE __m256i
-shift_half_quads(const __m256i *sums, int step) {
-    return _mm256_packs_epi32(_mm256_srai_epi32(sums[0], PRECISION_BITS), _mm256_srai_epi32(sums[step], PRECISION_BITS));
-}
 #define NAME(name) name##_half_quads
 #define TAPS 4
 #define WIDTH 32
-#define DOT(sums, part, d) ((Word)_mm256_dpbusd_avx_epi32((__m256i)(sums), (__m256i)(part), _mm256_set1_epi32(d)))
-#define NARROW(sums, step) \
-    ((Part)_mm256_packus_epi16(shift_half_quads((__m256i *)(sums), step), shift_half_quads((__m256i *)(sums) + 2 * (step), step)))
+#define DOT(sums, part, d) ((Word)MM(dpbusd_avx_epi32)((Vector)(sums), (Vector)(part), MM(set1_epi32)(d)))
 #include "groups.h"
 END_TARGET
 
 /* Two digits of 16 bits. */
 #if defined(__AVX2__)
-INLINE __m256i
-shift_pairs(const __m256i *sums, int step) {
-    return _mm256_packs_epi32(_mm256_srai_epi32(sums[0], PRECISION_BITS), _mm256_srai_epi32(sums[step], PRECISION_BITS));
-}
 #define WIDTH 32
-#define DOT(sums, part, d) ((sums) + (Word)_mm256_madd_epi16((__m256i)(part), _mm256_set1_epi32(d)))
-#define NARROW(sums, step) \
-    ((Part)_mm256_packus_epi16(shift_pairs((__m256i *)(sums), step), shift_pairs((__m256i *)(sums) + 2 * (step), step)))
 #else
-INLINE __m128i
-shift_pairs(const __m128i *sums, int step) {
-    return _mm_packs_epi32(_mm_srai_epi32(sums[0], PRECISION_BITS), _mm_srai_epi32(sums[step], PRECISION_BITS));
-}
 #define WIDTH 16
-#define DOT(sums, part, d) ((sums) + (Word)_mm_madd_epi16((__m128i)(part), _mm_set1_epi32(d)))
-#define NARROW(sums, step) \
-    ((Part)_mm_packus_epi16(shift_pairs((__m128i *)(sums), step), shift_pairs((__m128i *)(sums) + 2 * (step), step)))
 #endif
+#define DOT(sums, part, d) ((sums) + (Word)MM(madd_epi16)((Vector)(part), MM(set1_epi32)(d)))
 #else
 /* Any CPU: compilers find multiplications that add. */
 INLINE Four
-dot_pairs(Four sums, Bytes part, UINT32 digits) {
+add_pairs(Four sums, Bytes part, UINT32 digits) {
     Four values = (Four)part;
     return sums + (values & 0xffff) * (UINT32)(int16_t)digits + (values >> 16) * (UINT32)((INT32)digits >> 16);
 }
-
-INLINE Bytes
-narrow_pairs(const Four *sums, int step) {
-    Bytes bytes;
-    for (int i = 0; i < LANES; i++) {
-        INT32 value = (INT32)sums[i / 4 * step][i % 4] >> PRECISION_BITS;
-        bytes[i] = value < 0 ? 0 : value > 255 ? 255 : value;
-    }
-    return bytes;
-}
 #define WIDTH 16
-#define DOT(sums, part, d) dot_pairs(sums, part, d)
-#define NARROW(sums, step) narrow_pairs(sums, step)
-#endif
-#define NAME(name) name##_pairs
-#define TAPS 2
-#include "groups.h"
-
-#if !defined(__x86_64__)
+#define DOT(sums, part, d) add_pairs(sums, part, d)
 #define resize_rows_quads resize_rows_pairs
 #define resize_columns_quads resize_columns_pairs
 #define resize_rows_half_quads resize_rows_pairs
 #define resize_columns_half_quads resize_columns_pairs
 #endif
+#define NAME(name) name##_pairs
+#define TAPS 2
+#include "groups.h"
 
 static int
 resize_rows(Imaging out, Imaging in, int offset, int ksize, const int *bounds, const double *coefficients) {

@@ -16,7 +16,6 @@
 
 typedef UINT8 Bytes __attribute__((vector_size(LANES)));
 typedef UINT32 Four __attribute__((vector_size(16))); /* pixels */
-typedef INT32 Ints __attribute__((vector_size(LANES * sizeof(INT32))));
 typedef UINT32 Counts __attribute__((vector_size(LANES * sizeof(UINT32))));
 
 INLINE Bytes
