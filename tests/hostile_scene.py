@@ -117,10 +117,10 @@ KINDS = (
     Kind(path="made.json", form="json", verbs=("WHEEL setup --offline --dry-run --wheelhouse BASE/wheelhouse",)),
     Kind(path="wheelhouse/SHA256SUMS", form="text", verbs=("setup --offline --dry-run --wheelhouse BASE/wheelhouse",)),
     Kind(
-        path="recipes/pillow-merged.toml",
+        path="recipes/pillow-fast.toml",
         form="toml",
         verbs=(
-            "recipes check BASE/recipes/pillow-merged.toml",
+            "recipes check BASE/recipes/pillow-fast.toml",
             "recipes list",
             "doctor --quick",
             "doctor --all --quick",
@@ -216,7 +216,7 @@ def _set_up(prefix: Path) -> None:
                 receipt(),
                 {
                     "id": ID,
-                    "recipe": "pillow-merged",
+                    "recipe": "pillow-fast",
                     "environment": {"prefix": str(prefix), "kind": "venv", "python": python},
                     "metadata": name,
                     "core": {"path": CORE, "size": 9, "sha256": hashlib.sha256(b"\x7fELF core").hexdigest()},
@@ -312,8 +312,8 @@ def _documents(base: Path, prefix: Path) -> None:
             "flags": b"avx2 sse4_2 ssse3 # one machine\nfma bmi1\n",
             "reports/one.json": json.dumps(report).encode(),
             "fleet.json": json.dumps(fleet).encode(),
-            "fastinstall.toml": b'recipe = "pillow-merged"\njobs = 2\noffline = true\n',
-            "home/.config/fastinstall/fastinstall.toml": b'recipe = "pillow-merged"\n',
+            "fastinstall.toml": b'recipe = "pillow-fast"\njobs = 2\noffline = true\n',
+            "home/.config/fastinstall/fastinstall.toml": b'recipe = "pillow-fast"\n',
             "home/.local/state/fastinstall/environments.txt": f"{prefix}\n{base}/conda\n".encode(),
             "home/.condarc": b"channels:\n  - conda-forge\n",
             "home/.config/pip/pip.conf": b"[global]\ntimeout = 1\nretries = 0\n",
@@ -324,13 +324,13 @@ def _documents(base: Path, prefix: Path) -> None:
 
 def _plan() -> Any:
     sys.path.insert(0, str(Path(__file__).with_name("unit") / "plan"))
-    planned, _ = importlib.import_module("test_saved_plan")._planned("merge-newest")
+    planned, _ = importlib.import_module("test_saved_plan")._planned("kernels-newest")
     return planned
 
 
 def _wheelhouse(base: Path) -> None:
     (base / "wheelhouse").mkdir()
-    made = {"schema": "fastinstall.provenance/1", "recipe": "pillow-merged", "link": "bundle", "levels": ["x86-64-v2"]}
+    made = {"schema": "fastinstall.provenance/1", "recipe": "pillow-fast", "link": "bundle", "levels": ["x86-64-v2"]}
     (base / "made.json").write_text(json.dumps(made))
     pack_wheel(base)
     wheel = base / f"wheelhouse/{WHEEL}"

@@ -14,7 +14,7 @@ def write_wheel(
 ) -> Path:
     """A pure wheel that brings a module, whose content names its version and `headers`; more headers follow METADATA's.
 
-    One with a local version says, as those of fastinstall do, that the recipe "pillow-merged" has made it.
+    One with a local version says, as those of fastinstall do, that the recipe "pillow-fast" has made it.
     """
     directory.mkdir(parents=True, exist_ok=True)
     metadata = f"{name}-{version}.dist-info"
@@ -25,7 +25,7 @@ def write_wheel(
         f"{metadata}/WHEEL": f"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: {tag}\n".encode(),
     }
     if "+" in version:
-        files[f"{metadata}/fastinstall.json"] = b'{"recipe": "pillow-merged"}'
+        files[f"{metadata}/fastinstall.json"] = b'{"recipe": "pillow-fast"}'
     record = "\n".join([*(record_line(path, content) for path, content in files.items()), f"{metadata}/RECORD,,", ""])
     wheel = directory / f"{name}-{version}-{tag}.whl"
     with zipfile.ZipFile(wheel, "w") as archive:

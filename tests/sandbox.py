@@ -189,7 +189,7 @@ class Sandbox:
             finally:
                 process.kill()
 
-    def recipe(self, name: str, *changes: tuple[str, str], of: str = "pillow-merged") -> dict[str, str]:
+    def recipe(self, name: str, *changes: tuple[str, str], of: str = "pillow-fast") -> dict[str, str]:
         """Offer a recipe of the test's own, and no other: one of ours with `changes`, each from an old text to another.
 
         Returns:
@@ -229,7 +229,7 @@ class Sandbox:
 
     def plain_recipe(self, name: str, *changes: tuple[str, str]) -> dict[str, str]:
         """Like `recipe`, and no library is compiled first, as a compiler of the test's would have to."""
-        text = (recipes_directory() / "pillow-merged.toml").read_text(encoding="utf-8")
+        text = (recipes_directory() / "pillow-fast.toml").read_text(encoding="utf-8")
         static = text[text.index("[libraries.zlib.static]") : text.index("[libraries.tiff]")]
         return self.recipe(name, (static, ""), *changes)
 

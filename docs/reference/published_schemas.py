@@ -10,7 +10,6 @@ from typing import Any
 from fastinstall.apply.eta import Durations
 from fastinstall.bench.report import BenchReport
 from fastinstall.cli.commands.completion import Completion
-from fastinstall.cmerge.documents import MergeReport
 from fastinstall.core.values import dump, json_schema
 from fastinstall.fleet.fleet import Fleet
 from fastinstall.fleet.reports import Collected
@@ -43,7 +42,6 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "guard": partial(json_schema, Guards, name="guard"),
     "locks": partial(json_schema, LockReport, name="locks"),
     "build": partial(json_schema, BuildReport, name="build"),
-    "merge": partial(json_schema, MergeReport, name="merge"),
     "proof": partial(json_schema, Proof, name="proof"),
     "transactions": partial(json_schema, Transactions, name="transactions"),
     "completion": partial(json_schema, Completion, name="completion"),

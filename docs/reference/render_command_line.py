@@ -49,7 +49,6 @@ DOCUMENTS: dict[str, str] = {
     "bench": "`bench`",
     "bench-candidates": "`bench --list`",
     "build": "`build`",
-    "merge": "`build --explain`; also `fastinstall-merge.json` in the wheel's metadata",
     "guard": "`guard`",
     "locks": "`guard check`",
     "project-pin": "`.fastinstall/pin.json` in a project that is pinned",
@@ -317,7 +316,7 @@ _ESCAPES = {"\\": "\\e", "-": "\\-", "'": "\\(aq", "^": "\\(ha", "~": "\\(ti"}
 """What roff would turn into typography, or take for its own. Source: groff_char(7)."""
 
 _DESCRIPTION = (
-    "fastinstall builds the newest Pillow with the SIMD kernels of Pillow-SIMD merged in at build time, compiled for "
+    "fastinstall builds the newest Pillow with SIMD kernels that compute the same pixels, compiled for "
     "several CPU levels, puts it into the official wheel with all its codecs, compares it with that wheel operation by "
     "operation, times it, and installs it into an environment by renames. It warns when another tool replaces it, and "
     "restores exactly what was there."

@@ -1,7 +1,7 @@
 """Set up an environment by a plan that the user agreed to; if its version fails the proof, try the one before it.
 
-A merge onto a version that nobody has tried is built and proven on this machine first. If it fails, nothing has been
-touched yet: the failure is shown, and the user is asked about the newest version before it.
+A build with our kernels is proven on this machine first. If that fails, nothing has been touched yet: the failure is
+shown, and the user is asked about the newest version before it.
 
 - `recover_first` finishes what an interrupted run left. The caller runs it before observing the environment for the
   plan; `set_up` does not repeat it.

@@ -37,7 +37,7 @@ class Durations:
     """What is remembered of earlier setups.
 
     Attributes:
-        phases: name of a phase, of what was built ("pillow-merged x86-64-v2,x86-64-v3 compile"), to its seconds.
+        phases: name of a phase, of what was built ("pillow-fast x86-64-v2,x86-64-v3 compile"), to its seconds.
         built: digests of builds that went through, whose wheel the cache will therefore have.
     """
 
@@ -78,7 +78,6 @@ _STAGES = {
     "toolchain": "equip",
     "download": "prepare",
     "library": "prepare",
-    "merge": "prepare",
     "compile": "compile",
     "bundle": "bundle",
     "stage": "stage",

@@ -46,10 +46,9 @@ from fastinstall.steps.swap import Swap
 from fastinstall.steps.verify import Verify, refuse_errors
 from fastinstall.wheelbuild.build_inputs import BuildResult
 from fastinstall.wheelbuild.wheel_files import (
-    MergeSources,
     compile_meanwhile,
     describe_core,
-    origin_of,
+    read_left_out,
     stack_version,
     stage_wheel,
 )
@@ -144,7 +143,7 @@ class StagedStack:
         core: the imaging core.
         stack_version: what `PIL/_version.py` says.
         speed: before and after, or None if it was not timed.
-        origin: what the wheel says of its own making.
+        left_out: kernels that the wheel says it goes without.
     """
 
     tree: StagedTree
@@ -153,7 +152,7 @@ class StagedStack:
     core: BuiltCore
     stack_version: str
     speed: SpeedTable | None
-    origin: MergeSources
+    left_out: tuple[str, ...]
 
 
 def execute_plan(plan: Plan, context: ExecutionContext, observers: Observers) -> CompletedPlan:
@@ -260,7 +259,7 @@ def _stage_wheel(work: _Work, built: BuildResult, transaction: Transaction) -> S
         core=core,
         stack_version=version,
         speed=speed,
-        origin=origin_of(stage, tree.metadata),
+        left_out=read_left_out(stage, tree.metadata),
     )
 
 
@@ -375,8 +374,7 @@ def make_receipt(plan: Plan, staged: StagedStack, before: Facts, stamp: Stamp) -
         version=step.version,
         metadata=staged.tree.metadata,
         levels=step.levels,
-        kernels=staged.origin.kernels,
-        left_out=staged.origin.left_out,
+        left_out=staged.left_out,
         link=step.link,
         wheel=staged.built.wheel.name,
         wheel_sha256=staged.built.sha256,

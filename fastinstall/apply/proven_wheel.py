@@ -1,8 +1,8 @@
-"""Make the wheel of a plan, or take it from the cache or the wheelhouse, and prove a merge before it is installed.
+"""Make the wheel of a plan, or take it from the cache or the wheelhouse, and prove it before it is installed.
 
 Nothing here touches the target: the wheel is unpacked into the cache and run from there.
 
-If parts of a fork do not compile or fail the proof, this module decides which to leave out, builds again, and reports
+If kernels do not compile or fail the proof, this module decides which to leave out, builds again, and reports
 what was left out.
 """
 
@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastinstall import __version__
-from fastinstall.cmerge.documents import Kernels
 from fastinstall.core import files, foreign
 from fastinstall.core.errors import DocumentError, UnprovenError
 from fastinstall.core.events import Finished, Noted, Started
@@ -24,6 +23,7 @@ from fastinstall.elf.description import Cpu
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.model.artefact import Artefact, WheelOrder
 from fastinstall.model.facts import Interpreter
+from fastinstall.model.recipe import Kernel
 from fastinstall.proof.cases import Proof, ProofStatus, ProofSubject, list_failed_operations
 from fastinstall.proof.stack_operations import unpack_official_wheel
 from fastinstall.steps.build import Build
@@ -71,7 +71,7 @@ def fetch_sources(steps: Sequence[Step], context: ExecutionContext) -> None:
 
 
 def build_wheel(steps: Sequence[Step], interpreter: Interpreter, context: ExecutionContext) -> BuildResult:
-    """Make the wheel of a plan, proven where its recipe merges.
+    """Make the wheel of a plan, proven where its recipe has kernels.
 
     Raises:
         UnprovenError: it does not compile or prove.
@@ -103,7 +103,7 @@ class ProofContext:
 
 
 def make_proven_wheel(step: Build, make: Make, proof_context: ProofContext, context: ExecutionContext) -> BuildResult:
-    """Make the wheel; where the recipe merges, prove it, and make it again without the parts that fail.
+    """Make the wheel; where the recipe has kernels, prove it, and make it again without those that fail.
 
     Args:
         step: what to build.
@@ -112,18 +112,18 @@ def make_proven_wheel(step: Build, make: Make, proof_context: ProofContext, cont
         context: tools.
 
     Raises:
-        UnprovenError: it does not compile or prove, and no part of the fork is to blame that could be left out.
+        UnprovenError: it does not compile or prove, and no kernel is to blame that could be left out.
         FailedError: it could not be built.
     """
     kernels = context.recipe.kernels
-    if kernels is None:
+    if not kernels:
         return make(step)
     while True:
         try:
             built = make(step)
             _require_proof(step, built, proof_context, context)
         except UnprovenError as error:
-            step = _leave_out_guilty_parts(step, kernels, error, context)
+            step = _leave_out_guilty_kernels(step, kernels, error, context)
         else:
             return built
 
@@ -152,13 +152,16 @@ def prepare_trial(
         subject=subject,
         levels=tuple(_make_stacks_of_levels(subject.levels, _make_stack("", tree, proof_context, context))),
         reference=_make_official_stack(proof_context, context),
+        exact=context.recipe.is_exact,
         kept=context.cache / "proofs" / "outcomes",
         emit=context.emit,
     )
 
 
-def _leave_out_guilty_parts(step: Build, kernels: Kernels, error: UnprovenError, context: ExecutionContext) -> Build:
-    guilty = find_guilty_parts(kernels, files=error.files, operations=error.operations)
+def _leave_out_guilty_kernels(
+    step: Build, kernels: Sequence[Kernel], error: UnprovenError, context: ExecutionContext
+) -> Build:
+    guilty = find_guilty_kernels(kernels, files=error.files, operations=error.operations)
     fresh = tuple(name for name in guilty if name not in step.without)
     if not fresh or step.prebuilt is not None:
         raise error
@@ -251,20 +254,18 @@ def _read_proof(path: Path) -> Proof | None:
         return None  # not there, or of another time: it is proven again
 
 
-def find_guilty_parts(
-    kernels: Kernels, *, files: Collection[str] = (), operations: Collection[str] = ()
+def find_guilty_kernels(
+    kernels: Iterable[Kernel], *, files: Collection[str] = (), operations: Collection[str] = ()
 ) -> tuple[str, ...]:
-    """Names of the parts and own kernels that a failure points at, in the recipe's order.
+    """Names of the kernels that a failure points at, in the recipe's order.
 
     Args:
         kernels: the recipe's.
         files: of the source, that do not compile.
         operations: that compute something else than they should.
     """
-    places = {part.name: (*part.files, *(item.partition(":")[0] for item in part.items)) for part in kernels.parts}
-    places |= {kernel.name: (kernel.file,) for kernel in kernels.own}
     return tuple(
-        part.name
-        for part in kernels.separable
-        if not set(files).isdisjoint(places[part.name]) or any(each.startswith(part.operations) for each in operations)
+        kernel.name
+        for kernel in kernels
+        if kernel.file in files or any(each.startswith(kernel.operations) for each in operations)
     )

@@ -1,19 +1,16 @@
 """The wheel or its conda packages alone: built for a target, put into a directory; the target stays as it is."""
 
-import zipfile
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from fastinstall.apply.carry_out import make_execution_context, request_previous_version
 from fastinstall.apply.proven_wheel import ProofContext, fetch_inputs, make_proven_wheel
-from fastinstall.cmerge.documents import MergeReport
 from fastinstall.conda.engines.choose import find_microarchitectures
 from fastinstall.conda.package import pack_stack, publish_packages
 from fastinstall.core.errors import UnprovenError
 from fastinstall.core.events import Noted, Started
-from fastinstall.core.parsing import json_data
-from fastinstall.core.values import immutable, open_document
+from fastinstall.core.values import immutable
 from fastinstall.model.conda import CondaPackage, CondaStack
 from fastinstall.model.conda_packages import plan_guard_package, plan_stack_package
 from fastinstall.model.facts import Facts, Interpreter
@@ -31,7 +28,6 @@ from fastinstall.wheelbuild.package_index import (
     require_wheelhouse,
     require_writable,
 )
-from fastinstall.wheelbuild.wheel_files import MERGE_FILE
 
 
 @immutable
@@ -65,7 +61,7 @@ class BuiltWheel:
 
 
 def build_wheel_into(session: Session, target: NamedTarget, request: Request, directory: Path) -> BuildOutcome:
-    """Build, prove what was merged, and put the wheel into `directory`, with its sum and the pages of an index.
+    """Build, prove the kernels, and put the wheel into `directory`, with its sum and the pages of an index.
 
     Raises:
         UnprovenError: no version proves; where one was named, that one does not.
@@ -80,7 +76,7 @@ def build_wheel_into(session: Session, target: NamedTarget, request: Request, di
 
 
 def build_channel(session: Session, target: NamedTarget, request: Request, directory: Path) -> BuildOutcome:
-    """Build, prove what was merged, and make conda packages of it in a channel; what lies there already stays.
+    """Build, prove the kernels, and make conda packages of it in a channel; what lies there already stays.
 
     Args:
         session: where variables, caches and directories come from.
@@ -141,15 +137,3 @@ def _build_wheel(session: Session, target: NamedTarget, request: Request) -> Bui
     proof_context = ProofContext(interpreter=interpreter, cpu=context.cpu, reference=step.chassis)
     result = make_proven_wheel(step, lambda each: each.make(interpreter, fetched, context), proof_context, context)
     return BuiltWheel(result=result, step=step, interpreter=interpreter)
-
-
-def read_merge_report(wheel: Path) -> MergeReport | None:
-    """Read from a wheel what was merged into it, or return None if nothing was.
-
-    Raises:
-        DocumentError: it cannot be read.
-    """
-    with zipfile.ZipFile(wheel) as archive:
-        told = [name for name in archive.namelist() if name.endswith(f".dist-info/{MERGE_FILE}")]
-        text = archive.read(told[0]).decode() if told else None
-    return open_document(MergeReport, "merge", json_data(text), file=wheel) if text is not None else None

@@ -2,6 +2,7 @@
 
 from argparse import Namespace
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -9,6 +10,7 @@ from fastinstall.cli.main import Context
 from fastinstall.cli.options import read_request
 from fastinstall.core.errors import UsageError
 from fastinstall.core.home import expand_home
+from fastinstall.model.recipe_names import describe_renaming, find_current_name
 from fastinstall.model.request import Environment, Request
 from fastinstall.observe.active_environment import NamedTarget, find
 from fastinstall.observe.session import Session, open_session
@@ -100,8 +102,16 @@ def refuse_together(arguments: Namespace, flag: str, others: Iterable[str]) -> N
 
 
 def make_request(arguments: Namespace, context: Context) -> Request:
-    """What flags, variables and settings ask for."""
-    return read_request(arguments, context.sources)
+    """What flags, variables and settings ask for; where they name a recipe by a former name, that is told."""
+    request = read_request(arguments, context.sources)
+    return replace(request, recipe=tell_renaming(request.recipe, context))
+
+
+def tell_renaming(name: str, context: Context) -> str:
+    """Say that a recipe was renamed, if it was; return today's name of it."""
+    if renamed := describe_renaming(name):
+        context.console.complain(f"note: {renamed}")
+    return find_current_name(name)
 
 
 def progress_for(context: Context) -> Callable[["Event"], None]:

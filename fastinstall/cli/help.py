@@ -20,7 +20,7 @@ SCREENS: Mapping[str, frozenset[str]] = {
         "doctor": "--list --all --pid --host-flags --quick --fix --fail-on --collect --prefix --json",
         "rollback": "--list --to --forget --allow --prefix --python --yes --json --quiet --verbose --no-color",
         "guard": "--pin --project --prefix --python --yes --json --quiet --verbose --no-color",
-        "build": f"--output --format --explain --hosts --with-tool {_BUILD} --prefix --json",
+        "build": f"--output --format --hosts --with-tool {_BUILD} --prefix --json",
         "bench": "--quick --only --prefix --target-rate --loader --with --html --json",
         "recipes": "--prove --prefix --python --json --quiet --verbose --no-color",
     }.items()
@@ -97,7 +97,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     ),
     "recipes": _make_examples(
         ("recipes list", "list what can be built"),
-        ("recipes show pillow-merged", "show one, with its advisories"),
+        ("recipes show pillow-fast", "show one, with its advisories"),
         ("recipes check mine.toml", "check a recipe of your own"),
     ),
     "completion": _make_examples(

@@ -1,9 +1,11 @@
 """Examine an environment: observe, then check. Changes nothing."""
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import field, replace
 
 from fastinstall import __version__
+from fastinstall.core.errors import UsageError
 from fastinstall.core.process import RunningProbe
 from fastinstall.core.values import immutable
 from fastinstall.doctor.check_context import CheckContext
@@ -20,6 +22,7 @@ from fastinstall.observe.observation import (
     facts_of,
     read_recorded_recipe,
     receipt_if_readable,
+    recipe_named,
 )
 from fastinstall.observe.session import Session
 
@@ -84,10 +87,22 @@ def examine_facts(
         thorough=not examination.quick,
     )
     facts = facts_of(session, environment, request)
+    fork = _find_recipe_of_fork(session, facts, recipe) if receipt is None else None
+    if fork is not None:
+        recipe, facts = fork, facts_of(session, environment, replace(request, recipe=fork))
     context = _make_context(session, facts, receipt, recipe)
     findings = run_checks(replace(context, hosts=examination.hosts), names)
     ignored = () if examination.quick or asked else ignored_findings()
     return report(environment, (*findings, *ignored)), facts
+
+
+def _find_recipe_of_fork(session: Session, facts: Facts, recipe: Recipe) -> Recipe | None:
+    """Return the recipe that is named after the distribution in place, where that is a fork; it knows its defects."""
+    official = (recipe.name, recipe.source.pypi, recipe.source.chassis)
+    owners = {owner.distribution.name for owner in facts.stack.owners}.difference(official)
+    with contextlib.suppress(UsageError):
+        return recipe_named(session, owners.pop()) if len(owners) == 1 else None
+    return None
 
 
 def judge(

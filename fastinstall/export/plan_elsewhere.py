@@ -340,7 +340,7 @@ def _make_label(recipe: Recipe, request: Request) -> str:
 
 def _list_sources(recipe: Recipe, releases: Releases, choice: VersionChoice) -> tuple[Artefact, ...]:
     statics = choose_statics(recipe, releases, LinkMode.BUNDLE).artefacts.values()
-    found = (choice.source, choice.kernels, choice.base, *statics, choice.chassis)
+    found = (choice.source, *statics, choice.chassis)
     return tuple(each for each in found if each is not None)
 
 

@@ -117,9 +117,8 @@ def names_of(recipes: Iterable[Recipe]) -> Names:
 
 def ingredients_of(recipe: Recipe) -> tuple[str, ...]:
     """The names of further distributions whose sdists go into a build, each once."""
-    merged = (recipe.kernels.pypi, recipe.kernels.follows) if recipe.kernels else ()
     linked = (library.static.pypi for library in recipe.libraries.values() if library.static)
-    return tuple(dict.fromkeys((*merged, *linked)))
+    return tuple(dict.fromkeys(linked))
 
 
 def select_newest_labelled(offered: Iterable[Artefact], labels: frozenset[str], most: int) -> tuple[Artefact, ...]:
@@ -142,14 +141,12 @@ def select(offered: Iterable[Artefact], recipe: Recipe, tags: dict[Tag, int], *,
     stable = [(artefact, parsed) for artefact, parsed in files if not parsed.version.is_prerelease]
     official = [pair for pair in stable if pair[1].version.local is None]
     ours = [pair for pair in stable if (pair[1].version.local or "").split(".")[0] == recipe.source.label]
-    chassis, kernels = canonicalize_name(recipe.source.chassis), recipe.kernels
+    chassis = canonicalize_name(recipe.source.chassis)
     return Releases(
         sources=_select_sdists(official, recipe.source.pypi),
         wheels=_select_best_of_each_version(
             (pair for pair in official if pair[1].name == chassis), _select_portable(tags)
         ),
-        kernels=_select_sdists(official, kernels.pypi, kernels.versions) if kernels else (),
-        bases=_select_sdists(official, kernels.follows) if kernels else (),
         statics=_select_statics(official, recipe),
         compilers=_sort_newest_first(
             pair for pair in official if pair[1].name == CLANG and pair[1].version in SpecifierSet(CLANG_VERSIONS)

@@ -59,8 +59,6 @@ class Releases:
             Python they require.
         wheels: official wheels of what the recipe replaces that fit the target's tags, newest first,
             the best one of each version only.
-        kernels: sdists of the fork that the recipe merges, newest first.
-        bases: sdists that the fork is based on, newest first.
         statics: sdists of libraries that the recipe links into the core, newest first, by its names of them.
         compilers: wheels with clang, for this machine, newest first.
         prebuilt: our wheels in the wheelhouse that fit the target's tags.
@@ -70,8 +68,6 @@ class Releases:
 
     sources: tuple[Artefact, ...]
     wheels: tuple[Artefact, ...]
-    kernels: tuple[Artefact, ...] = ()
-    bases: tuple[Artefact, ...] = ()
     statics: dict[str, tuple[Artefact, ...]] = field(default_factory=dict)
     compilers: tuple[Artefact, ...] = ()
     prebuilt: tuple[Artefact, ...] = ()
@@ -200,9 +196,7 @@ class WheelOrder:
     Attributes:
         recipe: name of the recipe.
         source: the sdist; None with `prebuilt`.
-        kernels: the sdist of the fork whose changes are merged onto the source, or None.
-        base: the sdist that the fork is based on, in that version.
-        without: parts of the fork to leave out, by the recipe's names.
+        without: kernels to leave out, by the recipe's names.
         statics: sdists of libraries that are linked into the core, by the recipe's names of the libraries.
         clang: the wheel whose clang compiles; None with another compiler.
         chassis: the official wheel that carries the core; None: build everything and repair, or link in place.
@@ -218,8 +212,6 @@ class WheelOrder:
 
     recipe: str
     source: Artefact | None
-    kernels: Artefact | None = None
-    base: Artefact | None = None
     without: tuple[str, ...] = ()
     statics: dict[str, Artefact] = field(default_factory=dict)
     clang: Artefact | None = None

@@ -98,8 +98,7 @@ class Receipt:
         version: its version.
         metadata: its `.dist-info` directory.
         levels: CPU levels in the wheel, the baseline first.
-        kernels: the fork whose kernels were merged in ("pillow-simd 12.1.1.post0"); empty if none were.
-        left_out: parts of that fork that were left out, because they failed the proof.
+        left_out: kernels that were left out, because they failed the proof.
         link: which native libraries the core uses.
         wheel: file name of the wheel.
         wheel_sha256: hexadecimal.
@@ -132,7 +131,6 @@ class Receipt:
     core: BuiltCore
     stack_version: str
     features: dict[str, str]
-    kernels: str = ""
     left_out: tuple[str, ...] = ()
     jpeg: LoadedLibrary | None = None
     speed: SpeedTable | None = None

@@ -11,7 +11,6 @@ from contextlib import suppress
 from datetime import date
 from enum import StrEnum
 
-from fastinstall.cmerge.documents import Kernels, Tuning
 from fastinstall.core.values import immutable, published_as
 from fastinstall.core.version_numbers import base_version, contains, is_version
 
@@ -210,6 +209,51 @@ class BenchSpec:
     measured: str = ""
 
 
+SOURCE_SUFFIX = "__source"
+"""What the name of a function ends in that a kernel replaces."""
+
+
+@immutable
+class Kernel:
+    """C of this project's own that is compiled in one file of the source, in place of functions of it.
+
+    Attributes:
+        name: of its file in recipes/kernels/, without ".c".
+        file: relative to the source's top directory.
+        functions: those that it replaces, without leading underscores. The source's own become NAME__source, for what
+            the kernel leaves to them.
+        operations: the operations of the proof whose result it decides, by the start of their names.
+        clang_only: whether builds by other compilers go without it.
+        reason: what was measured.
+    """
+
+    name: str
+    file: str
+    functions: tuple[str, ...]
+    operations: tuple[str, ...]
+    clang_only: bool = False
+    reason: str
+
+
+@immutable
+class Tuning:
+    """What makes one file of the source, or single functions of it, faster by measurement.
+
+    Attributes:
+        file: relative to the source's top directory.
+        functions: the only ones that are tuned; empty for the whole file.
+        options: as GCC's `optimize` pragma takes them: "O2", "no-tree-vectorize".
+        macros: what `#define` gets, in force inside the functions only: "fmod(x, y) ...".
+        reason: what was measured.
+    """
+
+    file: str
+    functions: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+    macros: tuple[str, ...] = ()
+    reason: str
+
+
 @immutable
 class Recipe:
     """One way to a fast stack.
@@ -228,7 +272,7 @@ class Recipe:
         advisories: known issues; once loaded, also those of `advisories_from`.
         advisories_from: files of shared advisories, by name: "pillow" is advisories/pillow.toml.
         bench: how to show its speed.
-        kernels: the fork whose changes are merged onto the source; None to build the source unchanged.
+        kernels: code of our own in place of functions of the source; none to build the source unchanged.
         tuning: optimisation options for single files.
         keep_memory: whether the core lets glibc keep memory for the next image (recipes/memory.c).
         recommended: whether the wizard lists it first.
@@ -247,10 +291,15 @@ class Recipe:
     advisories: tuple[Advisory, ...] = ()
     advisories_from: tuple[str, ...] = ()
     bench: BenchSpec
-    kernels: Kernels | None = None
+    kernels: tuple[Kernel, ...] = ()
     tuning: tuple[Tuning, ...] = ()
     keep_memory: bool = False
     recommended: bool = False
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether a build has to compute what the official wheel computes, to the bit: any but a fork's."""
+        return self.source.pypi == self.source.chassis
 
 
 GRAVEST_FIRST = (Severity.CRITICAL, Severity.HIGH, Severity.MODERATE, Severity.LOW, Severity.UNRATED)

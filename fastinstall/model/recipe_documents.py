@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import PurePath, PurePosixPath
 from typing import TypeVar
 
-from fastinstall.cmerge.documents import Kernels, condition_problem, macro_problem
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.parsing import toml_data
 from fastinstall.core.values import decode
-from fastinstall.core.version_numbers import is_specifier, is_version
+from fastinstall.core.version_numbers import is_specifier
 from fastinstall.model.recipe import Advisory, AdvisoryList, Recipe
+from fastinstall.model.recipe_macros import macro_problem
 
 Problem = tuple[str, str]
 _T = TypeVar("_T")
@@ -40,8 +40,6 @@ def parse_recipe(text: str, file: PurePath | str) -> Recipe:
     recipe = _decode(Recipe, text, file)
     for problems in (_list_shared_problems(recipe), _list_problems(recipe, PurePath(file).stem)):
         _refuse(problems, file)
-    if recipe.kernels is not None:
-        _refuse(_list_kernel_problems(recipe.kernels, recipe.replaces), file)
     return recipe
 
 
@@ -131,28 +129,10 @@ def _list_problems(recipe: Recipe, stem: str) -> Iterator[Problem]:
             yield f"tuning[{index}].options", "empty: nothing would be tuned"
         if tuning.macros and not tuning.functions:
             yield f"tuning[{index}].macros", "macros need functions: name them in functions"
-    code = recipe.kernels.pypi if recipe.kernels else source.pypi
+    yield from _list_duplicates([kernel.name for kernel in recipe.kernels], "kernels[{}].name")
+    code = "a build with the kernels" if recipe.kernels else source.pypi
     if code != source.chassis and not recipe.expect.symbols:
         yield "expect.symbols", f"empty: nothing would distinguish {code} from {source.chassis}"
-
-
-def _list_kernel_problems(kernels: Kernels, replaces: tuple[str, ...]) -> Iterator[Problem]:
-    if kernels.pypi not in replaces:
-        yield "kernels.pypi", f"{kernels.pypi!r} must also be in replaces: it provides the same package"
-    guarded = [f"{guard.file}: {guard.function}" for guard in kernels.guards]
-    yield from _list_duplicates(guarded, "kernels.guards[{}].function")
-    yield from _list_duplicates([part.name for part in kernels.parts], "kernels.parts[{}].name")
-    yield from _list_duplicates([kernel.name for kernel in kernels.own], "kernels.own[{}].name")
-    for index, kernel in enumerate(kernels.own):
-        if kernel.name in [part.name for part in kernels.parts]:
-            yield f"kernels.own[{index}].name", f"{kernel.name!r} is already a part's name"
-    claimed: dict[str, str] = {}
-    for index, part in enumerate(kernels.parts):
-        if not part.files and not part.items:
-            yield f"kernels.parts[{index}]", "empty: it has neither files nor items"
-        for file in (*part.files, *part.items):
-            if claimed.setdefault(file, part.name) != part.name:
-                yield f"kernels.parts[{index}]", f"{file!r} already belongs to {claimed[file]!r}"
 
 
 def _spelled(pattern: str, what: str) -> _Rule:
@@ -169,10 +149,6 @@ def _below(where: str) -> _Rule:
 
 def _judge_range(text: str) -> str:
     return "" if is_specifier(text) else f"{text!r} is not a version specifier (PEP 440)"
-
-
-def _judge_version(text: str) -> str:
-    return "" if is_version(text) else f"{text!r} is not a version (PEP 440)"
 
 
 def _judge_option(option: str) -> str:
@@ -215,20 +191,15 @@ _LIBRARY = r"[A-Za-z0-9][A-Za-z0-9_.+-]*"
 _FEATURE = r"[a-z0-9][a-z0-9_.]*"
 _UPWARDS = r"(?:.*/)?\.\.(?:/|:|$)"
 _HEADER = rf"(?a:(?!{_UPWARDS}|.*\*\*)[\w.+*-]+(/[\w.+*-]+)*)"
-_ITEM = rf"(?!/|{_UPWARDS})[^\s:]+: [A-Za-z_]\w*"
-_SOURCE = "the source's top directory"
 
 _RULES_OF: dict[str, _Rule] = {
-    "replaces[] advisories_from[] kernels.pypi kernels.follows kernels.parts[].name kernels.own[].name"
-    " libraries.*.static.pypi": _spelled(
+    "replaces[] advisories_from[] kernels[].name libraries.*.static.pypi": _spelled(
         r"[a-z0-9]+(-[a-z0-9]+)*", "a normalised name (lower case, single dashes: PEP 503)"
     ),
     "source.label": _spelled(r"[a-z0-9]+(\.[a-z0-9]+)*", "a local version label (a-z, 0-9, dots: PEP 440)"),
-    "source.versions source.pythons advisories[].affects kernels.versions libraries.*.static.versions": _judge_range,
-    "kernels.proven[]": _judge_version,
+    "source.versions source.pythons advisories[].affects libraries.*.static.versions": _judge_range,
     "package": _spelled(_C_NAME, "the name of a package"),
-    "expect.symbols[] kernels.keep[].items[] kernels.guards[].function kernels.own[].functions[]"
-    " tuning[].functions[]": _spelled(_C_NAME, "a name in C"),
+    "expect.symbols[] kernels[].functions[] tuning[].functions[]": _spelled(_C_NAME, "a name in C"),
     "expect.features[]": _spelled(_FEATURE, "a name of PIL.features"),
     "levels[].requires[]": _spelled(_FEATURE, "a feature as the kernel names it"),
     "levels[].name": _spelled(r"[a-z0-9]+([._-][a-z0-9]+)*", "the name of a level (a-z, 0-9, single dots and dashes)"),
@@ -247,11 +218,7 @@ _RULES_OF: dict[str, _Rule] = {
     "libraries.*.static.configure[]": _spelled(
         r"--[a-z][a-z0-9-]*(?:=[A-Za-z0-9_.+-]+)?", "one option for configure, without a path"
     ),
-    "kernels.keep[].file kernels.guards[].file kernels.parts[].files[] kernels.own[].file tuning[].file": _below(
-        _SOURCE
-    ),
-    "kernels.guards[].condition": condition_problem,
-    "kernels.parts[].items[]": _spelled(_ITEM, f"spelled 'FILE: NAME', with FILE relative to {_SOURCE}"),
+    "kernels[].file tuning[].file": _below("the source's top directory"),
     "tuning[].options[]": _spelled(r"[A-Za-z0-9][A-Za-z0-9_=+-]*", "an option of GCC's optimize pragma"),
     "tuning[].macros[]": macro_problem,
 }
@@ -259,9 +226,7 @@ _RULES_OF: dict[str, _Rule] = {
 _RULES = {key: rule for keys, rule in _RULES_OF.items() for key in keys.split()}
 
 _NEVER_EMPTY = {
-    "kernels.keep[].items": "nothing would be kept",
-    "kernels.parts[].operations": "no failed proof could name it",
-    "kernels.own[].operations": "no failed proof could name it",
-    "kernels.own[].functions": "nothing would be replaced",
+    "kernels[].operations": "no failed proof could name it",
+    "kernels[].functions": "nothing would be replaced",
     "libraries.*.static.headers": "the library could not be used",
 }

@@ -88,7 +88,7 @@ class Request:
         avoid: source versions that failed the proof here; no flag sets it.
     """
 
-    recipe: str = "pillow-merged"
+    recipe: str = "pillow-fast"
     version: str | None = None
     level: str = "auto"
     levels: tuple[str, ...] = ()

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from fastinstall.core.errors import DocumentError, LaterDocumentError
 from fastinstall.core.values import decode, format_value
+from fastinstall.model.recipe_names import rename_in_request
 
 T = TypeVar("T")
 
@@ -88,13 +89,17 @@ Fields = dict[str, Any]
 def migrate_fields(name: str, fields: Fields) -> Fields:
     """Return the fields of a document in the current form.
 
-    Receipts named a core's only level before a wheel could have several.
+    Receipts named a core's only level before a wheel could have several. What was requested is repaired by the recipe
+    that has the name today.
 
     Args:
         name: of its schema, without the number.
         fields: as they were read.
     """
-    if name != "receipt" or "level" not in fields or "levels" in fields:
+    if name != "receipt":
         return fields
-    rest = {key: item for key, item in fields.items() if key != "level"}
+    migrated = {**fields, "wish": rename_in_request(fields["wish"])} if "wish" in fields else fields
+    if "level" not in fields or "levels" in fields:
+        return migrated
+    rest = {key: item for key, item in migrated.items() if key != "level"}
     return {**rest, "levels": [fields["level"]]}

@@ -30,6 +30,7 @@ from fastinstall.model.machine import Gpu, Toolchain
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.recipe_documents import parse_advisories, parse_recipe
+from fastinstall.model.recipe_names import find_current_name
 from fastinstall.model.request import Environment, EnvironmentKind, Request
 from fastinstall.observe.guard_files import observe_guard
 from fastinstall.observe.installed_pins import observe_pins, pin_interruptions
@@ -233,11 +234,16 @@ def recipe_named(session: Session, name: str) -> Recipe:
 def read_recorded_recipe(session: Session, environment: Environment, receipt: Receipt | None) -> Recipe:
     """Return the recipe that an environment's receipt names; the default one without a receipt.
 
+    Of a core that an earlier recipe built, the symbols are expected that it had then.
+
     Raises:
         DocumentError: the receipt names a missing recipe, or the recipe is malformed.
     """
     try:
-        return recipe_named(session, Request().recipe if receipt is None else receipt.recipe)
+        recipe = recipe_named(session, Request().recipe if receipt is None else receipt.recipe)
+        if receipt is None or recipe.name == receipt.recipe:
+            return recipe
+        return replace(recipe, expect=replace(recipe.expect, symbols=receipt.core.simd_symbols))
     except DocumentError:
         raise
     except UsageError as error:
@@ -300,7 +306,7 @@ def load_recipe(name: str, directories: tuple[Path, ...]) -> Recipe:
         UsageError: there is none of that name; the hint lists the known ones.
         DocumentError: it is malformed.
     """
-    files = _list_recipe_files(directories)
+    files, name = _list_recipe_files(directories), find_current_name(name)
     if name not in files:
         theirs = _list_foreign_directories()
         files, directories = _list_recipe_files(directories, theirs), (*directories, *theirs)

@@ -166,7 +166,6 @@ def make_build_step(decision: BuildDecision) -> Build:
     cached = "built before and taken from the cache: no compiler or headers needed"
     reasons = (
         choice.reason,
-        choice.caution,
         decision.levels.reason,
         *decision.statics.reasons,
         cached if situation.cached else "",
@@ -176,8 +175,6 @@ def make_build_step(decision: BuildDecision) -> Build:
     return Build(
         recipe=recipe.name,
         source=choice.source,
-        kernels=choice.kernels,
-        base=choice.base,
         statics={name: sdist for name, sdist in decision.statics.artefacts.items() if name in enabled},
         clang=decision.clang,
         chassis=choice.chassis if request.link is LinkMode.BUNDLE else None,

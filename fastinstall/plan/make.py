@@ -348,8 +348,7 @@ def _add_cached_wheel(session: Session, situation: Situation) -> Situation:
 
 def _start_index(session: Session, recipe: Recipe, request: Request, python: Path) -> PackageIndex:
     """An index whose settings are being found out while the target is observed."""
-    kernels = (recipe.kernels.pypi,) if recipe.kernels else ()
-    names = listing(dict.fromkeys((recipe.source.pypi, recipe.source.chassis, *kernels)))
+    names = listing(dict.fromkeys((recipe.source.pypi, recipe.source.chassis)))
     session.emit(Started(stage="index", message=f"looking up {names}"))
     if request.offline:
         return make_index(session, request, defer_pip_settings(session, python))

@@ -101,7 +101,7 @@ def _list_warnings(decision: BuildDecision, steps: Sequence[Step]) -> tuple[str,
     return (
         *risks.explain_installed_vulnerability(recipe, decision.situation.facts.stack, version),
         *risks.describe_version_advisories(recipe, version),
-        *filter(None, (decision.choice.caution, unknown if names else "")),
+        *((unknown,) if names else ()),
     )
 
 
@@ -111,8 +111,7 @@ def _public(version: str) -> str:
 
 def _summarise(decision: BuildDecision, build: Build) -> str:
     recipe, choice = decision.situation.recipe, decision.choice
-    kernels = f" with the kernels of {choice.kernels.name} {choice.kernels.version}" if choice.kernels else ""
-    made = f"from {recipe.source.pypi} {choice.version}{kernels}"
+    made = f"from {recipe.source.pypi} {choice.version}"
     if choice.prebuilt or build.cached:
         made = "already built" if choice.prebuilt else "from the cache"
     where = decision.situation.facts.environment.prefix

@@ -9,13 +9,15 @@ the risks (`allow_risks`).
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from pathlib import PurePath
 
 from fastinstall.core.errors import RefusedError
-from fastinstall.core.values import encode
+from fastinstall.core.values import encode, open_document
 from fastinstall.core.version_numbers import parse_version_number
 from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.recipe_documents import Problem
+from fastinstall.model.recipe_names import rename_in_plan
 from fastinstall.model.request import Risk
 from fastinstall.plan.plan import Plan
 from fastinstall.steps.kind import ADDRESS, SavedPlanContext
@@ -30,6 +32,19 @@ elsewhere (the digest of the facts, accepted risks, the interpreter's name)."""
 
 _BRIEF = 200
 PLAN_AGAIN = "make a new plan: fastinstall plan -o FILE"
+
+
+def open_plan(data: object, file: PurePath) -> Plan:
+    """Read a saved plan, also of an earlier version.
+
+    Args:
+        data: from the JSON parser.
+        file: its file, for messages.
+
+    Raises:
+        DocumentError: it is malformed; names the file and the key.
+    """
+    return open_document(Plan, "plan", rename_in_plan(data), file=file)
 
 
 def find_plan_problems(plan: Plan, recipe: Recipe) -> Iterator[Problem]:
@@ -69,8 +84,6 @@ def select_named_releases(plan: Plan | None, releases: Releases) -> Releases:
         releases,
         sources=drop_later(releases.sources),
         wheels=drop_later(releases.wheels),
-        kernels=drop_later(releases.kernels),
-        bases=drop_later(releases.bases),
         statics={name: drop_later(offered) for name, offered in releases.statics.items()},
         compilers=drop_later(releases.compilers),
         prebuilt=drop_later(releases.prebuilt),

@@ -3,10 +3,10 @@
 It computes no pixels. A proof's findings are data, kept beside the wheel they are about; each check states what went
 wrong where, and by how much.
 
-Each operation has to equal the official wheel, unless a tolerance and its reason stand here. The figures were measured
-on 2026-11-21 on an AMD Zen 5, over 70,356 cases: pillow-simd 12.1.1.post0 beside Pillow 12.1.1, the cases of its three
-defects left out, and its kernels merged into Pillow 13.0.0, with the same result. The next whole number is allowed, and
-one more where the reciprocal instruction of SSE is used, which rounds differently between makers of CPUs.
+A build of Pillow's own source, with our kernels or without, has to equal the official wheel. A fork has tolerances,
+each with its reason. The figures were measured on 2026-11-21 on an AMD Zen 5, over 70,356 cases: pillow-simd
+12.1.1.post0 beside Pillow 12.1.1, the cases of its three defects left out. The next whole number is allowed, and one
+more where the reciprocal instruction of SSE is used, which rounds differently between makers of CPUs.
 """
 
 import math
@@ -341,13 +341,13 @@ FEWEST_PIXELS = 100
 FEWEST_SAMPLES = 330
 """From fewer pixels, or of fewer samples, an average difference says nothing."""
 
-EQUAL = Tolerance(operation="", largest=0, bias=0, reason="no SIMD kernel is involved")
+EQUAL = Tolerance(operation="", largest=0, bias=0, reason="every step is the same")
 
 _BY_NAME = {tolerance.operation: tolerance for tolerance in TOLERANCES}
 
 
 def tolerance_of(case: str) -> Tolerance:
-    """The bound of a case; results have to be equal where none is stated."""
+    """The bound of a case for a fork; results have to be equal where none is stated."""
     operation, _, _, parameters = (*case.split("/"), "", "")[:4]
     setting = f"{operation}/{parameters.partition(',')[0]}"
     return _BY_NAME.get(setting) or _BY_NAME.get(operation, EQUAL)

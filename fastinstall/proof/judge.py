@@ -143,7 +143,7 @@ class StackComparison:
         ours: what is judged.
         standard: what it has to agree with.
         witness: the official wheel; where it gives something else each time, nothing is expected. None: nobody.
-        exact: whether results have to be equal, whatever the operation's bound.
+        exact: whether results have to be equal to the bit, whatever the operation's bound.
     """
 
     ours: ProofStack
@@ -169,7 +169,7 @@ def judge(comparison: StackComparison, work: Work, results: Results) -> tuple[Ca
     for case in (case for case in differing if case not in distances):
         made, expected = ("makes a picture" if is_digest(each[case]) else each[case] for each in (mine, theirs))
         wrong.append(fail_case(case, f"{made}; the reference {expected}"))
-    wrong += _find_excesses(distances, exact=comparison.exact)
+    wrong += find_excesses(distances, exact=comparison.exact)
     return exclude_undetermined(wrong, comparison.witness, work)
 
 
@@ -197,12 +197,18 @@ def _measure_distances(stacks: tuple[ProofStack, ProofStack], work: Work) -> Map
     }
 
 
-def _find_excesses(distances: Mapping[str, Distance], *, exact: bool) -> Iterator[CaseDifference]:
+def find_excesses(distances: Mapping[str, Distance], *, exact: bool) -> Iterator[CaseDifference]:
+    """Yield the cases that are too far from the standard.
+
+    Args:
+        distances: of cases whose bytes differ.
+        exact: whether that alone is too far; else the operation's tolerance counts.
+    """
     for case, apart in distances.items():
         tolerance, problem = EQUAL if exact else tolerance_of(case), apart.problem
         # Only where so much went in and came out that an average says something.
         typical = pixels_of(case) >= FEWEST_PIXELS and apart.samples >= FEWEST_SAMPLES
-        is_far = bool(problem) or apart.largest > tolerance.largest
+        is_far = exact or bool(problem) or apart.largest > tolerance.largest
         if not is_far and typical and abs(apart.bias) > tolerance.bias:
             problem = f"is biased by {apart.bias:+.2f} on average, allowed {tolerance.bias:g}"
         if is_far or problem:

@@ -44,7 +44,9 @@ from fastinstall.proof.runs import (
 )
 
 
-def prove_matrix(ours: ProofStack, reference: ProofStack, work: Work, results: Results) -> tuple[CaseDifference, ...]:
+def prove_matrix(
+    ours: ProofStack, reference: ProofStack, work: Work, results: Results, *, exact: bool
+) -> tuple[CaseDifference, ...]:
     """The cases in which our stack is further from the official wheel than allowed, or reads a file worse.
 
     Args:
@@ -52,11 +54,13 @@ def prove_matrix(ours: ProofStack, reference: ProofStack, work: Work, results: R
         reference: the official wheel of the same version.
         work: the cases of `matrix_cases`, or of `generate_damaged_files`.
         results: runs them, or knows them.
+        exact: whether results have to be equal; else an operation's tolerance counts.
 
     Raises:
         FailedError: PIL cannot be imported on one of them.
     """
-    return judge(StackComparison(ours=ours, standard=reference, witness=reference), work, results)
+    comparison = StackComparison(ours=ours, standard=reference, witness=reference, exact=exact)
+    return judge(comparison, work, results)
 
 
 def prove_survival(ours: ProofStack, work: Work, results: Results) -> tuple[CaseDifference, ...]:
@@ -159,6 +163,7 @@ class QuickProof:
         subject: what it is, for the record.
         levels: one stack for each CPU level of the wheel that this host can run, the baseline first.
         reference: the official wheel of the same version, or None if there is none.
+        exact: whether its pixels have to be those of the reference; a fork's only have to be near.
         kept: a directory where the reference's outcomes are kept; None for nowhere.
         emit: listens to progress.
     """
@@ -166,6 +171,7 @@ class QuickProof:
     subject: ProofSubject
     levels: tuple[ProofStack, ...]
     reference: ProofStack | None
+    exact: bool
     kept: Path | None = None
     emit: Emit = ignore
 
@@ -212,7 +218,7 @@ def _run_checks(
             find = partial(prove_survival, level, work, results)
             yield _time_check(f"survival {level.label}", f"none of {count} cases crashes", find)
     else:
-        yield from _check_matrix(levels, reference, work, results)
+        yield from _check_matrix(trial, reference, work, results)
     if len(levels) > 1:
         same = f"{count} results are bit-identical on {' and '.join(level.label for level in levels)}"
         yield _time_check("levels", same, lambda: _compare_levels(trial, work, results))
@@ -222,19 +228,18 @@ def _run_checks(
     yield decoders.result()
 
 
-def _check_matrix(
-    levels: Sequence[ProofStack], reference: ProofStack, work: Work, results: Results
-) -> Iterator[ProofCheck]:
+def _check_matrix(trial: QuickProof, reference: ProofStack, work: Work, results: Results) -> Iterator[ProofCheck]:
     """One for each level; levels that gave the same to the bit are compared once."""
     judged: list[tuple[Outcomes, Sequence[CaseDifference]]] = []
-    for level in levels:
+    allowance = "to the bit" if trial.exact else "within their tolerances"
+    for level in trial.levels:
         begun = time.monotonic()
         outcomes = results.outcomes(fill_fresh_memory(level), work)
         found = next((differences for known, differences in judged if known == outcomes), None)
         if found is None:
-            found = prove_matrix(level, reference, work, results)
+            found = prove_matrix(level, reference, work, results, exact=trial.exact)
             judged.append((outcomes, found))
-        passed = f"{len(work.cases)} results match {reference.label} within their tolerances"
+        passed = f"{len(work.cases)} results match {reference.label} {allowance}"
         yield check_of(f"matrix {level.label}", passed, found, time.monotonic() - begun)
 
 
@@ -255,7 +260,7 @@ def _check_decoders(trial: QuickProof, damage: Damage, results: Results) -> Proo
         return skip_proof_check("decoders", _OTHER_LIBRARIES)
     begun = time.monotonic()
     with generate_damaged_files(reference, damage) as work:
-        found = prove_matrix(ours, reference, work, results)
+        found = prove_matrix(ours, reference, work, results, exact=trial.exact)
     passed = f"{len(work.cases)} files, intact and damaged, decode as in {reference.label}"
     return check_of("decoders", passed, found, time.monotonic() - begun)
 

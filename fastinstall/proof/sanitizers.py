@@ -1,12 +1,11 @@
-"""Find a merge's faults by AddressSanitizer and UBSan, and by the compiler's warnings.
+"""Find our kernels' faults by AddressSanitizer and UBSan, and by the compiler's warnings.
 
 - The cases run on a build with the sanitizers, which stop at the first byte that is read out of bounds. A fault that
-  upstream's own source shows in the same function is not the merge's. The libraries that the core links are not
+  upstream's own source shows in the same function is not the kernels'. The libraries that the core links are not
   instrumented. Reports are read for kind and function, not for the place in the file, since two versions of a source
   are compared.
-- A warning that neither upstream's source gives nor the fork's shows that a merge mixed something up. All are compiled
-  with the build's own flags and -Wall -Wextra; file, function, kind and text are compared, since lines shift. That the
-  fork's own warnings are harmless is shown by running it: heap and sanitizers.
+- A warning that upstream's source does not give is told. Both are compiled with the build's own flags and -Wall
+  -Wextra; file, function, kind and text are compared, since lines shift.
 """
 
 import os
@@ -18,8 +17,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from fastinstall.cmerge.documents import SOURCE_SUFFIX
-from fastinstall.cmerge.runtime_guards import KERNEL_SUFFIX, SUFFIX
 from fastinstall.core import files
 from fastinstall.core.concurrency import await_future
 from fastinstall.core.errors import FailedError
@@ -27,6 +24,7 @@ from fastinstall.core.process import Completed, ProcessGroup, run
 from fastinstall.core.surroundings import find_program
 from fastinstall.core.values import immutable
 from fastinstall.elf.dynamic import read_dynamic
+from fastinstall.model.recipe import SOURCE_SUFFIX
 from fastinstall.proof.cases import (
     CaseDifference,
     ProofCheck,
@@ -52,7 +50,7 @@ _ERROR = re.compile(r"ERROR: AddressSanitizer: (?P<kind>[\w-]+)|^(?P<place>\S+?)
 _FRAME = re.compile(r"^\s+#\d+ 0x[0-9a-f]+ in (?P<function>\w+) (?P<file>[^\s:]+\.[ch]):(?P<line>\d+)")
 _NUMBER = re.compile(r"0x[0-9a-f]+|-?\b\d[\d.e+]*\b")
 _RUNTIME = "sanitizer"
-_OF_MERGE = re.compile(rf"(?:{KERNEL_SUFFIX}|{SUFFIX}|{SOURCE_SUFFIX})\b")
+_RENAMED = re.compile(rf"{SOURCE_SUFFIX}\b")
 
 
 @immutable
@@ -61,7 +59,7 @@ class SanitizerFault:
 
     Attributes:
         kind: "heap-buffer-overflow", or what UBSan says, numbers aside.
-        function: in which it happened, without what a merge adds to its name; empty if unknown.
+        function: in which it happened, without what a kernel adds to its name; empty if unknown.
     """
 
     kind: str
@@ -90,7 +88,7 @@ def _find_function(lines: list[str]) -> str:
             return ""
         frame = _FRAME.match(line)
         if frame is not None and _RUNTIME not in frame["file"]:
-            return _OF_MERGE.sub("", frame["function"])
+            return _RENAMED.sub("", frame["function"])
     return ""
 
 
@@ -243,7 +241,7 @@ QUICK_NAME = "compiler warnings, without optimisation"
 
 _FLAGS = ("-Wall", "-Wextra")
 _GCC_FLAGS = ("-Wno-old-style-declaration", "-fno-diagnostics-show-caret")
-"""The order of `static`, `inline` and a type is a matter of style, in which the fork differs from upstream."""
+"""The order of `static`, `inline` and a type is a matter of style."""
 _CLANG_FLAGS = ("-fno-caret-diagnostics",)
 
 _FUNCTION = re.compile(r"^(?P<file>[^\s:]+): (?:In function|At top level)(?: '(?P<function>\w+)')?.*:$")
@@ -290,17 +288,10 @@ def prove_warnings(build_tree: BuildTree, *, quick: bool = False) -> ProofCheck:
         ours = warnings_of(build_tree, build_tree.source, steps, quick=quick)
         suspects = [step for step in steps if ours[step.source]]
         known = _unite(warnings_of(build_tree, stock, suspects, quick=quick))
-        found, of_fork = _unite(ours) - known, frozenset[ComparableWarning]()
-        if build_tree.fork is not None:  # what its files give as they were published is no fault of the merge
-            forked = [
-                each for each in suspects if ours[each.source] - known and (build_tree.fork / each.source).is_file()
-            ]
-            of_fork = _unite(warnings_of(build_tree, build_tree.fork, forked, quick=quick))
     except FailedError as error:
         return conclude_check(name, "", (error.message, *error.details), begun)
-    fresh = tuple(sorted({warned.line for warned in found - of_fork}))
-    own = f"; {len({warned.line for warned in found})} are the fork's own" if found & of_fork else ""
-    told = f"{len(fresh) or 'none'} that {stock.name} does not give{own}, in {len(steps)} files"
+    fresh = tuple(sorted({warned.line for warned in _unite(ours) - known}))
+    told = f"{len(fresh) or 'none'} that {stock.name} does not give, in {len(steps)} files"
     return conclude_check(name, told, fresh, begun, failed=told)
 
 
@@ -345,9 +336,9 @@ def parse_warnings(text: str) -> frozenset[ComparableWarning]:
     for line in text.splitlines():
         heading, warning = _FUNCTION.match(line) or _INLINED.match(line), _WARNING.match(line)
         if heading is not None:
-            function = _OF_MERGE.sub("", heading["function"] or "")
+            function = _RENAMED.sub("", heading["function"] or "")
         elif warning is not None:
-            text = _LINE_NUMBER.sub("N", _OF_MERGE.sub("", warning["text"]))
+            text = _LINE_NUMBER.sub("N", _RENAMED.sub("", warning["text"]))
             kind = warning["kind"] or ""
             found.add(ComparableWarning(file=warning["file"], function=function, kind=kind, text=text))
     return frozenset(found)

@@ -328,7 +328,6 @@ class BuildTree:
         steps: how the core of one level is compiled.
         source: top directory of what is compiled.
         stock: top directory of upstream's own source; None if a fork is built as it is, and it is not at hand.
-        fork: of the fork's source, as it was published; None if nothing was merged.
         chassis: the unpacked official wheel.
         space: a temporary directory.
     """
@@ -337,7 +336,6 @@ class BuildTree:
     steps: CoreSteps
     source: Path
     stock: Path | None
-    fork: Path | None
     chassis: BaseWheel
     space: Path
 
@@ -380,13 +378,11 @@ def open_build_tree(request: BuildRequest, level: str, space: Path) -> BuildTree
     if work.chassis is None:
         return None
     target = next(target for target in request.step.targets if target.level == level)
-    is_upstream = request.recipe.source.pypi == request.recipe.source.chassis
     return BuildTree(
         work=work,
         steps=record_steps(work, work.chassis, target),
         source=work.ground.source,
-        stock=extract_source(request.source, space / "stock", only=_CODE) if is_upstream else None,
-        fork=extract_source(request.kernels, space / "fork", only=_CODE) if request.kernels is not None else None,
+        stock=extract_source(request.source, space / "stock", only=_CODE) if request.recipe.is_exact else None,
         chassis=work.chassis,
         space=space,
     )

@@ -14,7 +14,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from fastinstall.cmerge.diagnostics import check_tree
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Finished, Progressed, Started, ignore
 from fastinstall.core.values import immutable
@@ -44,7 +43,6 @@ from fastinstall.wheelbuild.base_wheel import CORE
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 
 STAGE = "proof"
-STATIC = "static checks of the merge"
 
 _NO_BASE_WHEEL = "no official wheel of this version carries the core"
 
@@ -97,7 +95,6 @@ def _list_stages(case: WholeProof, build_tree: BuildTree | None) -> Iterator[tup
     core = Path(request.recipe.package) / f"{CORE}{request.interpreter.extension_suffix}"
     yield FLAGS_NAME, partial(prove_binaries, case.tree, core, request.step.levels)
     if build_tree is not None:
-        yield STATIC, lambda: (_check_statically(build_tree),)
         yield WARNINGS, lambda: (prove_warnings(build_tree, quick=True),)
     yield "matrix", partial(prove_by_running, replace(trial, emit=ignore), WHOLE)
     if build_tree is None or reference is None:
@@ -108,7 +105,8 @@ def _list_stages(case: WholeProof, build_tree: BuildTree | None) -> Iterator[tup
         yield f"speed {level.label}", partial(_check_speed, case, build_tree, level, reference)
     yield SANITIZERS, lambda: (prove_sanitized(build_tree, reference, WHOLE),)
     yield WARNINGS, lambda: (prove_warnings(build_tree),)
-    yield SUITE, lambda: prove_suite(request.source, request.interpreter, trial.levels[-1], reference)
+    exact = request.recipe.is_exact
+    yield SUITE, lambda: prove_suite(request.source, request.interpreter, trial.levels[-1], reference, exact=exact)
 
 
 def _skip_check(name: str) -> tuple[ProofCheck, ...]:
@@ -119,24 +117,12 @@ def _check_speed(
     case: WholeProof, build_tree: BuildTree, ours: ProofStack, reference: ProofStack
 ) -> tuple[ProofCheck, ...]:
     """Speed, but for the operations of the catalogue whose kernels were left out."""
-    kernels, report = case.request.recipe.kernels, build_tree.work.report
     if not case.request.recipe.expect.symbols:
         return (skip_proof_check(f"speed {ours.label}", "this recipe has no SIMD kernels"),)
-    begins: tuple[str, ...] = ()
-    if kernels is not None and report is not None:
-        parts = {*case.request.step.without, *(each.what for each in report.not_accelerated)}
-        begins = tuple(begin for part in kernels.parts if part.name in parts for begin in part.operations)
+    left_out = (each for each in case.request.recipe.kernels if each.name not in build_tree.work.kernels)
+    begins = tuple(begin for kernel in left_out for begin in kernel.operations)
     known = set(map(operation_of, matrix_cases(sizes=((5, 4),), modes=("RGB",))))
     return (prove_speed(ours, reference, {operation for operation in known if operation.startswith(begins)}),)
-
-
-def _check_statically(build_tree: BuildTree) -> ProofCheck:
-    begun, report = time.monotonic(), build_tree.work.report
-    if report is None or build_tree.stock is None:
-        return skip_proof_check(STATIC, "nothing is merged")
-    problems = check_tree(build_tree.stock, build_tree.source, report.files)
-    passed = f"locks and similar resources are acquired and released in {len(report.files)} files"
-    return conclude_check(STATIC, passed, problems, begun)
 
 
 FLAGS_NAME = "build flags"

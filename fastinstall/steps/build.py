@@ -55,11 +55,8 @@ class Build(WheelOrder, StepDefaults):
         """What else goes into it, and how each level is compiled."""
         if self.source is None:
             return
-        if self.kernels is not None and self.base is not None:
-            kernels = f"{self.kernels.name} {self.kernels.version} (which follows {self.base.name} {self.base.version})"
-            yield f"kernels of {kernels} merged onto {self.source.name} {self.source.version}"
         if self.without:
-            yield f"without its parts {listing(self.without)}"
+            yield f"without the kernels {listing(self.without)}"
         if self.clang is not None:
             yield f"compiled by clang of {self.clang.name} {self.clang.version}, fetched into the cache"
         if self.statics:
@@ -70,7 +67,7 @@ class Build(WheelOrder, StepDefaults):
 
     def list_artefacts(self) -> tuple[Artefact, ...]:
         """What it is made of, or the wheel that is taken."""
-        named = (self.prebuilt, self.source, self.kernels, self.base, *self.statics.values(), self.clang, self.chassis)
+        named = (self.prebuilt, self.source, *self.statics.values(), self.clang, self.chassis)
         return tuple(each for each in named if each is not None)
 
     def find_problems(self, saved: SavedPlanContext, /) -> Iterator[Problem]:
@@ -84,8 +81,9 @@ class Build(WheelOrder, StepDefaults):
             yield "version", f"{self.version!r} is not a version"
         for name in {*self.libraries, *self.statics} - recipe.libraries.keys():
             yield "libraries", f"{recipe.name} has no library {name!r}"
-        parts = [part.name for part in recipe.kernels.separable] if recipe.kernels else []
-        yield from (("without", f"{recipe.name} has no part {name!r}") for name in self.without if name not in parts)
+        kernels = [kernel.name for kernel in recipe.kernels]
+        unknown = (name for name in self.without if name not in kernels)
+        yield from (("without", f"{recipe.name} has no kernel {name!r}") for name in unknown)
         yield from self._find_origin_problems(recipe)
         levels = {level.name: level for level in recipe.levels}
         for index, target in enumerate(self.targets):
@@ -139,8 +137,6 @@ class Build(WheelOrder, StepDefaults):
             step=self,
             interpreter=interpreter,
             source=fetch(self.source, context.cache, context.emit),
-            kernels=fetch(self.kernels, context.cache, context.emit) if self.kernels else None,
-            base=fetch(self.base, context.cache, context.emit) if self.base else None,
             statics={name: fetch(each, context.cache, context.emit) for name, each in self.statics.items()},
             chassis=fetch(self.chassis, context.cache, context.emit) if self.chassis else None,
             include_directories=fetched.includes,
@@ -166,7 +162,7 @@ class Build(WheelOrder, StepDefaults):
         return {"CC": shlex.quote(str(prepare_clang(wheel, context.cache, context.emit)))}
 
     def _take_from_cache(self, interpreter: Interpreter, context: ExecutionContext) -> BuildResult | None:
-        """Return the cached wheel that the plan names, or None if it is gone or parts of the fork are left out."""
+        """Return the cached wheel that the plan names, or None if it is gone or kernels are left out."""
         from fastinstall.wheelbuild.provenance import find_ready  # noqa: PLC0415 (slow to import; not for a wheel that is ready)
 
         started = time.monotonic()
@@ -186,12 +182,9 @@ class Build(WheelOrder, StepDefaults):
 
     def _find_origin_problems(self, recipe: Recipe) -> Iterator[Problem]:
         """Where something else is built than what the recipe names."""
-        kernels = recipe.kernels
         expected: list[tuple[str, Artefact | None, str]] = [
             ("source", self.source, recipe.source.pypi),
             ("chassis", self.chassis, recipe.source.chassis),
-            ("kernels", self.kernels, kernels.pypi if kernels else ""),
-            ("base", self.base, kernels.follows if kernels else ""),
             ("clang", self.clang, CLANG),
         ]
         for name, linked in self.statics.items():

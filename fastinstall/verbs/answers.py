@@ -14,6 +14,7 @@ from fastinstall.core.files import write_text
 from fastinstall.core.secrets import find_secret_values, redact_text
 from fastinstall.core.surroundings import make_private
 from fastinstall.core.values import document, dump, immutable
+from fastinstall.model.recipe_names import find_current_name
 from fastinstall.model.request import Request
 from fastinstall.observe.session import Session
 
@@ -75,7 +76,8 @@ def apply_kept_answers(answers: Answers, request: Request) -> Request:
     """The wish of this run with what was changed by the answers."""
     names = (field.name for field in fields(Request))
     changed = (name for name in names if getattr(answers.after, name) != getattr(answers.before, name))
-    return replace(request, **{name: getattr(answers.after, name) for name in changed})
+    wished = replace(request, **{name: getattr(answers.after, name) for name in changed})
+    return replace(wished, recipe=find_current_name(wished.recipe))
 
 
 def _remove_risks(request: Request) -> Request:

@@ -58,8 +58,8 @@ def _run_proof(built: BuildResult, request: BuildRequest, interpreter: Interpret
     proof_context = ProofContext(interpreter=interpreter, cpu=context.cpu, reference=request.step.chassis)
     subject = subject_of(request.step, built, proof_context)
     # Everything that the proof speaks of: the wheel and its circumstances, and the sources of its variants.
-    sources = (request.source, request.kernels, request.base, *request.statics.values())
-    key = digest((subject, [files.sha256(path) for path in sources if path is not None]))
+    sources = (request.source, *request.statics.values())
+    key = digest((subject, [files.sha256(path) for path in sources]))
     kept = context.cache / "proofs" / f"{key}.whole.json"
     proof = foreign.read_kept(Proof, "proof", kept)
     if proof is not None and proof.holds:

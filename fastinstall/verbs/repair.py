@@ -59,7 +59,7 @@ def _plan_repair(session: Session, environment: Environment, request: Request) -
     if receipt is None:
         return _add_reinstalls(session, plan_setup(session, NamedTarget(prefix=Path(environment.prefix)), request))
     facts, recipe = recorded_facts(session, environment, receipt), recipe_named(session, receipt.recipe)
-    done = plan_nothing(facts, recipe, receipt.wish, receipt)
+    done = plan_nothing(facts, recipe, replace(receipt.wish, recipe=receipt.recipe), receipt)
     # Where PIL itself is a link its files may be the very ones, and do not find their libraries from there.
     if done is not None and not (facts.stack.directory is not None and Path(facts.stack.directory).is_symlink()):
         return done
@@ -113,7 +113,11 @@ def _announce_repair_eta(session: Session, plan: Plan) -> Receipt:
 
 
 def _plan_restoring_wheel(session: Session, facts: Facts, receipt: Receipt) -> Plan:
+    """Plan to put back the wheel of the receipt; where its recipe was renamed, a build of its version by today's."""
     prefix = Path(facts.environment.prefix)
+    if receipt.wish.recipe != receipt.recipe:
+        wanted = _make_followed_request(receipt, receipt.wish.recipe, receipt.source_version, receipt.wish)
+        return plan_setup(session, NamedTarget(prefix=prefix), wanted)
     cached = find_installed_wheel(session.own_cache(), prefix, receipt.wheel_sha256)
     if cached is not None:
         wheel = Artefact(
@@ -144,7 +148,7 @@ def _add_reinstalls(session: Session, planned: Plan) -> Plan:
 def _plan_following(
     session: Session, environment: Environment, receipt: Receipt, intent: Intent, request: Request
 ) -> Plan | tuple[str, ...]:
-    """Plan our build of the version in place: by the receipt's recipe, else with the kernels merged onto it.
+    """Plan our build of the version in place: by the receipt's recipe, else with our kernels.
 
     Args:
         session: the outside world.
@@ -158,7 +162,7 @@ def _plan_following(
     """
     reasons: dict[str, None] = {}
     reachable = True
-    for recipe in dict.fromkeys((receipt.recipe, Request().recipe)):
+    for recipe in dict.fromkeys((receipt.wish.recipe, Request().recipe)):
         wanted = _make_followed_request(receipt, recipe, intent.version, request)
         for attempt in _list_attempts(session, wanted, reachable=reachable):
             try:

@@ -19,8 +19,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from fastinstall.cmerge.documents import MergeReport
-from fastinstall.core import files, values
+from fastinstall.core import files
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Finished, Noted, Started
 from fastinstall.core.process import CommandError, run
@@ -45,7 +44,6 @@ from fastinstall.wheelbuild.linking import LinkLocation, make_standalone_locatio
 from fastinstall.wheelbuild.provenance import provenance, provenance_text
 from fastinstall.wheelbuild.static_libraries import StaticLibrary, list_global_symbols
 from fastinstall.wheelbuild.wheel_files import (
-    MERGE_FILE,
     PROVENANCE_FILE,
     SBOM_FILE,
     Label,
@@ -287,7 +285,7 @@ class BuildInputs:
     """Everything that compiling needs, prepared.
 
     Attributes:
-        report: the merge's report, or None if nothing is merged.
+        kernels: the names of the kernels that are in the source.
         statics: libraries that are linked into the cores.
         requirements: the build backend's requirements.
         chassis: the unpacked official wheel, if one carries the cores.
@@ -295,7 +293,7 @@ class BuildInputs:
         ground: what all levels share.
     """
 
-    report: MergeReport | None
+    kernels: tuple[str, ...]
     statics: tuple[StaticLibrary, ...]
     requirements: BuildRequirements
     chassis: BaseWheel | None
@@ -335,13 +333,13 @@ def assemble(inputs: BuildInputs, compiled_levels: Sequence[CompiledLevel]) -> P
 
 
 def _list_expected_symbols(inputs: BuildInputs, source: Path) -> tuple[str, ...]:
-    """List the symbols of the kernels, without those that the merge reports as left out."""
-    wanted = inputs.ground.request.recipe.expect.symbols
-    if inputs.report is None or not inputs.report.not_accelerated:
-        return wanted
+    """List the symbols that tell the kernels, without those of kernels that were left out."""
+    recipe = inputs.ground.request.recipe
+    if len(inputs.kernels) == len(recipe.kernels):
+        return recipe.expect.symbols
     texts = (path.read_text("utf-8", "replace") for path in (source / "src").rglob("*.[ch]"))
     words = {word for text in texts for word in re.findall(r"\w+", text)}
-    return tuple(symbol for symbol in wanted if symbol in words)
+    return tuple(symbol for symbol in recipe.expect.symbols if symbol in words)
 
 
 def _locate_core(request: BuildRequest, level: CompiledLevel) -> Path:
@@ -368,11 +366,9 @@ def _label_wheel(inputs: BuildInputs, first: CompiledLevel, tree: Path, platform
     request, step = inputs.ground.request, inputs.ground.request.step
     if any(platform.startswith("linux_") for platform in platforms) and step.link is LinkMode.BUNDLE:
         request.emit(Noted(message="the wheel fits no manylinux policy: it only runs on this system", warning=True))
-    made = provenance(request, inputs.ground.headers, first.compiled.features, inputs.statics)
+    made = provenance(request, inputs.ground.headers, first.compiled.features, inputs.statics, inputs.kernels)
     contents = contents_of(step, made, inputs.statics, inputs.requirements.files)
     texts = {PROVENANCE_FILE: provenance_text(made), SBOM_FILE: bill_of_materials(contents, tree)}
-    if inputs.report is not None:
-        texts[MERGE_FILE] = values.dump(values.document("merge", inputs.report))
     label = Label(
         distribution=step.distribution,
         version=step.version,

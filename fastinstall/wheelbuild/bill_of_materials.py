@@ -1,8 +1,8 @@
 """A wheel's bill of materials: its contents, its sources, and the tools that built it.
 
-CycloneDX 1.6 (ECMA-424, https://cyclonedx.org/docs/1.6/json/). Inputs that are not in the wheel, such as the base of a
-merge, are under `formulation`, so that no scanner reports them as installed. Without date and random number: the same
-wheel has the same bill.
+CycloneDX 1.6 (ECMA-424, https://cyclonedx.org/docs/1.6/json/). Inputs that are not in the wheel, such as the
+compiler, are under `formulation`, so that no scanner reports them as installed. Without date and random number: the
+same wheel has the same bill.
 """
 
 import json
@@ -62,9 +62,7 @@ class WheelComponents:
         version: its version.
         source: the sdist of the core.
         chassis: the official wheel around the core, or None.
-        kernels: the sdist of the fork whose changes were merged, or None.
-        base: the sdist that the fork is based on.
-        without: parts of the fork that were left out.
+        kernels: names of the kernels of ours that are in the core.
         statics: libraries inside the core.
         requirements: file name and sha256 of the wheels that the build ran with.
         compiler: first line of its `--version`.
@@ -74,9 +72,7 @@ class WheelComponents:
     version: str
     source: Ingredient
     chassis: Ingredient | None = None
-    kernels: Ingredient | None = None
-    base: Ingredient | None = None
-    without: tuple[str, ...] = ()
+    kernels: tuple[str, ...] = ()
     statics: tuple[StaticPart, ...] = ()
     requirements: tuple[tuple[str, str], ...] = ()
     compiler: str
@@ -103,8 +99,6 @@ def contents_of(
         source=made.source,
         chassis=made.chassis,
         kernels=made.kernels,
-        base=made.base,
-        without=made.without,
         statics=tuple(parts),
         requirements=requirements,
         compiler=made.compiler,
@@ -151,30 +145,25 @@ def _describe_wheel(contents: WheelComponents) -> _Component:
         "version": contents.version,
         "purl": purl,
     }
-    ancestors = [_describe_package(each) for each in (contents.source, contents.kernels) if each is not None]
-    return {**found, "pedigree": {"ancestors": ancestors, "notes": _describe_changes(contents)}}
+    pedigree = {"ancestors": [_describe_package(contents.source)], "notes": _describe_changes(contents)}
+    return {**found, "pedigree": pedigree}
 
 
 def _describe_changes(contents: WheelComponents) -> str:
-    source, kernels, base = contents.source, contents.kernels, contents.base
-    if kernels is None or base is None:
-        return f"Its core is {source.name} {source.version}, compiled by fastinstall."
-    changes = f"the changes of {kernels.name} {kernels.version} to {base.name} {base.version}"
-    left_out = f", without {', '.join(contents.without)}" if contents.without else ""
-    return f"Its core is {source.name} {source.version} with {changes}{left_out}, merged and compiled by fastinstall."
+    source = contents.source
+    kernels = f" with fastinstall's kernels {', '.join(contents.kernels)}" if contents.kernels else ""
+    return f"Its core is {source.name} {source.version}{kernels}, compiled by fastinstall."
 
 
 def _list_included_distributions(contents: WheelComponents) -> list[_Component]:
     """List distributions whose code or files are in the wheel."""
-    parts = [each for each in (contents.source, contents.kernels, contents.chassis) if each is not None]
+    parts = [each for each in (contents.source, contents.chassis) if each is not None]
     return [{**_describe_package(each), "bom-ref": f"fastinstall:from/{each.filename}"} for each in parts]
 
 
 def _list_build_tools(contents: WheelComponents) -> list[_Component]:
     """List the inputs of the build that are not in the wheel."""
     found: list[_Component] = [{"type": "application", "name": "C compiler", "version": contents.compiler}]
-    if contents.base is not None:
-        found.append(_describe_package(contents.base))
     for filename, sha256 in contents.requirements:
         name, version = filename.split("-")[:2]
         found.append(_describe_package(Ingredient(name=name, version=version, filename=filename, sha256=sha256)))

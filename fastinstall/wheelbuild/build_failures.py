@@ -34,18 +34,18 @@ def explain(request: BuildRequest, completed: Completed, log: Path) -> FailedErr
     if cause is not None:
         return FailedError(f"the build failed: {cause[0]}", hint=cause[1], details=details)
     refused = dict(_REFUSED.findall(completed.stdout))
-    if request.kernels is not None and refused:
-        return _explain_refused_merge(request, refused, log)
+    if request.recipe.kernels and refused:
+        return _explain_refused_source(request, refused, log)
     ending = f"killed by {completed.signal_name}" if completed.signal_name else f"exit code {completed.exit_code}"
     return FailedError(f"the build failed ({ending})", hint=f"read the log: less {quote(log)}", details=details)
 
 
-def _explain_refused_merge(request: BuildRequest, refused: dict[str, str], log: Path) -> UnprovenError:
-    """Return the error for a merged source that does not compile; `refused` has the messages and their files."""
+def _explain_refused_source(request: BuildRequest, refused: dict[str, str], log: Path) -> UnprovenError:
+    """Return the error for our kernels where they do not compile; `refused` has the messages and their files."""
     version = request.step.source.version if request.step.source is not None else request.step.version
     files = tuple(dict.fromkeys(refused.values()))
     details = (*tuple(refused)[:_LAST_LINES], f"log: {log}")
-    message = f"the merged source of {version} does not compile: {listing(files)}"
+    message = f"{version} with our kernels does not compile: {listing(files)}"
     return UnprovenError(message, version=version, files=files, details=details)
 
 

@@ -47,8 +47,6 @@ class BuildRequest:
         step: version, level, flags, link mode and libraries, as planned.
         interpreter: the Python that it is built for.
         source: the sdist, its hash verified.
-        kernels: the sdist of the fork whose changes are merged, or None.
-        base: the sdist that the fork is based on.
         statics: sdists of libraries that are linked into the core, by the recipe's names of the libraries.
         chassis: the official wheel that carries the core, its hash verified, or None to build everything.
         include_directories: private C headers, searched before the system's.
@@ -68,8 +66,6 @@ class BuildRequest:
     step: WheelOrder
     interpreter: Interpreter
     source: Path
-    kernels: Path | None = None
-    base: Path | None = None
     statics: Mapping[str, Path] = field(default_factory=dict)
     chassis: Path | None = None
     include_directories: tuple[Path, ...] = ()
@@ -118,22 +114,22 @@ def find_memory_source(recipe: Recipe) -> Path | None:
 
 
 def list_kernel_sources(recipe: Recipe) -> tuple[Path, ...]:
-    """Return the C files of a recipe's own kernels, with the files that they include.
+    """Return the C files of a recipe's kernels, with the files that they include.
 
     Raises:
         UsageError: the recipe names an unknown kernel.
     """
-    if recipe.kernels is None or not recipe.kernels.own:
+    if not recipe.kernels:
         return ()
     directory = kernels_directory()
     found = {file.stem for file in directory.glob("*.c")}
-    for index, kernel in enumerate(recipe.kernels.own):
+    for index, kernel in enumerate(recipe.kernels):
         if kernel.name not in found:
             raise UsageError(
-                f"recipe {recipe.name}: kernels.own[{index}].name: unknown kernel {kernel.name!r}",
+                f"recipe {recipe.name}: kernels[{index}].name: unknown kernel {kernel.name!r}",
                 hint=f"known: {listing(sorted(found))}",
             )
-    return (directory / "vectors.h", *(directory / f"{kernel.name}.c" for kernel in recipe.kernels.own))
+    return (*sorted(directory.glob("*.h")), *(directory / f"{kernel.name}.c" for kernel in recipe.kernels))
 
 
 def kernels_directory() -> Path:

@@ -1,6 +1,6 @@
 """The stages of a build in order, from an sdist to a labelled wheel in the cache.
 
-First come the inputs of the compilation: headers, a look into the cache, static libraries, the source with merge and
+First come the inputs of the compilation: headers, a look into the cache, static libraries, the source with kernels and
 tuning, base wheel, requirements. Then come one compilation per level, audit, base wheel or repair, certification,
 label and cache. The stages themselves are in other modules.
 """
@@ -68,19 +68,17 @@ def prepare_build_inputs(site: BuildSite) -> BuildInputs:
     """Prepare all inputs.
 
     Raises:
-        FailedError: something is missing, or the merged source fails its static checks.
+        FailedError: something is missing.
     """
     request, space = site.request, site.space
     tree = unpack_source(request, space)
     installed = space / "requirements"
     process_group = ProcessGroup()
-    with ThreadPoolExecutor(
-        max_workers=2
-    ) as pool:  # the merge stays in this thread: an interruption stops it immediately
+    with ThreadPoolExecutor(max_workers=2) as pool:
         libraries = pool.submit(_build_static_libraries, request, process_group)
         requirements = pool.submit(_install_requirements, request, tree, installed, process_group)
         try:
-            report = prepare_source(request, site.headers, tree, space)
+            kernels = prepare_source(request, site.headers, tree)
             chassis = _open_base_wheel(request, space)
             statics = await_future(libraries)
             fetched = await_future(requirements)
@@ -88,7 +86,7 @@ def prepare_build_inputs(site: BuildSite) -> BuildInputs:
             process_group.pull()
             raise
     return BuildInputs(
-        report=report,
+        kernels=kernels,
         statics=tuple(statics.values()),
         requirements=fetched,
         chassis=chassis,
@@ -235,8 +233,6 @@ def inputs_of(request: BuildRequest, headers: Headers) -> dict[str, str]:
 def _digest_sources(request: BuildRequest) -> dict[str, str]:
     sources = {
         "source": request.source,
-        "kernels": request.kernels,
-        "base": request.base,
         "chassis": request.chassis,
     }
     digests = {name: files.sha256(path) if path is not None else "" for name, path in sources.items()}

@@ -56,9 +56,8 @@ class Provenance:
         pipeline: number of the build pipeline.
         recipe: its name.
         source: the sdist.
-        kernels: the sdist of the fork whose changes were merged, or None.
-        base: the sdist that the fork is based on.
-        without: parts of the fork that were left out.
+        kernels: names of the kernels of ours that are in the core.
+        without: those that were left out, because a proof failed.
         statics: sdists of libraries that were linked into the core, with their names there.
         chassis: the official wheel around the core, or None.
         targets: CPU levels with their flags, the baseline first.
@@ -76,8 +75,7 @@ class Provenance:
     pipeline: int
     recipe: str
     source: Ingredient
-    kernels: Ingredient | None
-    base: Ingredient | None
+    kernels: tuple[str, ...]
     without: tuple[str, ...]
     statics: dict[str, Ingredient]
     chassis: Ingredient | None
@@ -93,7 +91,11 @@ class Provenance:
 
 
 def provenance(
-    request: BuildRequest, headers: Headers, features: dict[str, str | None], statics: Sequence[StaticLibrary]
+    request: BuildRequest,
+    headers: Headers,
+    features: dict[str, str | None],
+    statics: Sequence[StaticLibrary],
+    kernels: tuple[str, ...],
 ) -> Provenance:
     """Collect it."""
     step, interpreter = request.step, request.interpreter
@@ -102,8 +104,7 @@ def provenance(
         pipeline=PIPELINE_VERSION,
         recipe=request.recipe.name,
         source=ingredient(step.source, request.source),
-        kernels=ingredient(step.kernels, request.kernels) if request.kernels is not None else None,
-        base=ingredient(step.base, request.base) if request.base is not None else None,
+        kernels=kernels,
         without=step.without,
         statics={each.name: ingredient(step.statics[each.name], request.statics[each.name]) for each in statics},
         chassis=ingredient(step.chassis, request.chassis) if request.chassis is not None else None,
@@ -209,8 +210,6 @@ def read_planned_hashes(step: WheelOrder) -> dict[str, str] | None:
     """Return the hashes of a step's inputs by name, or None if one is only known after the download."""
     files: dict[str, Artefact | None] = {
         "source": step.source,
-        "kernels": step.kernels,
-        "base": step.base,
         "chassis": step.chassis,
         "clang": step.clang,
     }

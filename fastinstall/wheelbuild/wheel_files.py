@@ -136,7 +136,6 @@ def _format_csv(rows: list[tuple[str, str, str]]) -> str:
 
 PROVENANCE_FILE = "fastinstall.json"
 SBOM_FILE = "sboms/fastinstall.cdx.json"
-MERGE_FILE = "fastinstall-merge.json"
 
 
 @immutable
@@ -331,21 +330,8 @@ def stack_version(stage: Path) -> str:
     return found[1]
 
 
-@immutable
-class MergeSources:
-    """The sources of a merge.
-
-    Attributes:
-        kernels: the fork ("pillow-simd 12.1.1.post0"); empty if nothing was merged or recorded.
-        left_out: parts of the fork that were left out.
-    """
-
-    kernels: str = ""
-    left_out: tuple[str, ...] = ()
-
-
-def origin_of(stage: Path, metadata: str) -> MergeSources:
-    """Read the record of a merge; a wheel without a valid record has none.
+def read_left_out(stage: Path, metadata: str) -> tuple[str, ...]:
+    """Return the kernels that were left out of a wheel; none where it has no valid record.
 
     Args:
         stage: the staged tree.
@@ -353,8 +339,6 @@ def origin_of(stage: Path, metadata: str) -> MergeSources:
     """
     try:
         said = json_data(foreign.read_text(stage / metadata / PROVENANCE_FILE))
-        kernels = said["kernels"]
-        label = f"{kernels['name']} {kernels['version']}" if kernels else ""
-        return MergeSources(kernels=label, left_out=tuple(map(str, said["without"])))
+        return tuple(map(str, said["without"]))
     except (OSError, ValueError, KeyError, TypeError):
-        return MergeSources()
+        return ()

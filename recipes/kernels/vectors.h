@@ -4,15 +4,21 @@
 #define FASTINSTALL_VECTORS_H
 
 #include <string.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <immintrin.h>
+#include <stdlib.h>
+#endif
 
 #define LANES 16
+#define INLINE static inline __attribute__((always_inline))
 #define FEWEST (LANES / 2) /* rows or columns; below this, one at a time is faster */
 
 typedef UINT8 Bytes __attribute__((vector_size(LANES)));
-typedef INT32 Ints __attribute__((vector_size(LANES * sizeof(INT32))));
+typedef UINT32 Four __attribute__((vector_size(16))); /* pixels */
 typedef UINT32 Counts __attribute__((vector_size(LANES * sizeof(UINT32))));
 
-static inline Bytes
+INLINE Bytes
 load_bytes(const UINT8 *from, int count) {
     Bytes value = {0};
     if (count >= LANES) {
@@ -23,7 +29,7 @@ load_bytes(const UINT8 *from, int count) {
     return value;
 }
 
-static inline void
+INLINE void
 store_bytes(UINT8 *to, Bytes value, int count) {
     if (count >= LANES) {
         memcpy(to, &value, sizeof(value));
@@ -76,6 +82,127 @@ columns_to_rows(UINT8 **rows, int count, const Bytes *columns, int width) {
             store_bytes(rows[i] + x, block[i], width - x);
         }
     }
+}
+
+/* The sums of two products of 16-bit numbers each. */
+typedef UINT32 Pairs __attribute__((vector_size(32)));
+static inline Pairs
+dot_pairs(Pairs a, Pairs b) {
+#if defined(__AVX2__)
+    return (Pairs)_mm256_madd_epi16((__m256i)a, (__m256i)b);
+#elif defined(__SSE2__)
+    union {
+        Pairs pairs;
+        __m128i halves[2];
+    } values = {a}, factors = {b};
+    for (int i = 0; i < 2; i++) {
+        values.halves[i] = _mm_madd_epi16(values.halves[i], factors.halves[i]);
+    }
+    return values.pairs;
+#else
+    typedef INT32 Numbers __attribute__((vector_size(32)));
+    Numbers low = ((Numbers)a << 16 >> 16) * ((Numbers)b << 16 >> 16);
+    return (Pairs)(low + ((Numbers)a >> 16) * ((Numbers)b >> 16));
+#endif
+}
+
+/* The upper halves of products of 16-bit numbers. */
+typedef UINT16 Halves __attribute__((vector_size(32)));
+static inline Halves
+multiply_high(Halves a, Halves b) {
+#if defined(__AVX2__)
+    return (Halves)_mm256_mulhi_epu16((__m256i)a, (__m256i)b);
+#else
+    Halves high;
+    for (int i = 0; i < 16; i++) {
+        high[i] = (UINT32)a[i] * b[i] >> 16;
+    }
+    return high;
+#endif
+}
+
+#if defined(__clang__)
+#define MINIMUM(a, b) __builtin_elementwise_min(a, b)
+#else
+#define MINIMUM(a, b) (((a) & ((a) < (b))) | ((b) & ~((a) < (b))))
+#endif
+
+/* The first four of eight numbers as bytes. */
+static inline UINT32
+clip_four(Pairs numbers) {
+#if defined(__SSE2__)
+    union {
+        Pairs all;
+        __m128i first;
+    } sums = {numbers};
+    __m128i narrow = _mm_packs_epi32(sums.first, sums.first);
+    return _mm_cvtsi128_si32(_mm_packus_epi16(narrow, narrow));
+#else
+    UINT8 bytes[4];
+    for (int i = 0; i < 4; i++) {
+        INT32 number = (INT32)numbers[i];
+        bytes[i] = number < 0 ? 0 : number > 255 ? 255 : number;
+    }
+    return MAKE_UINT32(bytes[0], bytes[1], bytes[2], bytes[3]);
+#endif
+}
+
+#if defined(__x86_64__)
+#if defined(__clang__)
+#define TO_PRAGMA(words) _Pragma(#words)
+#define BEGIN_TARGET(features) TO_PRAGMA(clang attribute push(__attribute__((target(features))), apply_to = function))
+#define END_TARGET _Pragma("clang attribute pop")
+#else
+#define TO_PRAGMA(words) _Pragma(#words)
+#define BEGIN_TARGET(features) _Pragma("GCC push_options") TO_PRAGMA(GCC target(features))
+#define END_TARGET _Pragma("GCC pop_options")
+#endif
+#define AVX512 "avx512f,avx512bw,avx512vl,avx512dq"
+
+/* The width in bytes of the vectors with which the CPU multiplies bytes four at a time: 64 (AVX-512 F, DQ, BW, VL and VNNI),
+   32 (AVX2 and AVX-VNNI), or 0. The system must keep such registers. Source: Intel SDM, volume 1, 15.2 to 15.4. */
+static inline int
+ask_cpu(int most) {
+    const UINT32 foundation = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31;
+    UINT32 a, b, c, d, kept, high, more = 0;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE)) {
+        return 0;
+    }
+    __asm__("xgetbv" : "=a"(kept), "=d"(high) : "c"(0));
+    if (__get_cpuid_count(7, 1, &a, &b, &c, &d)) {
+        more = a;
+    }
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) {
+        return 0;
+    }
+    if (most >= 64 && (kept & 0xe6) == 0xe6 && (b & foundation) == foundation && (c & 1u << 11)) {
+        return 64;
+    }
+    return most >= 32 && (kept & 6) == 6 && (b & 1u << 5) && a >= 1 && (more & 1u << 4) ? 32 : 0;
+}
+
+/* CPUID leaves a virtual machine, so it is asked once. FASTINSTALL_VNNI is for tests: at most as many bytes. */
+static inline int
+find_vnni(void) {
+    static _Atomic int known = -1;
+    if (known < 0) {
+        const char *told = getenv("FASTINSTALL_VNNI");
+        known = ask_cpu(told ? atoi(told) : 64);
+    }
+    return known;
+}
+#else
+#define find_vnni() 0
+#define BEGIN_TARGET(features)
+#define END_TARGET
+#endif
+
+/* The bytes of a pixel that a mode uses; Pillow leaves zeros in the others. */
+static inline UINT32
+used_bytes(Imaging image) {
+    return image->bands == 3   ? MAKE_UINT32(255, 255, 255, 0)
+           : image->bands == 2 ? MAKE_UINT32(255, 0, 0, 255)
+                               : MAKE_UINT32(255, 255, 255, 255);
 }
 
 #endif

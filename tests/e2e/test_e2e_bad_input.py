@@ -45,7 +45,7 @@ USAGE = (
         name="recipe",
         arguments=(*SETUP, "--recipe", "pilow-simd"),
         exit_code=2,
-        says=("pilow-simd", "did you mean --recipe pillow-simd", "known: pillow, pillow-merged, pillow-simd"),
+        says=("pilow-simd", "did you mean --recipe pillow-simd", "known: pillow, pillow-fast, pillow-simd"),
     ),
     Case(
         name="level",
@@ -114,7 +114,7 @@ USAGE = (
         name="version before what is merged",
         arguments=(*SETUP, "--version", "11.3.0"),
         exit_code=2,
-        says=("--version 11.3.0", "pillow-merged", ">=12.1.1", "the nearest: 12.2.0 and 12.1.1"),
+        says=("--version 11.3.0", "pillow-fast", ">=12.1.1", "the nearest: 12.2.0 and 12.1.1"),
     ),
     Case(name="version between others", arguments=(*SETUP, "--version", "9.9"), exit_code=2, says=("9.9", "12.1.1")),
     Case(name="no version", arguments=(*SETUP, "--version", "newest"), exit_code=2, says=("newest", "not a version")),
@@ -333,7 +333,7 @@ REFUSED = (
         name="critical vulnerabilities",
         arguments=(*SETUP, "--recipe", "pillow-simd"),
         exit_code=5,
-        says=("2 critical advisories affect Pillow 12.1.1", "--recipe pillow-merged", "--allow vulnerable"),
+        says=("2 critical advisories affect Pillow 12.1.1", "--recipe pillow-fast", "--allow vulnerable"),
     ),
     Case(
         name="critical vulnerabilities of an earlier version",
@@ -499,10 +499,10 @@ def _make_global(prefix: Path, python: Python) -> Path:
 
 
 def _write_recipes(directory: Path) -> None:
-    good = (recipes_directory() / "pillow-merged.toml").read_text(encoding="utf-8")
+    good = (recipes_directory() / "pillow-fast.toml").read_text(encoding="utf-8")
     _write(directory / "unknown-key.toml", _with(good, 'package = "PIL"', 'pakage = "PIL"'))
     _write(directory / "no-toml.toml", "levels = [")
-    named = _with(good, 'name = "pillow-merged"', 'name = "no-header"')
+    named = _with(good, 'name = "pillow-fast"', 'name = "no-header"')
     _write(directory / "no-header.toml", _with(named, 'header = "jpeglib.h"', 'header = "jpeglib-that-is-not-there.h"'))
 
 

@@ -82,7 +82,7 @@ def _without_parts(sandbox: Sandbox, *, from_version: str) -> dict[str, str]:
     Returns:
         Variables that lead to it, and to a compiler that finds out soon.
     """
-    text = (recipes_directory() / "pillow-merged.toml").read_text(encoding="utf-8")
+    text = (recipes_directory() / "pillow-fast.toml").read_text(encoding="utf-8")
     parts = text[text.index("[[kernels.parts]]") : text.index("\n[bench]\n")]
     covered = ('versions = ">=12.1.1" # the', f'versions = ">={from_version}" # the')
     return {"CC": str(sandbox.compiler()), **sandbox.plain_recipe("broken", BROKEN_GUARD, covered, (parts, ""))}

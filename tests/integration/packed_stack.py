@@ -72,7 +72,7 @@ def labelled_wheel(official: Path, directory: Path, label: str = "simd.v2.v3") -
 def planned(wheel: Path, *levels: str, number: int = 0) -> CondaPackage:
     """What would be planned for such a wheel."""
     step = Build(
-        recipe="pillow-merged",
+        recipe="pillow-fast",
         source=None,
         chassis=None,
         distribution="pillow",

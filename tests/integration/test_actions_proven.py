@@ -74,7 +74,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def scene(shared_cache: Path, cache: Path) -> Scene:
     heard: list[Event] = []
     interpreter = observe_interpreter(Path(sys.executable))
-    recipe = load_recipe("pillow-merged", (recipes_directory(),))
+    recipe = load_recipe("pillow-fast", (recipes_directory(),))
     index = PackageIndex(settings=pip_settings(Path(sys.executable), os.environ), cache=shared_cache)
     official = index.releases(recipe, interpreter).wheels[0]
     path = index.fetch(official, shared_cache, heard.append)
@@ -133,7 +133,7 @@ def test_a_recipe_that_merges_nothing_is_not_held_against_the_official_wheel_her
 
 def _step(official: Artefact) -> Build:
     return Build(
-        recipe="pillow-merged",
+        recipe="pillow-fast",
         source=None,
         chassis=official,
         distribution="pillow",

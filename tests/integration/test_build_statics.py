@@ -154,7 +154,7 @@ def test_an_sdist_that_is_laid_out_otherwise_is_an_error(tmp_path: Path, field: 
 @pytest.fixture(scope="session")
 def zlib_ng(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path) -> StaticLibrary:
     """zlib-ng as the builds of the merged recipe want it, for the least CPU level."""
-    recipe = load_recipe("pillow-merged", (recipes_directory(),))
+    recipe = load_recipe("pillow-fast", (recipes_directory(),))
     source = recipe.libraries["zlib"].static
     compiler = observe_compiler(list_probed_flags(recipe), os.environ)
     assert source is not None

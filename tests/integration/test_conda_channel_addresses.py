@@ -170,7 +170,7 @@ def test_a_toolchain_comes_from_the_private_server_and_from_another_one_anew(san
 def _workshop(sandbox: Sandbox, variables: dict[str, str]) -> ExecutionContext:
     session = open_session({**variables, "FASTINSTALL_CACHE_DIR": str(sandbox.root / "cache")})
     return ExecutionContext(
-        recipe=recipe_named(session, "pillow-merged"),
+        recipe=recipe_named(session, "pillow-fast"),
         index=PackageIndex(settings=PipSettings(), wheelhouse=None, offline=False, cache=session.directories.cache),
         cache=session.directories.cache,
         variables=variables,

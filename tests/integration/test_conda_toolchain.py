@@ -48,7 +48,7 @@ def _workshop(sandbox: Sandbox, heard: list[Event]) -> ExecutionContext:
     variables = sandbox.variables({"FASTINSTALL_CACHE_DIR": str(sandbox.root / "cache")})
     session = open_session(variables)
     return ExecutionContext(
-        recipe=recipe_named(session, "pillow-merged"),
+        recipe=recipe_named(session, "pillow-fast"),
         index=PackageIndex(settings=PipSettings(), wheelhouse=None, offline=False, cache=session.directories.cache),
         cache=session.directories.cache,
         variables=variables,

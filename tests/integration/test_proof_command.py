@@ -8,9 +8,9 @@ from sandbox import UNREACHABLE, Sandbox
     ("words", "says"),
     [
         (("check", "--prove", "pilow-merged"), ("pilow-merged", "did you mean")),
-        (("check", "--prove", "pillow-merged", "--level", "x86-64-v9"), ("x86-64-v9", "known:")),
-        (("check", "pillow", "--prove", "pillow-merged"), ("proves one recipe", "recipes check pillow")),
-        (("list", "--prove", "pillow-merged"), ("recipes list", "recipes check --prove NAME")),
+        (("check", "--prove", "pillow-fast", "--level", "x86-64-v9"), ("x86-64-v9", "known:")),
+        (("check", "pillow", "--prove", "pillow-fast"), ("proves one recipe", "recipes check pillow")),
+        (("list", "--prove", "pillow-fast"), ("recipes list", "recipes check --prove NAME")),
     ],
 )
 def test_a_proof_of_what_is_not_there_is_a_usage_error(

@@ -35,7 +35,7 @@ JUNK = (
     "dist/planted.whl",
 )
 NEEDED = (
-    *("fastinstall/py.typed", "fastinstall/_data/recipes/pillow-merged.toml", "fastinstall/_data/recipes/pillow.toml"),
+    *("fastinstall/py.typed", "fastinstall/_data/recipes/pillow-fast.toml", "fastinstall/_data/recipes/pillow.toml"),
     *("fastinstall/_data/recipes/pillow-simd.toml", "fastinstall/_data/hooks/_fastinstall_guard/__init__.py"),
     *("fastinstall/cli/main.py", "fastinstall/proof/_worker.py", "fastinstall/proof/_runner.py"),
     f"{NAME}.data/data/share/man/man1/fastinstall.1",
@@ -176,7 +176,7 @@ def test_it_runs_where_nothing_was(empty: Path, place: Sandbox) -> None:
     assert version.stdout == f"fastinstall {__version__}\n"
     recipes = run((program, "recipes", "list", "--json"), place.variables(), directory=place.root)
     assert recipes.exit_code == 0, recipes.text
-    assert "pillow-merged" in {recipe["name"] for recipe in recipes.document["recipes"]}
+    assert "pillow-fast" in {recipe["name"] for recipe in recipes.document["recipes"]}
     assert (empty / "share/man/man1/fastinstall.1").is_file()
 
 

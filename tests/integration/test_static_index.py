@@ -143,7 +143,7 @@ def test_fastinstall_takes_its_own_build_from_it(indexes: Indexes, sandbox: Sand
     publish_wheel(session, wheel, sha256(wheel), indexes.root / "ours")
     index = PackageIndex(settings=PipSettings(index_url=indexes.at(place)), cache=sandbox.root / "cache")
 
-    merged, published = (load_recipe(name, (recipes_directory(),)) for name in ("pillow-merged", "pillow-simd"))
+    merged, published = (load_recipe(name, (recipes_directory(),)) for name in ("pillow-fast", "pillow-simd"))
     found = index.releases_for((merged, published), interpreter)
 
     assert [each.filename for each in found[merged.name].prebuilt] == [wheel.name]

@@ -7,7 +7,7 @@ from fastinstall.apply.carry_out import carry_out
 from fastinstall.apply.eta import announce_eta
 from fastinstall.apply.recovery import report_interruption_after_completion
 from fastinstall.cli.commands.setup import finish
-from fastinstall.cli.common import progress_for, recover_or_report, session_of
+from fastinstall.cli.common import progress_for, recover_or_report, session_of, tell_renaming
 from fastinstall.cli.consent import consent, refuse_unaccepted
 from fastinstall.cli.main import Context
 from fastinstall.cli.options import read_allowed
@@ -16,18 +16,23 @@ from fastinstall.cli.text.short_documents import plan_text
 from fastinstall.core import foreign
 from fastinstall.core.errors import DocumentError, UndeterminedError
 from fastinstall.core.messages import quote
-from fastinstall.core.values import open_document
 from fastinstall.observe.observation import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.make import decide_saved_plan_again, refuse_another_environment
 from fastinstall.plan.plan import Plan
-from fastinstall.plan.saved_plan import PLAN_AGAIN, allow_risks, find_plan_problems, list_fetched_artefacts
+from fastinstall.plan.saved_plan import (
+    PLAN_AGAIN,
+    allow_risks,
+    find_plan_problems,
+    list_fetched_artefacts,
+    open_plan,
+)
 
 
 def run(arguments: Namespace, context: Context) -> int:
     """Read, check, consent, carry out."""
     session = session_of(context).listening(progress_for(context))
-    saved = read_plan(Path(arguments.file))
+    saved = read_plan(Path(arguments.file), context)
     refuse_foreign(session, saved, Path(arguments.file))
     if Path(saved.environment.prefix).is_dir():
         recover_or_report(session, saved.environment, arguments, context)
@@ -62,13 +67,16 @@ def refuse_foreign(session: Session, saved: Plan, path: Path) -> None:
         raise UndeterminedError(f"{path}: environment.prefix: {error.message}", hint=PLAN_AGAIN) from None
 
 
-def read_plan(path: Path) -> Plan:
-    """Read a saved plan.
+def read_plan(path: Path, context: Context) -> Plan:
+    """Read a saved plan; where its recipe was renamed, say so.
 
     Raises:
         DocumentError: it is missing or malformed; names the file and the key.
     """
     try:
-        return open_document(Plan, "plan", foreign.read_json(path), file=path)
+        data = foreign.read_json(path)
+        saved = open_plan(data, path)
     except DocumentError as error:
         raise error.hinting(PLAN_AGAIN) from None
+    tell_renaming(data["wish"].get("recipe", ""), context)
+    return saved

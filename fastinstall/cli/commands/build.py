@@ -6,7 +6,7 @@
 from argparse import Namespace
 from pathlib import Path
 
-from fastinstall.apply.wheel_only import BuildOutcome, build_channel, build_wheel_into, read_merge_report
+from fastinstall.apply.wheel_only import BuildOutcome, build_channel, build_wheel_into
 from fastinstall.cli.commands.plan import code_of, fleet_request
 from fastinstall.cli.common import make_request, progress_for, session_of, target_of, tell
 from fastinstall.cli.main import Context
@@ -31,8 +31,6 @@ def run(arguments: Namespace, context: Context) -> int:
     build = build_channel if arguments.format == "conda" else build_wheel_into
     built = build(session, target_of(arguments), request, output)
     tool = _bring_tool(session, output, (built.python,), request) if arguments.with_tool else None
-    if arguments.explain:
-        return _explain(built, tool, context)
     if context.console.json:
         context.console.data(dump(document("build", _report(built, tool))))
     else:
@@ -78,22 +76,6 @@ def _list_built_files(built: BuildOutcome) -> list[Path]:
     return [Path(built.stack.channel) / each.subdir / f"{each.dist}.conda" for each in _list_packages(built)]
 
 
-def _explain(built: BuildOutcome, tool: ToolWheels | None, context: Context) -> int:
-    """The wheel's own report of its merge; what was built, where nothing was merged into it."""
-    report = read_merge_report(built.result.wheel)
-    made = [str(path) for path in _list_built_files(built)]
-    if context.console.json:
-        told = document("build", _report(built, tool)) if report is None else document("merge", report)
-        context.console.data(dump(told))
-    elif report is None:
-        context.console.data("\n".join((*made, "nothing was merged into it: its source was built as it is")))
-    else:
-        from fastinstall.cmerge.trees import explain  # noqa: PLC0415 (only with --explain)
-
-        context.console.data("\n".join((*made, *explain(report))))
-    return ExitCode.OK
-
-
 def run_for_hosts(arguments: Namespace, context: Context) -> int:
     """Build for the hosts of facts files, and write down which host takes which wheel."""
     _refuse_host_contradictions(arguments)
@@ -110,8 +92,6 @@ def run_for_hosts(arguments: Namespace, context: Context) -> int:
 
 
 def _refuse_host_contradictions(arguments: Namespace) -> None:
-    if arguments.explain:
-        raise UsageError("--explain is for one wheel, and --hosts make several", hint="ask without --hosts")
     if arguments.format == "conda":
         raise UsageError(
             "--hosts makes wheels, which conda environments take too (setup makes packages of them there)",

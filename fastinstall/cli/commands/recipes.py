@@ -4,7 +4,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
 
-from fastinstall.cli.common import make_request, progress_for, session_of, target_of, tell
+from fastinstall.cli.common import make_request, progress_for, session_of, target_of, tell, tell_renaming
 from fastinstall.cli.console import Page
 from fastinstall.cli.main import Context
 from fastinstall.cli.text.short_documents import proof_text
@@ -45,7 +45,7 @@ def _show(session: Session, arguments: Namespace, context: Context) -> int:
     if not arguments.names:
         raise UsageError("recipes show: name a recipe", hint="fastinstall recipes list")
     for name in arguments.names:
-        recipe = recipe_named(session, name)
+        recipe = recipe_named(session, tell_renaming(name, context))
         context.console.data(
             dump(encode(recipe)) if context.console.json else _format_recipe(recipe, context.console.out)
         )
@@ -60,7 +60,11 @@ def _check(session: Session, arguments: Namespace, context: Context) -> int:
             context.console.talk(f"ok: {recipe.name}")
         return ExitCode.OK
     for name in arguments.names:
-        recipe = load_recipe_file(Path(name)) if name.endswith(".toml") else recipe_named(session, name)
+        recipe = (
+            load_recipe_file(Path(name))
+            if name.endswith(".toml")
+            else recipe_named(session, tell_renaming(name, context))
+        )
         context.console.talk(f"ok: {recipe.name}")
     return ExitCode.OK
 
@@ -72,8 +76,8 @@ def _prove(session: Session, arguments: Namespace, context: Context) -> int:
         raise UsageError(
             "recipes check --prove proves one recipe", hint=f"fastinstall recipes check {quote(arguments.names[0])}"
         )
-    listening = session.listening(progress_for(context))
-    proof = prove_recipe(listening, arguments.prove, target_of(arguments), make_request(arguments, context))
+    listening, request = session.listening(progress_for(context)), make_request(arguments, context)
+    proof = prove_recipe(listening, tell_renaming(arguments.prove, context), target_of(arguments), request)
     tell(context, "proof", proof, proof_text)
     return ExitCode.OK if proof.holds else ExitCode.FINDINGS
 
@@ -96,9 +100,8 @@ def _summarize_recipe(recipe: Recipe) -> str:
 
 def _list_recipe_rows(recipe: Recipe) -> Iterator[tuple[str, str]]:
     yield "source", f"{recipe.source.pypi} (sdist), in the official wheel of {recipe.source.chassis}"
-    if recipe.kernels is not None:
-        proven = ", ".join(recipe.kernels.proven) or "no version yet"
-        yield "kernels", f"{recipe.kernels.pypi} (sdist), merged onto it; proven on {proven}"
+    if recipe.kernels:
+        yield "kernels", ", ".join(kernel.name for kernel in recipe.kernels)
     linked = [f"{library.static.pypi} for {name}" for name, library in recipe.libraries.items() if library.static]
     if linked:
         yield "linked in", ", ".join(linked)

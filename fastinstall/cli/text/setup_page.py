@@ -86,8 +86,7 @@ def _outline_build(step: Build) -> str:
         return f"take the wheel of {step.distribution} {step.version} as it is"
     if step.cached:
         return "take it from the cache (built here before)"
-    kernels = f"merge in the SIMD code of {step.kernels.name} {step.kernels.version}, and " if step.kernels else ""
-    return f"{kernels}compile it for {listing(step.levels)}"
+    return f"compile it for {listing(step.levels)}"
 
 
 def outcome_text(plan: Plan, receipt: Receipt, report: EnvironmentReport | None, page: Page) -> str:

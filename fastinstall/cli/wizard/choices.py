@@ -392,8 +392,8 @@ def _describe_offer(offer: RecipePreview) -> Iterator[str]:
         counted = ", ".join(f"{number} {severity}" for severity, number in count_by_severity(offer.advisories).items())
         advisories = f"{len(offer.advisories)} known advisories ({counted})"
     yield f"{offer.choice.version}, {advisories}" if offer.choice is not None else f"nothing fits: {offer.problem}"
-    if recipe.kernels is not None:
-        yield "SIMD kernels on today's Pillow"
+    if recipe.kernels:
+        yield "SIMD kernels on today's Pillow, the same pixels"
     else:
         yield "SIMD kernels of an older Pillow" if recipe.expect.symbols else "stock code, optimised"
     if (speed := offer.speed) is not None:
@@ -401,5 +401,3 @@ def _describe_offer(offer: RecipePreview) -> Iterator[str]:
         yield f"measured here {day}: {speed.geomean:.2f} times as fast as {speed.baseline}"
     elif recipe.bench.measured:
         yield f"measured elsewhere: {recipe.bench.measured}"
-    if offer.choice is not None and offer.choice.caution:
-        yield offer.choice.caution

@@ -6,11 +6,10 @@
   Of a package of the operating system, which may have the fixes without their versions, even critical ones.
 - hint: the data is older than 90 days: ask for later data with a later fastinstall.
 
-What counts is the version of Pillow in place: SIMD kernels merged onto a version leave it that version's fixes. A
-defect of the fork's kernels counts only where they are in the core, and comes with a line that shows it. A fork follows
-Pillow with a delay, and scanners that look for the name `pillow` may miss it. The data is dated; a version without a
-known advisory is not a safe version. Libraries are told by their versions alone, and a distribution may have mended
-its own build.
+What counts is the version of Pillow in place: SIMD kernels leave it that version's fixes. A defect of a fork's kernels
+counts only where they are in the core, and comes with a line that shows it. A fork follows Pillow with a delay, and
+scanners that look for the name `pillow` may miss it. The data is dated; a version without a known advisory is not a
+safe version. Libraries are told by their versions alone, and a distribution may have mended its own build.
 
 Where a pin holds the stack, nothing but a person brings a later version, so whatever affects it is an error; unless the
 risk was accepted at the setup.
@@ -20,7 +19,7 @@ Images come from strangers, and their decoders are written in C. A fork that fol
 releases after the one that it follows, and a scanner that looks for `pillow` passes over `pillow-simd`.
 
 How to fix it:
-Set up the newest Pillow, with the kernels merged in; or go back to stock Pillow of the newest version. To stay with an
+Set up the newest Pillow, with kernels of ours; or go back to stock Pillow of the newest version. To stay with an
 older one knowingly, say `--allow vulnerable` at the setup: the critical ones of that day are warnings from then on.
 Where a distribution in the environment takes no version with the fixes, the hint names it, and proposes none. Where the
 stack is pinned, `fastinstall setup --upgrade` brings the newest, and the pin goes along; `fastinstall guard
@@ -48,14 +47,13 @@ from fastinstall.model.recipe import (
     select_comparable_versions,
     select_library_advisories,
 )
-from fastinstall.model.request import LinkMode, Risk
+from fastinstall.model.request import LinkMode, Request, Risk
 
 NEEDS_RUNTIME = True
 ORDER = 200
 
 _SAY = FindingFactory("advisories")
 _FRESH_DAYS = 90
-_MERGED = "pillow-merged"
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
@@ -193,8 +191,8 @@ def _make_remedy(context: CheckContext) -> Remedy:
 def _make_upgrade_remedy(context: CheckContext, least: str) -> Remedy:
     if not _has_kernels(context):
         return stock(context, upgrade=True, least=least)
-    text, options = "set up the newest Pillow, with the SIMD kernels merged in", ["--recipe", _MERGED]
-    if context.receipt is not None and context.receipt.recipe == _MERGED:
+    text, options = "set up the newest Pillow, with SIMD kernels", ["--recipe", Request().recipe]
+    if context.receipt is not None and context.receipt.recipe == Request().recipe:
         options.append("--upgrade")
     pin = _find_pin(context)
     if pin is not None:

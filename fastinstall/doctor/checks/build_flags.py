@@ -84,8 +84,7 @@ def _describe_provenance(context: CheckContext, core: ImagingCore) -> tuple[str,
         told.append(f"recorded switches: {' '.join(core.switches)}")
     receipt = context.own_receipt
     if receipt is not None:
-        merged = f" with the kernels of {receipt.kernels}" if receipt.kernels else ""
-        built = f"built by fastinstall {receipt.tool_version} from {receipt.source_version}{merged}"
+        built = f"built by fastinstall {receipt.tool_version} from {receipt.source_version}"
         told.append(f"{built} for {', '.join(receipt.levels)}")
         told.append(f"set up: {receipt.created_at}, out of {receipt.wheel}")
     return tuple(told)

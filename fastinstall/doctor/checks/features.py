@@ -14,7 +14,7 @@ system, so that PNG is written at half the speed (measured 2026-11-21). They are
 
 How to fix it:
 `fastinstall doctor --fix` brings lost features back. For PNG at the speed of zlib-ng, set up the stack of the recipe
-`pillow-merged`, which has zlib-ng linked in.
+`pillow-fast`, which has zlib-ng linked in.
 """
 
 import re

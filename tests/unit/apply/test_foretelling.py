@@ -34,7 +34,7 @@ from fastinstall.steps.prove import Prove
 from fastinstall.steps.swap import Swap
 
 BUILD = Build(
-    recipe="pillow-merged",
+    recipe="pillow-fast",
     source=None,
     chassis=None,
     distribution="pillow",
@@ -70,7 +70,7 @@ def test_the_usual_figures_serve_where_nothing_was_measured_and_are_told_as_such
 
 
 def test_what_was_measured_here_goes_before_and_a_cached_build_is_not_made_again() -> None:
-    known = {f"pillow-merged x86-64-v3 {name}": 2.0 for name in USUAL}
+    known = {f"pillow-fast x86-64-v3 {name}": 2.0 for name in USUAL}
     assert forecast_setup(PLAN, Durations(phases=known), "") == SetupForecast(
         phases=dict.fromkeys((name for name in USUAL if name not in ABSENT), 2.0), measured=True
     )

@@ -148,7 +148,7 @@ def test_what_follows_depends_on_the_word_before(verb: str, name: str, first: st
 
 
 def test_names_of_recipes_are_offered_where_one_is_shown() -> None:
-    assert "pillow-merged" in _offered(_completer("recipes", "names"), first="show")
+    assert "pillow-fast" in _offered(_completer("recipes", "names"), first="show")
 
 
 def test_a_verb_offers_the_risks_that_it_takes() -> None:

@@ -18,7 +18,7 @@ VULNERABLE = PlanRisk(
     risk=Risk.VULNERABLE,
     summary="1 critical advisory affects Pillow 12.1.1: CVE-1",
     items=("CVE-1",),
-    instead="take today's Pillow: --recipe pillow-merged",
+    instead="take today's Pillow: --recipe pillow-fast",
 )
 DOWNGRADE = PlanRisk(risk=Risk.DOWNGRADE, summary="it is older")
 
@@ -39,7 +39,7 @@ def test_a_known_vulnerability_is_refused_by_name_and_what_avoids_it_comes_first
     assert refused.exit_code is ExitCode.REFUSED
     assert "CVE-1" in refused.message
     assert refused.hint == (
-        "take today's Pillow: --recipe pillow-merged; or accept the risk: --allow vulnerable,downgrade"
+        "take today's Pillow: --recipe pillow-fast; or accept the risk: --allow vulnerable,downgrade"
     )
 
 

@@ -36,7 +36,7 @@ def _somebody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (("--format", "dockerfile", "--require", "nothing"), 2, "--require nothing", "known:"),
         (("--format", "dockerfile", "--python", "python3.9"), 5, "3.11 or later", "fastinstall build"),
         (("--format", "dockerfile", "--offline"), 5, "--offline needs --wheelhouse", "--with-tool"),
-        (("--format", "dockerfile", "--wheelhouse", "."), 5, "no wheel of pillow-merged for Python 3.12", "build -o"),
+        (("--format", "dockerfile", "--wheelhouse", "."), 5, "no wheel of pillow-fast for Python 3.12", "build -o"),
     ],
 )
 def test_it_is_refused_with_a_way_out(

@@ -69,10 +69,8 @@ def _artefact(name: str, version: str) -> Artefact:
 def _build() -> Build:
     levels = ("x86-64-v2", "x86-64-v3")
     return Build(
-        recipe="pillow-merged",
+        recipe="pillow-fast",
         source=_artefact("pillow", "13.0.0"),
-        kernels=_artefact("pillow-simd", "12.1.1.post0"),
-        base=_artefact("pillow", "12.1.1"),
         without=("blur", "filter"),
         statics={"zlib": _artefact("zlib-ng", "1.1.0")},
         chassis=None,
@@ -112,12 +110,11 @@ def test_a_plan_tells_every_step_and_every_skip_with_its_reason() -> None:
     assert "  -  not needed: create-environment (it exists)\n" in text
 
 
-def test_a_build_tells_what_is_merged_linked_in_and_left_out_and_how_each_level_is_compiled() -> None:
+def test_a_build_tells_what_is_linked_in_and_left_out_and_how_each_level_is_compiled() -> None:
     text = plan_text(replace(_plan(), steps=(_build(),)), FULL)
     assert text.splitlines()[1:] == [
         "  1. build pillow 13.0.0+simd.v2.v3 from pillow-13.0.0.tar.gz for x86-64-v2 and x86-64-v3",
-        "     kernels of pillow-simd 12.1.1.post0 (which follows pillow 12.1.1) merged onto pillow 13.0.0",
-        "     without its parts blur and filter",
+        "     without the kernels blur and filter",
         "     linked in: zlib-ng 1.1.0 for zlib",
         "     x86-64-v2: CFLAGS='-O3 -march=x86-64-v2'",
         "     x86-64-v3: CFLAGS='-O3 -march=x86-64-v3'",
@@ -127,14 +124,17 @@ def test_a_build_tells_what_is_merged_linked_in_and_left_out_and_how_each_level_
 
 
 def test_a_wheel_that_is_taken_as_it_is_tells_its_name_alone() -> None:
-    step = replace(_build(), source=None, kernels=None, base=None, statics={}, prebuilt=_artefact("pillow", "13.0.0"))
+    step = replace(_build(), source=None, statics={}, prebuilt=_artefact("pillow", "13.0.0"))
     lines = plan_text(replace(_plan(), steps=(step,)), FULL).splitlines()
     assert lines[1:3] == ["  1. take pillow-13.0.0.tar.gz as it is", "     the newest"]
 
 
 def test_a_wheel_of_the_cache_is_told_as_such() -> None:
     text = plan_text(replace(_plan(), steps=(replace(_build(), cached="5d" * 32),)), FULL)
-    assert "  1. take pillow 13.0.0+simd.v2.v3 for x86-64-v2 and x86-64-v3 from the cache\n     kernels of" in text
+    assert (
+        "  1. take pillow 13.0.0+simd.v2.v3 for x86-64-v2 and x86-64-v3 from the cache\n     without the kernels"
+        in text
+    )
 
 
 def test_unless_more_is_asked_for_a_plan_is_a_few_lines_without_flags_and_file_names() -> None:
@@ -143,7 +143,7 @@ def test_unless_more_is_asked_for_a_plan_is_a_few_lines_without_flags_and_file_n
     plan = replace(_plan(), steps=(_build(), prove, swap, *_plan().steps[1:]), hazards=(), warnings=())
     assert plan_text(plan, WIDE, ("2.9 times as fast", "takes about 60 s")).splitlines() == [
         "Set up pillow 13.0.0+simd.v2.v3 in /srv/images/env",
-        "  merge in the SIMD code of pillow-simd 12.1.1.post0, and compile it for x86-64-v2 and x86-64-v3",
+        "  compile it for x86-64-v2 and x86-64-v3",
         "  compare its pixels with the official wheel's, and measure its speed",
         "  replace pillow 12.0.0 with it, and add a start-up hook that warns when another tool replaces it",
         "Expected: 2.9 times as fast; takes about 60 s",

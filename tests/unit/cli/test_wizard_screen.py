@@ -28,7 +28,7 @@ STEPS: tuple[Step, ...] = (
     SystemPackages(manager="apt", packages=("gcc",), reason=""),
     PrivateHeaders(manager="apt", packages=("libtiff-dev",), libraries=("tiff",), reason=""),
     Build(
-        recipe="pillow-merged",
+        recipe="pillow-fast",
         source=None,
         chassis=None,
         distribution="pillow",

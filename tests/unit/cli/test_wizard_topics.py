@@ -44,7 +44,7 @@ OTHERS: dict[str, tuple[tuple[str, ...], object]] = {
 @pytest.fixture
 def talk(tmp_path: Path) -> WizardConversation:
     session = a_session(tmp_path)
-    offers = [RecipePreview(recipe=recipe_named(session, name), choice=None) for name in ("pillow-merged", "pillow")]
+    offers = [RecipePreview(recipe=recipe_named(session, name), choice=None) for name in ("pillow-fast", "pillow")]
     return WizardConversation(
         session=session,
         target=NamedTarget(prefix=tmp_path),

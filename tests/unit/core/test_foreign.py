@@ -96,7 +96,6 @@ OWN = {
     "index/client.py": "what it writes itself",
     "journal/store.py": "the kernel's",
     "journal/snapshot.py": "the kernel's",
-    "cmerge": "trees that were unpacked here",
     "observe/_fault.py": "in the target",
     "observe/_gpu_nvml.py": "in a process of its own, with a time limit",
     "observe/_inside.py": "likewise",

@@ -47,7 +47,6 @@ def test_every_json_document_that_the_code_prints_is_listed() -> None:
         "requirements",
         "offered",
         "proof",
-        "merged",
         "creation",
         "speed",
         "tree",

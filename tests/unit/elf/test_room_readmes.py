@@ -21,10 +21,3 @@ def _printed(room: str) -> str:
 def test_the_example_of_elf_names_the_libraries_of_this_python() -> None:
     assert re.search(r"^\S+ asks for .*libc\.", _printed("elf"))
     assert re.search(r"^libc\S* -> /", _printed("elf"), re.MULTILINE)
-
-
-def test_the_example_of_cmerge_merges_both_sides() -> None:
-    printed = _printed("cmerge")
-    assert "check (p);" in printed
-    assert "add_avx2 (& s, p, n);" in printed
-    assert re.search(r"^\w+ sum merged", printed, re.MULTILINE)

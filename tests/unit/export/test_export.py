@@ -24,7 +24,7 @@ from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.request import LinkMode, PlanRisk, Request, Risk, ToolchainSource
 from fastinstall.observe.observation import load_recipe
 
-RECIPE = load_recipe("pillow-merged", (recipes_directory(),))
+RECIPE = load_recipe("pillow-fast", (recipes_directory(),))
 BOTH = ("x86-64-v2", "x86-64-v3")
 SOURCE = Artefact(name="pillow", version="13.0.0", filename="pillow-13.0.0.tar.gz", url="", sha256="5" * 64)
 WHEEL = replace(SOURCE, version="13.0.0+simd.v2", filename="pillow-13.0.0+simd.v2-cp312-cp312-linux_x86_64.whl")

@@ -26,7 +26,7 @@ def test_a_wheel_needs_the_oldest_glibc_that_it_names(platforms: tuple[str, ...]
 
 def _fleet(glibcs: dict[str, str]) -> Fleet:
     hosts = [read_host_facts(facts_document(name, {"glibc": glibc})) for name, glibc in glibcs.items()]
-    recipe = load_recipe("pillow-merged", (recipes_directory(),))
+    recipe = load_recipe("pillow-fast", (recipes_directory(),))
     return plan_fleet([each for each in hosts if isinstance(each, FleetHost)], (), recipe, Request(), Limits(now=NOW))
 
 

@@ -23,7 +23,7 @@ TAGS = "cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64"
 
 @pytest.fixture
 def recipe() -> Recipe:
-    return load_recipe("pillow-merged", (recipes_directory(),))
+    return load_recipe("pillow-fast", (recipes_directory(),))
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def artefact(recipe: Recipe) -> FleetArtefact:
 def _put(directory: Path, version: str, *, tags: str = TAGS, made: object = None, listed: bool = True) -> str:
     """A wheel with nothing in it but what it says of its making."""
     name = f"pillow-{version}-{tags}.whl"
-    told = {"recipe": "pillow-merged", "link": "bundle"} if made is None else made
+    told = {"recipe": "pillow-fast", "link": "bundle"} if made is None else made
     with zipfile.ZipFile(directory / name, "w") as archive:
         archive.writestr(f"pillow-{version}.dist-info/fastinstall.json", json.dumps(told))
     digest = hashlib.sha256((directory / name).read_bytes()).hexdigest()
@@ -73,7 +73,7 @@ def test_a_named_version_is_the_one_that_counts(tmp_path: Path, recipe: Recipe, 
         {"tags": TAGS.replace("cp311", "cp312")},
         {"tags": TAGS.replace("-cp311-", "-cp311t-", 1)},
         {"made": {"recipe": "pillow-simd", "link": "bundle"}},
-        {"made": {"recipe": "pillow-merged", "link": "system"}},
+        {"made": {"recipe": "pillow-fast", "link": "system"}},
         {"made": []},
     ],
 )

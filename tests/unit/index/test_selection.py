@@ -18,11 +18,10 @@ def artefact(filename: str, url: str = "https://index.example/") -> Artefact:
     return Artefact(name=parsed.name, version=str(parsed.version), filename=filename, url=url + filename, sha256="")
 
 
-MERGING = changed(
+LINKING = changed(
     recipe(),
     {
         "source": {"pypi": "pillow"},
-        "kernels": {"pypi": "pillow-simd", "follows": "pillow", "versions": ">=12"},
         "libraries": {
             "zlib": {
                 "header": "zlib.h",
@@ -180,24 +179,10 @@ def test_a_file_fits_by_name_and_tags() -> None:
     assert not is_fitting("pillow-12.1.1-cp310-cp310-linux_x86_64.whl", wanted, tags)
 
 
-def test_a_merging_recipe_is_offered_the_fork_and_what_it_follows_in_the_versions_that_it_knows() -> None:
-    releases = selected(
-        "pillow-12.1.1.tar.gz",
-        "pillow-13.0.0.tar.gz",
-        "pillow_simd-12.0.0.post0.tar.gz",
-        "pillow_simd-12.1.1.post0.tar.gz",
-        "pillow_simd-11.3.0.post0.tar.gz",
-        used=MERGING,
-    )
-
-    assert names(releases.sources) == names(releases.bases) == ["pillow-13.0.0.tar.gz", "pillow-12.1.1.tar.gz"]
-    assert names(releases.kernels) == ["pillow_simd-12.1.1.post0.tar.gz", "pillow_simd-12.0.0.post0.tar.gz"]
-
-
 def test_a_library_that_is_linked_in_is_offered_by_the_recipes_name_of_it() -> None:
     offered = ("zlib_ng-1.0.0.tar.gz", "zlib_ng-1.1.0.tar.gz", "zlib_ng-2.0.0.tar.gz")
 
-    releases = selected(*offered, used=MERGING)
+    releases = selected(*offered, used=LINKING)
 
     assert {name: names(sdists) for name, sdists in releases.statics.items()} == {
         "zlib": ["zlib_ng-1.1.0.tar.gz", "zlib_ng-1.0.0.tar.gz"]
@@ -205,7 +190,7 @@ def test_a_library_that_is_linked_in_is_offered_by_the_recipes_name_of_it() -> N
 
 
 def test_of_an_ingredient_only_sdists_are_wanted() -> None:
-    tags, wanted = list_supported_tags(INTERPRETER), names_of((MERGING,))
+    tags, wanted = list_supported_tags(INTERPRETER), names_of((LINKING,))
 
     assert is_fitting("zlib_ng-1.1.0.tar.gz", wanted, tags)
     assert not is_fitting("zlib_ng-1.1.0-cp311-cp311-manylinux_2_28_x86_64.whl", wanted, tags)

@@ -49,7 +49,7 @@ def test_the_fixes_are_those_that_the_distributions_take(
     ("view", "elsewhere", "told"),
     [
         (UpgradeForecast(), False, ""),
-        (UpgradeForecast(fixed="13.0.0", allowed="13.0.0"), False, "take today's Pillow: --recipe pillow-merged"),
+        (UpgradeForecast(fixed="13.0.0", allowed="13.0.0"), False, "take today's Pillow: --recipe pillow-fast"),
         (
             UpgradeForecast(fixed="13.0.0", python="3.11"),
             False,
@@ -61,4 +61,4 @@ def test_the_fixes_are_those_that_the_distributions_take(
 def test_what_is_proposed_instead_of_a_risk_can_be_done_here(
     view: UpgradeForecast, told: str, *, elsewhere: bool
 ) -> None:
-    assert advise_instead_of_risk(view, "pillow-simd", "pillow-merged", elsewhere=elsewhere) == told
+    assert advise_instead_of_risk(view, "pillow-simd", "pillow-fast", elsewhere=elsewhere) == told

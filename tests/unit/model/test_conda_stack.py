@@ -41,7 +41,7 @@ def build(*levels: str, version: str = "13.0.0+simd.v2.v3", platforms: str = "",
     name = f"pillow-13.0.0-cp311-cp311-{platforms}.whl"
     chassis = Artefact(name="pillow", version="13.0.0", filename=name, url="", sha256="")
     return Build(
-        recipe="pillow-merged",
+        recipe="pillow-fast",
         source=None,
         chassis=chassis if platforms else None,
         distribution="pillow",

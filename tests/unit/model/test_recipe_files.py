@@ -6,6 +6,7 @@ from fastinstall.core.errors import DocumentError, UsageError
 from fastinstall.core.surroundings import recipes_directory
 from fastinstall.elf.cpu_levels import list_level_features
 from fastinstall.model.recipe import LIBRARIES, PROVIDERS, Severity, count_by_severity, select_applicable_advisories
+from fastinstall.model.recipe_names import FORMER
 from fastinstall.model.request import DIST_NAMES
 from fastinstall.observe.observation import load_recipe, load_recipe_file, load_recipes
 from fastinstall.proof.cases import matrix_cases, operation_of
@@ -22,32 +23,35 @@ def _copy(directory: Path, name: str, change: tuple[str, str] = ("", "")) -> Pat
 
 def test_the_shipped_recipes_are_right_and_share_advisories() -> None:
     recipes = load_recipes((SHIPPED,))
-    assert list(recipes) == ["pillow", "pillow-merged", "pillow-simd"]
+    assert list(recipes) == ["pillow", "pillow-fast", "pillow-simd"]
     stock, simd = recipes["pillow"], recipes["pillow-simd"]
     assert set(stock.advisories) < set(simd.advisories)
     assert all(advisory.kernels_only for advisory in set(simd.advisories) - set(stock.advisories))
     assert (stock.libraries, stock.levels) == (simd.libraries, simd.levels)
 
 
-def test_the_merged_recipe_is_the_recommended_one_and_has_the_levels_and_symbols_of_the_fork() -> None:
+def test_the_recipe_with_our_kernels_is_the_recommended_one_and_has_levels_and_libraries_of_the_others() -> None:
     recipes = load_recipes((SHIPPED,))
-    merged, simd = recipes["pillow-merged"], recipes["pillow-simd"]
-    assert [name for name, recipe in recipes.items() if recipe.recommended] == ["pillow-merged"]
-    assert (merged.levels, merged.expect, merged.libraries) == (simd.levels, simd.expect, simd.libraries)
+    fast, stock = recipes["pillow-fast"], recipes["pillow"]
+    assert [name for name, recipe in recipes.items() if recipe.recommended] == ["pillow-fast"]
+    assert [level.name for level in fast.levels] == [level.name for level in stock.levels]
+    assert fast.libraries == stock.libraries
 
 
-def test_the_parts_of_the_merged_recipe_speak_of_operations_that_are_proven() -> None:
-    kernels = load_recipe("pillow-merged", (SHIPPED,)).kernels
-    assert kernels is not None
-    proven = {operation_of(case) for case in matrix_cases()}
-    named = {operation for part in kernels.parts for operation in part.operations}
+def test_what_our_own_code_builds_is_exact_and_the_fork_is_not() -> None:
+    exact = {name: recipe.is_exact for name, recipe in load_recipes((SHIPPED,)).items()}
+    assert exact == {"pillow": True, "pillow-fast": True, "pillow-simd": False}
+
+
+def test_kernels_speak_of_operations_that_are_proven() -> None:
+    proven = {operation_of(case) for case in matrix_cases()} | {"decode-jpeg"}
+    named = {operation for kernel in load_recipe("pillow-fast", (SHIPPED,)).kernels for operation in kernel.operations}
     assert [name for name in named if not any(each.startswith(name) for each in proven)] == []
 
 
-def test_every_guarded_file_belongs_to_a_part() -> None:
-    kernels = load_recipe("pillow-merged", (SHIPPED,)).kernels
-    assert kernels is not None
-    assert {guard.file for guard in kernels.guards} <= {file for part in kernels.parts for file in part.files}
+def test_a_recipe_is_found_by_its_former_name() -> None:
+    assert load_recipe("pillow-merged", (SHIPPED,)).name == "pillow-fast"
+    assert not FORMER.keys() & load_recipes((SHIPPED,)).keys()
 
 
 def test_the_levels_ask_for_every_feature_that_the_psabi_names() -> None:
@@ -76,7 +80,7 @@ def test_the_first_directory_wins_and_may_use_shipped_advisories(tmp_path: Path)
 def test_an_unknown_recipe_is_refused_with_the_nearest_and_the_known() -> None:
     with pytest.raises(UsageError, match="no recipe is named 'pillow-smid'") as caught:
         load_recipe("pillow-smid", (SHIPPED,))
-    assert caught.value.hint == "did you mean --recipe pillow-simd? known: pillow, pillow-merged, pillow-simd"
+    assert caught.value.hint == "did you mean --recipe pillow-simd? known: pillow, pillow-fast, pillow-simd"
 
 
 def test_a_malformed_recipe_is_refused_with_its_file(tmp_path: Path) -> None:

@@ -53,7 +53,12 @@ def test_a_good_recipe_is_read_whole() -> None:
         ('"jpeglib.h"', '"/usr/include/jpeglib.h"', "libraries.jpeg.header", "not a header path"),
         ('"jpeglib.h"', '"../jpeglib.h"', "libraries.jpeg.header", "not a header path"),
         ('["libjpeg-dev"]', '["--purge"]', "libraries.jpeg.apt[0]", "not the name of a package"),
-        ('symbols = ["ImagingFast"]', "symbols = []", "expect.symbols", "nothing would distinguish fork from pillow"),
+        (
+            'symbols = ["ImagingFast"]',
+            "symbols = []",
+            "expect.symbols",
+            "nothing would distinguish fork from pillow",
+        ),
         ('affects = "==12.1.1"', 'affects = "12.1.1 and older"', "advisories[0].affects", "not a version specifier"),
         ('severity = "unrated"', 'severity = "bad"', "advisories[0].severity", "not one of low"),
         ("dated = 2026-11-21", 'dated = "today"', "advisories[0].dated", "expected a date"),
@@ -96,40 +101,19 @@ def test_an_advisory_that_stands_there_twice_is_refused() -> None:
         parse_advisories(ADVISORIES + second, "pillow.toml")
 
 
-MERGING = """
-[kernels]
-pypi = "fork"
-follows = "pillow"
-versions = ">=10"
-proven = ["13.0.0"]
-
-[[kernels.keep]]
-file = "src/Convert.c"
-items = ["rgb2l"]
-reason = "faster"
-
-[[kernels.guards]]
-file = "src/Filter.c"
-function = "ImagingFilter"
-condition = "im->ysize > 1"
-reason = "a bug"
-
-[[kernels.parts]]
-name = "resample"
-files = ["src/Resample.c"]
-operations = ["resize"]
-
-[[kernels.parts]]
-name = "color-lut"
-files = ["src/ColorLUT.c"]
-items = ["src/_imaging.c: _prepare_lut_table"]
-operations = ["lut"]
-
-[[kernels.own]]
+KERNELS = """
+[[kernels]]
 name = "turn"
 file = "src/Turn.c"
 functions = ["ImagingTranspose"]
 operations = ["transpose"]
+reason = "faster"
+
+[[kernels]]
+name = "blur"
+file = "src/Blur.c"
+functions = ["ImagingBlur"]
+operations = ["blur"]
 reason = "faster"
 
 [[tuning]]
@@ -149,62 +133,41 @@ reason = "faster"
 header = "zlib.h"
 link = "z"
 """
-MERGED = FORK.replace('pypi = "fork"', 'pypi = "pillow"') + MERGING
+WITH_KERNELS = FORK.replace('pypi = "fork"', 'pypi = "pillow"') + KERNELS
 
 
-def test_a_recipe_that_merges_is_read_whole() -> None:
-    recipe = parse_recipe(MERGED, FILE)
-    assert recipe.kernels is not None
-    assert recipe.kernels.parts[1].items == ("src/_imaging.c: _prepare_lut_table",)
-    assert recipe.kernels.guards[0].condition == "im->ysize > 1"
+def test_a_recipe_with_kernels_is_read_whole() -> None:
+    recipe = parse_recipe(WITH_KERNELS, FILE)
+    assert [kernel.name for kernel in recipe.kernels] == ["turn", "blur"]
     assert recipe.tuning[0].options == ("O2", "no-tree-vectorize")
+
+
+def test_a_build_of_the_official_wheels_own_source_is_exact_and_a_fork_is_not() -> None:
+    assert (parse_recipe(WITH_KERNELS, FILE).is_exact, parse_recipe(FORK, FILE).is_exact) == (True, False)
 
 
 @pytest.mark.parametrize(
     ("right", "wrong", "key", "problem"),
     [
-        ('pypi = "fork"', 'pypi = "Fork"', "kernels.pypi", "not a normalised name"),
-        ('pypi = "fork"', 'pypi = "spoon"', "kernels.pypi", "must also be in replaces"),
-        ('follows = "pillow"', 'follows = "-r"', "kernels.follows", "not a normalised name"),
-        ('">=10"\nproven', '"ten"\nproven', "kernels.versions", "not a version specifier"),
-        ('["13.0.0"]', '["13.0.0", "all"]', "kernels.proven[1]", "not a version"),
-        ('"src/Convert.c"', '"/src/Convert.c"', "kernels.keep[0].file", "not relative"),
-        ('["rgb2l"]', "[]", "kernels.keep[0].items", "empty"),
-        ('["rgb2l"]', '["rgb*"]', "kernels.keep[0].items[0]", "not a name in C"),
-        ('"src/Filter.c"', '"../Filter.c"', "kernels.guards[0].file", "not relative"),
-        ('"ImagingFilter"', '"ImagingFilter()"', "kernels.guards[0].function", "not a name in C"),
-        ('"im->ysize > 1"', '""', "kernels.guards[0].condition", "is empty"),
-        ('"im->ysize > 1"', '"im->ysize > 1; exit(1)"', "kernels.guards[0].condition", "more than a C expression"),
-        ('"im->ysize > 1"', '"wide(im)"', "kernels.guards[0].condition", "calls a function"),
-        ('name = "color-lut"', 'name = "resample"', "kernels.parts[1].name", "twice"),
-        ('name = "color-lut"', 'name = "color lut"', "kernels.parts[1].name", "not a normalised name"),
-        ('"src/ColorLUT.c"', '"src/Resample.c"', "kernels.parts[1]", "already belongs to 'resample'"),
-        ('files = ["src/Resample.c"]', "files = []", "kernels.parts[0]", "neither files nor items"),
-        ('["resize"]', "[]", "kernels.parts[0].operations", "empty"),
-        (": _prepare", "/_prepare", "kernels.parts[1].items[0]", "not spelled 'FILE: NAME'"),
-        ('name = "turn"', 'name = "../turn"', "kernels.own[0].name", "not a normalised name"),
-        ('name = "turn"', 'name = "resample"', "kernels.own[0].name", "already a part's name"),
-        ('"src/Turn.c"', '"/src/Turn.c"', "kernels.own[0].file", "not relative"),
-        ('["ImagingTranspose"]', "[]", "kernels.own[0].functions", "empty"),
-        ('["ImagingTranspose"]', '["Imaging.*"]', "kernels.own[0].functions[0]", "not a name in C"),
-        ('["transpose"]', "[]", "kernels.own[0].operations", "empty"),
+        ('name = "turn"', 'name = "../turn"', "kernels[0].name", "not a normalised name"),
+        ('name = "blur"', 'name = "turn"', "kernels[1].name", "twice"),
+        ('"src/Turn.c"', '"/src/Turn.c"', "kernels[0].file", "not relative"),
+        ('["ImagingTranspose"]', "[]", "kernels[0].functions", "empty"),
+        ('["ImagingTranspose"]', '["Imaging.*"]', "kernels[0].functions[0]", "not a name in C"),
+        ('["transpose"]', "[]", "kernels[0].operations", "empty"),
         ('"src/Geometry.c"', '""', "tuning[0].file", "not relative"),
         ('"O2"', "'O2\")'", "tuning[0].options[0]", "not an option of GCC's optimize pragma"),
         ('directory = "zlib-ng"', 'directory = ".."', "libraries.zlib.static.directory", "not relative"),
         ('"libz.a"', '"/usr/lib/libz.a"', "libraries.zlib.static.archive", "not relative"),
         ('headers = ["."]', "headers = []", "libraries.zlib.static.headers", "empty"),
         ('"--static"', '"--static && ls"', "libraries.zlib.static.configure[1]", "not one option"),
-        ('["ImagingFast"]', "[]", "expect.symbols", "nothing would distinguish fork from pillow"),
+        ('["ImagingFast"]', "[]", "expect.symbols", "nothing would distinguish a build with the kernels from pillow"),
     ],
 )
-def test_a_wrong_merge_is_refused_with_file_and_key(right: str, wrong: str, key: str, problem: str) -> None:
-    assert right in MERGED
+def test_wrong_kernels_tuning_and_statics_are_refused_with_file_and_key(
+    right: str, wrong: str, key: str, problem: str
+) -> None:
+    assert right in WITH_KERNELS
     with pytest.raises(DocumentError) as caught:
-        parse_recipe(MERGED.replace(right, wrong, 1), FILE)
+        parse_recipe(WITH_KERNELS.replace(right, wrong, 1), FILE)
     assert (caught.value.key, problem in caught.value.problem) == (key, True), caught.value.problem
-
-
-def test_a_function_may_be_guarded_once_only() -> None:
-    rule = MERGING[MERGING.index("[[kernels.guards]]") : MERGING.index("[[kernels.parts]]")]
-    with pytest.raises(DocumentError, match=r"kernels\.guards\[1\]\.function: 'src/Filter.c: ImagingFilter' is there"):
-        parse_recipe(MERGED.replace(rule, rule + rule), FILE)

@@ -36,8 +36,6 @@ def test_only_sources_that_the_recipe_can_build_are_left_and_all_else_stays() ->
     offered = Releases(
         sources=(fitting, artefact("fork", "9.5.0.post2")),
         wheels=(wheel,),
-        kernels=(wheel,),
-        bases=(wheel,),
         statics={"zlib": (wheel,)},
         origin="a test",
     )

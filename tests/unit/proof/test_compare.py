@@ -2,7 +2,7 @@ import struct
 
 import pytest
 
-from fastinstall.proof.judge import distance
+from fastinstall.proof.judge import distance, find_excesses
 from fastinstall.proof.runs import ProofPicture
 
 
@@ -80,3 +80,15 @@ def test_the_bias_is_that_of_the_band_where_it_is_largest() -> None:
 
 def test_errors_to_both_sides_are_no_bias() -> None:
     assert distance((ProofPicture("L", (2, 1), b"\x05\x07"),), (ProofPicture("L", (2, 1), b"\x06\x06"),)).bias == 0
+
+
+def test_what_has_to_be_equal_differs_by_a_colour_that_nobody_sees_too() -> None:
+    hidden = {"resize/RGBA/1x1/box,1x1": distance(one("RGBA", 200, 9, 9, 0), one("RGBA", 3, 9, 9, 0))}
+    assert list(find_excesses(hidden, exact=False)) == []
+    assert [found.case for found in find_excesses(hidden, exact=True)] == list(hidden)
+
+
+def test_what_has_to_be_equal_has_no_tolerance() -> None:
+    near = {"resize/RGB/1x1/box,1x1": distance(one("RGB", 1, 2, 3), one("RGB", 1, 2, 4))}
+    assert list(find_excesses(near, exact=False)) == []
+    assert [found.allowed for found in find_excesses(near, exact=True)] == [0]

@@ -10,7 +10,7 @@ from fastinstall.wheelbuild.wheel_cache import store
 
 INTERPRETER = healthy_facts().interpreter
 TAG = f"{INTERPRETER.abi}-{INTERPRETER.abi}-manylinux_2_27_x86_64"
-INPUTS = {"recipe": "pillow-merged", "link": "bundle", "python": "cpython 3.11 cp311"}
+INPUTS = {"recipe": "pillow-fast", "link": "bundle", "python": "cpython 3.11 cp311"}
 
 
 PLACES = ("https://index.example/simple",)

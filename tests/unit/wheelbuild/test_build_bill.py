@@ -43,9 +43,7 @@ def contents(**changes: Any) -> WheelComponents:
         version="13.0.0+simd.v2.v3",
         source=sdist("pillow", "13.0.0"),
         chassis=replace(sdist("pillow", "13.0.0"), filename="pillow-13.0.0-cp311-cp311-manylinux_2_27_x86_64.whl"),
-        kernels=sdist("pillow-simd", "12.1.1.post0"),
-        base=sdist("pillow", "12.1.1"),
-        without=("reduce",),
+        kernels=("resize", "turn"),
         statics=(
             StaticPart(name="zlib-ng", version="2.3.3", archive_sha256="c" * 64, sdist=sdist("zlib-ng", "1.1.0")),
         ),
@@ -86,7 +84,7 @@ def test_the_contents_of_a_build_are_those_of_its_provenance(tmp_path: Path) -> 
     library = StaticLibrary(
         name="zlib", archive=tmp_path / "libz.a", include=tmp_path, version="2.3.3", sha256="c" * 64
     )
-    made = provenance(request, HEADERS, {}, (library,))
+    made = provenance(request, HEADERS, {}, (library,), ())
     found = contents_of(step, made, (library,), (("setuptools-84.2.1-py3-none-any.whl", "e" * 64),))
     (static,) = found.statics
     assert (static.name, static.version, static.sdist.version) == ("zlib-ng", "2.3.3", "1.1.0")
@@ -98,7 +96,7 @@ def test_it_is_valid_by_the_schema_of_the_standard(tree: Path) -> None:
     from cyclonedx.schema import SchemaVersion
     from cyclonedx.validation.json import JsonStrictValidator
 
-    for value in (contents(), contents(kernels=None, base=None, chassis=None, statics=(), requirements=())):
+    for value in (contents(), contents(kernels=(), chassis=None, statics=(), requirements=())):
         error = JsonStrictValidator(SchemaVersion.V1_6).validate_str(bill_of_materials(value, tree))
         assert error is None, error
 
@@ -112,28 +110,27 @@ def test_the_same_contents_give_the_same_text_and_other_contents_another_number(
 def test_the_wheel_itself_is_named_with_what_it_descends_from(tree: Path) -> None:
     own = bill(contents(), tree)["metadata"]["component"]
     assert own["purl"] == "pkg:pypi/pillow@13.0.0%2Bsimd.v2.v3"
-    assert [each["version"] for each in own["pedigree"]["ancestors"]] == ["13.0.0", "12.1.1.post0"]
-    assert "the changes of pillow-simd 12.1.1.post0 to pillow 12.1.1, without reduce" in own["pedigree"]["notes"]
+    assert [each["version"] for each in own["pedigree"]["ancestors"]] == ["13.0.0"]
+    assert "kernels resize, turn" in own["pedigree"]["notes"]
 
 
 def test_sources_and_chassis_are_components_by_purl_and_hash(tree: Path) -> None:
     value = contents()
     found = by_reference(bill(value, tree))
-    assert value.kernels is not None
-    kernels = found[f"fastinstall:from/{value.kernels.filename}"]
-    assert kernels["hashes"] == [{"alg": "SHA-256", "content": value.kernels.sha256}]
-    assert kernels["purl"] == "pkg:pypi/pillow-simd@12.1.1.post0?file_name=pillow_simd-12.1.1.post0.tar.gz"
+    source = found[f"fastinstall:from/{value.source.filename}"]
+    assert source["hashes"] == [{"alg": "SHA-256", "content": value.source.sha256}]
+    assert source["purl"] == "pkg:pypi/pillow@13.0.0?file_name=pillow-13.0.0.tar.gz"
     assert {name for name in found if name.startswith("fastinstall:from/pillow-13")} == {
         "fastinstall:from/pillow-13.0.0.tar.gz",
         "fastinstall:from/pillow-13.0.0-cp311-cp311-manylinux_2_27_x86_64.whl",
     }
 
 
-def test_the_base_of_the_merge_and_the_tools_are_no_components(tree: Path) -> None:
+def test_the_tools_are_no_components(tree: Path) -> None:
     document = bill(contents(), tree)
-    assert "12.1.1" not in {component.get("version") for component in document["components"]}
+    assert "84.2.1" not in {component.get("version") for component in document["components"]}
     made_with = {(each["name"], each.get("version")) for each in document["formulation"][0]["components"]}
-    assert {("pillow", "12.1.1"), ("setuptools", "84.2.1")} < made_with
+    assert ("setuptools", "84.2.1") in made_with
     assert ("C compiler", "cc (Debian 12.2.0-14) 12.2.0") in made_with
 
 

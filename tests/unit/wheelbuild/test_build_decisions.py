@@ -5,12 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from build_values import V3, build_request, build_step, offer_programs
+from build_values import V3, build_recipe, build_request, build_step, offer_programs
 
 from fastinstall.core.errors import UnprovenError
 from fastinstall.core.process import Completed
 from fastinstall.index.header_packages import read_header_packages
 from fastinstall.model.machine import Compiler
+from fastinstall.model.recipe import Kernel
 from fastinstall.wheelbuild.assemble import platforms
 from fastinstall.wheelbuild.build_failures import explain
 from fastinstall.wheelbuild.compile import Flags, build_variables, remove_stray_variables
@@ -152,7 +153,7 @@ def test_no_package_is_named_for_headers_that_were_brought(tmp_path: Path) -> No
     assert "build.log" in (error.hint or "")
 
 
-def test_a_merged_source_that_does_not_compile_names_its_files_whatever_stands_behind_the_errors(
+def test_kernels_that_do_not_compile_name_their_files_whatever_stands_behind_the_errors(
     tmp_path: Path,
 ) -> None:
     lines = (
@@ -163,7 +164,8 @@ def test_a_merged_source_that_does_not_compile_names_its_files_whatever_stands_b
         *(f"cc -c {number}.c" for number in range(100)),
     )
     completed = Completed(argv=("python",), exit_code=1, stdout="\n".join(lines), stderr="")
-    request = build_request(tmp_path, kernels=tmp_path / "fork.tar.gz")
+    kernel = Kernel(name="filter", file="src/libImaging/Filter.c", functions=("f",), operations=("f",), reason="r")
+    request = build_request(tmp_path, recipe=replace(build_recipe(), kernels=(kernel,)))
     error = explain(request, completed, tmp_path / "log")
     assert isinstance(error, UnprovenError)
     assert error.files == ("src/libImaging/Filter.c", "src/_imaging.c")

@@ -24,19 +24,19 @@ def chassis_request(directory: Path) -> BuildRequest:
 
 def test_provenance_names_inputs_by_the_digest_of_the_file_on_disk(tmp_path: Path) -> None:
     request = chassis_request(tmp_path)
-    document = json.loads(provenance_text(provenance(request, HEADERS, FEATURES, ())))
+    document = json.loads(provenance_text(provenance(request, HEADERS, FEATURES, (), ("turn",))))
     assert document["schema"] == "fastinstall.provenance/1"
     assert document["source"]["sha256"] == hashlib.sha256(request.source.read_bytes()).hexdigest()
     assert document["chassis"]["sha256"] == hashlib.sha256(b"official").hexdigest()
     assert document["chassis"]["version"] == "12.1.1"
     (target,) = document["targets"]
     assert (target["level"], target["cflags"]) == ("x86-64-v3", ["-O3", "-march=x86-64-v3"])
-    assert (document["kernels"], document["base"], document["statics"]) == (None, None, {})
+    assert (document["kernels"], document["statics"]) == (["turn"], {})
     assert (document["features"], document["headers"]) == (FEATURES, {"jpeg": "2.1.5"})
 
 
 def test_provenance_is_the_same_for_the_same_inputs(tmp_path: Path) -> None:
     request = chassis_request(tmp_path)
-    texts = {provenance_text(provenance(request, HEADERS, FEATURES, ())) for _ in range(2)}
+    texts = {provenance_text(provenance(request, HEADERS, FEATURES, (), ("turn",))) for _ in range(2)}
     assert len(texts) == 1
     assert str(tmp_path) not in texts.pop()

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 _RISKS = ["force-remove", "vulnerable", "feature-loss", "downgrade", "unverified-cpu", "protected-packages"]
 
 WISHES: dict[str, tuple[str, dict[str, Any]]] = {
-    "recipe": ("--recipe", {"type": "str", "default": "pillow-merged"}),
+    "recipe": ("--recipe", {"type": "str", "default": "pillow-fast"}),
     "version": ("--version", {"type": "str"}),
     "level": ("--level", {"type": "str", "default": "auto"}),
     "levels": ("--levels", {"type": "list", "elements": "str", "default": []}),

@@ -36,7 +36,7 @@ options:
   recipe:
     description: What to build (C(fastinstall recipes list)).
     type: str
-    default: pillow-merged
+    default: pillow-fast
   version:
     description: Version of the source; the default is the newest that fits.
     type: str

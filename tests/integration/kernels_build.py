@@ -1,4 +1,4 @@
-"""A build of the merged recipe taken apart, whose core is compiled once; a test compiles again what it changes.
+"""A build with our kernels taken apart, whose core is compiled once; a test compiles again what it changes.
 
 Needs a package index, GCC and the headers of the libraries. FASTINSTALL_TEST_CACHE keeps what is downloaded.
 """
@@ -14,7 +14,6 @@ from pathlib import Path
 
 from fastinstall.apply.carry_out import make_execution_context
 from fastinstall.apply.proven_wheel import fetch_inputs
-from fastinstall.cmerge.trees import Trees, merge_trees
 from fastinstall.model.request import Request, ToolchainSource
 from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.observation import recipe_named
@@ -34,21 +33,20 @@ from fastinstall.proof.variant import (
 )
 from fastinstall.steps.build import Build
 from fastinstall.wheelbuild.build_inputs import BuildRequest
-from fastinstall.wheelbuild.prepare import extract_source
 
 VERSION = "13.0.0"
 LEVEL = "x86-64-v3"
 QUICKLY = ("-O1",)
-_INCLUDES = re.compile(r'#\s*include\s+"([^"]+\.c)"')
+_INCLUDES = re.compile(r'#\s*include\s+"([^"]+)"')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MergedBuild:
+class KernelsBuild:
     """The build, and its core as it has to be.
 
     Attributes:
         build_tree: the build, taken apart.
-        core: compiled of the merged source.
+        core: compiled of the source with the kernels.
         scratch: for what tests make.
     """
 
@@ -76,14 +74,14 @@ class MergedBuild:
     def stack(
         self, name: str, source: Path, *, flags: tuple[str, ...] = QUICKLY, linker: tuple[str, ...] = ()
     ) -> ProofStack:
-        """The build with the files compiled again that are not as in the merged source."""
+        """The build with the files compiled again that are not as in the right source."""
         variant = SanitizedVariant(source=source, flags=flags, linker=linker, objects=self._unchanged(source))
         core = compile_core(self.build_tree.steps, variant, self.scratch / name / "objects")
         tree = install_core_in_copy(self.build_tree.chassis, core.path, source, self.scratch / name / "tree")
         return replace(self.reference, label=name, tree=tree)
 
     def changed(self, name: str, file: str, pattern: str, replacement: str) -> Path:
-        """A copy of the merged source with a fault in it; the pattern must be there."""
+        """A copy of the source with a fault in it; the pattern must be there."""
         source = self.scratch / name / self.build_tree.source.name
         shutil.copytree(self.build_tree.source / "src", source / "src")
         text = (source / file).read_text(encoding="utf-8")
@@ -92,27 +90,14 @@ class MergedBuild:
         (source / file).write_text(wrong, encoding="utf-8")
         return source
 
-    def unguarded(self, name: str) -> Path:
-        """The merged source without the conditions of the recipe: the fork as it is."""
-        request, directory = self.request, self.scratch / name
-        kernels = request.recipe.kernels
-        assert kernels is not None
-        assert request.base is not None
-        assert request.kernels is not None
-        source = extract_source(request.source, directory / "source", only=("src",))
-        base = extract_source(request.base, directory / "base", only=("src",))
-        fork = extract_source(request.kernels, directory / "fork", only=("src",))
-        merge_trees(Trees(base=base, kernels=fork, target=source), replace(kernels, guards=()))
-        return source
-
     def differences(self, ours: ProofStack, cases: tuple[str, ...]) -> tuple[CaseDifference, ...]:
         """What the matrix says of some cases."""
         assert cases
         with Results(None) as results:
-            return prove_matrix(ours, self.reference, Work(cases=cases), results)
+            return prove_matrix(ours, self.reference, Work(cases=cases), results, exact=True)
 
     def sanitized_faults(self, name: str, source: Path, cases: tuple[str, ...]) -> tuple[CaseDifference, ...]:
-        """What the sanitizers say of some cases, in the files that are not as in the merged source."""
+        """What the sanitizers say of some cases, in the files that are not as in the right source."""
         return faults(self._sanitized(name, source), (Work(cases=cases),), lambda: self.reference)
 
     def _sanitized(self, name: str, source: Path) -> ProofStack:
@@ -124,20 +109,20 @@ class MergedBuild:
 
 
 @contextmanager
-def merged_build(cache: Path, scratch: Path) -> Iterator[MergedBuild]:
-    """Merge, learn how the core is compiled, and compile it, with little optimisation."""
+def kernels_build(cache: Path, scratch: Path) -> Iterator[KernelsBuild]:
+    """Put the kernels into the source, learn how the core is compiled, and compile it, with little optimisation."""
     request = _request(cache, scratch)
     build_tree = open_build_tree(request, LEVEL, scratch / "build_tree")
     assert build_tree is not None
     core = compile_core(build_tree.steps, SanitizedVariant(source=build_tree.source, flags=QUICKLY), scratch / "core")
-    yield MergedBuild(build_tree=build_tree, core=core, scratch=scratch)
+    yield KernelsBuild(build_tree=build_tree, core=core, scratch=scratch)
     shutil.rmtree(scratch)
 
 
 def _request(cache: Path, scratch: Path) -> BuildRequest:
     session = open_session({**os.environ, "HOME": str(scratch / "home"), "FASTINSTALL_CACHE_DIR": str(cache)})
     levels = ("x86-64-v2", LEVEL)  # by GCC, whose sanitizers the variants are built with
-    wish = Request(recipe="pillow-merged", version=VERSION, levels=levels, toolchain=ToolchainSource.SYSTEM)
+    wish = Request(recipe="pillow-fast", version=VERSION, levels=levels, toolchain=ToolchainSource.SYSTEM)
     plan, interpreter = plan_build(session, NamedTarget(python=Path(sys.executable)), wish)
     context = make_execution_context(session, plan, recipe_named(session, wish.recipe))
     step = next(step for step in plan.steps if isinstance(step, Build))
@@ -145,9 +130,7 @@ def _request(cache: Path, scratch: Path) -> BuildRequest:
 
 
 def _same(file: str, one: Path, other: Path) -> bool:
-    """Whether a C file, and what it includes of C files, is the same in two source trees."""
+    """Whether a C file, and what it includes from beside it, is the same in two source trees."""
     ours, theirs = ((tree / file).read_text("utf-8", "replace") for tree in (one, other))
-    if ours != theirs:
-        return False
-    beside = [str(Path(file).parent / name) for name in _INCLUDES.findall(ours)]
-    return all((one / name).read_bytes() == (other / name).read_bytes() for name in beside)
+    beside = {str(Path(file).parent / name) for name in _INCLUDES.findall(ours)} - {file}
+    return ours == theirs and all(_same(name, one, other) for name in beside if (one / name).is_file())
