@@ -15,6 +15,8 @@ from fastinstall.model.recipe_names import FORMER
 from fastinstall.model.request import Request
 from fastinstall.observe.active_environment import NamedTarget, find
 from fastinstall.observe.session import open_session
+from fastinstall.steps.build import Build
+from fastinstall.steps.kinds import get_required_step
 from fastinstall.verbs.repair import plan_repair
 
 pytest_plugins = ("environment_fixtures",)
@@ -59,7 +61,7 @@ def test_what_is_damaged_is_repaired_by_todays_recipe_at_its_version(sandbox: Sa
     (venv.site_packages / "PIL/__init__.py").unlink()
     session = open_session(sandbox.variables())
     planned = plan_repair(session, find(session, NamedTarget(prefix=Path(venv.prefix))), Request())
-    (build,) = (step for step in planned.steps if step.TAG == "build")
+    build = get_required_step(planned.steps, Build)
     assert (planned.wish.recipe, build.recipe) == (TODAY, TODAY)
     assert build.source is not None
     assert build.source.version == version
