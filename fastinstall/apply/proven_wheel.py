@@ -8,7 +8,7 @@ what was left out.
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from fastinstall import __version__
@@ -261,11 +261,11 @@ def find_guilty_kernels(
 
     Args:
         kernels: the recipe's.
-        files: of the source, that do not compile.
+        files: of the source, that do not compile; where one is a kernel's own, no other of its file is to blame.
         operations: that compute something else than they should.
     """
-    return tuple(
-        kernel.name
-        for kernel in kernels
-        if kernel.file in files or any(each.startswith(kernel.operations) for each in operations)
-    )
+    known = tuple(kernels)
+    own = {kernel.name for kernel in known if str(PurePosixPath(kernel.file).with_name(f"{kernel.name}.h")) in files}
+    refused = own or {kernel.name for kernel in known if kernel.file in files}
+    wrong = {kernel.name for kernel in known if any(each.startswith(kernel.operations) for each in operations)}
+    return tuple(kernel.name for kernel in known if kernel.name in refused | wrong)

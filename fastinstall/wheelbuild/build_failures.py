@@ -17,7 +17,8 @@ from fastinstall.wheelbuild.build_inputs import BuildRequest
 from fastinstall.wheelbuild.linking import explain_packages, missing_python_headers
 
 _LAST_LINES = 15
-_REFUSED = re.compile(r"^\s*((src/[\w./-]+\.[ch]):\d+(?::\d+)?: (?:fatal )?error: .*)$", re.MULTILINE)
+_REFUSED = re.compile(r"\s*((src/[\w./-]+\.[ch]):\d+(?::\d+)?: (?:fatal )?error: .*)")
+_INCLUDED = re.compile(r"\s*(In file included )?from (src/[\w./-]+):\d+")
 
 
 def explain(request: BuildRequest, completed: Completed, log: Path) -> FailedError:
@@ -33,17 +34,33 @@ def explain(request: BuildRequest, completed: Completed, log: Path) -> FailedErr
     details = (*lines[-_LAST_LINES:], f"log: {log}")
     if cause is not None:
         return FailedError(f"the build failed: {cause[0]}", hint=cause[1], details=details)
-    refused = dict(_REFUSED.findall(completed.stdout))
+    refused = _list_refusals(completed.stdout)
     if request.recipe.kernels and refused:
         return _explain_refused_source(request, refused, log)
     ending = f"killed by {completed.signal_name}" if completed.signal_name else f"exit code {completed.exit_code}"
     return FailedError(f"the build failed ({ending})", hint=f"read the log: less {quote(log)}", details=details)
 
 
-def _explain_refused_source(request: BuildRequest, refused: dict[str, str], log: Path) -> UnprovenError:
+def _list_refusals(output: str) -> dict[str, tuple[str, ...]]:
+    """Return the compiler's errors in the source, each with its file behind those that include it.
+
+    GCC and clang name the including files before the first message of a header, and not before its others.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    including: tuple[str, ...] = ()
+    for line in output.splitlines():
+        if included := _INCLUDED.match(line):
+            including = (included[2],) if included[1] else (*including, included[2])
+        elif refused := _REFUSED.match(line):
+            including = including if refused[2].endswith(".h") else ()
+            found[refused[1]] = (*reversed(including), refused[2])
+    return found
+
+
+def _explain_refused_source(request: BuildRequest, refused: Mapping[str, tuple[str, ...]], log: Path) -> UnprovenError:
     """Return the error for our kernels where they do not compile; `refused` has the messages and their files."""
     version = request.step.source.version if request.step.source is not None else request.step.version
-    files = tuple(dict.fromkeys(refused.values()))
+    files = tuple(dict.fromkeys(file for named in refused.values() for file in named))
     details = (*tuple(refused)[:_LAST_LINES], f"log: {log}")
     message = f"{version} with our kernels does not compile: {listing(files)}"
     return UnprovenError(message, version=version, files=files, details=details)

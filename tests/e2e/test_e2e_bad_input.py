@@ -111,7 +111,7 @@ USAGE = (
     ),
     Case(name="version", arguments=(*SETUP, "--version", "99.0"), exit_code=2, says=("99.0", "the nearest: ")),
     Case(
-        name="version before what is merged",
+        name="version before what has kernels",
         arguments=(*SETUP, "--version", "11.3.0"),
         exit_code=2,
         says=("--version 11.3.0", "pillow-fast", ">=12.1.1", "the nearest: 12.2.0 and 12.1.1"),

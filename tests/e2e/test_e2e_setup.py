@@ -245,7 +245,7 @@ def test_a_python_too_old_for_the_pip_of_fastinstall_gets_an_older_release_by_it
     sandbox: Sandbox, python: Python
 ) -> None:
     venv = sandbox.venv(python)
-    words = ("--recipe", "pillow-simd", *ONE_LEVEL)  # what is merged begins later than this Python ends
+    words = ("--recipe", "pillow-simd", *ONE_LEVEL)  # the kernels begin later than this Python ends
     built = sandbox.cli("build", "-o", sandbox.root / "wheels", "--prefix", venv.prefix, "--json", *words)
     assert built.exit_code == 0, built.text
     assert f"-cp{python.version[0]}{python.version[1]}-" in built.document["wheel"]

@@ -73,15 +73,6 @@ def test_what_the_build_tells_is_by_its_schema(brought: Brought) -> None:
     assert brought.told["directory"] == str(brought.tool)
 
 
-def test_a_wheel_without_a_merge_is_told_by_what_was_built(brought: Brought, sandbox: Sandbox) -> None:
-    words = ("--python", running().executable, *STOCK, "--explain", "--json")
-
-    told = sandbox.cli("build", "-o", brought.directory, *words).document
-
-    jsonschema.validate(told, SCHEMAS["build"]())
-    assert told == {**brought.document, "from_cache": True, "tool": None}
-
-
 def test_where_only_the_tool_s_own_environment_is_active_the_build_is_for_its_base_python(
     brought: Brought, sandbox: Sandbox
 ) -> None:

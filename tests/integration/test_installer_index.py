@@ -240,6 +240,7 @@ def test_an_unreachable_index_is_not_needed_where_all_is_in_the_cache(server: Si
 
 
 def test_a_distribution_that_the_index_does_not_have_is_named_with_what_was_asked(server: SimpleIndex) -> None:
+    del server.answers["/simple/pillow-simd/"]
 
     with pytest.raises(FailedError, match="found neither an sdist of pillow-simd") as failed:
         releases(asking(server.url))
@@ -557,9 +558,7 @@ def test_a_recipe_asks_once_for_each_distribution_that_goes_in(server: SimpleInd
 
     found = asking(server.url).releases(LINKING, INTERPRETER)
 
-    assert not any("pillow-simd" in path for path in server.asked) or "pillow-simd" in LINKING.replaces
-    assert len(server.asked) == len(set(server.asked))
-    assert "/simple/fast-jpeg/" in server.asked
+    assert sorted(server.asked) == ["/simple/fast-jpeg/", "/simple/pillow/", "/simple/ziglang/"]
     assert [each.filename for each in found.sources] == [UPSTREAM]
     assert [each.filename for each in found.statics["jpeg"]] == [LINKED]
 

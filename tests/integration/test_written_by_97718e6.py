@@ -18,6 +18,7 @@ from fastinstall.core.values import document, open_document
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import EnvironmentReport
 from fastinstall.plan.plan import Plan
+from fastinstall.plan.saved_plan import open_plan
 from fastinstall.verbs.answers import Answers
 
 CASES = Path(__file__).parents[1] / "cases" / "written_by_97718e6"
@@ -95,6 +96,13 @@ def _differing(one: Tree, other: Tree) -> dict[str, Any]:
     return {path: (one.get(path), other.get(path)) for path in paths if one.get(path) != other.get(path)}
 
 
+def _without_forks(data: Any) -> Any:
+    """A document less the keys of the fork that versions of that time merged, which says nothing in these."""
+    if isinstance(data, dict):
+        return {key: _without_forks(item) for key, item in data.items() if key not in ("kernels", "base")}
+    return [_without_forks(item) for item in data] if isinstance(data, list) else data
+
+
 def _shared(one: Any, other: Any) -> Any:
     """What one document says of the keys of another; later versions have added some."""
     if isinstance(one, dict) and isinstance(other, dict):
@@ -163,8 +171,8 @@ def test_plans_of_nearly_every_kind_of_step_are_there() -> None:
 )
 def test_a_document_says_the_same_when_it_is_written_again(name: str, cls: type, schema: str, base: Path) -> None:
     data = json.loads(_text(name, base))
-    again = document(schema, open_document(cls, schema, data, file=name))
-    assert _shared(again, data) == data
+    read = open_plan(data, Path(name)) if cls is Plan else open_document(cls, schema, data, file=name)
+    assert _shared(document(schema, read), data) == _without_forks(data)
 
 
 def test_facts_describe_another_machine_to_doctor(base: Path, call: Callable[..., Result]) -> None:

@@ -173,6 +173,25 @@ def test_kernels_that_do_not_compile_name_their_files_whatever_stands_behind_the
     assert not isinstance(explain(build_request(tmp_path), completed, tmp_path / "log"), UnprovenError)
 
 
+def test_an_error_in_a_header_names_the_files_that_include_it(tmp_path: Path) -> None:
+    lines = (
+        "In file included from src/libImaging/Turn.c:9:",
+        "src/libImaging/turn.h:3:1: warning: unused",
+        "In file included from src/libImaging/resize.h:11,",
+        "                 from src/libImaging/Resample.c:456:",
+        "src/libImaging/groups.h:20:1: error: unknown type name 'Bytes'",
+        "src/libImaging/groups.h:21:1: error: another",
+        "src/libImaging/Filter.c:8:9: error: no such member",
+    )
+    completed = Completed(argv=("python",), exit_code=1, stdout="\n".join(lines), stderr="")
+    kernel = Kernel(name="resize", file="src/libImaging/Resample.c", functions=("f",), operations=("f",), reason="r")
+    request = build_request(tmp_path, recipe=replace(build_recipe(), kernels=(kernel,)))
+    error = explain(request, completed, tmp_path / "log")
+    assert isinstance(error, UnprovenError)
+    names = ("Resample.c", "resize.h", "groups.h", "Filter.c")
+    assert error.files == tuple(f"src/libImaging/{name}" for name in names)
+
+
 def test_an_unknown_failure_shows_the_last_lines_and_the_log(tmp_path: Path) -> None:
     output = "\n".join(f"line {number}" for number in range(100))
     completed = Completed(argv=("python",), exit_code=-9, stdout=output, stderr="")
