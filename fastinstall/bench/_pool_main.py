@@ -58,7 +58,7 @@ def answer(pipeline: Any, request: Dict[str, Any]) -> Dict[str, Any]:
     finally:
         child.kill()
         child.join()
-    return {"error": "no answer within %g s" % request["limit"]}
+    return {"error": "no answer within %g s%s" % (request["limit"], processes.stuck())}
 
 
 def reply(parent: int, pipeline: Any, request: Dict[str, Any], connection: Any) -> None:

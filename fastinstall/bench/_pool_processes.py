@@ -36,6 +36,20 @@ def ending(exit_code: Optional[int]) -> str:
         return "was killed by signal %d" % -exit_code
 
 
+DOCKERS = 64
+"""Megabytes of shared memory that a container of Docker has, unless more is asked for."""
+
+
+def stuck() -> str:
+    """Return what may keep workers from answering: torch sends batches through /dev/shm, and waits where it is full."""
+    try:
+        disk = os.statvfs("/dev/shm")  # noqa: S108 (only looked at)
+    except OSError:
+        return ""
+    free = disk.f_bavail * disk.f_frsize >> 20
+    return "; /dev/shm has only %d MB free (docker run --shm-size=1g)" % free if free < DOCKERS else ""
+
+
 def peak_bytes() -> int:
     """Return the peak memory of this process and its workers, in bytes.
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import sys
 from functools import partial
 from typing import Any, Dict, Iterator, List, Tuple
 
 Batch = Tuple[int, Dict[int, str]]
+ROOM = "they need a /dev/shm that can be written and holds their batches (docker run --shm-size=1g)"
 
 
 def batches(pipeline: Any, request: Dict[str, Any], lists: Iterator[List[int]]) -> Iterator[Batch]:
@@ -19,7 +21,10 @@ def batches(pipeline: Any, request: Dict[str, Any], lists: Iterator[List[int]]) 
     if request["workers"]:
         words.update(multiprocessing_context=request["start"], prefetch_factor=processes().AHEAD)
         words.update(persistent_workers=True, worker_init_fn=partial(begin, os.getpid()))
-    flow = iter(DataLoader(Images(pipeline.job, len(pipeline.source)), batch_sampler=lists, **words))
+    try:
+        flow = iter(DataLoader(Images(pipeline.job, len(pipeline.source)), batch_sampler=lists, **words))
+    except OSError as error:
+        raise processes().Trouble("torch cannot start workers: %s: %s" % (error.strerror, ROOM)) from error
     workers = multiprocessing.active_children()
     try:
         for _, count, failed in flow:
@@ -83,7 +88,10 @@ def died(workers: List[Any]) -> str:
     """Return which signal killed a worker; empty if none did."""
     codes = [worker.exitcode for worker in workers]
     code = next((each for each in codes if each), None)
-    return "" if code is None else "a worker %s" % processes().ending(code)
+    if code is None:
+        return ""
+    full = "; " + ROOM if code == -signal.SIGBUS else ""
+    return "a worker %s%s" % (processes().ending(code), full)
 
 
 def processes() -> Any:

@@ -191,7 +191,7 @@ _NEEDED, _PLT_SIZE, _STRINGS, _SYMBOLS, _RELA, _RELA_SIZE, _STRINGS_SIZE, _PLT =
 _SEGMENT, _TAG, _RELOCATION = (struct.Struct(form) for form in ("<IIQQQQQQ", "<QQ", "<QQq"))
 _LARGEST, _MOST = 1 << 25, 1000
 """Largest size of a table in bytes, and number of functions: the data of a process is not trusted."""
-_PAGE, _END = 4096, 1 << 63
+_PAGE, _END = mmap.PAGESIZE, 1 << 63
 
 
 class _MappedFile:

@@ -64,5 +64,5 @@ def _list_wrong(name: str, trial: Trial) -> Iterator[str]:
         found[judgement.outcome] += 1
         if judgement.outcome not in GOOD:
             yield f"{refusal}: {judgement.outcome}: {judgement.why}"
-        assert run.struck or judgement.outcome in GOOD, "nothing was refused, and yet it failed"
+        assert run.reached or judgement.outcome in GOOD, "nothing was refused, and yet it failed"
     _LOG.info("%s: %s", name, dict(found))

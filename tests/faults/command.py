@@ -23,7 +23,7 @@ class Ended:
         code: its exit code; negative where a signal ended it.
         stdout: what it printed.
         stderr: likewise.
-        reached: the boundary at which somebody struck; empty where the run never came to it.
+        reached: where somebody struck; empty where the run never came to it.
     """
 
     code: int

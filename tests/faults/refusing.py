@@ -23,6 +23,7 @@ from typing import Self
 
 from needs import require_system
 
+from faults.command import Ended
 from faults.forked import start
 
 ERRORS = (errno.EIO, errno.ENOSPC, errno.EACCES, errno.EROFS)
@@ -85,27 +86,19 @@ class Area:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
-    """A command that ended.
+class Run(Ended):
+    """A command that ended on such a disk; it reached the call that was refused, with its path.
 
     Attributes:
-        code: its exit code; negative where a signal ended it.
-        stdout: what it printed.
-        stderr: likewise.
-        struck: the call that was refused, with its path; empty where none was.
         calls: how many of each kind came.
     """
 
-    code: int
-    stdout: str
-    stderr: str
-    struck: str
     calls: Mapping[Kind, int]
 
     @property
     def text(self) -> str:
         """For people: all of it."""
-        return f"{self.struck}\nexit code {self.code}\n{self.stdout}{self.stderr}"
+        return f"{self.reached}\nexit code {self.code}\n{self.stdout}{self.stderr}"
 
 
 class _Orders(ctypes.Structure):
@@ -175,9 +168,9 @@ class Disk:
         code = int(self._server.stdout.readline())
         self._orders.armed = 0
         stdout, stderr = ((self._space / name).read_text("utf-8", "replace") for name in ("stdout", "stderr"))
-        struck = f"{os.fsdecode(self._orders.call)} {os.fsdecode(self._orders.path)}" if self._orders.struck else ""
+        reached = f"{os.fsdecode(self._orders.call)} {os.fsdecode(self._orders.path)}" if self._orders.struck else ""
         calls = {kind: int(self._orders.seen[kind]) for kind in Kind}
-        return Run(code=code, stdout=stdout, stderr=stderr, struck=struck, calls=calls)
+        return Run(code=code, stdout=stdout, stderr=stderr, reached=reached, calls=calls)
 
     def _order(self, area: "Area", refusal: Refusal | None) -> None:
         ctypes.memset(ctypes.byref(self._orders), 0, ctypes.sizeof(_Orders))

@@ -1,4 +1,4 @@
-"""Whether semaphores can be made, held against the thread pool of multiprocessing that Pillow's setup.py starts."""
+"""Without shared memory: whether semaphores can be made, held against multiprocessing itself, and what does without."""
 
 import os
 import subprocess
@@ -22,20 +22,35 @@ print(made)
 """
 
 
+READ_ONLY = "mount -t tmpfs -o ro none /dev/shm"
+FULL = "mount -t tmpfs -o size=4k none /dev/shm && head -c 4096 /dev/zero >/dev/shm/full"
+
+
 @pytest.mark.parametrize(
-    ("mount", "made"),
-    [
-        ("true", "True"),
-        ("mount -t tmpfs -o ro none /dev/shm", "False"),
-        ("mount -t tmpfs -o size=4k none /dev/shm && head -c 4096 /dev/zero >/dev/shm/full", "False"),
-    ],
-    ids=["as it is", "read-only", "full"],
+    ("mount", "made"), [("true", "True"), (READ_ONLY, "False"), (FULL, "False")], ids=["as it is", "read-only", "full"]
 )
 def test_it_is_told_before_a_build_whether_its_pool_can_start(mount: str, made: str) -> None:
+    answer = _run(mount, PROGRAM)
+    assert (answer.stdout.strip(), answer.returncode) == (made, 0), answer.stderr
+
+
+PICTURES = """\
+from fastinstall.bench._stores.pictures import in_parallel
+print(*in_parallel(len, ["a", "bb"], 2))
+"""
+
+
+@pytest.mark.parametrize("mount", ["true", READ_ONLY, FULL], ids=["as it is", "read-only", "full"])
+def test_images_are_prepared_without_shared_memory_too(mount: str) -> None:
+    answer = _run(mount, PICTURES)
+    assert (answer.stdout.strip(), answer.returncode) == ("1 2", 0), answer.stderr
+
+
+def _run(mount: str, program: str) -> subprocess.CompletedProcess[str]:
+    """Run a program with another /dev/shm."""
     user = () if os.geteuid() == 0 else ("--user", "--map-root-user")
     namespace = ("unshare", "--mount", *user)
     allowed = subprocess.run((*namespace, "true"), capture_output=True, check=False).returncode == 0
     require_system(allowed, "mount namespaces (unshare(2))")
-    words = ("sh", "-c", f'{mount}\nexec "$@"', "sh", sys.executable, "-c", PROGRAM)
-    answer = subprocess.run((*namespace, *words), capture_output=True, text=True, check=False)
-    assert (answer.stdout.strip(), answer.returncode) == (made, 0), answer.stderr
+    words = ("sh", "-c", f'{mount}\nexec "$@"', "sh", sys.executable, "-c", program)
+    return subprocess.run((*namespace, *words), capture_output=True, text=True, check=False)

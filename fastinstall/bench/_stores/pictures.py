@@ -13,11 +13,19 @@ FILTERS = {"bilinear": 2, "bicubic": 3, "lanczos": 1}
 
 
 def in_parallel(function: Callable[[Source], Any], images: List[Source], processes: Optional[int]) -> Iterator[Any]:
-    """Yield a function's result for each image, in order, only slightly ahead of the consumer, to save memory."""
+    """Yield a function's result for each image, in order, only slightly ahead of the consumer, to save memory.
+
+    Where no semaphore can be made (a container without a /dev/shm to write to, sem_open(3)), one process does it all.
+    """
     processes = processes or len(os.sched_getaffinity(0))
     ahead: Deque["Future[Any]"] = deque()
     deaf = (signal.SIGINT, signal.SIG_IGN)  # the parent handles an interruption
-    with ProcessPoolExecutor(processes, get_context("fork"), signal.signal, deaf) as pool:
+    try:
+        made = ProcessPoolExecutor(processes, get_context("fork"), signal.signal, deaf)
+    except (OSError, ImportError, NotImplementedError):
+        yield from map(function, images)
+        return
+    with made as pool:
         for each in images:
             ahead.append(pool.submit(function, each))
             if len(ahead) > 2 * processes:

@@ -1,8 +1,8 @@
 """What may slow the loading of images: CPU quota, malloc's settings, and other decoders at hand.
 
 - hint: the control group grants fewer CPUs than programs count, so that a DataLoader starts too many workers; malloc
-  gives the memory of every large array back to the kernel; the kernel offers huge pages to programs that ask for them,
-  and malloc is not told to.
+  gives the memory of every large array back to the kernel (with fastinstall's Pillow, of those above 32 MB); the kernel
+  offers huge pages to programs that ask for them, and malloc is not told to.
 
 How fast images are loaded depends on the images: that is measured by `fastinstall bench DIR`, not here. torch's
 DataLoader counts the CPUs that a process may run on (`os.sched_getaffinity`), which a quota does not change. glibc asks
@@ -12,8 +12,9 @@ Why it matters:
 Training waits for its images more often than one thinks. `numpy.asarray` and `Image.tobytes` of a photo of 12
 megapixels took 52 ms, nearly all of it page faults in memory that malloc had given back before; with malloc told to
 keep it 8 ms, with huge pages as well 7 ms (measured 2026-11-23; 1080p: 6.7 and 0.9 ms). A process then keeps the most
-memory that it ever used. Pillow's draft mode was worth 4 times (2026-11-21). On small images none of it gains anything.
-Workers beyond the quota take memory and turns from each other, and load no faster.
+memory that it ever used. fastinstall's Pillow has glibc keep blocks up to 32 MB, so this is about larger photos there,
+those of more than 11 megapixels. Pillow's draft mode was worth 4 times (2026-11-21). On small images none of it gains
+anything. Workers beyond the quota take memory and turns from each other, and load no faster.
 
 How to fix it:
 `fastinstall bench DIR` measures your images on this machine, as a DataLoader loads them, and tells what helps in the
@@ -38,6 +39,10 @@ _COUNTED = "import os; print(len(os.sched_getaffinity(0)))"
 _HUGE_PAGES = PurePosixPath("/sys/kernel/mm/transparent_hugepage/enabled")
 _KEPT = {"glibc.malloc.mmap_threshold": str(1 << 30), "glibc.malloc.trim_threshold": str(1 << 30)}
 _HUGE = {"glibc.malloc.hugetlb": "1"}
+_GIVEN_BACK = ("large array", "large photos")
+"""By malloc, and what that slows."""
+_GIVEN_BACK_BY_OURS = ("array above 32 MB", "photos of more than 11 megapixels")
+"""Likewise, where our core has told glibc what to keep (recipes/memory.c)."""
 _TUNABLES_SINCE, _HUGE_SINCE = (2, 26), (2, 35)
 
 
@@ -81,11 +86,12 @@ def _report_malloc(context: CheckContext) -> Iterator[Finding]:
     wanted = _KEPT | (_HUGE if version >= _HUGE_SINCE and loading.huge_pages == "madvise" else {})
     missing = {name: value for name, value in wanted.items() if name not in loading.tunables}
     if missing:
+        arrays, photos = _GIVEN_BACK_BY_OURS if context.core_is_ours else _GIVEN_BACK
         setting = ":".join(
             (*filter(None, (loading.tunables,)), *(f"{name}={value}" for name, value in missing.items()))
         )
         yield _SAY.hint(
-            "malloc returns the memory of every large array to the kernel, which slows large photos",
+            f"malloc returns the memory of every {arrays} to the kernel, which slows {photos}",
             evidence=(
                 f"glibc {interpreter.libc_version}; GLIBC_TUNABLES names no {listing(missing)}",
                 "numpy.asarray of 12 megapixels was 6 to 7 times as fast with them (measured 2026-11-23)",
