@@ -82,6 +82,7 @@ def work_of_pillow(data: bytes) -> Work:
     gray = rgb.convert("L")
     return {
         "decode": decode,
+        **work_of_arrays(decode, rgb),
         "decode, to 256, crop 224": lambda: decode().resize(SMALL, 2).crop((115, 16, 339, 240)),
         "to 256, bilinear or area": lambda: rgb.resize(SMALL, 2),
         "to 256, Lanczos": lambda: rgb.resize(SMALL, 1),
@@ -94,6 +95,18 @@ def work_of_pillow(data: bytes) -> Work:
     }
 
 
+def work_of_arrays(decode: Callable[[], Image.Image], rgb: Image.Image) -> Work:
+    """Pillow's pictures as arrays; nothing without numpy."""
+    try:
+        numpy = importlib.import_module("numpy")
+    except ImportError:
+        return {}
+    return {
+        "JPEG to array": lambda: numpy.asarray(decode()),
+        "picture to array": lambda: numpy.asarray(rgb),
+    }
+
+
 def work_of_opencv(data: bytes) -> Work:
     """By opencv, whose pictures are BGR."""
     cv2, numpy = importlib.import_module("cv2"), importlib.import_module("numpy")
@@ -103,6 +116,7 @@ def work_of_opencv(data: bytes) -> Work:
     spun = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
     return {
         "decode": lambda: cv2.imdecode(encoded, cv2.IMREAD_COLOR),
+        "JPEG to array": lambda: cv2.imdecode(encoded, cv2.IMREAD_COLOR),
         "decode, to 256, crop 224": lambda: cv2.resize(
             cv2.imdecode(encoded, cv2.IMREAD_COLOR), SMALL, interpolation=cv2.INTER_AREA
         )[MIDDLE],
@@ -138,10 +152,13 @@ def work_of_vips(data: bytes) -> Work:
 
 
 def work_of_simplejpeg(data: bytes) -> Work:
-    """By simplejpeg, which decodes into memory that is kept."""
+    """By simplejpeg, which decodes into memory that is kept, or into an array of its own."""
     simplejpeg, numpy = importlib.import_module("simplejpeg"), importlib.import_module("numpy")
     kept = numpy.empty((HEIGHT, WIDTH, 3), "u1")
-    return {"decode": lambda: simplejpeg.decode_jpeg(data, buffer=kept)}
+    return {
+        "decode": lambda: simplejpeg.decode_jpeg(data, buffer=kept),
+        "JPEG to array": lambda: simplejpeg.decode_jpeg(data),
+    }
 
 
 def work_of_kornia(data: bytes) -> Work:
