@@ -80,11 +80,9 @@ def work_of_pillow(data: bytes) -> Work:
 
     rgb = decode()
     gray = rgb.convert("L")
-    numpy = importlib.import_module("numpy")
     return {
         "decode": decode,
-        "decode to an array": lambda: numpy.asarray(decode()),
-        "picture to an array": lambda: numpy.asarray(rgb),
+        **work_of_arrays(decode, rgb),
         "decode, to 256, crop 224": lambda: decode().resize(SMALL, 2).crop((115, 16, 339, 240)),
         "to 256, bilinear or area": lambda: rgb.resize(SMALL, 2),
         "to 256, Lanczos": lambda: rgb.resize(SMALL, 1),
@@ -97,6 +95,18 @@ def work_of_pillow(data: bytes) -> Work:
     }
 
 
+def work_of_arrays(decode: Callable[[], Image.Image], rgb: Image.Image) -> Work:
+    """Pillow's pictures as arrays; nothing without numpy."""
+    try:
+        numpy = importlib.import_module("numpy")
+    except ImportError:
+        return {}
+    return {
+        "JPEG to array": lambda: numpy.asarray(decode()),
+        "picture to array": lambda: numpy.asarray(rgb),
+    }
+
+
 def work_of_opencv(data: bytes) -> Work:
     """By opencv, whose pictures are BGR."""
     cv2, numpy = importlib.import_module("cv2"), importlib.import_module("numpy")
@@ -105,7 +115,8 @@ def work_of_opencv(data: bytes) -> Work:
     rgb = cv2.imdecode(encoded, cv2.IMREAD_COLOR)
     spun = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
     return {
-        "decode to an array": lambda: cv2.imdecode(encoded, cv2.IMREAD_COLOR),
+        "decode": lambda: cv2.imdecode(encoded, cv2.IMREAD_COLOR),
+        "JPEG to array": lambda: cv2.imdecode(encoded, cv2.IMREAD_COLOR),
         "decode, to 256, crop 224": lambda: cv2.resize(
             cv2.imdecode(encoded, cv2.IMREAD_COLOR), SMALL, interpolation=cv2.INTER_AREA
         )[MIDDLE],
@@ -141,12 +152,12 @@ def work_of_vips(data: bytes) -> Work:
 
 
 def work_of_simplejpeg(data: bytes) -> Work:
-    """By simplejpeg, which decodes into memory that is kept."""
+    """By simplejpeg, which decodes into memory that is kept, or into an array of its own."""
     simplejpeg, numpy = importlib.import_module("simplejpeg"), importlib.import_module("numpy")
     kept = numpy.empty((HEIGHT, WIDTH, 3), "u1")
     return {
         "decode": lambda: simplejpeg.decode_jpeg(data, buffer=kept),
-        "decode to an array": lambda: simplejpeg.decode_jpeg(data),
+        "JPEG to array": lambda: simplejpeg.decode_jpeg(data),
     }
 
 
@@ -156,7 +167,7 @@ def work_of_kornia(data: bytes) -> Work:
     rgb = kornia.io.decode_image_jpegturbo(data, "rgb")
     small = (SMALL[1], SMALL[0])
     return {
-        "decode to an array": lambda: kornia.io.decode_image_jpegturbo(data, "rgb"),
+        "JPEG to array": lambda: kornia.io.decode_image_jpegturbo(data, "rgb"),
         "decode, to 256, crop 224": lambda: kornia.imgproc.resize(
             kornia.io.decode_image_jpegturbo(data, "rgb"), small, "bilinear"
         )[MIDDLE],

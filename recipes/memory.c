@@ -4,7 +4,7 @@
    again as the next image touches it: a third to a half of the time of loading a photo. A process in which a larger block
    was freed does so no more (mallopt(3), M_MMAP_THRESHOLD), but that is chance. Here glibc is told once, at the start:
 
-   - blocks up to 32 MB, the most that each glibc accepts, come from its heaps;
+   - blocks up to 64 MB, an array of 22 megapixels, come from its heaps; up to 32 MB where glibc accepts no more;
    - the free end of the heap is returned where it exceeds FASTINSTALL_KEEP_MB megabytes (128; 0 changes nothing);
    - the last of a thread's heaps, of 64 MB each, is returned where half of that is free in the one before it: with 128
      megabytes never. Under `ulimit -v` this is left out, because the main thread's heap then grows by so much at once;
@@ -27,7 +27,7 @@
 #include <sched.h>
 
 #define MB ((uint64_t)1 << 20)
-#define LARGEST_BLOCK (32 * MB)
+#define LARGEST_BLOCK (32 * MB) /* that each glibc accepts; it ignores what it does not accept */
 #define USUAL_MB 128
 #define MOST_MB 2047 /* mallopt takes an int */
 #define SHARE 8
@@ -108,6 +108,7 @@ keep_memory(void) {
         return;
     }
     mallopt(M_MMAP_THRESHOLD, (int)LARGEST_BLOCK);
+    mallopt(M_MMAP_THRESHOLD, (int)(2 * LARGEST_BLOCK));
     mallopt(M_TRIM_THRESHOLD, (int)kept);
     if (process == UINT64_MAX) {
         mallopt(M_TOP_PAD, (int)(kept / 2));

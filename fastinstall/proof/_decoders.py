@@ -18,9 +18,10 @@ from PIL import Image
 
 Parts = List[Tuple[str, Tuple[int, int], bytes]]
 WIDTH, HEIGHT = 61, 37
+LARGE = (750, 720)
 MOST_FRAMES = 3
 HEAD = 64
-Image.MAX_IMAGE_PIXELS = 500000
+Image.MAX_IMAGE_PIXELS = 600000
 FORMATS: Dict[str, Tuple[str, str, Dict[str, Any]]] = {
     "png/l": ("PNG", "L", {}),
     "png/bits": ("PNG", "1", {}),
@@ -35,6 +36,7 @@ FORMATS: Dict[str, Tuple[str, str, Dict[str, Any]]] = {
     "jpeg/progressive": ("JPEG", "RGB", {"progressive": True, "optimize": True}),
     "jpeg/restarts": ("JPEG", "RGB", {"restart_marker_rows": 1}),
     "jpeg/cmyk": ("JPEG", "CMYK", {"quality": 80}),
+    "jpeg/large": ("JPEG", "RGB", {"quality": 60}),
     "tiff/raw": ("TIFF", "RGB", {}),
     "tiff/bits": ("TIFF", "1", {}),
     "tiff/float": ("TIFF", "F", {}),
@@ -101,18 +103,18 @@ def files() -> Iterator[tuple[str, tuple[int, int], bytes]]:
             continue
 
 
-def picture(mode: str) -> Any:
+def picture(mode: str, size: Tuple[int, int] = (WIDTH, HEIGHT)) -> Any:
     """Slopes, edges, and some noise, so that every coder has something to do; from bytes alone."""
     count = {"1": 1, "L": 1, "P": 1, "LA": 2, "I;16": 2, "RGB": 3}.get(mode, 4)
-    width = (WIDTH + 7) // 8 if mode == "1" else WIDTH
-    noise = hashlib.shake_128(mode.encode()).digest(width * HEIGHT * count)
-    steps = range(width * HEIGHT * count)
+    width = (size[0] + 7) // 8 if mode == "1" else size[0]
+    noise = hashlib.shake_128(mode.encode()).digest(width * size[1] * count)
+    steps = range(width * size[1] * count)
     content = bytes(
         (index // count * 3 + index // 700 * 40) % 251 if value < 200 else value for index, value in zip(steps, noise)
     )
     if mode == "F":
         content = bytes(0x42 if index % 4 == 3 else value for index, value in enumerate(content))
-    made = Image.frombytes(mode, (WIDTH, HEIGHT), content)
+    made = Image.frombytes(mode, size, content)
     if mode == "P":
         made.putpalette(hashlib.shake_128(b"palette").digest(768))
     return made
@@ -120,7 +122,7 @@ def picture(mode: str) -> Any:
 
 def encoded(key: str) -> bytes:
     form, mode, options = FORMATS[key]
-    first, stream = picture(mode), io.BytesIO()
+    first, stream = picture(mode, LARGE if key.endswith("/large") else (WIDTH, HEIGHT)), io.BytesIO()
     if options.get("save_all"):
         options = dict(options, append_images=[first.transpose(0), first.transpose(1)])
     first.save(stream, form, **options)

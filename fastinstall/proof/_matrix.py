@@ -8,6 +8,7 @@ Python 3.8 or later.
 from __future__ import annotations
 
 import hashlib
+import pickle
 import struct
 from functools import lru_cache
 from typing import Any, Callable, Dict, List, Tuple
@@ -223,6 +224,23 @@ def enhance(kind: str, image: Any, factor: str) -> Any:
     return getattr(ImageEnhance, kind)(image).enhance(float(factor))
 
 
+def pack(image: Any, rawmode: str, stride: str, step: str) -> Any:
+    """All rows in the caller's order of bands, with padding, from the last row up."""
+    return row_of(image.tobytes("raw", rawmode or image.mode, int(stride), int(step)))
+
+
+def unpack(image: Any, rawmode: str, stride: str, step: str) -> Any:
+    """Rows of noise in a picture, whose unused bytes show as well."""
+    chosen, made = rawmode or image.mode, Image.new(image.mode, image.size)
+    row = int(stride) or image.size[0] * BYTES.get(chosen, 4)
+    made.frombytes(samples(image.mode, (row, image.size[1]), 1, 3), "raw", chosen, int(stride), int(step))
+    return (made, row_of(made.tobytes("raw", "RGBX"))) if image.mode == "RGB" else made
+
+
+def row_of(content: bytes) -> Any:
+    return Image.frombytes("L", (len(content), 1), content)
+
+
 def bound(function: Callable[..., Any], first: Any) -> Callable[..., Any]:
     return lambda image, *parameters: function(first, image, *parameters)
 
@@ -258,6 +276,11 @@ OPERATIONS: Dict[str, Callable[..., Any]] = {
     "point": point,
     "crop": crop,
     "thumbnail": thumbnail,
+    "pack": pack,
+    "unpack": unpack,
+    "array": lambda image, _: row_of(image.__array_interface__["data"]),
+    "pickle": lambda image, _: pickle.loads(pickle.dumps(image)),  # noqa: S301 (its own)
+    "bitmap": lambda image, _: row_of(image.tobitmap()),
     "histogram": lambda image, _: image.histogram(),
     "getextrema": lambda image, _: image.getextrema() and [image.getextrema()],
     "getbbox": lambda image, _: [image.getbbox()],

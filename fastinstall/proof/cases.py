@@ -43,21 +43,35 @@ _WIDE = "I;"
 
 _MATRIX_TARGETS = ("L", "RGB")
 _TABLES = (("3", ""), ("4", "RGBA"), ("3", "RGB"), ("3", "CMYK"))
+_ROWS = ("", "RGB", "BGR", "RGBX", "LA", "LA;L", "L", "R")
+_PADDED = "600"
+"""A stride: bytes from one row to the next, more than the widest of the pictures has."""
+
+_LARGE = "400x300"
+"""More than Pillow packs at once, into an array for example."""
+
+_OF_LARGE = ("pack/,0,1", "pack/BGR,0,-1", "unpack/,0,1", "array/", "pickle/", "bitmap/")
 _SIMPLE = (
     *("split/", "merge/", "putalpha/", "alpha-composite/", "point/", "histogram/", "getextrema/", "getbbox/"),
     *("getcolors/", "rotate/17,bicubic", "rotate/33,bilinear", "rotate/90,nearest", "median/3", "median/5"),
     *("smallest/3", "largest/3", "most-frequent/3", "blend/0.3", "blend/1.7", "composite/L", "composite/1"),
     *("composite/RGBA", "paste/L", "paste/1", "paste/RGBA", "paste/colour", "paste/outside", "crop/1:0:-1:-1"),
     *("crop/-2:-1:3:2", "thumbnail/4,", "thumbnail/3,2", "unsharp-mask/2,150,3", "unsharp-mask/0.4,90,0"),
+    *("array/", "pickle/", "bitmap/"),
 )
 
 
 def matrix_cases(*, sizes: tuple[tuple[int, int], ...] = SIZES, modes: tuple[str, ...] = MODES) -> tuple[str, ...]:
     """Every case, as "operation/mode/WIDTHxHEIGHT/parameters"; modes that an operation refuses are cases too."""
-    return tuple(
-        f"{operation}/{mode}/{width}x{height}/{parameters}"
+    cases = (
+        (mode, f"{width}x{height}", text)
         for mode, (width, height) in product(modes, sizes)
         for text in _list_single_picture_cases(mode, width, height)
+    )
+    large = product(modes, (_LARGE,), _OF_LARGE)
+    return tuple(
+        f"{operation}/{mode}/{size}/{parameters}"
+        for mode, size, text in (*cases, *large)
         for operation, _, parameters in (text.partition("/"),)
     )
 
@@ -83,6 +97,8 @@ def _list_single_picture_cases(mode: str, width: int, height: int) -> Iterator[s
     yield from (f"convert-by-matrix/{target}" for target in _MATRIX_TARGETS)
     yield from (f"transpose/{method}" for method in range(7))
     yield from (f"chops/{name}" for name in _CHOPS if name != "offset" or not mode.startswith(_WIDE))
+    settings = product(("pack", "unpack"), _ROWS, (("0", "1"), (_PADDED, "-1")))
+    yield from (f"{verb}/{rawmode},{stride},{step}" for verb, rawmode, (stride, step) in settings)
     yield from _SIMPLE
     kinds = product(("affine", "perspective", "quad"), ("nearest", "bilinear", "bicubic"))
     yield from (f"transform/{kind},{resample}" for kind, resample in kinds)

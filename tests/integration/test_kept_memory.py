@@ -134,6 +134,14 @@ def test_threads_share_heaps(program: Path) -> None:
     assert run(program, 1, MB, 8, GLIBC_TUNABLES="glibc.malloc.arena_max=5")[2] == 5
 
 
+@pytest.mark.parametrize("where", [(), ("in a thread",)])
+def test_so_does_that_of_an_array_of_12_megapixels(program: Path, where: tuple[str, ...]) -> None:
+    version = os.confstr("CS_GNU_LIBC_VERSION") or ""
+    if tuple(map(int, version.removeprefix("glibc ").split("."))) < (2, 36):
+        pytest.skip(f"{version} keeps no block of more than 32 MB")
+    assert run(program, 1, 36_000_000, *where)[0] < 10
+
+
 @pytest.mark.parametrize(("told", "most"), [("", 128), ("40", 40), ("4", 4), ("no", 128)])
 def test_the_free_end_is_returned_beyond_what_the_variable_says(program: Path, told: str, most: int) -> None:
     _, resident, _ = run(program, 300, MB, FASTINSTALL_KEEP_MB=told)
