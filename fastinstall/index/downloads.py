@@ -210,8 +210,17 @@ def _locate_index_note(path: Path) -> Path:
     return path.with_name(f"{path.name}.index.json")
 
 
+def is_downloaded(cache: Path, sha256: str) -> bool:
+    """Return whether a cache has a file by its hash; nothing is opened."""
+    return _directory(cache, sha256).is_dir()
+
+
 def _place(cache: Path, artefact: Artefact, digest: str) -> Path:
-    return cache / "downloads" / digest[:2] / digest / artefact.filename
+    return _directory(cache, digest) / artefact.filename
+
+
+def _directory(cache: Path, digest: str) -> Path:
+    return cache / "downloads" / digest[:2] / digest
 
 
 @contextmanager

@@ -18,8 +18,10 @@ from fastinstall.core.files import advice, reason
 from fastinstall.core.home import expand_home
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.process import RunningProbe
+from fastinstall.core.surroundings import user_directories
 from fastinstall.doctor.registry import foreign_verifying_checks
 from fastinstall.guard.pip_trap import wants_pip_pin
+from fastinstall.index.downloads import is_downloaded
 from fastinstall.index.execution import CondaEngine
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip import PipSettings, pip_settings
@@ -202,7 +204,13 @@ def decide_saved_plan_again(session: Session, saved: Plan, allowed: Sequence[Ris
         raise RefusedError(
             f"the plan is stale: {saved.environment.prefix} has changed since it was made", hint=PLAN_AGAIN
         )
-    anew = plan_setup(session, target, saved.wish, saved=saved)
+    try:
+        anew = plan_setup(session, target, saved.wish, saved=saved)
+    except FailedError as error:
+        if not saved.wish.offline:
+            raise
+        hint = _name_other_cache(session, saved)
+        raise FailedError(error.message, hint=hint, details=error.details) from error
     _refuse_another_cache(session, saved, anew)
     for key, problem in find_differences(saved, anew):
         raise RefusedError(f"the plan differs from what would be planned now: {key}: {problem}", hint=PLAN_AGAIN)
@@ -215,9 +223,24 @@ def _refuse_another_cache(session: Session, saved: Plan, anew: Plan) -> None:
     if taken - there - {""}:
         raise RefusedError(
             f"the plan takes a wheel that was built before, and {session.directories.cache} does not have it",
-            hint="name the cache that the plan was made with: FASTINSTALL_CACHE_DIR=DIR fastinstall apply FILE; "
-            f"or {PLAN_AGAIN}",
+            hint=_name_other_cache(session, saved),
         )
+
+
+def _name_other_cache(session: Session, saved: Plan) -> str:
+    """The hint where this cache lacks what a plan takes from one; with the user's usual cache, if that has it."""
+    from fastinstall.wheelbuild.wheel_cache import find_wheel  # noqa: PLC0415 (only before a refusal)
+
+    moving = ("FASTINSTALL_CACHE_DIR", "XDG_CACHE_HOME")
+    usual = user_directories({name: value for name, value in session.variables.items() if name not in moving}).cache
+    fetched = {artefact.sha256 for step in saved.steps for artefact in step.list_artefacts()} - {""}
+    built = {step.cached for step in saved.steps if isinstance(step, Build)} - {""}
+    found = [find_wheel(usual, each) is not None for each in built] or [is_downloaded(usual, each) for each in fetched]
+    named = quote(usual) if found and all(found) and usual != session.directories.cache else "DIR"
+    return (
+        f"name the cache that the plan was made with: FASTINSTALL_CACHE_DIR={named} fastinstall apply FILE; "
+        f"or {PLAN_AGAIN}"
+    )
 
 
 def refuse_another_environment(session: Session, saved: Plan) -> None:

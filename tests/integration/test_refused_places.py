@@ -178,6 +178,21 @@ def test_a_plan_that_takes_a_built_wheel_names_the_cache_that_does_not_have_it(b
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("words", [(), ("--offline",)], ids=["built", "offline"])
+def test_the_usual_cache_is_named_if_it_has_what_a_plan_takes_from_one(built: Sandbox, words: tuple[str, ...]) -> None:
+    made = built.cli("plan", *STOCK, *words, "--new-env", built.root / "new", "-o", built.root / "plan.json")
+    assert made.exit_code == 0, made.text
+    usual = built.root / "person/.cache/fastinstall"
+    usual.parent.mkdir(parents=True, exist_ok=True)
+    if not usual.is_symlink():
+        usual.symlink_to(built.cache)
+    other = {"FASTINSTALL_CACHE_DIR": str(built.root / "other"), "HOME": str(built.root / "person")}
+    told = built.cli("apply", "--yes", built.root / "plan.json", env=other)
+    assert told.exit_code in (ExitCode.REFUSED, ExitCode.FAILED_UNCHANGED), told.text
+    assert f"FASTINSTALL_CACHE_DIR={usual} fastinstall apply" in told.stderr
+
+
+@pytest.mark.slow
 def test_a_second_setup_without_a_network_is_told_that_offline_is_enough_and_it_is(built: Sandbox) -> None:
     first = _set_up(built, "--new-env", built.root / "first")
     assert first.exit_code == 0, first.text
