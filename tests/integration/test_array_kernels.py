@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from merged_build import LEVEL, MergedBuild, merged_build
+from kernels_build import LEVEL, KernelsBuild, kernels_build
 from needs import require_system
 
 from fastinstall.elf.cpu_levels import rank
@@ -22,16 +22,16 @@ FILES = ("src/encode.c", "src/libImaging/Pack.c", "src/libImaging/Unpack.c", "sr
 
 
 @pytest.fixture(scope="module")
-def build(shared_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MergedBuild]:
+def build(shared_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[KernelsBuild]:
     require_system(shutil.which("gcc"), "gcc")
     cpu = observe_cpu(allowed_cores=1, tunables="")
     require_system(rank(cpu.level) >= rank(LEVEL), f"a CPU of {LEVEL}")
-    with merged_build(shared_cache, tmp_path_factory.mktemp("arrays")) as made:
+    with kernels_build(shared_cache, tmp_path_factory.mktemp("arrays")) as made:
         yield made
 
 
 @pytest.fixture(scope="module")
-def ours(build: MergedBuild) -> ProofStack:
+def ours(build: KernelsBuild) -> ProofStack:
     return build.stack("ours", build.build_tree.source)
 
 
@@ -43,28 +43,28 @@ def run(stack: ProofStack, script: str) -> str:
     return done.stdout
 
 
-def test_the_kernels_stand_in_the_source(build: MergedBuild) -> None:
+def test_the_kernels_stand_in_the_source(build: KernelsBuild) -> None:
     texts = {file: (build.build_tree.source / file).read_text(errors="replace") for file in FILES}
     assert [file for file, text in texts.items() if "__source" not in text] == []
 
 
-def test_rows_are_packed_and_unpacked_as_by_pillow(build: MergedBuild, ours: ProofStack) -> None:
+def test_rows_are_packed_and_unpacked_as_by_pillow(build: KernelsBuild, ours: ProofStack) -> None:
     chosen = tuple(case for case in matrix_cases(sizes=FEW_SIZES) if case.startswith(BEGINS))
     assert build.differences(ours, chosen) == ()
 
 
 @pytest.mark.parametrize("file", FILES[:3])
-def test_rows_are_packed_without_a_look_beside_them(file: str, build: MergedBuild) -> None:
+def test_rows_are_packed_without_a_look_beside_them(file: str, build: KernelsBuild) -> None:
     same = build.changed(f"reviewed-{Path(file).stem}", file, r"\Z", "/* compiled again */\n")
     chosen = tuple(case for case in matrix_cases(sizes=((5, 4), (24, 7)), modes=("RGB",)) if case.startswith(BEGINS))
     assert build.sanitized_faults(f"sanitized-{Path(file).stem}", same, chosen) == ()
 
 
-def test_a_file_cut_anywhere_gives_the_same_rows_and_errors(build: MergedBuild, ours: ProofStack) -> None:
+def test_a_file_cut_anywhere_gives_the_same_rows_and_errors(build: KernelsBuild, ours: ProofStack) -> None:
     found, expected = (run(stack, "jpeg_cuts.py").splitlines() for stack in (ours, build.reference))
     assert found == expected
 
 
-def test_a_picture_is_packed_at_once_while_other_threads_run(build: MergedBuild, ours: ProofStack) -> None:
+def test_a_picture_is_packed_at_once_while_other_threads_run(build: KernelsBuild, ours: ProofStack) -> None:
     assert json.loads(run(ours, "packed_at_once.py")) == {"calls": 1, "released": True}
     assert json.loads(run(build.reference, "packed_at_once.py")) == {"calls": 286, "released": False}
