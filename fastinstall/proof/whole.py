@@ -182,7 +182,7 @@ def _find_misplaced_copies(copies: Sequence[CoreLevel], levels: Sequence[str]) -
 
 
 BOUND = 1.5
-"""Least geometric mean of the speed-ups. Measured on 2026-11-21: 9.5 and 14 for x86-64-v2 and v3, 0.4 at -O0."""
+"""Least geometric mean of the speed-ups. Measured on 2026-11-24: 6.6 and 9.0 for x86-64-v2 and v3; 0.4 at -O0."""
 
 _SERVED = (
     ("resize", "resize 1080p-256 RGB lanczos"),
