@@ -1,6 +1,7 @@
 """How this machine reaches its package index, for tests that otherwise know nothing of the machine.
 
-Settings of pip hold more than that: a constraint of the house would be obeyed by every pip of a test.
+Settings of pip hold more than that: a constraint of the house would be obeyed by every pip of a test. `/etc/pip.conf`
+is read all the same: `PIP_CONFIG_FILE=/dev/null` would leave out the file of an environment too, where our pins stand.
 """
 
 import configparser

@@ -47,7 +47,8 @@ class ProgressLines:
 
     Args:
         console: where to say it.
-        patience: seconds without a line; twice as many after each line that nothing new has happened.
+        patience: seconds without a line; twice as many after each line that nothing new has happened, to the end of
+            the run: a slow machine gets a few lines more, not a page.
     """
 
     def __init__(self, console: Console, patience: float = _PATIENCE) -> None:
@@ -106,7 +107,7 @@ class ProgressLines:
         while not self._over:
             heard = self._news.wait(patience)
             self._news.clear()
-            patience = self._patience if heard else 2 * patience
+            patience = patience if heard else 2 * patience
             with self._lock:
                 if not heard and (self._state.phase or self._state.stage):
                     self._tell(describe_state(self._state, time.monotonic()))

@@ -91,8 +91,9 @@ class Situation:
 def compute_facts_digest(facts: Facts) -> str:
     """Return a SHA-256 over the facts that a decision depends on.
 
-    Left out: times of files, installers, the shell's active environments, the CPU's name, cores and quota, the guards,
-    fastinstall's own location, and what is observed only on request (the runtime and the toolchain).
+    Left out: times of files and their inodes, which a copy of the environment has anew; installers, the shell's active
+    environments, the CPU's name, cores and quota, the guards, fastinstall's own location, and what is observed only on
+    request (the runtime and the toolchain).
     """
     conda, cpu = facts.conda, facts.cpu
     known = None
@@ -115,7 +116,9 @@ def compute_facts_digest(facts: Facts) -> str:
 
 
 def _reduce_stack(stack: InstalledStack) -> InstalledStack:
-    core = replace(stack.core, mtime_ns=0) if stack.core is not None else None
+    core = stack.core
+    if core is not None:
+        core = replace(core, mtime_ns=0, libraries=tuple(replace(each, inode=0) for each in core.libraries))
     owners = (
         replace(owner, installed_at="", distribution=replace(owner.distribution, installer="", requested=False))
         for owner in stack.owners

@@ -42,6 +42,7 @@ def test_what_a_plan_depends_on_changes_the_digest(changes: dict[str, Any]) -> N
         {"cpu": {"quota": 1.5, "cores": 1, "name": "another"}},
         {"interpreter": {"pip_version": None}},
         {"stack": {"core": {"mtime_ns": 1}}},
+        {"stack": {"core": {"libraries": {"0": {"inode": 7}}}}},
         {"stack": {"owners": {"0": {"installed_at": "2027-01-01T00:00:00+00:00"}}}},
         {"distributions": {"0": {"installer": "uv"}}},
     ],
