@@ -36,6 +36,7 @@ filter_row(UINT8 *restrict out, const float *const *rows, int count, const float
 INLINE void
 filter_columns(Imaging out, Imaging in, int first, int count, const float *kernel, float offset, int size) {
     Row window[LARGEST];
+    UINT32 used = used_bytes(in);
     int margin = size / 2, behind = 0;
     for (int y = margin; y < in->ysize - margin; y++) {
         const float *rows[LARGEST];
@@ -46,12 +47,14 @@ filter_columns(Imaging out, Imaging in, int first, int count, const float *kerne
             rows[i] = window[(y - margin + i) % size];
         }
         filter_row((UINT8 *)out->image[y] + first, rows, count, kernel, offset, size);
+        for (int x = first / 4; used != ~0u && x < (first + count) / 4; x++) {
+            out->image32[y][x] &= used;
+        }
     }
 }
 
 INLINE void
 filter_bands(Imaging out, Imaging in, const float *kernel, float offset, int size) {
-    UINT32 used = used_bytes(in);
     int margin = size / 2, width = in->xsize, behind = (width - margin) * 4;
     float weights[LARGEST * LARGEST];
     memcpy(weights, kernel, size * size * sizeof(*kernel));
@@ -64,9 +67,6 @@ filter_bands(Imaging out, Imaging in, const float *kernel, float offset, int siz
         if (y < margin || y >= in->ysize - margin) {
             memcpy(to, from, in->linesize);
             continue;
-        }
-        for (int x = margin; used != ~0u && x < width - margin; x++) {
-            to[x] &= used;
         }
         for (int x = 0; x < margin; x++) {
             to[x] = from[x];

@@ -157,7 +157,7 @@ resize_rows(Imaging out, Imaging in, int offset, int ksize, const int *bounds, c
 
 static void
 ImagingResampleHorizontal_8bpc(Imaging imOut, Imaging imIn, int offset, int ksize, int *bounds, double *prekk) {
-    if ((imIn->image8 && imOut->ysize < FEWEST) || !resize_rows(imOut, imIn, offset, ksize, bounds, prekk)) {
+    if (imOut->ysize < (imIn->image8 ? FEWEST : 2) || !resize_rows(imOut, imIn, offset, ksize, bounds, prekk)) {
         ImagingResampleHorizontal_8bpc__source(imOut, imIn, offset, ksize, bounds, prekk);
     }
 }
@@ -193,7 +193,7 @@ resize_columns(Imaging out, Imaging in, int ksize, const int *bounds, const doub
 
 static void
 ImagingResampleVertical_8bpc(Imaging imOut, Imaging imIn, int offset, int ksize, int *bounds, double *prekk) {
-    if (!resize_columns(imOut, imIn, ksize, bounds, prekk)) {
+    if (imIn->xsize * imIn->pixelsize < LANES || !resize_columns(imOut, imIn, ksize, bounds, prekk)) {
         ImagingResampleVertical_8bpc__source(imOut, imIn, offset, ksize, bounds, prekk);
     }
 }
