@@ -17,7 +17,7 @@ UNIQUE = [
     ("doctor --fail-on er", "fastinstall doctor --fail-on error"),
     ("doctor --fail-on=er", "fastinstall doctor --fail-on=error"),
     ("setup --rec", "fastinstall setup --recipe"),
-    ("setup --recipe pillow-m", "fastinstall setup --recipe pillow-fast"),
+    ("setup --recipe pillow-f", "fastinstall setup --recipe pillow-fast"),
     ("setup --allow vuln", "fastinstall setup --allow vulnerable"),
     ("setup --allow downgrade,vuln", "fastinstall setup --allow downgrade,vulnerable"),
     ("setup --levels x86-64-v3,x86-64-v2 --off", "--levels x86-64-v3,x86-64-v2 --offline"),
