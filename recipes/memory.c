@@ -5,8 +5,9 @@
    was freed does so no more (mallopt(3), M_MMAP_THRESHOLD), but that is chance. Here glibc is told once, at the start:
 
    - blocks up to 64 MB, an array of 22 megapixels, come from its heaps; up to 32 MB where glibc accepts no more;
-   - the free end of the heap is returned where it exceeds FASTINSTALL_KEEP_MB megabytes (128; 0 changes nothing);
-   - the last of a thread's heaps, of 64 MB each, is returned where half of that is free in the one before it: with 128
+   - the free end of the heap is returned where it exceeds FASTINSTALL_KEEP_MB megabytes (128; 0 changes nothing), and half
+     of that again, by which the heap grows ahead;
+   - the last of a thread's heaps, of 64 MB each, is returned where that half is free in the one before it: with 128
      megabytes never. Under `ulimit -v` this is left out, because the main thread's heap then grows by so much at once;
    - two CPUs share a heap, instead of eight heaps a CPU that each keep their own.
 
@@ -29,7 +30,7 @@
 #define MB ((uint64_t)1 << 20)
 #define LARGEST_BLOCK (32 * MB) /* that each glibc accepts; it ignores what it does not accept */
 #define USUAL_MB 128
-#define MOST_MB 2047 /* mallopt takes an int */
+#define MOST_MB 1024 /* mallopt takes an int */
 #define SHARE 8
 #define FEWEST_HEAPS 2 /* one of them is the main thread's */
 #define CPUS_A_HEAP 2
@@ -109,10 +110,9 @@ keep_memory(void) {
     }
     mallopt(M_MMAP_THRESHOLD, (int)LARGEST_BLOCK);
     mallopt(M_MMAP_THRESHOLD, (int)(2 * LARGEST_BLOCK));
-    mallopt(M_TRIM_THRESHOLD, (int)kept);
-    if (process == UINT64_MAX) {
-        mallopt(M_TOP_PAD, (int)(kept / 2));
-    }
+    uint64_t ahead = process == UINT64_MAX ? kept / 2 : 0;
+    mallopt(M_TOP_PAD, (int)ahead);
+    mallopt(M_TRIM_THRESHOLD, (int)(kept + ahead));
     if (!is_set_by_user("MALLOC_ARENA_MAX", "glibc.malloc.arena_max=")) {
         mallopt(M_ARENA_MAX, choose_heaps());
     }
