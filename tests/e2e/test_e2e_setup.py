@@ -122,7 +122,7 @@ def test_memory_of_one_image_serves_the_next(fast: Fast, pipeline: str, where: t
     assert run([fast.venv.python, "-c", PICTURE], variables, directory=directory).exit_code == 0
     program: list[str | Path] = [fast.venv.python, "-c", DECODED % PIPELINES[pipeline], *where]
     assert int(run(program, variables, directory=directory).stdout) < 10
-    if not where:
+    if not where and pipeline != "bytes":  # one block of bytes, once freed, teaches glibc to keep the next
         untouched = run(program, {**variables, "FASTINSTALL_KEEP_MB": "0"}, directory=directory)
         assert int(untouched.stdout) > 1000
 

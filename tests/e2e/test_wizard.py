@@ -123,7 +123,7 @@ def test_recipes_stand_side_by_side_and_a_risk_is_accepted_by_name_or_not_at_all
         person = Person(shown=shown)
         person.chooses(MENU, "Customize")
         person.chooses(TOPICS, "Recipe")
-        person.reads("pillow-fast (recommended) the newest Pillow with the SIMD kernels")
+        person.reads("pillow-fast (recommended) the newest Pillow with SIMD kernels that compute")
         person.reads("13.0.0, no known advisories; SIMD kernels on today's Pillow")
         person.reads("pillow-simd Pillow with SIMD kernels")
         assert re.search(r"12\.1\.1\.post0, \d+ known advisories \(2 critical", shown.words)

@@ -90,11 +90,11 @@ FAULTS = {
         replacement="row = 0; row < size; row++",
         begins=("filter-5x5/",),
     ),
-    "the half that rounds the table's result is lost": Fault(
-        file=f"{PLACE}/colour-table.h",
-        pattern=r"both \+ PRECISION_ROUNDING",
-        replacement="both",
-        begins=("colour-table/",),
+    "the half that rounds a composite is lost": Fault(
+        file=f"{PLACE}/composite.h",
+        pattern=r" \+ \(0x80 << PRECISION_BITS\)",
+        replacement="",
+        begins=("alpha-composite/",),
     ),
     "split returns what it has not": Fault(
         file=f"{PLACE}/split.h",
