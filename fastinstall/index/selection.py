@@ -141,11 +141,11 @@ def select(offered: Iterable[Artefact], recipe: Recipe, tags: dict[Tag, int], *,
     stable = [(artefact, parsed) for artefact, parsed in files if not parsed.version.is_prerelease]
     official = [pair for pair in stable if pair[1].version.local is None]
     ours = [pair for pair in stable if (pair[1].version.local or "").split(".")[0] == recipe.source.label]
-    chassis = canonicalize_name(recipe.source.chassis)
+    base_wheel = canonicalize_name(recipe.source.chassis)
     return Releases(
         sources=_select_sdists(official, recipe.source.pypi),
         wheels=_select_best_of_each_version(
-            (pair for pair in official if pair[1].name == chassis), _select_portable(tags)
+            (pair for pair in official if pair[1].name == base_wheel), _select_portable(tags)
         ),
         statics=_select_statics(official, recipe),
         compilers=_sort_newest_first(

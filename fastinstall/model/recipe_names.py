@@ -28,11 +28,11 @@ def rename_in_plan(data: Any) -> Any:  # noqa: ANN401 (JSON is what it is)
     Args:
         data: from the JSON parser.
     """
-    wish = data.get("wish") if isinstance(data, dict) else None
+    request = data.get("wish") if isinstance(data, dict) else None
     steps = data.get("steps") if isinstance(data, dict) else None
-    if not isinstance(wish, dict) or not isinstance(steps, list):
+    if not isinstance(request, dict) or not isinstance(steps, list):
         return data
-    return {**data, "wish": rename_in_request(wish), "steps": [_rename_in_step(step) for step in steps]}
+    return {**data, "wish": rename_in_request(request), "steps": [_rename_in_step(step) for step in steps]}
 
 
 def rename_in_request(data: Any) -> Any:  # noqa: ANN401 (likewise)

@@ -122,9 +122,9 @@ def kernels_build(cache: Path, scratch: Path) -> Iterator[KernelsBuild]:
 def _request(cache: Path, scratch: Path) -> BuildRequest:
     session = open_session({**os.environ, "HOME": str(scratch / "home"), "FASTINSTALL_CACHE_DIR": str(cache)})
     levels = ("x86-64-v2", LEVEL)  # by GCC, whose sanitizers the variants are built with
-    wish = Request(recipe="pillow-fast", version=VERSION, levels=levels, toolchain=ToolchainSource.SYSTEM)
-    plan, interpreter = plan_build(session, NamedTarget(python=Path(sys.executable)), wish)
-    context = make_execution_context(session, plan, recipe_named(session, wish.recipe))
+    request = Request(recipe="pillow-fast", version=VERSION, levels=levels, toolchain=ToolchainSource.SYSTEM)
+    plan, interpreter = plan_build(session, NamedTarget(python=Path(sys.executable)), request)
+    context = make_execution_context(session, plan, recipe_named(session, request.recipe))
     step = next(step for step in plan.steps if isinstance(step, Build))
     return step.request_build(interpreter, fetch_inputs(plan.steps, context), context)
 

@@ -9,7 +9,7 @@
 What counts is the version of Pillow in place: SIMD kernels leave it that version's fixes. A defect of a fork's kernels
 counts only where they are in the core, and comes with a line that shows it. A fork follows Pillow with a delay, and
 scanners that look for the name `pillow` may miss it. The data is dated; a version without a known advisory is not a
-safe version. Libraries are told by their versions alone, and a distribution may have mended its own build.
+safe version. Libraries are told by their versions alone, and a distribution may have patched its own build.
 
 Where a pin holds the stack, nothing but a person brings a later version, so whatever affects it is an error; unless the
 risk was accepted at the setup.
