@@ -112,7 +112,7 @@ def carry_out(session: Session, plan: Plan) -> SetupOutcome:
     Raises:
         FailedError: something failed; the environment is as it was.
         RefusedError: locked, or something foreign is in the way; as it was.
-        DamagedError: something failed, and could not be undone.
+        EnvironmentDamagedError: something failed, and could not be undone.
     """
     if not plan.steps:
         receipt = receipt_of(plan.environment)

@@ -203,7 +203,7 @@ def announce_eta(session: Session, plan: Plan) -> Iterator[Session]:
         plan: what the block carries out.
 
     Raises:
-        LateInterruption: interrupted behind the block, when all was done.
+        InterruptedAfterCompletion: interrupted behind the block, when all was done.
     """
     teller = _Teller(session.emit, estimate_durations(session, plan), time.monotonic)
     over = RemainingTime(seconds=0.0)

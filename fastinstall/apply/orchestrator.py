@@ -166,7 +166,7 @@ def execute_plan(plan: Plan, context: ExecutionContext, observers: Observers) ->
     Raises:
         FailedError: something failed; the environment is as it was.
         RefusedError: locked by a running one, or something foreign is in the way; as it was.
-        DamagedError: something failed, and could not be undone.
+        EnvironmentDamagedError: something failed, and could not be undone.
     """
     prefix = Path(plan.environment.prefix)
     create = find_step(plan.steps, CreateEnvironment)

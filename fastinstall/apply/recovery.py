@@ -65,7 +65,7 @@ def lock_recovered_environment(
 
     Raises:
         RefusedError: another program works there, or something foreign is where what was there has to return.
-        DamagedError: a step failed; the next command goes on with it.
+        EnvironmentDamagedError: a step failed; the next command goes on with it.
         DocumentError: a journal cannot be read.
     """
     prefix = Path(environment.prefix)
@@ -289,7 +289,7 @@ def report_late_interruptions(prefix: Path, verb: str) -> Iterator[None]:
         verb: what is being done ("setup").
 
     Raises:
-        LateInterruption: instead of the KeyboardInterrupt.
+        InterruptedAfterCompletion: instead of the KeyboardInterrupt.
     """
     before = _list_held_setups(prefix)
     try:
@@ -308,7 +308,7 @@ def report_interruption_after_recovery(prefix: Path) -> Iterator[None]:
         prefix: of the environment that the block recovers.
 
     Raises:
-        LateInterruption: instead of the KeyboardInterrupt.
+        InterruptedAfterCompletion: instead of the KeyboardInterrupt.
     """
     before = read_environment_history(prefix, sized=False).interruptions
     try:
@@ -328,7 +328,7 @@ def report_interruption_after_completion(prefix: PurePath, verb: str) -> Iterato
         verb: what was done ("setup").
 
     Raises:
-        LateInterruption: instead of the KeyboardInterrupt.
+        InterruptedAfterCompletion: instead of the KeyboardInterrupt.
     """
     try:
         yield

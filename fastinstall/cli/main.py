@@ -63,7 +63,7 @@ class RunLog:
         path: the file, or None if no log could be opened.
         stream: open on that file.
         home: replaced by "~" in every line.
-        known: secrets by their value, as of `rules.secrets.known_secrets`.
+        known: secrets by their value, from `find_secret_values`.
     """
 
     def __init__(self, path: Path | None, stream: TextIO | None, home: str, known: Sequence[str] = ()) -> None:

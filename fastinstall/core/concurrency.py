@@ -87,7 +87,7 @@ def run_in_processes(work: Callable[[T], R], items: Sequence[T], *, count: int) 
         The results, in the order of the items.
 
     Raises:
-        BrokenProcessPool: a process ended by itself; what a work raises comes as it is.
+        concurrent.futures.BrokenExecutor: a process ended by itself; what a work raises comes as it is.
     """
     if count < 2 or len(items) < 2:  # noqa: PLR2004 (a fork for one is none)
         return [work(item) for item in items]

@@ -55,8 +55,8 @@ class CoreLevel:
         sha256: hexadecimal.
         loaded: whether the loader would take this copy on this machine.
         simd_symbols: which symbols of the recipe's `expect.symbols` it defines.
-        unoptimised_share: see `Core`.
-        isa_note: see `Core`.
+        unoptimised_share: as of `ImagingCore`.
+        isa_note: as of `ImagingCore`.
         problem: why it cannot take the core's place (missing, damaged, another library); empty if it can.
     """
 

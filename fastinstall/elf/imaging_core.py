@@ -124,7 +124,7 @@ def read_core(  # noqa: PLR0913 (what to look for in a file, and the three thing
     library_path: tuple[Path, ...] = (),
     expected_version: str | None = None,
 ) -> ImagingCore:
-    """Read the core; a damaged or missing file is a `Core` that is not readable, never an exception.
+    """Read the core; a damaged or missing file is an `ImagingCore` that is not readable, never an exception.
 
     Args:
         path: the core, or a stub in its place whose code the loader picks among several copies.

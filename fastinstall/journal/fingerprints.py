@@ -92,7 +92,7 @@ def is_known(lies: Path | bytes, key: str, known: KnownFiles) -> bool:
     Args:
         lies: where the file lies, or its content.
         key: where it stands, or will.
-        known: see `Known`.
+        known: its digests by path.
     """
     found = digest(lies) if isinstance(lies, Path) else f"sha256:{hashlib.sha256(lies).hexdigest()}"
     if known.has(key, found) or (key == HISTORY and list_later_revisions(lies, known.of(key)) is not None):

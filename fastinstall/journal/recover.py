@@ -91,7 +91,7 @@ def recover(
 
     Raises:
         RefusedError: somebody has put something where what was there has to return; nothing has changed.
-        DamagedError: a step failed; says which.
+        EnvironmentDamagedError: a step failed; says which.
         DocumentError: a journal cannot be read, and no other one is unfinished.
     """
     swept = _clean_up(store)
@@ -131,7 +131,7 @@ def rollback(
         RefusedError: a transaction is unfinished, or what stands there is not what we put there (its
             content differs from what the journal recorded); nothing has changed.
         UsageError: there is no setup `to`.
-        DamagedError: a step failed; says which.
+        EnvironmentDamagedError: a step failed; says which.
         DocumentError: the journal of one of them, or of a later one, cannot be read.
     """
     chosen = _choose_transactions(store, to)
@@ -282,7 +282,7 @@ def forget(store: JournalStore, identifier: str | None) -> tuple[str, ...]:
         RefusedError: a transaction is unfinished, or a link leads out of the environment; nothing has changed.
         UsageError: there is no such setup.
         FailedError: the first could not be given up; nothing has changed.
-        DamagedError: one could not be removed whole; the next command goes on with it.
+        EnvironmentDamagedError: one could not be removed whole; the next command goes on with it.
     """
     older = list_forgettable_transactions(store, identifier)
     logs = [store.journal(info.id).read() for info in reversed(older)]

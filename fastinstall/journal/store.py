@@ -235,7 +235,7 @@ def create_transaction_directories(
     Raises:
         RefusedError: site-packages, or where we keep what is ours, lies outside the environment.
         OSError: as the kernel says; what had been made is removed.
-        DamagedError: it could not be.
+        EnvironmentDamagedError: it could not be.
     """
     for path in (SHARE, ROOT, TRANSACTIONS):
         _require_inside(store, store.prefix / path)

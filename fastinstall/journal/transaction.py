@@ -50,7 +50,7 @@ def begin(
     Raises:
         RefusedError: another one is unfinished, or site-packages lies outside of the environment.
         FailedError: its directories cannot be made; nothing has changed.
-        DamagedError: nor can those that had been made be removed.
+        EnvironmentDamagedError: nor can those that had been made be removed.
     """
     unfinished = store.unfinished()
     if unfinished is not None:
@@ -181,7 +181,7 @@ class Transaction:
             RefusedError: an installer has replaced what was brought in: what it put there stays, and what was there
                 before is kept; says where.
             FailedError: another program has altered it: everything is as before, and what was altered is kept.
-            DamagedError: it could not be; says what is where and what to do.
+            EnvironmentDamagedError: it could not be; says what is where and what to do.
         """
         self._over = True
         told: FastinstallError | None = None

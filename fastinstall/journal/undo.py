@@ -97,7 +97,7 @@ def undo(store: JournalStore, identifier: str, terms: UndoTerms) -> UndoResult:
         ForeignError: foreign content stands where something has to return; nothing has changed.
         RefusedError: an engine still works there, or a link leads out of the environment; nothing has changed.
         FailedError: undoing could not begin; nothing has changed.
-        DamagedError: a step failed; the next call goes on where this one stopped.
+        EnvironmentDamagedError: a step failed; the next call goes on where this one stopped.
         DocumentError: the journal is malformed.
     """
     with signals.defer_signals():

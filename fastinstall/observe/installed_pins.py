@@ -122,7 +122,7 @@ def add_pin_line(existing: str, line: str = PIN) -> str:
 
     Args:
         existing: the file's text; empty if there is none.
-        line: of `conda_pins.pin_line`.
+        line: of `conda_packages.pin_line`.
     """
     if pin_in(existing):
         return existing
@@ -186,7 +186,7 @@ def pixi_lines(channel: str, line: str = PIN) -> tuple[str, ...]:
 
     Args:
         channel: URL of a channel with the package, outside the environment.
-        line: of `conda_pins.pin_line`.
+        line: of `conda_packages.pin_line`.
     """
     name, version, build = line.split()
     return (

@@ -91,7 +91,7 @@ def read_results(report: Path) -> Results:
 
     Raises:
         OSError: it wrote nothing.
-        xml.etree.ElementTree.ParseError: it was interrupted.
+        ET.ParseError: it was interrupted.
     """
     root = ET.parse(report).getroot()  # noqa: S314 (written by a pytest that we have started)
     return {

@@ -74,7 +74,7 @@ class CreateEnvironment(StepDefaults):
         Raises:
             RefusedError: there is something already.
             FailedError: venv failed.
-            DamagedError: what was made could not be removed whole.
+            EnvironmentDamagedError: what was made could not be removed whole.
         """
         begun = False
         try:

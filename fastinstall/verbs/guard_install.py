@@ -184,7 +184,7 @@ def accept(session: Session, environment: Environment) -> Replacement | None:
 
     Raises:
         RefusedError: the environment is protected, or locked by a running one.
-        DamagedError: something failed, and could not be undone.
+        EnvironmentDamagedError: something failed, and could not be undone.
     """
     verb = "guard accept"
     with change_environment(session, environment, verb) as locked:

@@ -52,7 +52,7 @@ def redact(facts: T, *, home: PurePath, user: str, host: str = "", known: tuple[
         home: the user's home directory.
         user: the user's name; "root" tells nothing and stays.
         host: the machine's name; "localhost" likewise.
-        known: secrets by their value, as of `rules.secrets.known_secrets`.
+        known: secrets by their value, from `find_secret_values`.
     """
     fixed = [(re.compile(rf"(?<![\w.-]){re.escape(str(home))}(?![\w.-])"), "~")] if len(str(home)) > 1 else []
     named = [(name, word) for name, word in ((user, "USER"), (host, "HOST")) if name not in _UNTELLING]
