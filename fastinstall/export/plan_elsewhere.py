@@ -13,6 +13,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from fastinstall import __version__
+from fastinstall.core.architecture import X86_64
 from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.core.events import Started
 from fastinstall.core.messages import listing, quote
@@ -205,11 +206,11 @@ def foreign_python(minor: str) -> Interpreter:
         implementation="cpython",
         version=f"{minor}.{_LATEST_PATCH}",
         abi=f"cp{digits}",
-        platform="linux-x86_64",
+        platform=f"linux-{X86_64.machine}",
         libc="glibc",
         libc_version=_LIBC,
         free_threaded=False,
-        extension_suffix=f".cpython-{digits}-x86_64-linux-gnu.so",
+        extension_suffix=f".cpython-{digits}-{X86_64.target}.so",
         prefix=prefix,
         base_prefix=prefix,
         site_packages=prefix / f"lib/python{minor}/site-packages",

@@ -15,6 +15,7 @@ from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
 from fastinstall.core import foreign
+from fastinstall.core.architecture import architecture_of
 from fastinstall.core.errors import FailedError, RefusedError, UsageError
 from fastinstall.core.files import temporary_directory
 from fastinstall.core.messages import listing
@@ -177,7 +178,7 @@ class SearchPath:
     @classmethod
     def of_system(cls) -> "SearchPath":
         """Return the system's directories."""
-        triplet = f"{os.uname().machine}-linux-gnu"
+        triplet = architecture_of(os.uname().machine).target
         include = ("/usr/local/include", f"/usr/include/{triplet}", "/usr/include")
         usual = ("/usr/local/lib", f"/usr/lib/{triplet}", f"/lib/{triplet}", "/usr/lib64", "/lib64", "/usr/lib", "/lib")
         return cls(include=tuple(map(Path, include)), library=tuple(map(Path, usual)))

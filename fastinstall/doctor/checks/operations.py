@@ -18,6 +18,7 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePath
 
+from fastinstall.core.architecture import X86_64
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
 from fastinstall.doctor.remedies import repair, run_python, setup, show, show_files
 from fastinstall.model.facts import Fault, Runtime, packages_of
@@ -130,7 +131,7 @@ def _name_file(context: CheckContext, path: PurePath) -> str:
 def _disassemble(fault: Fault, file: PurePath) -> str:
     """Show the instruction by its offset in the file, which is not its address in the program."""
     end = fault.offset + (len(fault.code) // _DIGITS_OF_A_BYTE or _LONGEST)
-    options = f"-D -b binary -m i386:x86-64 -M intel --start-address={fault.offset:#x} --stop-address={end:#x}"
+    options = f"-D -b binary {X86_64.objdump} --start-address={fault.offset:#x} --stop-address={end:#x}"
     return show("objdump", *options.split(), file, "|", "grep", f"{fault.offset:x}:")
 
 
