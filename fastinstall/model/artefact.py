@@ -61,7 +61,7 @@ class Releases:
         wheels: official wheels of what the recipe replaces that fit the target's tags, newest first,
             the best one of each version only.
         statics: sdists of libraries that the recipe links into the core, newest first, by its names of them.
-        compilers: wheels with clang, for this machine, newest first.
+        compilers: wheels with a compiler for this machine, newest first.
         prebuilt: our wheels in the wheelhouse that fit the target's tags.
         headers: packages of C headers, by the recipe's names of libraries, and by "python3.12" those of Python.
         origin: where this was looked up, for messages ("the package index", a directory).
@@ -196,7 +196,7 @@ class WheelOrder:
         source: the sdist; None with `prebuilt`.
         without: kernels to leave out, by the recipe's names.
         statics: sdists of libraries that are linked into the core, by the recipe's names of the libraries.
-        clang: the wheel whose clang compiles; None with another compiler.
+        clang: the wheel whose compiler compiles; None with a compiler that is in none.
         chassis: the official wheel that carries the core; None: build everything and repair, or link in place.
         prebuilt: our wheel from the wheelhouse, used unchanged.
         cached: the hash of a cached wheel of the same build, to use; empty if there is none.

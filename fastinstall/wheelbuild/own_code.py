@@ -11,12 +11,12 @@ of its own for the CPU, as Pillow-SIMD's does.
 import re
 from pathlib import Path
 
+from fastinstall.compilers.flags import RECORD_SWITCHES
 from fastinstall.core import files, foreign
 from fastinstall.core.architecture import X86_64
 from fastinstall.core.process import ProcessGroup, run
 from fastinstall.elf.cpu_levels import rank
 from fastinstall.model.artefact import LevelTarget
-from fastinstall.observe.toolchain import RECORD_SWITCHES
 from fastinstall.wheelbuild.build_inputs import BuildRequest, find_memory_source, path_flags
 from fastinstall.wheelbuild.linking import Headers, include_flags
 

@@ -26,16 +26,16 @@ ELSEWHERE = {
     "export/dockerfile.py": "a command of Docker's for people",
     "export/plan_elsewhere.py": "a hint for people",
     "proof/stack_operations.py": "a hint for people",
-    "wheelbuild/clang.py": "a wrapper around a compiler for one architecture",
 }
 """Modules that may name a machine in a string, and why."""
 
 
 @cache
 def modules() -> dict[str, ast.Module]:
-    """The modules of the package, by their paths."""
-    paths = sorted(PACKAGE.rglob("*.py"))
-    return {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in paths}
+    """The modules of the package that speak of a machine at all, by their paths."""
+    texts = {path.relative_to(PACKAGE).as_posix(): path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")}
+    spoken = re.compile(f"{NAMES.pattern}|X86_64|AARCH64")
+    return {name: ast.parse(text) for name, text in sorted(texts.items()) if spoken.search(text)}
 
 
 def naming(tree: ast.Module) -> list[int]:
