@@ -13,7 +13,7 @@ from pathlib import Path
 
 from fastinstall.compilers.flags import RECORD_SWITCHES
 from fastinstall.core import files, foreign
-from fastinstall.core.architecture import X86_64
+from fastinstall.core.architecture import ARCHITECTURES
 from fastinstall.core.process import ProcessGroup, run
 from fastinstall.elf.cpu_levels import rank
 from fastinstall.model.artefact import LevelTarget
@@ -101,11 +101,14 @@ _SWITCHES_MARK = """\
 _MARKS_END = '    .section .note.GNU-stack, "", @progbits\n'
 
 
+_ISA_PROPERTIES = {level.name: each.isa_property for each in ARCHITECTURES for level in each.levels}
+
+
 def mark_text(level: str, switches: str) -> str:
     """Return the marks of a level ("x86-64-v3") and of a compiler's switches in assembly; empty ones are omitted."""
     return "".join(
         (
-            _LEVEL_MARK.format(kind=X86_64.isa_property, bit=1 << rank(level) - 1) if level else "",
+            _LEVEL_MARK.format(kind=_ISA_PROPERTIES[level], bit=1 << rank(level) - 1) if level else "",
             _SWITCHES_MARK.format(switches=switches) if switches else "",
             _MARKS_END,
         )
