@@ -14,6 +14,7 @@ from typing import Any, get_origin
 
 from fastinstall.bench import _stores, adapters
 from fastinstall.bench.image_search import SurveyedImage
+from fastinstall.core.architecture import ARCHITECTURES
 from fastinstall.core.errors import UsageError
 from fastinstall.core.extensions import ADAPTERS, choose, find_installed_extensions
 from fastinstall.core.values import immutable
@@ -99,7 +100,12 @@ def _make_store_kind(module: ModuleType) -> StoreKind:
 _LISTS = ("GLIBC_TUNABLES", "LD_PRELOAD")
 _KEPT_BYTES = 1 << 30
 _ALLOCATORS = {"jemalloc": ("libjemalloc.so*",), "tcmalloc": ("libtcmalloc_minimal.so*", "libtcmalloc.so*")}
-_LIBRARIES = (Path("/usr/lib/x86_64-linux-gnu"), Path("/usr/lib64"), Path("/usr/lib"), Path("/usr/local/lib"))
+_LIBRARIES = (
+    *(Path("/usr/lib", each.target) for each in ARCHITECTURES),
+    Path("/usr/lib64"),
+    Path("/usr/lib"),
+    Path("/usr/local/lib"),
+)
 
 
 @immutable

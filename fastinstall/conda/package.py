@@ -29,6 +29,7 @@ from typing import Any
 from fastinstall import __version__
 from fastinstall.conda.engines.choose import make_missing_extra_error
 from fastinstall.core import files, foreign, process
+from fastinstall.core.architecture import architecture_of, architecture_of_subdir
 from fastinstall.core.errors import FailedError
 from fastinstall.core.messages import quote
 from fastinstall.core.parsing import json_data
@@ -211,7 +212,7 @@ def _make_information(
     index = {
         **package.index,
         "subdir": package.subdir,
-        "arch": None if noarch else "x86_64",
+        "arch": None if noarch else architecture_of_subdir(package.subdir).archspec_family,
         "platform": None if noarch else "linux",
         "timestamp": MOMENT * 1000,
         **({"license": str(about["license"])} if about.get("license") else {}),
@@ -285,7 +286,7 @@ def _require_relative(site: Path, root: Path) -> None:
             )
 
 
-SUBDIRS = ("linux-64", "noarch")
+SUBDIRS = (architecture_of(os.uname().machine).conda_subdir, "noarch")
 INDEX = "repodata.json"
 
 

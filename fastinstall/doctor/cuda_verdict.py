@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePath
 
+from fastinstall.core.architecture import X86_64
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
 from fastinstall.doctor.remedies import show_files, show_text
 from fastinstall.model.finding import Finding, Remedy, Status
@@ -94,6 +95,10 @@ def serves(gpu: Gpu, cuda: str) -> bool | None:
     if not driver or not required:
         return None
     return driver[0] >= required[0] if gpu.wsl else driver >= required
+
+
+_USUAL_BUILDS = frozenset({X86_64.machine})
+"""Where the frameworks' builds have the capabilities that stand here; those for Arm servers have others."""
 
 
 def lacks_code(build: FrameworkBuild, device: GpuDevice) -> bool:
@@ -243,7 +248,7 @@ def _report_missing_code(context: CheckContext, gpu: Gpu, build: FrameworkBuild)
     """GPUs that the build has no code for; beside others that it runs on, as an old card for the screen, a hint."""
     told = [device for device in gpu.devices if device.capability]
     lacking = [device for device in told if lacks_code(build, device)]
-    if lacking and not gpu.tegra and context.facts.cpu.architecture == "x86_64":
+    if lacking and not gpu.tegra and context.facts.cpu.architecture in _USUAL_BUILDS:
         device, alone = lacking[0], lacking == told
         yield _SAY.say(
             Status.ERROR if alone else Status.HINT,

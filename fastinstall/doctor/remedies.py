@@ -7,6 +7,7 @@ Those that run the target's Python import PIL there, as any program of the user'
 import shlex
 from pathlib import PurePath
 
+from fastinstall.core.architecture import architecture_of
 from fastinstall.doctor.check_context import CheckContext
 from fastinstall.index.upgrades import requirement
 from fastinstall.model.conda_packages import conda_command, dependants_of
@@ -27,7 +28,7 @@ def repair(context: CheckContext) -> Remedy:
     """Bring back a working stack: ours where we set one up, a whole one elsewhere."""
     if context.receipt is not None:
         return Remedy(text="restore what was set up here", command=command(context, "doctor --fix"))
-    if not is_changeable(context.facts) or context.facts.cpu.architecture != "x86_64":
+    if not is_changeable(context.facts) or not architecture_of(context.facts.cpu.architecture).supported:
         return stock(context)
     return Remedy(text="replace it with an intact stack", command=command(context, "setup"))
 

@@ -1,34 +1,22 @@
-"""x86-64 micro-architecture levels, in the kernel's spelling of the features.
-
-Source: the x86-64 psABI, section 3.1.1. The kernel shows SSE3 as "pni" and LZCNT as "abm"; OSXSAVE
-has no name in /proc/cpuinfo, and "xsave" stands for it there.
-"""
+"""Which micro-architecture level a CPU has, what hides it, and what glibc's loader makes of it."""
 
 import re
 from collections.abc import Collection
 from contextlib import suppress
 
+from fastinstall.core.architecture import ARCHITECTURES, X86_64, architecture_of
 from fastinstall.elf.description import Cpu
 
-LEVELS: dict[str, tuple[str, ...]] = {
-    "x86-64-v1": ("lm", "cmov", "cx8", "fpu", "fxsr", "mmx", "syscall", "sse", "sse2"),
-    "x86-64-v2": ("cx16", "lahf_lm", "popcnt", "pni", "ssse3", "sse4_1", "sse4_2"),
-    "x86-64-v3": ("avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe", "xsave"),
-    "x86-64-v4": ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"),
-}
+LEVELS: dict[str, tuple[str, ...]] = {level.name: level.requires for level in X86_64.levels}
+"""What the levels of x86-64 require beyond the one below."""
 
-# Features that no CPU has without the whole of the level; where one shows, the missing ones are hidden.
-_IMPLY: dict[str, frozenset[str]] = {
-    "x86-64-v2": frozenset({"avx", "avx2", "bmi2", "avx512f"}),
-    "x86-64-v3": frozenset({"avx2", "bmi2", "avx512f"}),
-    "x86-64-v4": frozenset({"avx512bw", "avx512dq", "avx512vl", "avx512_vnni"}),
+_RANKS = {
+    name: rank
+    for architecture in ARCHITECTURES
+    for rank, level in enumerate(architecture.levels, start=1)
+    for name in (level.name, *level.aliases)
 }
-
-# Families whose every member has the level, by marketing name.
-_FAMILIES: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("x86-64-v4", re.compile(r"Xeon.*\b(Platinum|Gold|Silver|Bronze)\b|EPYC [49][0-9A-Z]\d\d|Ryzen \d 9\d{3}")),
-    ("x86-64-v3", re.compile(r"EPYC|Ryzen|Xeon.*E[357]-\d{4}[A-Z]* v[3-9]|Core.* i[3579]-([5-9]|1[0-4])\d{3}")),
-)
+_BY_NAME = {level.name: level for level in X86_64.levels}
 
 LOADER_WITH_LEVELS = (2, 33)  # of glibc
 
@@ -37,15 +25,13 @@ _HASWELL = frozenset({"avx2", "fma", "bmi1", "bmi2", "abm", "movbe", "popcnt"})
 _XEON_PHI = frozenset({"avx512cd", "avx512er", "avx512pf"})
 _AVX512_1 = frozenset({"avx512cd", "avx512bw", "avx512dq", "avx512vl"})
 _SAVED = frozenset({"avx2", "fma"}) | _XEON_PHI | _AVX512_1
-_BITS = {"x86_64": 2, "avx512_1": 4}
+_BITS = {X86_64.platform: 2, "avx512_1": 4}
 _TUNABLE = {"abm": "LZCNT"}
-_FIRST_OF_THE_NEXT = {"x86-64-v2": "AVX2", "x86-64-v3": "AVX512F"}
 
 
 def rank(level: str | None) -> int:
-    """The number of a level, 1 to 4; 0 for what cannot be compared ("native", None)."""
-    matched = re.fullmatch(r"x86-64(?:-v(\d)|-baseline)?", level or "")
-    return int(matched[1] or 1) if matched else 0
+    """The number of a level of its architecture, from 1; 0 for what cannot be compared ("native", None)."""
+    return _RANKS.get(level or "", 0)
 
 
 def knows_levels(libc: str, version: str) -> bool:
@@ -64,31 +50,42 @@ def tunable_for(level: str) -> str:
 
     Source: the GNU C Library manual, "Hardware Capability Tunables".
     """
-    feature = _FIRST_OF_THE_NEXT.get(level, "")
-    return f"glibc.cpu.hwcaps=-{feature}" if feature else ""
+    names = list(LEVELS)
+    following = names[names.index(level) + 1 :][:1] if level in names else ()
+    switch = "".join(_BY_NAME[name].switch for name in following)
+    return f"glibc.cpu.hwcaps=-{switch}" if switch else ""
 
 
 def platform_of(cpu: Cpu, tunables: str = "") -> tuple[str, tuple[str, ...]]:
-    """What glibc's loader calls an x86-64 CPU: $PLATFORM, and the capabilities that it searches by before glibc 2.37.
-
-    "haswell", "xeon_phi" and "avx512_1" are for Intel's CPUs alone, whatever another maker's can do.
+    """What glibc's loader calls a CPU: $PLATFORM, and the capabilities that it searches by before glibc 2.37.
 
     Args:
-        cpu: its maker and features count.
+        cpu: its architecture, maker and features count.
         tunables: the variable GLIBC_TUNABLES; its features are named as since glibc 2.32.
+    """
+    name = _NAMINGS.get(cpu.architecture)
+    return name(cpu, tunables) if name is not None else (architecture_of(cpu.architecture).platform, ())
+
+
+def _name_x86_platform(cpu: Cpu, tunables: str) -> tuple[str, tuple[str, ...]]:
+    """Tell the names of an x86-64 CPU; all but the usual one are for Intel's, whatever another maker's can do.
 
     Source: glibc's sysdeps/x86/cpu-features.c, cpu-tunables.c and elf/dl-hwcaps.c.
     """
     settings = {name: value for name, _, value in (setting.partition("=") for setting in tunables.split(":"))}
     usable = _select_usable(cpu.flags, settings.get("glibc.cpu.hwcaps", "")) if cpu.vendor == _INTEL else frozenset()
-    capabilities = ("avx512_1", "x86_64") if usable >= _AVX512_1 and "avx512er" not in usable else ("x86_64",)
+    usual = X86_64.platform
+    capabilities = ("avx512_1", usual) if usable >= _AVX512_1 and "avx512er" not in usable else (usual,)
     mask = None
     with suppress(ValueError):
         mask = int(settings.get("glibc.cpu.hwcap_mask", ""), 0)
     kept = tuple(name for name in capabilities if mask is None or mask & _BITS[name])
     if usable >= _XEON_PHI:
         return "xeon_phi", kept
-    return "haswell" if usable >= _HASWELL else "x86_64", kept
+    return "haswell" if usable >= _HASWELL else usual, kept
+
+
+_NAMINGS = {X86_64.machine: _name_x86_platform}
 
 
 def _select_usable(flags: Collection[str], setting: str) -> frozenset[str]:
@@ -133,7 +130,8 @@ def find_masked_features(flags: Collection[str], name: str, level: str | None) -
     following = names[names.index(level) + 1 :] if level is not None else []
     if not following:
         return ()
-    of_family = any(family in following for family, pattern in _FAMILIES if pattern.search(name))
-    if of_family or not _IMPLY[following[0]].isdisjoint(flags):
+    families = [_BY_NAME[each].families for each in following]
+    of_family = any(family is not None and family.search(name) for family in families)
+    if of_family or not _BY_NAME[following[0]].implied_by.isdisjoint(flags):
         return list_missing_features(following[0], flags)
     return ()

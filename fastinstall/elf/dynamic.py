@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import field
 from pathlib import Path
 
+from fastinstall.core.architecture import Architecture, architecture_of
 from fastinstall.core.values import immutable
 from fastinstall.elf.image import GNU_PROPERTY, INTERP, NOTE, ElfError, ElfImage, open_image
 
@@ -21,7 +22,6 @@ RUNPATH, FLAGS, GNU_HASH, FLAGS_1 = 29, 30, 0x6FFFFEF5, 0x6FFFFFFB
 _SYMBOLIC_FLAG = 2
 _NO_DEFAULT_DIRECTORIES = 0x800
 _BUILD_ID, _PROPERTIES = 3, 5
-_ISA_NEEDED, _ALL_LEVELS = 0xC0008002, 0b1111
 _LARGEST_NOTE, _MOST_NOTES = 1 << 20, 32
 _LONGEST_PATH = 4096
 
@@ -75,7 +75,9 @@ def read_dynamic(path: Path) -> DynamicFile:
             runpath=texts.get(RUNPATH),
             default_directories=not tags.get(FLAGS_1, 0) & _NO_DEFAULT_DIRECTORIES,
             symbolic=SYMBOLIC in tags or bool(tags.get(FLAGS, 0) & _SYMBOLIC_FLAG),
-            isa_needed=_find_isa_needed([content for kind, content in notes if kind == _PROPERTIES]),
+            isa_needed=_find_isa_needed(
+                architecture_of(image.machine), [content for kind, content in notes if kind == _PROPERTIES]
+            ),
             build_id=next((content.hex() for kind, content in notes if kind == _BUILD_ID), None),
         )
 
@@ -104,15 +106,16 @@ def _read_gnu_notes(image: ElfImage) -> Iterator[tuple[int, bytes]]:
             offset = start + _round_up(size, alignment)
 
 
-def _find_isa_needed(properties: list[bytes]) -> str | None:
-    """The highest level of GNU_PROPERTY_X86_ISA_1_NEEDED (x86-64 psABI, "Program Property")."""
+def _find_isa_needed(architecture: Architecture, properties: list[bytes]) -> str | None:
+    """The highest level that a property names, one bit for each (x86-64 psABI, "Program Property")."""
+    every_level = (1 << len(architecture.levels)) - 1
     for content in properties:
         offset = 0
         while offset + 8 <= len(content):
             name, size = struct.unpack_from("<II", content, offset)
-            if name == _ISA_NEEDED and size == 4 and offset + 12 <= len(content):  # noqa: PLR2004 (a 32-bit word)
-                highest = (content[offset + 8] & _ALL_LEVELS).bit_length()
-                return f"x86-64-v{highest}" if highest else None
+            if name == architecture.isa_property and size == 4 and offset + 12 <= len(content):  # noqa: PLR2004 (a 32-bit word)
+                highest = (content[offset + 8] & every_level).bit_length()
+                return architecture.levels[highest - 1].name if highest else None
             offset += 8 + _round_up(size, 8)
     return None
 

@@ -17,13 +17,15 @@ from functools import cached_property
 from pathlib import Path
 
 from fastinstall.core import foreign
+from fastinstall.core.architecture import ARCHITECTURES
 from fastinstall.core.values import immutable
 
 LOAD, DYNAMIC, INTERP, NOTE, GNU_PROPERTY = 1, 2, 3, 4, 0x6474E553
 EXECUTABLE, WRITABLE = 1, 2
 STRTAB, STRSZ = 5, 10
 
-_MACHINES = {3: "i686", 21: "ppc64le", 40: "armv7l", 62: "x86_64", 183: "aarch64", 243: "riscv64"}
+_OTHERS = {3: "i686", 21: "ppc64le", 40: "armv7l", 243: "riscv64"}
+_MACHINES = _OTHERS | {each.elf_machine: each.machine for each in ARCHITECTURES}
 _HEADER = struct.Struct("<16xHHIQQQIHHHHHH")
 _PROGRAM_HEADER = struct.Struct("<IIQQQQQQ")
 _FIRST_PAGE, _WINDOW = 4096, 512

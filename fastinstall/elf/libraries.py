@@ -20,6 +20,7 @@ import struct
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path, PurePath
 
+from fastinstall.core.architecture import AARCH64, X86_64
 from fastinstall.core.files import sha256
 from fastinstall.core.values import immutable
 from fastinstall.elf.description import LoadedLibrary
@@ -101,10 +102,8 @@ def read_returned_number(path: Path, name: str) -> int | None:
     """
     with open_image(path) as image:
         _, code = _find_function(image, name)
-    if image.machine == "aarch64":
-        return _decode_arm_return(code)
-    found = _RETURNS.match(code) if image.machine == "x86_64" else None
-    return int.from_bytes(found[1], "little") if found else None
+    decode = _DECODERS.get(image.machine)
+    return decode(code) if decode is not None else None
 
 
 def freetype_version(path: Path) -> str:
@@ -119,7 +118,7 @@ def freetype_version(path: Path) -> str:
     """
     with open_image(path) as image:
         address, code = _find_function(image, "FT_New_Library")
-        if image.machine != "x86_64":
+        if image.machine not in _KNOWN_CODE:
             return ""
         stores = [each.search(code) for each in _STORES]
         numbers = [int.from_bytes(found[1], "little") for found in stores if found is not None]
@@ -139,6 +138,11 @@ def _find_function(image: ElfImage, name: str) -> tuple[int, bytes]:
     return address, image.read_up_to(address, _LONGEST) if address else b""
 
 
+def _decode_x86_return(code: bytes) -> int | None:
+    found = _RETURNS.match(code)
+    return int.from_bytes(found[1], "little") if found else None
+
+
 def _decode_arm_return(code: bytes) -> int | None:
     words = [word for (word,) in struct.iter_unpack("<I", code[:16]) if word != _BTI]
     if len(words) < 3 or words[0] & ~_IMMEDIATE != _MOVE:  # noqa: PLR2004 (of up to four instructions)
@@ -148,6 +152,13 @@ def _decode_arm_return(code: bytes) -> int | None:
         number |= (words[1] & _IMMEDIATE) << 11
         words.pop(1)
     return number if words[1] == _RETURN else None
+
+
+_DECODERS = {X86_64.machine: _decode_x86_return, AARCH64.machine: _decode_arm_return}
+"""How each machine's code returns a constant."""
+
+_KNOWN_CODE = frozenset({X86_64.machine})
+"""Machines whose other code is told: the stores of FreeType's version, mozjpeg 1.0's comparison, SIMD constants."""
 
 
 JPEG, ZLIB = "jpeg", "zlib"
@@ -280,9 +291,9 @@ def _find_jpeg(contents: SearchedFile) -> Identity | None:
     simd = None
     if implementation == "IJG libjpeg":
         simd = False
-    elif implementation:  # the constants are those of x86-64, and the switch is not in every build
+    elif implementation:  # the switch is not in every build
         marked = any(mark in contents.constants for mark in (_SIMD_SWITCH, *_SIMD_CONSTANTS))
-        simd = marked if marked or contents.machine == "x86_64" else None
+        simd = marked if marked or contents.machine in _KNOWN_CODE else None
     return Identity(kind=JPEG, implementation=implementation, version=version, simd=simd, abi=abi, inside=not shared)
 
 
@@ -308,7 +319,7 @@ def _identify_jpeg(contents: SearchedFile, release: str, abi: str) -> tuple[str,
 
 def _is_early_mozjpeg(contents: SearchedFile, abi: str) -> bool:
     """Mozjpeg 1.0 has the messages of libjpeg-turbo 1.3; it compares its caller's structure with another size."""
-    if contents.machine != "x86_64" or abi not in _EARLY_MOZJPEG_SIZES:
+    if contents.machine not in _KNOWN_CODE or abi not in _EARLY_MOZJPEG_SIZES:
         return False
     size = re.escape(_EARLY_MOZJPEG_SIZES[abi].to_bytes(4, "little"))
     comparison = rb"[\x48\x49](?:\x3d|\x81[\xf8-\xff])" + size  # cmp $size,%r64

@@ -9,6 +9,7 @@ import struct
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from fastinstall.core.architecture import X86_64
 from fastinstall.core.values import immutable
 from fastinstall.elf.image import ElfError, ElfImage, Strings, open_image
 from fastinstall.elf.lookup import SYMBOL, symbol_entries
@@ -19,13 +20,15 @@ _LONGEST_SET_UP = 32
 
 # push %rbp; mov %rsp,%rbp; saved registers; room on the stack; the first parameter stored into the
 # frame. The last is what tells -O0 from an optimised build with -fno-omit-frame-pointer.
-_UNOPTIMISED = re.compile(
-    rb"(?:\xf3\x0f\x1e\xfa)?\x55\x48\x89\xe5"
-    rb"(?:\x41[\x54-\x57]|\x53)*"
-    rb"(?:\x48\x83(?:\xec.|\xc4\x80)|\x48\x81\xec.{4})?"
-    rb"(?:\x48?\x89[\x7d\xbd]|[\xf2\xf3]\x0f\x11[\x45\x85])",
-    re.DOTALL,
-)
+_UNOPTIMISED = {
+    X86_64.machine: re.compile(
+        rb"(?:\xf3\x0f\x1e\xfa)?\x55\x48\x89\xe5"
+        rb"(?:\x41[\x54-\x57]|\x53)*"
+        rb"(?:\x48\x83(?:\xec.|\xc4\x80)|\x48\x81\xec.{4})?"
+        rb"(?:\x48?\x89[\x7d\xbd]|[\xf2\xf3]\x0f\x11[\x45\x85])",
+        re.DOTALL,
+    )
+}
 
 
 def find_defined_names(path: Path, names: Iterable[str], *, exported: bool = False) -> frozenset[str]:
@@ -65,7 +68,8 @@ def measure_unoptimised_share(path: Path) -> float | None:
         OSError: it cannot be opened.
     """
     with open_image(path) as image:
-        if image.machine != "x86_64":
+        unoptimised = _UNOPTIMISED.get(image.machine)
+        if unoptimised is None:
             return None
         functions = _list_function_sizes(symbol_entries(image))
         if len(functions) < _FEWEST_FUNCTIONS:
@@ -74,7 +78,7 @@ def measure_unoptimised_share(path: Path) -> float | None:
             return None
         sample = list(functions.items())[:: -(-len(functions) // _MOST_FUNCTIONS)]
         starts = (image.read_at(address, min(size, _LONGEST_SET_UP)) for address, size in sample)
-        return sum(_UNOPTIMISED.match(start) is not None for start in starts) / len(sample)
+        return sum(unoptimised.match(start) is not None for start in starts) / len(sample)
 
 
 def compiler_switches(path: Path) -> tuple[str, ...]:

@@ -13,6 +13,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from fastinstall import __version__
+from fastinstall.compilers import find_compiler
+from fastinstall.core.architecture import X86_64
 from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.core.events import Started
 from fastinstall.core.messages import listing, quote
@@ -24,7 +26,7 @@ from fastinstall.model.artefact import Artefact, Releases, make_labelled_version
 from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.facts import InstalledStack, Interpreter
 from fastinstall.model.recipe import Recipe
-from fastinstall.model.request import EnvironmentKind, LinkMode, PlanRisk, Request, ToolchainSource
+from fastinstall.model.request import EnvironmentKind, LinkMode, PlanRisk, Request
 from fastinstall.observe.active_environment import NamedTarget, base_python, find, is_active_elsewhere
 from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.observe.observation import recipe_named
@@ -130,7 +132,8 @@ def refuse_unportable(request: Request) -> None:
             hint="leave it out: the wheel then bundles the libraries",
         )
     by_engine = request.engine in (CondaInstaller.CONDA, CondaInstaller.RATTLER)
-    if by_engine or request.channels or request.toolchain is ToolchainSource.CONDA:
+    compiler = find_compiler(request.toolchain)
+    if by_engine or request.channels or (compiler is not None and compiler.brings_headers):
         raise RefusedError(f"conda packages {_NO_CONDA}", hint=_INSTEAD_OF_CONDA)
     if request.offline and request.wheelhouse is None:
         raise RefusedError(
@@ -205,11 +208,11 @@ def foreign_python(minor: str) -> Interpreter:
         implementation="cpython",
         version=f"{minor}.{_LATEST_PATCH}",
         abi=f"cp{digits}",
-        platform="linux-x86_64",
+        platform=f"linux-{X86_64.machine}",
         libc="glibc",
         libc_version=_LIBC,
         free_threaded=False,
-        extension_suffix=f".cpython-{digits}-x86_64-linux-gnu.so",
+        extension_suffix=f".cpython-{digits}-{X86_64.target}.so",
         prefix=prefix,
         base_prefix=prefix,
         site_packages=prefix / f"lib/python{minor}/site-packages",

@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
+from fastinstall.core.architecture import SUPPORTED, architecture_of, level_label
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
@@ -34,7 +35,6 @@ from fastinstall.plan.level_choice import (
 
 DAY = 86400.0
 _SHOWN = 3
-_MACHINE = "x86_64"
 _STOCK = "keep stock Pillow there: python -m pip install pillow"
 _MANYLINUX = re.compile(r"manylinux_(\d+)_(\d+)_\w+")
 
@@ -181,9 +181,10 @@ def _judge_documents(host: FleetHost, others: list[FleetHost], limits: Limits) -
 
 def _judge_machine(machine: MachineClass, recipe: Recipe, request: Request) -> Verdict | None:
     """Why nothing is built for a machine. The architecture comes first, because a level says nothing on another."""
-    architecture = next((each for each in (machine.cpu.architecture, machine.architecture) if each != _MACHINE), None)
+    known = (machine.cpu.architecture, machine.architecture)
+    architecture = next((each for each in known if not architecture_of(each).supported), None)
     if architecture is not None:
-        told = f"it is {architecture or 'of unknown architecture'}, and wheels are built for x86-64 only"
+        told = f"it is {architecture or 'of unknown architecture'}, and wheels are built for {SUPPORTED} only"
         hint = f"{_STOCK}; its libjpeg-turbo has SIMD code for other architectures too (NEON on Arm)"
         return Cause.ARCHITECTURE, told, hint
     if machine.implementation != "cpython":
@@ -268,7 +269,7 @@ def _make_artefact(share: _Share, names: Names) -> FleetArtefact:
     machine = machines[0]
     known = (each.libc_version for each in machines if _numbers(each.libc_version))
     return FleetArtefact(
-        id=f"{machine.abi}-{'.'.join(level.removeprefix('x86-64-') for level in levels)}",
+        id=f"{machine.abi}-{'.'.join(map(level_label, levels))}",
         python=machine.python,
         implementation=machine.implementation,
         abi=machine.abi,

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from fastinstall.compilers import list_wheel_compilers
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Emit, Noted, Progressed, ignore
 from fastinstall.core.files import sha256
@@ -23,7 +24,6 @@ from fastinstall.index.header_packages import read_header_packages
 from fastinstall.index.pip import PipSettings
 from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.facts import Interpreter
-from fastinstall.model.machine import CLANG
 from fastinstall.model.recipe import Recipe
 
 _MOST_BROUGHT = 4
@@ -87,7 +87,7 @@ class PackageIndex:
         wanted = partial(selection.is_fitting, names=selection.names_of(recipes), tags=tags)
         local = tuple(self._list_local_files(wanted))
         sources = ((each.source.pypi, each.source.chassis, *selection.ingredients_of(each)) for each in recipes)
-        names = tuple(dict.fromkeys((*(name for each in sources for name in each), CLANG)))
+        names = tuple(dict.fromkeys((*(name for each in sources for name in each), *list_wheel_compilers())))
         remote = () if self.offline else self._ask(names, wanted)
         official = tuple(artefact for artefact in remote if not _is_local(artefact))
         built, headers = (*local, *self._fetch_own_wheels(recipes, remote)), self._list_header_packages()

@@ -14,10 +14,10 @@ from packaging.utils import (
 )
 from packaging.version import Version
 
+from fastinstall.compilers import list_wheel_compilers
 from fastinstall.core.values import immutable
 from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.facts import Interpreter
-from fastinstall.model.machine import CLANG, CLANG_VERSIONS
 from fastinstall.model.recipe import Recipe
 
 _MACHINE = re.compile(r"linux_(?:\d+_)*(\w+)$")
@@ -85,7 +85,7 @@ def list_supported_tags(interpreter: Interpreter) -> dict[Tag, int]:
 
 def is_fitting(filename: str, names: Names, tags: dict[Tag, int]) -> bool:
     """Whether a file is an sdist of one of the names, or a wheel of one that the target can install."""
-    compiler = filename.startswith(f"{CLANG}-")
+    compiler = filename.startswith(tuple(f"{name}-" for name in list_wheel_compilers()))
     if filename.endswith(".whl") and not (compiler or _may_fit(filename, tags)):
         return False
     parsed = parse_filename(filename)
@@ -149,11 +149,16 @@ def select(offered: Iterable[Artefact], recipe: Recipe, tags: dict[Tag, int], *,
         ),
         statics=_select_statics(official, recipe),
         compilers=_sort_newest_first(
-            pair for pair in official if pair[1].name == CLANG and pair[1].version in SpecifierSet(CLANG_VERSIONS)
+            (artefact, parsed) for artefact, parsed in official if _is_tested_compiler(parsed)
         ),
         prebuilt=_sort_newest_first(pair for pair in ours if not pair[1].tags.isdisjoint(tags)),
         origin=origin,
     )
+
+
+def _is_tested_compiler(name: FileName) -> bool:
+    compiler = list_wheel_compilers().get(name.name)
+    return compiler is not None and name.version in SpecifierSet(compiler.versions)
 
 
 _Pair = tuple[Artefact, FileName]

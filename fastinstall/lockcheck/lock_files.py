@@ -20,6 +20,7 @@ from functools import partial
 from pathlib import PurePath
 from typing import Any
 
+from fastinstall.core.architecture import X86_64
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.parsing import json_data, toml_data
 from fastinstall.core.yaml_document import YamlKind, YamlNode, read_yaml
@@ -248,7 +249,7 @@ def _split_bounds(bounds: str) -> tuple[str, str]:
 
 
 _SUBDIR = re.compile(r"/(linux-[\w-]+|osx-[\w-]+|win-[\w-]+|emscripten-[\w-]+|wasi-[\w-]+|zos-\w+|freebsd-\w+)/")
-_OURS = "linux-64"
+_OURS = X86_64.conda_subdir
 _COMMENTED = re.compile(r"(^|\s)#\s.*$")
 
 
@@ -337,7 +338,7 @@ def _read_package(first: int, words: _Words, source: str, line: int, *, is_conda
         version = words.get("version", (version, 0))[0]
         told = told or f"{name} {version}"
         tags = told.removesuffix(".whl").rpartition("-")[2]  # is it no wheel of another machine's?
-        for_us = not told.endswith(".whl") or tags == "any" or "x86_64" in tags.replace("macosx", "")
+        for_us = not told.endswith(".whl") or tags == "any" or X86_64.wheel_platform in tags.replace("macosx", "")
     if name in PROVIDERS and for_us:
         yield LockEntry(
             name=name,

@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import PurePath
 
+from fastinstall.core.architecture import X86_64
 from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable
 from fastinstall.model.finding import Remedy, Status
@@ -285,7 +286,7 @@ _OF_WHEELS = {
 
 
 _OF_PLATFORMS = ("sys_platform", "platform_", "os_name")
-_LINUX = {"os_name": "posix", "sys_platform": "linux", "platform_system": "Linux", "platform_machine": "x86_64"}
+_LINUX = {"os_name": "posix", "sys_platform": "linux", "platform_system": "Linux", "platform_machine": X86_64.machine}
 _PYTHONS = tuple(
     {"python_version": f"3.{minor}", "python_full_version": f"3.{minor}.0", "implementation_version": f"3.{minor}.0"}
     for minor in range(8, 16)

@@ -13,6 +13,7 @@ from dataclasses import field
 from enum import StrEnum
 from pathlib import PurePath
 
+from fastinstall.core.architecture import level_label
 from fastinstall.core.values import immutable, published_as
 from fastinstall.core.version_numbers import base_version
 from fastinstall.model.recipe import Recipe
@@ -60,7 +61,7 @@ class Releases:
         wheels: official wheels of what the recipe replaces that fit the target's tags, newest first,
             the best one of each version only.
         statics: sdists of libraries that the recipe links into the core, newest first, by its names of them.
-        compilers: wheels with clang, for this machine, newest first.
+        compilers: wheels with a compiler for this machine, newest first.
         prebuilt: our wheels in the wheelhouse that fit the target's tags.
         headers: packages of C headers, by the recipe's names of libraries, and by "python3.12" those of Python.
         origin: where this was looked up, for messages ("the package index", a directory).
@@ -145,9 +146,6 @@ class BuildReport:
     tool: ToolWheels | None = None
 
 
-_PREFIX = "x86-64-"
-
-
 def make_labelled_version(recipe: Recipe, version: str, levels: Sequence[str], dist_name: str) -> str:
     """Return the version of the built wheel, with its local label (PEP 440).
 
@@ -162,14 +160,14 @@ def make_labelled_version(recipe: Recipe, version: str, levels: Sequence[str], d
     """
     keeps = dist_name == recipe.source.pypi and dist_name != recipe.source.chassis
     public = version if keeps else base_version(version)
-    return ".".join((f"{public}+{recipe.source.label}", *(name.removeprefix(_PREFIX) for name in levels)))
+    return ".".join((f"{public}+{recipe.source.label}", *map(level_label, levels)))
 
 
 def parse_labelled_levels(recipe: Recipe, version: str) -> tuple[str, ...]:
     """Return the levels in a label, the baseline first; none if it is not one of this recipe's."""
     label, prefix = version.partition("+")[2], f"{recipe.source.label}."
     told = label.removeprefix(prefix).split(".") if label.startswith(prefix) else []
-    known = [level.name for level in reversed(recipe.levels) if level.name.removeprefix(_PREFIX) in told]
+    known = [level.name for level in reversed(recipe.levels) if level_label(level.name) in told]
     return tuple(known) if len(known) == len(told) else ()
 
 
@@ -198,7 +196,7 @@ class WheelOrder:
         source: the sdist; None with `prebuilt`.
         without: kernels to leave out, by the recipe's names.
         statics: sdists of libraries that are linked into the core, by the recipe's names of the libraries.
-        clang: the wheel whose clang compiles; None with another compiler.
+        clang: the wheel whose compiler compiles; None with a compiler that is in none.
         chassis: the official wheel that carries the core; None: build everything and repair, or link in place.
         prebuilt: our wheel from the wheelhouse, used unchanged.
         cached: the hash of a cached wheel of the same build, to use; empty if there is none.

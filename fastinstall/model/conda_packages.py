@@ -17,6 +17,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from pathlib import PurePath
 
+from fastinstall.core.architecture import architecture_of, level_label
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import quote
 from fastinstall.elf.cpu_levels import rank
@@ -61,13 +62,13 @@ def plan_stack_package(
         libraries: the recipe's, for link mode "env".
     """
     public, _, label = build.version.partition("+")
-    levels = "".join(level.removeprefix("x86-64-") for level in build.levels)
+    levels = "".join(map(level_label, build.levels))
     return CondaPackage(
         name=build.distribution,
         version=public,
         build=f"{label.partition('.')[0] or 'simd'}_{levels}_py{facts.interpreter.abi.removeprefix('cp')}_{number}",
         build_number=preference(build.levels) + number,
-        subdir="linux-64",
+        subdir=architecture_of(facts.cpu.architecture).conda_subdir,
         channel=(facts.environment.prefix / CHANNEL).as_uri(),
         depends=tuple(_list_dependencies(build, facts, microarchitectures, libraries or {})),
         constrains=tuple(f"{name} <0.0.0a" for name in PROVIDERS if name != build.distribution),

@@ -31,10 +31,6 @@ class Compiler:
         return f"{shlex.join(self.command)}: {self.version}"
 
 
-CLANG, CLANG_VERSIONS = "ziglang", "==0.17.*"
-"""The distribution whose wheel has a self-contained clang, and its tested versions."""
-
-
 @immutable
 class NativeLibrary:
     """A C library of this machine that a build could use.

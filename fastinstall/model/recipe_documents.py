@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import PurePath, PurePosixPath
 from typing import TypeVar
 
+from fastinstall.core.architecture import ARCHITECTURES
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.parsing import toml_data
 from fastinstall.core.values import decode
@@ -177,9 +178,9 @@ _CFLAG = (
     r"|-W(?:no-)?[a-z][a-z0-9+-]*(?:=\d+)?"
     r"|-m(?:arch|tune|cpu|fpmath|prefer-vector-width|branch-cost)=[a-z0-9_.+-]+|-m(?!llvm)[a-z][a-z0-9._-]*"
 )
-_Z = (
-    r"now|relro|defs|noexecstack|nodelete|separate-code|noseparate-code|pack-relative-relocs|x86-64-(?:baseline|v[1-4])"
-)
+_MARKED_LEVELS = (level for each in ARCHITECTURES if each.isa_property for level in each.levels)
+_LEVEL_NAMES = "|".join(name for level in _MARKED_LEVELS for name in (level.name, *level.aliases))
+_Z = rf"now|relro|defs|noexecstack|nodelete|separate-code|noseparate-code|pack-relative-relocs|{_LEVEL_NAMES}"
 _LDFLAG = (
     rf"-Wl,-z,(?:{_Z}|(?:max|common)-page-size=\d+)|-Wl,-O[0-3]|-Wl,--(?:no-)?(?:as-needed|gc-sections|sort-common)"
     r"|-Wl,--hash-style=(?:gnu|both|sysv)|-Wl,--build-id=(?:sha1|none)|-Wl,--exclude-libs,ALL"

@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.core import foreign
+from fastinstall.core.architecture import ARCHITECTURES, SUPPORTED, X86_64, architecture_of
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.parsing import json_data
 from fastinstall.core.process import CommandError, run
@@ -25,7 +26,6 @@ from fastinstall.elf.description import Cpu, Host
 from fastinstall.model.facts import Distribution, LoadingFacts
 from fastinstall.model.machine import LoaderLimits
 
-_LOADERS = ("lib64/ld-linux-x86-64.so.2", "lib/x86_64-linux-gnu/ld-linux-x86-64.so.2", "lib/ld-linux-x86-64.so.2")
 _HIDING = ("glibc.cpu.hwcaps", "glibc.tune.hwcaps")
 _TIMEOUT = 5.0
 
@@ -64,14 +64,14 @@ def parse_cpuinfo(text: str) -> Cpu:
     listed = [fields.get("flags", fields.get("Features", "")).split() for fields in blocks]
     shared = set(listed[0]).intersection(*filter(None, listed))
     flags = tuple(flag for flag in listed[0] if flag in shared)
-    architecture = "aarch64" if first.get("CPU architecture") == "8" else ""
-    architecture = "x86_64" if "lm" in listed[0] else architecture
+    signs = ((each, *each.cpuinfo) for each in ARCHITECTURES)
+    architecture = next((each for each, key, word in signs if word in first.get(key, "").split()), architecture_of(""))
     return Cpu(
-        architecture=architecture,
+        architecture=architecture.machine,
         vendor=first.get("vendor_id", ""),
         name=first.get("model name", ""),
         flags=flags,
-        level=level_of(flags) if architecture == "x86_64" else None,
+        level=level_of(flags) if architecture.supported else None,
         level_source="/proc/cpuinfo",
         hypervisor="hypervisor" in flags,
     )
@@ -144,9 +144,10 @@ def find_hiding_tunables(tunables: str) -> str:
 
 
 def _find_level(root: Path, seen: Cpu, tunables: str) -> tuple[str | None, str]:
-    if seen.architecture != "x86_64":
+    architecture = architecture_of(seen.architecture)
+    if not architecture.supported:
         return None, ""
-    loader = next((root / name for name in _LOADERS if (root / name).is_file()), None)
+    loader = next((root / name for name in architecture.loaders if (root / name).is_file()), None)
     if loader is not None:
         variables = {"GLIBC_TUNABLES": tunables} if tunables else {}
         with suppress(CommandError):
@@ -162,11 +163,12 @@ def level_from_help(text: str) -> str | None:
 
     A loader that names levels but supports none of them runs on the baseline.
     """
-    named = dict(re.findall(r"^\s+(x86-64-v\d)\b(.*)$", text, re.MULTILINE))
+    lines = re.findall(r"^\s+([\w-]+)\b(.*)$", text, re.MULTILINE)
+    named = {level: rest for level, rest in lines if level in LEVELS}
     supported = [level for level in LEVELS if "supported" in named.get(level, "")]
     if supported:
         return supported[-1]
-    return "x86-64-v1" if named else None
+    return next(iter(LEVELS)) if named else None
 
 
 _SCHEMA = "fastinstall.facts/1"
@@ -254,9 +256,9 @@ def _read_flags(path: Path, text: str) -> Cpu:
         raise DocumentError(path, "", f"{wrong[:40]!r} is not a processor flag")
     known = {flag for flags in LEVELS.values() for flag in flags}
     if known.isdisjoint(words):
-        raise DocumentError(path, "", "has no flag of an x86-64 level")
-    flags = tuple(dict.fromkeys((*LEVELS["x86-64-v1"], *words)))
-    return Cpu(architecture="x86_64", flags=flags, level=level_of(flags), level_source=path.name)
+        raise DocumentError(path, "", f"has no flag of an {SUPPORTED} level")
+    flags = tuple(dict.fromkeys((*X86_64.levels[0].requires, *words)))
+    return Cpu(architecture=X86_64.machine, flags=flags, level=level_of(flags), level_source=path.name)
 
 
 _CHOSEN = re.compile(r"\[(\w+)\]")

@@ -34,6 +34,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from fastinstall.core import foreign
+from fastinstall.core.architecture import ARCHITECTURES
 from fastinstall.core.parsing import json_data
 from fastinstall.core.process import CommandError, run
 from fastinstall.model.conda import CondaPackage
@@ -113,8 +114,8 @@ def _count_cards(root: Path) -> int:
 _NUMBERED = re.compile(r"\.so\.(\d+\.\d+(?:\.\d+)?)$")
 _CUDA, _NVML = "libcuda.so.1", "libnvidia-ml.so.1"
 _DIRECTORIES = (
-    *("usr/lib/x86_64-linux-gnu", "usr/lib64", "usr/lib/aarch64-linux-gnu", "usr/lib/aarch64-linux-gnu/tegra"),
-    *("usr/lib/aarch64-linux-gnu/nvidia", "usr/lib", "usr/local/nvidia/lib64", "run/opengl-driver/lib"),
+    *(f"usr/lib/{each.target}{below}" for each in ARCHITECTURES for below in ("", "/tegra", "/nvidia")),
+    *("usr/lib64", "usr/lib", "usr/local/nvidia/lib64", "run/opengl-driver/lib"),
 )
 
 

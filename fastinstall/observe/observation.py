@@ -159,7 +159,8 @@ def facts_of(session: Session, environment: Environment, request: ObservationReq
 
 def observe_means(recipe: Recipe, variables: Mapping[str, str]) -> Toolchain:
     """Return the means to build a recipe here: compiler, libraries and package manager."""
-    from fastinstall.observe.toolchain import list_probed_flags, observe_toolchain
+    from fastinstall.compilers.flags import list_probed_flags
+    from fastinstall.observe.toolchain import observe_toolchain
 
     return observe_toolchain(recipe.libraries, list_probed_flags(recipe), variables=variables)
 

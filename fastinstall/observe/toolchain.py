@@ -9,20 +9,19 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
+from fastinstall.compilers.system import observe_compiler
 from fastinstall.core import foreign
-from fastinstall.core.errors import FailedError, RefusedError, UsageError
-from fastinstall.core.files import temporary_directory
+from fastinstall.core.architecture import architecture_of
 from fastinstall.core.messages import listing
-from fastinstall.core.process import CommandError, Completed, run
+from fastinstall.core.process import CommandError, run
 from fastinstall.core.surroundings import find_program
 from fastinstall.core.values import immutable
-from fastinstall.model.machine import Compiler, NativeLibrary, Toolchain
-from fastinstall.model.recipe import Level, NativeRequirement, Recipe
+from fastinstall.model.machine import NativeLibrary, Toolchain
+from fastinstall.model.recipe import NativeRequirement
 from fastinstall.observe.conda.channels import DEFAULTS, read_configured_channels, read_default_channels
 
 _MANAGERS = {
@@ -91,72 +90,6 @@ def _read_conda_channels(variables: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(each for channel in found for each in (defaults if channel == DEFAULTS else (channel,)))
 
 
-_USUAL = ("cc", "gcc", "clang")
-_TIMEOUT = 20.0
-
-
-def observe_compiler(flags: tuple[str, ...], variables: Mapping[str, str]) -> Compiler | None:
-    """Find the compiler: CC, else the first of cc, gcc and clang on PATH; None if there is none.
-
-    Args:
-        flags: flags to try; those that start with "-Wl," are tried on the linker.
-        variables: environment variables; CC and PATH are read.
-
-    Raises:
-        UsageError: CC cannot be split into words.
-    """
-    try:
-        named = shlex.split(variables.get("CC", ""))
-    except ValueError as error:
-        problem = f"CC={variables['CC']}: {error}"
-        raise UsageError(problem, hint="set CC to a compiler and its options: export CC=gcc") from None
-    candidates = [tuple(named)] if named else [(name,) for name in _USUAL]
-    command = next((words for words in candidates if find_program(words[0], variables)), None)
-    version = _run((*command, "--version"), variables) if command is not None else None
-    if command is None or version is None or version.exit_code != 0:
-        return None
-    return Compiler(
-        command=command,
-        version=version.stdout.partition("\n")[0].strip(),
-        accepts=_select_accepted_flags(command, tuple(dict.fromkeys(flags)), variables),
-    )
-
-
-def _select_accepted_flags(
-    command: tuple[str, ...], flags: tuple[str, ...], variables: Mapping[str, str]
-) -> tuple[str, ...]:
-    """Return the flags that preprocessing and linking accept: all at once if possible, else one by one.
-
-    The linker only warns about an unknown `-z`.
-    """
-
-    def accepts(front: tuple[str, ...], some: tuple[str, ...], back: tuple[str, ...]) -> bool:
-        completed = _run((*command, *front, *some, *back), variables)
-        return completed is not None and completed.exit_code == 0 and "warning:" not in completed.stderr
-
-    def select(tried: tuple[str, ...], front: tuple[str, ...], back: tuple[str, ...]) -> tuple[str, ...]:
-        if not tried or accepts(front, tried, back):
-            return tried
-        return tuple(flag for flag in tried if accepts(front, (flag,), back))
-
-    linked = tuple(flag for flag in flags if flag.startswith("-Wl,"))
-    compiled = tuple(flag for flag in flags if flag not in linked)
-    accepted = {*select(compiled, ("-Werror",), ("-E", "-x", "c", "/dev/null"))}
-    with suppress(FailedError), temporary_directory("probe") as scratch:  # where nothing can be written, nothing links
-        back = ("-x", "c", "/dev/null", "-o", str(scratch / "probe.so"))
-        accepted.update(select(linked, ("-shared", "-nostdlib"), back))
-    return tuple(flag for flag in flags if flag in accepted)
-
-
-def _run(argv: tuple[str, ...], variables: Mapping[str, str]) -> Completed | None:
-    """Run a command in the C locale and return its output, or None if it cannot be started."""
-    program = find_program(argv[0], variables) or argv[0]
-    try:
-        return run((program, *argv[1:]), environment={**variables, "LC_ALL": "C"}, timeout=_TIMEOUT, check=False)
-    except CommandError:
-        return None
-
-
 _LIBRARY_TIMEOUT = 10.0
 _TURBO = re.compile(r"^\s*#\s*define\s+LIBJPEG_TURBO_VERSION\s+([0-9.]+)", re.MULTILINE)
 _IJG = re.compile(r"^\s*#\s*define\s+JPEG_LIB_VERSION\s+(\d+)", re.MULTILINE)
@@ -177,7 +110,7 @@ class SearchPath:
     @classmethod
     def of_system(cls) -> "SearchPath":
         """Return the system's directories."""
-        triplet = f"{os.uname().machine}-linux-gnu"
+        triplet = architecture_of(os.uname().machine).target
         include = ("/usr/local/include", f"/usr/include/{triplet}", "/usr/include")
         usual = ("/usr/local/lib", f"/usr/lib/{triplet}", f"/lib/{triplet}", "/usr/lib64", "/lib64", "/usr/lib", "/lib")
         return cls(include=tuple(map(Path, include)), library=tuple(map(Path, usual)))
@@ -253,53 +186,10 @@ def _identify_jpeg(include: Path | None, search: SearchPath) -> tuple[str, str]:
     return (str(int(classic[1]) // 10), "IJG libjpeg") if classic else ("", "")
 
 
-RECORD_SWITCHES = "-frecord-gcc-switches"  # records the command line in the binary, for provenance
 KERNEL_FILE = "Resample.c"  # the file where the flags of a level matter most
 
 _OPTIMISED = ("-O2", "-O3")
 _SUMMARY = re.compile(r"(---|\*\*\*) (.+?) support (?:not )?available(?: \((.*)\))?\s*$", re.MULTILINE)
-
-
-def list_probed_flags(recipe: Recipe) -> tuple[str, ...]:
-    """Return every flag that must be tried on a compiler before use."""
-    flags = [RECORD_SWITCHES]
-    for level in recipe.levels:
-        flags += [*level.cflags, *level.fallback, *level.ldflags]
-    return tuple(dict.fromkeys(flags))
-
-
-def list_clang_flags(recipe: Recipe) -> tuple[str, ...]:
-    """Return the probed flags that fastinstall's clang accepts; it records neither switches nor level in a file."""
-    return tuple(flag for flag in list_probed_flags(recipe) if flag != RECORD_SWITCHES and not flag.startswith("-Wl,"))
-
-
-def compile_flags(
-    recipe: Recipe, level: Level, accepted: Collection[str], *, compiler: str = ""
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the full CFLAGS and the LDFLAGS for a level.
-
-    CFLAGS of the environment replace the interpreter's own (setuptools 75.7), so they are always complete.
-
-    Args:
-        recipe: for the base flags.
-        level: for its own flags and their fallback with an older compiler.
-        accepted: the probed flags that the compiler accepts.
-        compiler: its version, for messages.
-
-    Raises:
-        RefusedError: the compiler accepts neither the level's flags nor their fallback.
-    """
-    record = (RECORD_SWITCHES,) if RECORD_SWITCHES in accepted else ()
-    ldflags = tuple(flag for flag in level.ldflags if flag in accepted)
-    for flags in (level.cflags, level.fallback):
-        if flags and all(flag in accepted for flag in flags):
-            return (*recipe.base_cflags, *flags, *record), ldflags
-    tried = " nor ".join(" ".join(flags) for flags in (level.cflags, level.fallback) if flags)
-    who = f"the C compiler ({compiler})" if compiler else "the C compiler"
-    raise RefusedError(
-        f"{who} accepts neither {tried}" if level.fallback else f"{who} does not accept {tried}",
-        hint=f"to build {level.name}, install gcc 11 or clang 12 or later; or choose a lower --level",
-    )
 
 
 def parse_compiled_file(line: str) -> str | None:

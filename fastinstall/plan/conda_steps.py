@@ -9,6 +9,7 @@
 from collections.abc import Collection
 from dataclasses import replace
 
+from fastinstall.compilers.conda import make_extra_command
 from fastinstall.conda.changes import apply_conda_change, explain_change, find_change_risks
 from fastinstall.conda.reinstall import list_packages_to_reinstall
 from fastinstall.core.errors import RefusedError, UsageError
@@ -21,7 +22,6 @@ from fastinstall.model.request import EnvironmentKind, LinkMode, PlanRisk, Reque
 from fastinstall.observe.installed_pins import HOLDS_BACK, NAME, is_of_pixi
 from fastinstall.plan import conda_advice
 from fastinstall.plan.decision import decide_build, make_build_step
-from fastinstall.plan.native_libraries import make_extra_command
 from fastinstall.plan.plan import Plan, Situation, Skipped
 from fastinstall.plan.risks import refuse_if_protected
 from fastinstall.steps.build import Build

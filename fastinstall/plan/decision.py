@@ -7,22 +7,23 @@ is the plan's step that makes the wheel.
 from dataclasses import replace
 from operator import itemgetter
 
+from fastinstall.compilers import get_wheel_compiler, list_compilers
+from fastinstall.compilers.compiler import CompilerNeed
+from fastinstall.compilers.flags import compile_flags, list_probed_flags
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import base_version
 from fastinstall.elf.description import Cpu
 from fastinstall.model.artefact import Artefact, LevelTarget, Releases, make_labelled_version, parse_labelled_levels
-from fastinstall.model.machine import Compiler, Toolchain
+from fastinstall.model.machine import Toolchain
 from fastinstall.model.recipe import Recipe
-from fastinstall.model.request import LinkMode, Request, ToolchainSource
-from fastinstall.observe.toolchain import compile_flags, list_clang_flags, list_probed_flags
+from fastinstall.model.request import LinkMode, Request
 from fastinstall.plan import level_choice
 from fastinstall.plan.native_libraries import (
     NativeChoice,
     NativeOffer,
     StaticChoice,
-    choose_clang,
     choose_libraries,
     choose_statics,
     list_wanted_libraries,
@@ -42,7 +43,7 @@ class BuildDecision:
         levels: CPU levels.
         statics: libraries that are linked into the core.
         native: all libraries, and how to get the compiler and headers.
-        clang: the wheel whose clang compiles; None if another compiler does.
+        compiler_wheel: the wheel whose compiler compiles; None if one does that is in none.
     """
 
     situation: Situation
@@ -50,7 +51,7 @@ class BuildDecision:
     levels: level_choice.LevelChoice
     statics: StaticChoice
     native: NativeChoice
-    clang: Artefact | None = None
+    compiler_wheel: Artefact | None = None
 
 
 def decide_build(situation: Situation) -> BuildDecision:
@@ -63,20 +64,26 @@ def decide_build(situation: Situation) -> BuildDecision:
     situation, releases, choice = _choose_release(situation)
     facts, recipe, request = situation.facts, situation.recipe, situation.wish
     levels, chassis = _choose_levels(situation, choice), choice.chassis is not None
-    statics, native, clang = StaticChoice(artefacts={}, reasons=()), NativeChoice(enabled=()), None
+    statics, native, wheel = StaticChoice(artefacts={}, reasons=()), NativeChoice(enabled=()), None
     if choice.prebuilt is None:
         if situation.cached is None and facts.toolchain is None:
             raise RefusedError("the toolchain of this machine was not observed, so nothing can be built")
         alone = chassis and request.link is LinkMode.BUNDLE
-        clang = choose_clang(facts, request, releases, chassis=alone)
-        situation = _use_clang(situation, clang) if clang is not None else situation
+        wheel = _choose_compiler_wheel(CompilerNeed(facts=facts, request=request, releases=releases, core_alone=alone))
+        situation = _use_compiler(situation, wheel) if wheel is not None else situation
         statics = choose_statics(recipe, releases, request.link)
         if situation.cached is not None:
             native = NativeChoice(enabled=list_wanted_libraries(recipe, request, chassis=chassis))
         else:
             offer = NativeOffer(statics=statics.artefacts, headers=releases.headers)
             native = choose_libraries(recipe, situation.facts, request, offer, chassis=alone)
-    return BuildDecision(situation=situation, choice=choice, levels=levels, statics=statics, native=native, clang=clang)
+    return BuildDecision(
+        situation=situation, choice=choice, levels=levels, statics=statics, native=native, compiler_wheel=wheel
+    )
+
+
+def _choose_compiler_wheel(need: CompilerNeed) -> Artefact | None:
+    return next(filter(None, (each.choose_wheel(need) for each in list_compilers())), None)
 
 
 def needs_compiling(situation: Situation) -> bool:
@@ -97,11 +104,9 @@ def _choose_release(situation: Situation) -> tuple[Situation, Releases, VersionC
     return replace(situation, wish=request), releases, choice
 
 
-def _use_clang(situation: Situation, wheel: Artefact) -> Situation:
+def _use_compiler(situation: Situation, wheel: Artefact) -> Situation:
     """Return the situation with this compiler instead of the machine's."""
-    compiler = Compiler(
-        command=("clang",), version=f"clang of {wheel.filename}", accepts=list_clang_flags(situation.recipe)
-    )
+    compiler = get_wheel_compiler(wheel.name).describe(wheel, list_probed_flags(situation.recipe))
     observed = situation.facts.toolchain or Toolchain(compiler=None)
     toolchain = replace(observed, compiler=compiler, named_compiler="")
     return replace(situation, facts=replace(situation.facts, toolchain=toolchain))
@@ -169,14 +174,14 @@ def make_build_step(decision: BuildDecision) -> Build:
         decision.levels.reason,
         *decision.statics.reasons,
         cached if situation.cached else "",
-        _explain_clang(decision) if not situation.cached else "",
+        _explain_compiler(decision) if not situation.cached else "",
         _explain_libraries(request, choice),
     )
     return Build(
         recipe=recipe.name,
         source=choice.source,
         statics={name: sdist for name, sdist in decision.statics.artefacts.items() if name in enabled},
-        clang=decision.clang,
+        clang=decision.compiler_wheel,
         chassis=choice.chassis if request.link is LinkMode.BUNDLE else None,
         prebuilt=prebuilt,
         cached=situation.cached or "",
@@ -192,11 +197,9 @@ def make_build_step(decision: BuildDecision) -> Build:
     )
 
 
-def _explain_clang(decision: BuildDecision) -> str:
-    if decision.clang is None:
-        return ""
-    why = "requested" if decision.situation.wish.toolchain is ToolchainSource.CLANG else "faster code than GCC's"
-    return f"compiled with clang from {decision.clang.name} {decision.clang.version}: {why}"
+def _explain_compiler(decision: BuildDecision) -> str:
+    wheel = decision.compiler_wheel
+    return get_wheel_compiler(wheel.name).explain(wheel, decision.situation.wish) if wheel is not None else ""
 
 
 def _choose_flags(decision: BuildDecision) -> tuple[LevelTarget, ...]:

@@ -7,6 +7,7 @@ Source of the rule that a loader chooses: glibc 2.33, "glibc-hwcaps subdirectori
 
 from collections.abc import Collection
 
+from fastinstall.core.architecture import SUPPORTED, architecture_of
 from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
@@ -82,9 +83,9 @@ def refuse_unsuited(recipe: Recipe, cpu: Cpu, request: Request) -> None:
         UsageError: the recipe does not have a named level.
     """
     refuse_unknown_levels(recipe, request)
-    if cpu.architecture != "x86_64":
+    if not architecture_of(cpu.architecture).supported:
         raise RefusedError(
-            f"{recipe.name} supports x86-64 only, and this machine is {cpu.architecture}",
+            f"{recipe.name} supports {SUPPORTED} only, and this machine is {cpu.architecture}",
             hint="keep stock Pillow, whose libjpeg-turbo has SIMD code for this machine too (NEON on Arm): "
             "python -m pip install pillow",
         )

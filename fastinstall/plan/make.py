@@ -11,6 +11,7 @@ from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 
+from fastinstall.compilers.compiler import TOOLCHAINS
 from fastinstall.conda.engines.choose import CondaTools, find_microarchitectures, open_engine
 from fastinstall.core.errors import FailedError, FastinstallError, RefusedError
 from fastinstall.core.events import Started
@@ -57,7 +58,6 @@ from fastinstall.steps.conda_toolchain import CondaToolchain
 from fastinstall.steps.create_environment import CreateEnvironment
 from fastinstall.steps.private_headers import PrivateHeaders
 from fastinstall.steps.system_packages import SystemPackages
-from fastinstall.wheelbuild.clang import TOOLCHAINS
 
 
 def plan_setup(session: Session, target: NamedTarget, request: Request, *, saved: Plan | None = None) -> Plan:

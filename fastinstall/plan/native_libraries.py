@@ -5,18 +5,18 @@ Which libraries are built from an sdist and linked into the core, and which stay
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
-from itertools import pairwise
 from pathlib import Path
 
-from fastinstall.conda.compiler_prefix import COMPILER
+from fastinstall.compilers import find_compiler, list_compilers
+from fastinstall.compilers.compiler import MissingInputs
 from fastinstall.core.errors import RefusedError
-from fastinstall.core.messages import listing, quote
+from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
 from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.facts import Facts
-from fastinstall.model.machine import CLANG, Compiler, Toolchain
+from fastinstall.model.machine import Compiler, Toolchain
 from fastinstall.model.recipe import Recipe
-from fastinstall.model.request import LinkMode, PlanRisk, Request, Risk, ToolchainSource
+from fastinstall.model.request import LinkMode, PlanRisk, Request, Risk
 from fastinstall.model.system_packages import BuildNeeds
 from fastinstall.observe.conda.channels import DEFAULTS, NO_DEFAULTS
 from fastinstall.plan.level_choice import refuse_unknown
@@ -39,41 +39,6 @@ class NativeChoice:
     enabled: tuple[str, ...]
     steps: tuple[Step, ...] = ()
     hazard: PlanRisk | None = None
-
-
-def choose_clang(facts: Facts, request: Request, releases: Releases, *, chassis: bool) -> Artefact | None:
-    """The wheel whose clang compiles; None where another compiler does.
-
-    It is measured to make faster code than the system's (ADR 0054), so that it is the default where it can be had
-    and fits: for the core of an official wheel, as all else is linked to libraries of this machine.
-
-    Args:
-        facts: the target; a compiler that CC names is the user's choice.
-        request: where the compiler comes from.
-        releases: what there is.
-        chassis: whether an official wheel carries the core.
-
-    Raises:
-        RefusedError: it is asked for, and cannot be had or does not fit.
-    """
-    asked = request.toolchain is ToolchainSource.CLANG
-    named = facts.toolchain is not None and facts.toolchain.named_compiler
-    if not asked and (request.toolchain is not ToolchainSource.AUTO or named):
-        return None
-    fitting = chassis and facts.interpreter.libc == "glibc"
-    if fitting and releases.compilers:
-        return releases.compilers[0]
-    if asked and fitting:
-        raise RefusedError(
-            f"--toolchain clang: {releases.origin} has no wheel of {CLANG} for this machine",
-            hint="use this machine's compiler: --toolchain system",
-        )
-    if asked:
-        raise RefusedError(
-            "--toolchain clang: it compiles only the core of an official wheel for glibc",
-            hint="pass --toolchain system, or drop --link",
-        )
-    return None
 
 
 @immutable
@@ -111,7 +76,7 @@ def choose_libraries(
     """
     refuse_unknown(recipe, request)
     toolchain = facts.toolchain or Toolchain(compiler=None)
-    from_conda = request.toolchain is ToolchainSource.CONDA
+    from_conda = _comes_with_headers(request)
     if toolchain.named_compiler and toolchain.compiler is None and not from_conda:
         raise RefusedError(
             f"CC={toolchain.named_compiler}: not a C compiler that runs here",
@@ -157,16 +122,22 @@ def may_have_made(compiler: str, facts: Facts, request: Request, private: Path) 
         compiler: as `Compiler.text` has it.
         facts: what is here.
         request: where compiler and headers come from.
-        private: where compilers of conda packages lie.
+        private: where compilers of our own lie.
     """
     toolchain = facts.toolchain
-    if request.toolchain is ToolchainSource.CONDA:
+    if _comes_with_headers(request):
         return compiler.startswith(f"{private}/")
     if toolchain is None:
         return False
     if toolchain.compiler is not None and facts.interpreter.has_headers:
         return compiler == toolchain.compiler.text
     return not (toolchain.named_compiler and toolchain.compiler is None)
+
+
+def _comes_with_headers(request: Request) -> bool:
+    """Whether a compiler is asked for that brings its headers, so that nothing of this machine is used."""
+    asked = find_compiler(request.toolchain)
+    return asked is not None and asked.brings_headers
 
 
 @immutable
@@ -231,7 +202,7 @@ def _bring_what_is_missing(need: _LibraryNeeds, *, chassis: bool) -> NativeChoic
 def _plan_bringing(need: _LibraryNeeds, what: str, *, chassis: bool) -> Step | None:
     """The step that brings what is missing, where libraries are to be linked by conda packages the compiler alone."""
     request, manager = need.request, need.toolchain.package_manager
-    from_conda = request.toolchain is ToolchainSource.CONDA
+    from_conda = _comes_with_headers(request)
     if request.with_system_deps and manager is not None and need.toolchain.may_install and not from_conda:
         return SystemPackages(
             manager=manager, packages=need.of_system.list_packages(manager), reason=f"missing: {what}"
@@ -254,41 +225,25 @@ def _explain_installation(need: _LibraryNeeds) -> str:
     return need.of_system.explain([manager] if manager else [], prefix="sudo ")
 
 
-def _plan_conda_toolchain(need: _LibraryNeeds, libraries: Sequence[str]) -> CondaToolchain | None:
+def _plan_conda_toolchain(need: _LibraryNeeds, names: Sequence[str]) -> CondaToolchain | None:
     """A private prefix with the tools, and the headers of libraries, where that is wished or the only way."""
-    facts, request, here = need.facts, need.request, need.toolchain.rattler
-    wished = request.toolchain is ToolchainSource.CONDA
-    if not libraries and not need.tools:
+    asked = find_compiler(need.request.toolchain)
+    if asked is not None and asked.is_exclusive:
         return None
-    if wished and not here:
-        raise RefusedError(
-            "--toolchain conda: py-rattler is not installed beside fastinstall", hint=make_extra_command(facts)
-        )
-    if not wished and (request.toolchain is ToolchainSource.SYSTEM or not here or request.offline):
-        return None
-    missing = listing([*need.tools, *(f"the headers of {name}" for name in libraries)])
-    why = "requested by --toolchain conda" if wished else f"missing: {missing}"
-    specs = {"compiler": COMPILER, "Python.h": f"python {'.'.join(facts.interpreter.version.split('.')[:2])}.*"}
-    packages = [specs[tool] for tool in need.tools]
-    packages += [package for name in libraries for package in need.recipe.libraries[name].conda]
-    # conda's own channels have no compiler
-    configured = (each for each in need.toolchain.channels if each not in (DEFAULTS, NO_DEFAULTS))
-    return CondaToolchain(
-        channels=request.channels or tuple(configured) or ("conda-forge",),
-        packages=tuple(dict.fromkeys(packages)),
-        libraries=tuple(libraries),
-        reason=f"{why}; installed into fastinstall's cache, not into the environment",
+    missing = MissingInputs(
+        facts=need.facts,
+        request=need.request,
+        tools=need.tools,
+        libraries={name: need.recipe.libraries[name].conda for name in names},
+        # conda's own channels have no compiler
+        channels=tuple(each for each in need.toolchain.channels if each not in (DEFAULTS, NO_DEFAULTS)),
     )
-
-
-def make_extra_command(facts: Facts) -> str:
-    """The command that makes conda packages available without a conda: into the environment of fastinstall itself."""
-    parts = facts.tool_prefix.parts
-    if ("uv", "tools") in pairwise(parts):
-        return "uv tool install 'fastinstall[conda]'"
-    if ("pipx", "venvs") in pairwise(parts):
-        return "pipx install --force 'fastinstall[conda]'"
-    return f"{quote(facts.tool_prefix / 'bin/python')} -m pip install 'fastinstall[conda]'"
+    chosen = next(filter(None, (each.choose_packages(missing) for each in list_compilers())), None)
+    if chosen is None:
+        return None
+    return CondaToolchain(
+        channels=chosen.channels, packages=chosen.packages, libraries=tuple(names), reason=chosen.reason
+    )
 
 
 @immutable

@@ -7,6 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NoReturn
 
+from fastinstall.compilers import get_wheel_compiler, list_wheel_compilers
+from fastinstall.compilers.flags import RECORD_SWITCHES, list_probed_flags
+from fastinstall.compilers.system import observe_compiler
 from fastinstall.core import files
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.events import Noted, Started
@@ -19,11 +22,9 @@ from fastinstall.index.execution import ExecutionContext
 from fastinstall.index.pip import argv_for, pip_environment
 from fastinstall.model.artefact import Artefact, LevelTarget, WheelOrder
 from fastinstall.model.facts import Interpreter
-from fastinstall.model.machine import CLANG
 from fastinstall.model.recipe import Level, Recipe
 from fastinstall.model.recipe_documents import Problem
 from fastinstall.model.request import LinkMode
-from fastinstall.observe.toolchain import RECORD_SWITCHES, list_probed_flags, observe_compiler
 from fastinstall.steps.kind import FetchedInputs, SavedPlanContext, StepDefaults
 from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildResult
 from fastinstall.wheelbuild.wheel_cache import directory_of, log_of
@@ -58,7 +59,9 @@ class Build(WheelOrder, StepDefaults):
         if self.without:
             yield f"without the kernels {listing(self.without)}"
         if self.clang is not None:
-            yield f"compiled by clang of {self.clang.name} {self.clang.version}, fetched into the cache"
+            known = list_wheel_compilers().get(self.clang.name)
+            program = known.program if known is not None else "the compiler"
+            yield f"compiled by {program} of {self.clang.name} {self.clang.version}, fetched into the cache"
         if self.statics:
             linked = (f"{each.name} {each.version} for {name}" for name, each in self.statics.items())
             yield f"linked in: {listing(linked)}"
@@ -126,7 +129,7 @@ class Build(WheelOrder, StepDefaults):
             raise RefusedError(
                 "the plan names neither a source nor a wheel to take", hint="make a new plan: fastinstall plan"
             )
-        variables = {**context.variables, **fetched.variables, **self._fetch_clang(context)}
+        variables = {**context.variables, **fetched.variables, **self._fetch_compiler(context)}
         compiler = observe_compiler(list_probed_flags(context.recipe), variables)
         if compiler is None:
             refuse_unusable_compiler(variables)
@@ -152,14 +155,13 @@ class Build(WheelOrder, StepDefaults):
             indexes=context.index.places,
         )
 
-    def _fetch_clang(self, context: ExecutionContext) -> dict[str, str]:
-        """The variable that names the compiler, unpacked in our cache; none where another compiler serves."""
-        from fastinstall.wheelbuild.clang import prepare_clang  # noqa: PLC0415 (only where something is built)
-
+    def _fetch_compiler(self, context: ExecutionContext) -> dict[str, str]:
+        """The variable that names the compiler, unpacked in our cache; none where that of the machine serves."""
         if self.clang is None:
             return {}
+        compiler = get_wheel_compiler(self.clang.name)
         wheel = context.index.fetch(self.clang, context.cache, context.emit)
-        return {"CC": shlex.quote(str(prepare_clang(wheel, context.cache, context.emit)))}
+        return {"CC": shlex.quote(str(compiler.prepare(wheel, context.cache, context.emit)))}
 
     def _take_from_cache(self, interpreter: Interpreter, context: ExecutionContext) -> BuildResult | None:
         """Return the cached wheel that the plan names, or None if it is gone or kernels are left out."""
@@ -185,8 +187,9 @@ class Build(WheelOrder, StepDefaults):
         expected: list[tuple[str, Artefact | None, str]] = [
             ("source", self.source, recipe.source.pypi),
             ("chassis", self.chassis, recipe.source.chassis),
-            ("clang", self.clang, CLANG),
         ]
+        if self.clang is not None and self.clang.name not in list_wheel_compilers():
+            expected.append(("clang", self.clang, listing(list_wheel_compilers())))
         for name, linked in self.statics.items():
             static = recipe.libraries[name].static if name in recipe.libraries else None
             expected.append((f"statics.{name}", linked, static.pypi if static else ""))

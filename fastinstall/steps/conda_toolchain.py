@@ -2,9 +2,17 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
+from fastinstall.compilers.compiler import TOOLCHAINS
+from fastinstall.compilers.conda import PACKAGE, PROGRAMS
+from fastinstall.core import files, sealed_trees
+from fastinstall.core.errors import FailedError
+from fastinstall.core.events import Noted, Started
+from fastinstall.core.lock import lock_environment
 from fastinstall.core.messages import listing
-from fastinstall.core.values import immutable, tagged
+from fastinstall.core.secrets import public_text
+from fastinstall.core.values import digest, immutable, tagged
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.model.recipe_documents import Problem
 from fastinstall.steps.kind import FetchedInputs, SavedPlanContext, StepDefaults, find_word_problems
@@ -47,7 +55,46 @@ class CondaToolchain(StepDefaults):
             RefusedError: py-rattler is not there, or no packages answer to the plan.
             FailedError: they could not be installed, or there is no compiler among them.
         """
-        from fastinstall.conda.compiler_prefix import prepare_private_toolchain  # noqa: PLC0415 (only where it is carried out)
+        prefix = self._make_prefix(context)
+        includes = (prefix / "include", *sorted(prefix.glob("include/python3.*")))
+        return FetchedInputs(
+            includes=tuple(path for path in includes if path.is_dir()), variables=self._find_compiler(prefix)
+        )
 
-        private = prepare_private_toolchain(self.packages, self.channels, context)
-        return FetchedInputs(includes=private.includes, variables=private.variables)
+    def _make_prefix(self, context: ExecutionContext) -> Path:
+        """Make it in its final place: conda packages contain their prefix, so it cannot be moved."""
+        from fastinstall.conda.engines.choose import CondaTools, open_rattler  # noqa: PLC0415 (only where it is carried out)
+        from fastinstall.observe.conda.channels import channel_urls  # noqa: PLC0415 (likewise)
+
+        offline = context.index.offline
+        tools = CondaTools(
+            variables=context.variables, cache=context.cache / "conda", emit=context.emit, offline=offline
+        )
+        addresses = channel_urls(self.channels, tools.read_channel_settings(context.cache))
+        # by addresses: the same name may be another channel's by now
+        key = digest((tuple(map(public_text, addresses)), self.packages))
+        prefix = context.cache / TOOLCHAINS / key[:16]
+        prefix.parent.mkdir(parents=True, exist_ok=True)
+        with lock_environment(prefix.parent):
+            if sealed_trees.is_intact(prefix, cache=context.cache):
+                context.emit(Noted(message=f"the toolchain in {prefix} exists already and is used again", detail=True))
+                return prefix
+            engine = open_rattler(tools)
+            context.emit(Started(stage="toolchain", message=f"fetching a toolchain: {', '.join(self.packages)}"))
+            files.discard(prefix)
+            engine.create(prefix, self.packages, self.channels, offline=offline)
+            sealed_trees.seal(prefix, prefix, cache=context.cache)
+        return prefix
+
+    def _find_compiler(self, prefix: Path) -> dict[str, str]:
+        """The variable that names the compiler; none where only headers were asked for."""
+        if PACKAGE not in self.packages:
+            return {}
+        compilers = (path for name in PROGRAMS for path in sorted((prefix / "bin").glob(name)))
+        compiler = next(compilers, None)
+        if compiler is None:
+            raise FailedError(
+                f"{prefix}: the channel's packages contain no C compiler",
+                hint=f"name channels that have {PACKAGE}: --channel conda-forge",
+            )
+        return {"CC": str(compiler)}

@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from fastinstall.core import files
+from fastinstall.core.architecture import ARCHITECTURES
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Finished, Noted, Started
 from fastinstall.core.process import CommandError, run
@@ -55,7 +56,8 @@ from fastinstall.wheelbuild.wheel_files import (
 )
 
 _MOST_UNOPTIMISED = 0.5
-_LEVEL_FLAG = re.compile(r"-Wl,(?:.*,)?-?z,(x86-64-v[1-4])\b")
+_MARKED_LEVELS = "|".join(level.name for each in ARCHITECTURES if each.isa_property for level in each.levels)
+_LEVEL_FLAG = re.compile(rf"-Wl,(?:.*,)?-?z,({_MARKED_LEVELS})\b")
 
 
 def audit_core(

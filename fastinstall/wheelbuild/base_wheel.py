@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from fastinstall.core import files
+from fastinstall.core.architecture import ARCHITECTURES
 from fastinstall.core.errors import FailedError
 from fastinstall.core.values import immutable
 from fastinstall.elf.dynamic import read_dynamic
@@ -23,7 +24,7 @@ VERSION_FILE = "_version.py"
 BASELINE = frozenset(
     {
         *("libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1"),
-        *("ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"),
+        *(each.loader_name for each in ARCHITECTURES),
     }
 )
 _PYTHON_CODE = (".py", ".pyi")

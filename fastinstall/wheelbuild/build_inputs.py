@@ -22,6 +22,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+from fastinstall.compilers import list_wheel_compilers
 from fastinstall.core import files, foreign, sealed_trees, values
 from fastinstall.core.errors import DocumentError, FailedError, UsageError
 from fastinstall.core.events import Emit, Noted, ignore
@@ -34,7 +35,7 @@ from fastinstall.index.downloads import private_space
 from fastinstall.index.pip import pip_environment
 from fastinstall.model.artefact import Artefact, WheelOrder
 from fastinstall.model.facts import Interpreter
-from fastinstall.model.machine import CLANG, Compiler
+from fastinstall.model.machine import Compiler
 from fastinstall.model.recipe import NativeRequirement, Recipe
 
 
@@ -284,7 +285,8 @@ def describe_given_wheels(wheelhouse: Path | None) -> dict[str, str]:
     """
     if wheelhouse is None:
         return {}
-    paths = (path for path in wheelhouse.glob("*.whl") if not path.name.lower().startswith(("pillow", CLANG)))
+    apart = ("pillow", *list_wheel_compilers())
+    paths = (path for path in wheelhouse.glob("*.whl") if not path.name.lower().startswith(apart))
     return {"wheelhouse": values.digest({path.name: files.sha256(path) for path in paths})}
 
 

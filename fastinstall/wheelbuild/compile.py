@@ -4,6 +4,7 @@ The source's build backend compiles each level in its own copy of the source, be
 that another level would reuse. The build's environment variables are selected ones of the user's, and ours.
 """
 
+import os
 import shlex
 import shutil
 import tempfile
@@ -15,6 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from fastinstall.core import files
+from fastinstall.core.architecture import architecture_of
 from fastinstall.core.concurrency import run_together
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Emit, Finished, Noted, Progressed, Started
@@ -336,7 +338,7 @@ _STRAY = frozenset(
         *("PIP_NO_BUILD_ISOLATION", "PIP_NO_CLEAN", "PIP_LOG", "PIP_WHEEL_DIR"),
     }
 )
-_MULTIARCH = Path("/usr/include/x86_64-linux-gnu")
+_MULTIARCH = Path("/usr/include", architecture_of(os.uname().machine).target)
 """Debian's place of headers that compilers find automatically, but Pillow's setup.py only by pkg-config or if told."""
 
 _WORTH_SAYING = ("CFLAGS", "CPPFLAGS", "LDFLAGS", "CPATH", "LIBRARY_PATH", "PKG_CONFIG_PATH")

@@ -11,10 +11,12 @@ of its own for the CPU, as Pillow-SIMD's does.
 import re
 from pathlib import Path
 
+from fastinstall.compilers.flags import RECORD_SWITCHES
 from fastinstall.core import files, foreign
+from fastinstall.core.architecture import ARCHITECTURES
 from fastinstall.core.process import ProcessGroup, run
+from fastinstall.elf.cpu_levels import rank
 from fastinstall.model.artefact import LevelTarget
-from fastinstall.observe.toolchain import RECORD_SWITCHES
 from fastinstall.wheelbuild.build_inputs import BuildRequest, find_memory_source, path_flags
 from fastinstall.wheelbuild.linking import Headers, include_flags
 
@@ -88,7 +90,7 @@ _LEVEL_MARK = """\
     .balign 8
     .long 4, 16, 5
     .asciz "GNU"
-    .long 0xc0008002, 4, {bit}, 0
+    .long {kind:#x}, 4, {bit}, 0
 """
 """GNU_PROPERTY_X86_ISA_1_NEEDED, in a section that LLVM's linker keeps: it has no `-z x86-64-v3`, and drops unknown
 properties of .note.gnu.property. The loader reads it from any note (x86-64 psABI, "Program Property")."""
@@ -99,11 +101,14 @@ _SWITCHES_MARK = """\
 _MARKS_END = '    .section .note.GNU-stack, "", @progbits\n'
 
 
+_ISA_PROPERTIES = {level.name: each.isa_property for each in ARCHITECTURES for level in each.levels}
+
+
 def mark_text(level: str, switches: str) -> str:
     """Return the marks of a level ("x86-64-v3") and of a compiler's switches in assembly; empty ones are omitted."""
     return "".join(
         (
-            _LEVEL_MARK.format(bit=1 << int(level[-1]) - 1) if level else "",
+            _LEVEL_MARK.format(kind=_ISA_PROPERTIES[level], bit=1 << rank(level) - 1) if level else "",
             _SWITCHES_MARK.format(switches=switches) if switches else "",
             _MARKS_END,
         )

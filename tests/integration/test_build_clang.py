@@ -10,14 +10,14 @@ import pytest
 from needs import require_system
 from tiny_library import library_order, library_sdist
 
+from fastinstall.compilers.clang import COMPILER
 from fastinstall.core.events import ignore
 from fastinstall.elf.dynamic import read_dynamic, read_versions
 from fastinstall.elf.symbols import compiler_switches
 from fastinstall.index.client import ask
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip import pip_settings
-from fastinstall.model.machine import CLANG, Compiler
-from fastinstall.wheelbuild.clang import prepare_clang
+from fastinstall.model.machine import Compiler
 from fastinstall.wheelbuild.own_code import mark_text
 from fastinstall.wheelbuild.static_libraries import build_static, list_global_symbols
 
@@ -59,9 +59,14 @@ def exported(made: Path) -> set[str]:
 def clang(shared_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Clang:
     """In a cache whose path has a space."""
     settings = pip_settings(Path(sys.executable), os.environ)
-    offered = ask(settings, (CLANG,), lambda name: "-0.17.1-" in name and "manylinux_2_12_x86_64" in name, timeout=30)
+    offered = ask(
+        settings,
+        (COMPILER.distribution,),
+        lambda name: "-0.17.1-" in name and "manylinux_2_12_x86_64" in name,
+        timeout=30,
+    )
     wheel = PackageIndex(settings=settings).fetch(offered[0], shared_cache, ignore)
-    return Clang(prepare_clang(wheel, tmp_path_factory.mktemp("a cache"), ignore))
+    return Clang(COMPILER.prepare(wheel, tmp_path_factory.mktemp("a cache"), ignore))
 
 
 @pytest.fixture

@@ -11,6 +11,8 @@ import pytest
 from needs import require_system
 from tiny_library import CONFIGURE, library_order, library_sdist
 
+from fastinstall.compilers.flags import compile_flags, list_probed_flags
+from fastinstall.compilers.system import observe_compiler
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Event, Noted, Progressed, ignore
 from fastinstall.core.surroundings import recipes_directory
@@ -18,7 +20,6 @@ from fastinstall.index.client import ask
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip import pip_settings
 from fastinstall.observe.observation import load_recipe
-from fastinstall.observe.toolchain import compile_flags, list_probed_flags, observe_compiler
 from fastinstall.wheelbuild.static_libraries import StaticLibrary, build_static
 
 PROGRAM = '#include <tiny.h>\n#include <stdio.h>\nint main(void) { printf("%s %d", tiny_place(), tiny_two()); }\n'

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from fastinstall.compilers.clang import COMPILER
 from fastinstall.core.cache_directory import open_cache
 from fastinstall.core.errors import ExitCode, RefusedError
 from fastinstall.core.events import ignore
-from fastinstall.wheelbuild.clang import prepare_clang
 
 EVE, BOB = 12345, 12346
 PLACES = ("x", "x/fastinstall", "x/fastinstall/toolchains", "x/fastinstall/toolchains/clang-1")
@@ -175,30 +175,30 @@ def clang(shared: Path) -> Path:
 
 @pytest.mark.parametrize("name", ["cc", "ar", "ziglang/zig", "ziglang/lib/include/stddef.h"])
 def test_a_compiler_that_is_not_what_was_unpacked_is_unpacked_again(shared: Path, clang: Path, name: str) -> None:
-    program = prepare_clang(clang, make(shared / "cache", os.geteuid()), ignore)
+    program = COMPILER.prepare(clang, make(shared / "cache", os.geteuid()), ignore)
     altered = program.parent / name
     altered.parent.mkdir(parents=True, exist_ok=True)
     altered.write_text(f"#!/bin/sh\ntouch {shared}/it-ran\n")
-    assert prepare_clang(clang, shared / "cache", ignore) == program
+    assert COMPILER.prepare(clang, shared / "cache", ignore) == program
     assert not altered.exists() or "it-ran" not in altered.read_text()
 
 
 def test_a_compiler_that_somebody_put_in_its_place_is_not_run(shared: Path, clang: Path) -> None:
-    elsewhere = prepare_clang(clang, make(shared / "elsewhere", os.geteuid()), ignore)
+    elsewhere = COMPILER.prepare(clang, make(shared / "elsewhere", os.geteuid()), ignore)
     planted = shared / "cache" / elsewhere.parent.relative_to(shared / "elsewhere")
     planted.mkdir(parents=True)
     program(planted)
-    assert prepare_clang(clang, shared / "cache", ignore) == planted / "cc"
+    assert COMPILER.prepare(clang, shared / "cache", ignore) == planted / "cc"
     assert "it-ran" not in (planted / "cc").read_text()
 
 
 @needs_root
 def test_what_a_compiler_keeps_for_itself_is_not_taken_from_another_user(shared: Path, clang: Path) -> None:
-    kept = prepare_clang(clang, make(shared / "cache", 0), ignore).parent / "cache/o/crt1.o"
+    kept = COMPILER.prepare(clang, make(shared / "cache", 0), ignore).parent / "cache/o/crt1.o"
     kept.parent.mkdir(parents=True)
     kept.write_text("planted")
-    prepare_clang(clang, shared / "cache", ignore)
+    COMPILER.prepare(clang, shared / "cache", ignore)
     assert kept.exists()
     os.chown(kept, EVE, -1)
-    prepare_clang(clang, shared / "cache", ignore)
+    COMPILER.prepare(clang, shared / "cache", ignore)
     assert not kept.exists()

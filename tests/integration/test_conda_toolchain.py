@@ -14,6 +14,7 @@ from conda_channel import CondaChannel, local_channel
 from conda_packages import CondaPackage, Entry
 from sandbox import Sandbox
 
+from fastinstall.compilers.system import observe_compiler
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Event, Noted
 from fastinstall.index.execution import ExecutionContext
@@ -22,7 +23,6 @@ from fastinstall.index.pip import PipSettings
 from fastinstall.observe.cpu import observe_cpu
 from fastinstall.observe.observation import recipe_named
 from fastinstall.observe.session import open_session
-from fastinstall.observe.toolchain import observe_compiler
 from fastinstall.steps.conda_toolchain import CondaToolchain
 
 pytest_plugins = ("conda_fixtures",)

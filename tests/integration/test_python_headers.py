@@ -9,13 +9,13 @@ import pytest
 from build_values import build_request
 from sandbox import Sandbox
 
+from fastinstall.compilers.system import observe_compiler
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import ignore
 from fastinstall.index.header_packages import read_header_packages
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip import PipSettings
 from fastinstall.observe.interpreter import observe_interpreter
-from fastinstall.observe.toolchain import observe_compiler
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 from fastinstall.wheelbuild.linking import probe_headers
 from fastinstall.wheelbuild.private_headers import unpack_headers

@@ -17,6 +17,7 @@ from interpreters import running
 from sandbox import Sandbox
 
 from fastinstall.cli.console import write_lines
+from fastinstall.compilers.system import observe_compiler
 from fastinstall.core.errors import ExitCode, RefusedError
 from fastinstall.core.surroundings import (
     find_program,
@@ -25,7 +26,6 @@ from fastinstall.core.surroundings import (
     restrict_surroundings,
 )
 from fastinstall.observe.observation import load_recipes
-from fastinstall.observe.toolchain import observe_compiler
 from fastinstall.steps.create_environment import CreateEnvironment
 
 EVE = 12345

@@ -10,8 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from fastinstall.compilers.system import observe_compiler
 from fastinstall.model.recipe import StaticSource
-from fastinstall.observe.toolchain import observe_compiler
 from fastinstall.wheelbuild.static_libraries import StaticOrder
 
 CONFIGURE = r"""#!/bin/sh

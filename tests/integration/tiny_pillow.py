@@ -13,12 +13,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from fastinstall.compilers.system import observe_compiler
 from fastinstall.index.pip import argv_for
 from fastinstall.model.artefact import Artefact, LevelTarget
 from fastinstall.model.recipe import BenchSpec, Expectation, NativeRequirement, Recipe, SourceOrigin
 from fastinstall.model.request import LinkMode
 from fastinstall.observe.interpreter import observe_interpreter
-from fastinstall.observe.toolchain import observe_compiler
 from fastinstall.steps.build import Build
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 

@@ -18,6 +18,7 @@ from datetime import datetime
 from pathlib import Path
 
 from fastinstall.cli.console import Console, Page, join_lines
+from fastinstall.core.architecture import ARCHITECTURES
 from fastinstall.core.errors import ExitCode, FastinstallError, UsageError
 from fastinstall.core.home import expand_home
 from fastinstall.core.messages import listing, quote
@@ -28,7 +29,7 @@ from fastinstall.model.finding import EnvironmentReport, Finding, Status, Survey
 from fastinstall.model.receipt import SpeedTable
 
 _DETAIL = " " * 11
-INSTRUCTIONS = {"x86-64-v2": " (SSE4.2)", "x86-64-v3": " (AVX2)", "x86-64-v4": " (AVX-512)"}
+INSTRUCTIONS = {level.name: f" ({level.title})" for each in ARCHITECTURES for level in each.levels if level.title}
 """What each CPU level is known by."""
 
 NOISE = 0.95

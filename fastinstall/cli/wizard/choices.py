@@ -12,6 +12,7 @@ from fastinstall.cli import options
 from fastinstall.cli.console import Console
 from fastinstall.cli.options import REQUEST_OPTIONS, format_flags
 from fastinstall.cli.questions import Asker, ask_text_or_go_back, choose_or_go_back
+from fastinstall.compilers import list_compilers
 from fastinstall.core.errors import FastinstallError
 from fastinstall.core.events import Started
 from fastinstall.core.messages import listing, quote
@@ -313,9 +314,7 @@ TOPICS: tuple[Topic, ...] = (
         "Which compiler?",
         {
             ToolchainSource.AUTO: "clang from the package index, or the system's compiler",
-            ToolchainSource.SYSTEM: "only the compiler of the system",
-            ToolchainSource.CLANG: "clang from the package index; fastest code, needs no root",
-            ToolchainSource.CONDA: "a compiler of conda packages in the cache; needs no root",
+            **{each.word: each.choice for each in list_compilers()},
         },
     ),
     _type("jobs", "Parallel jobs", "Parallel compile jobs, empty for one per CPU", "one per CPU"),

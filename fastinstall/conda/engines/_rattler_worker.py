@@ -169,7 +169,7 @@ async def _solve(
         _list_channels(request),
         list(specs),
         gateway=gateway,
-        platforms=["linux-64", "noarch"],
+        platforms=request["platforms"],
         virtual_packages=[each.into_generic() for each in VirtualPackage.detect(overrides=overrides)],
         constraints=_read_pins(request),
         locked_packages=locked,

@@ -7,6 +7,7 @@ A channel with an index and no packages shows the solver a package before it is 
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 
 from fastinstall.conda.history_file import make_requested_spec
 from fastinstall.core import foreign
+from fastinstall.core.architecture import architecture_of
 from fastinstall.core.errors import FailedError
 from fastinstall.core.files import write_text
 from fastinstall.core.parsing import json_data
@@ -184,9 +186,10 @@ def write_offered_channel(packages: Sequence[CondaPackage], cache: Path) -> str:
     Returns:
         The channel's URL.
     """
-    indices: dict[str, dict[str, Any]] = {"linux-64": {}, "noarch": {}}
+    here = architecture_of(os.uname().machine).conda_subdir
+    indices: dict[str, dict[str, Any]] = {here: {}, "noarch": {}}
     for each in packages:
-        subdir = each.subdir or "linux-64"
+        subdir = each.subdir or here
         sums = {"sha256": each.sha256 or "0" * 64, "md5": "0" * 32, "size": 0}
         noarch = {"noarch": "generic"} if subdir == "noarch" else {}
         indices[subdir][f"{each.dist}.conda"] = {**each.index, "subdir": subdir, **sums, **noarch}

@@ -41,6 +41,7 @@ from fastinstall.conda.engines.linked_records import (
 )
 from fastinstall.conda.history_file import append_revision
 from fastinstall.core import foreign
+from fastinstall.core.architecture import architecture_of
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Progressed
 from fastinstall.core.files import discard, temporary_directory, write_bytes
@@ -164,7 +165,8 @@ class Rattler:
         """
         cache = str(self._means.cache)
         common = {"operation": operation, "prefix": str(prefix), "cache": cache, "offline": self._means.offline}
-        words = json.dumps({**common, **request})
+        platforms = [architecture_of(os.uname().machine).conda_subdir, "noarch"]
+        words = json.dumps({**common, "platforms": platforms, **request})
         argv = (sys.executable, "-P", "-s", _WORKER)
         environment = {**self._means.variables, "PYTHONIOENCODING": "utf-8", "FASTINSTALL_GUARD": "0"}
         completed = run(

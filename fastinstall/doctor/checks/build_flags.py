@@ -21,6 +21,7 @@ instead, `CC="cc -mavx2"`; give pip `--no-cache-dir`, or it takes the wheel that
 
 from collections.abc import Iterator
 
+from fastinstall.core.architecture import SUPPORTED, architecture_of
 from fastinstall.doctor.check_context import CheckContext, FindingFactory
 from fastinstall.doctor.owners import loaded_file, name_core_copy, whole_copies, why_no_core
 from fastinstall.doctor.remedies import count_frames, repair
@@ -40,8 +41,10 @@ def check(context: CheckContext) -> Iterator[Finding]:
     core = context.readable_core
     if core is None:
         yield _SAY.skipped(why_no_core(context.facts))
-    elif context.facts.cpu.architecture != "x86_64":
-        yield _SAY.skipped(f"the signs of optimisation are known for x86-64 only, not {context.facts.cpu.architecture}")
+    elif not architecture_of(context.facts.cpu.architecture).supported:
+        yield _SAY.skipped(
+            f"the signs of optimisation are known for {SUPPORTED} only, not {context.facts.cpu.architecture}"
+        )
     else:
         yield from tuple(_judge(context, core)) or (_report_optimised(context, core),)
 

@@ -24,7 +24,6 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import PurePath
 
-from fastinstall.conda.reinstall import channel_of, find_rightful_owner, is_taken, name_of, provides_pil
 from fastinstall.core.messages import listing as joined
 from fastinstall.core.version_numbers import contains, is_specifier, is_version
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
@@ -131,6 +130,8 @@ def _report_pinned(context: CheckContext, conda: Conda) -> Iterator[Finding]:
 
 
 def _report_unregistered(context: CheckContext, conda: Conda) -> Iterator[Finding]:
+    from fastinstall.conda.reinstall import channel_of  # noqa: PLC0415 (only in conda environments)
+
     receipt, facts = context.receipt, context.facts
     if receipt is None or receipt.conda is None or is_registered(facts, receipt):
         return
@@ -150,6 +151,8 @@ def _report_unregistered(context: CheckContext, conda: Conda) -> Iterator[Findin
 
 def _report_lost(context: CheckContext, conda: Conda) -> Iterator[Finding]:
     """Tell of files that one package alone claims, and that are gone or altered; PIL's own and the guard's aside."""
+    from fastinstall.conda.reinstall import name_of, provides_pil  # noqa: PLC0415 (only in conda environments)
+
     contested, prefix = {clash.path for clash in conda.clashes}, context.facts.environment.prefix
     for claim in conda.claims:
         missing = tuple(path for path in claim.missing if path not in contested)
@@ -168,6 +171,8 @@ def _report_lost(context: CheckContext, conda: Conda) -> Iterator[Finding]:
 
 def _report_contested(context: CheckContext, conda: Conda) -> Iterator[Finding]:
     """Tell of files that several packages claim: at once those that have the same claimants and holder."""
+    from fastinstall.conda.reinstall import find_rightful_owner, is_taken, name_of  # noqa: PLC0415 (only in conda environments)
+
     groups: dict[tuple[_Paths, str], list[CondaClash]] = {}
     for clash in conda.clashes:
         # What was taken from libjpeg-turbo is told with the libjpeg, PIL's own with its owners.

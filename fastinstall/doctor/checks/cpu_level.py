@@ -23,6 +23,7 @@ pass them through; where GLIBC_TUNABLES does, unset it.
 from collections.abc import Iterator
 from pathlib import PurePath
 
+from fastinstall.core.architecture import SUPPORTED, architecture_of
 from fastinstall.doctor.check_context import CheckContext, FindingFactory
 from fastinstall.doctor.owners import (
     list_core_copies,
@@ -43,7 +44,7 @@ from fastinstall.doctor.remedies import (
     show_variables,
     stock,
 )
-from fastinstall.elf.cpu_levels import find_offered_level, knows_levels, rank
+from fastinstall.elf.cpu_levels import LEVELS, find_offered_level, knows_levels, rank
 from fastinstall.elf.description import CoreLevel, ImagingCore
 from fastinstall.model.finding import Finding, Remedy
 
@@ -58,8 +59,8 @@ def check(context: CheckContext) -> Iterator[Finding]:
     """Judge the processor, and the core against it."""
     cpu, core = context.facts.cpu, context.facts.stack.core
     seen = _describe_cpu(context)
-    if cpu.architecture != "x86_64":
-        message = f"this is {cpu.architecture}: the kernels are for x86-64; stock Pillow is the fastest here"
+    if not architecture_of(cpu.architecture).supported:
+        message = f"this is {cpu.architecture}: the kernels are for {SUPPORTED}; stock Pillow is the fastest here"
         yield _SAY.hint(message, evidence=seen, verify=show_cpu())
         return
     if not rank(cpu.level):
@@ -181,7 +182,7 @@ def _report_misplaced_copies(context: CheckContext, core: ImagingCore) -> Iterat
     """The baseline is held against what it was built for; untold, against the level below the least of the others."""
     baseline, *others = core.levels
     least = min((rank(copy.level) for copy in others if rank(copy.level)), default=0)
-    below = f"x86-64-v{least - 1}" if least > 1 else ""
+    below = next((level for level in LEVELS if rank(level) == least - 1), "")
     highest = context.own_levels[0] if context.own_levels else below
     wrong = [
         (copy, f"in the place of {copy.level}", copy.level, rank(copy.isa_note) > rank(copy.level))

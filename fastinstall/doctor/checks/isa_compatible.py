@@ -26,18 +26,17 @@ its own copy. Where no level suits a CPU, stock Pillow does.
 from collections.abc import Collection, Iterable, Iterator
 from enum import StrEnum
 
+from fastinstall.core.architecture import SUPPORTED, architecture_of
 from fastinstall.core.values import immutable
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
 from fastinstall.doctor.owners import loaded_copy, name_core_copy, whole_copies
 from fastinstall.doctor.remedies import repair, setup, show, show_cpu, show_files, show_note, stock
-from fastinstall.elf.cpu_levels import find_offered_level, knows_levels, level_of, list_level_features, rank
+from fastinstall.elf.cpu_levels import LEVELS, find_offered_level, knows_levels, level_of, list_level_features, rank
 from fastinstall.elf.description import Confidence, CoreLevel, Cpu, Host, ImagingCore, IsaScan
 from fastinstall.model.finding import Finding, Remedy
 
 ORDER = 90
 VERIFIES_SETUP = True
-
-MACHINE = "x86_64"
 
 
 class CpuOutcome(StrEnum):
@@ -112,7 +111,7 @@ def judge(scan: IsaScan, cpu: Cpu) -> FileVerdict:
     first instruction that the CPU does not know; where all that is lacking is taken for other instructions, it
     goes on with wrong results.
     """
-    if scan.problem or cpu.architecture != MACHINE or not (cpu.flags or rank(cpu.level)):
+    if scan.problem or not architecture_of(cpu.architecture).supported or not (cpu.flags or rank(cpu.level)):
         return FileVerdict(scan=scan, outcome=CpuOutcome.UNTOLD)
     lacking = tuple(feature for feature in scan.requires if cpu.flags and feature not in cpu.flags)
     # Whether something that would be lacking can have been overlooked.
@@ -207,8 +206,8 @@ def _report_bearable(context: CheckContext, host: Host, scans: tuple[IsaScan, ..
     subject, cpu = _name_host(host), host.cpu
     unread = [scan for scan in scans if scan.problem]
     unverified = [scan for scan in scans if scan.confidence is Confidence.UNVERIFIED]
-    if cpu.architecture != MACHINE:
-        return _SAY.skipped(f"{subject} is {cpu.architecture or 'unknown'}: only x86-64 has levels to judge")
+    if not architecture_of(cpu.architecture).supported:
+        return _SAY.skipped(f"{subject} is {cpu.architecture or 'unknown'}: only {SUPPORTED} has levels to judge")
     if not cpu.flags:
         told = (line for scan in scans if scan.requires or scan.problem for line in _list_evidence(scan))
         return _SAY.unknown(
@@ -228,7 +227,11 @@ def _report_bearable(context: CheckContext, host: Host, scans: tuple[IsaScan, ..
 def _report_success(context: CheckContext, host: Host, scans: tuple[IsaScan, ...]) -> Finding:
     required = _join_names(feature for scan in scans for feature in scan.requires)
     level = max((scan.level or "" for scan in scans), key=rank, default="")
-    what = f"what the code requires ({required})" if required else "all that the code requires, no more than any x86-64"
+    what = (
+        f"what the code requires ({required})"
+        if required
+        else f"all that the code requires, no more than any {SUPPORTED}"
+    )
     core, copy = context.facts.stack.core, _find_taken_copy(context, host)
     loads = f", of which it loads {name_core_copy(core, copy)}" if copy is not None and core is not None else ""
     shares = tuple(_describe_shares(scan) for scan in scans if scan.shares)
@@ -296,14 +299,14 @@ def _count(scan: IsaScan, features: Collection[str]) -> str:
 
 
 def _list_evidence(scan: IsaScan) -> tuple[str, ...]:
-    requires = f"requires {', '.join(scan.requires) or 'nothing beyond any x86-64'} ({scan.confidence.value})"
+    requires = f"requires {', '.join(scan.requires) or f'nothing beyond any {SUPPORTED}'} ({scan.confidence.value})"
     return (f"{scan.path}: {scan.problem or requires}", *scan.evidence)
 
 
 def _describe_shares(scan: IsaScan) -> str:
     shares = ", ".join(f"{feature} {scan.shares[feature]:.2%}" for feature in scan.requires if feature in scan.shares)
     chosen = f"; chosen by itself: {', '.join(scan.contains)}" if scan.contains else ""
-    return f"{scan.path}: {scan.instructions} instructions, {shares or 'none beyond x86-64-v1'}{chosen}"
+    return f"{scan.path}: {scan.instructions} instructions, {shares or f'none beyond {next(iter(LEVELS))}'}{chosen}"
 
 
 def _join_names(names: Iterable[str]) -> str:

@@ -31,7 +31,6 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from fastinstall.conda.reinstall import is_taken, name_of
 from fastinstall.core.messages import listing as joined
 from fastinstall.core.values import immutable
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
@@ -131,8 +130,11 @@ def _check_core(context: CheckContext) -> Iterator[Finding]:
 def _check_headers(context: CheckContext) -> Iterator[Finding]:
     """Tell of libjpeg-turbo's files for builds that another package of conda's has overwritten."""
     conda, prefix = context.facts.conda, context.facts.environment.prefix
-    clashes = conda.clashes if conda is not None else ()
-    taken = [clash for clash in clashes if any(map(_is_turbo, clash.claimants)) and is_taken(clash)]
+    if conda is None:
+        return
+    from fastinstall.conda.reinstall import is_taken  # noqa: PLC0415 (only in conda environments)
+
+    taken = [clash for clash in conda.clashes if any(map(_is_turbo, clash.claimants)) and is_taken(clash)]
     if not taken:
         return
     names = [clash.path.rpartition("/")[2] for clash in taken]
@@ -156,6 +158,8 @@ def _check_headers(context: CheckContext) -> Iterator[Finding]:
 
 
 def _is_turbo(dist: str) -> bool:
+    from fastinstall.conda.reinstall import name_of  # noqa: PLC0415 (likewise)
+
     return name_of(dist) == _TURBO
 
 

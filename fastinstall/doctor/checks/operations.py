@@ -18,6 +18,7 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePath
 
+from fastinstall.core.architecture import architecture_of
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
 from fastinstall.doctor.remedies import repair, run_python, setup, show, show_files
 from fastinstall.model.facts import Fault, Runtime, packages_of
@@ -80,7 +81,7 @@ def _report_killed(context: CheckContext, runtime: Runtime) -> Finding:
     if short is not None:
         verify = show_files(short)
     elif fault is not None and fault.file is not None and fault.code:
-        verify = _disassemble(fault, fault.file)
+        verify = _disassemble(context, fault, fault.file)
     cause = f"{_name_file(context, short)} is truncated" if short is not None else _describe_cause(context, runtime)
     return _SAY.error(
         f"{runtime.signal} killed the interpreter during {runtime.during or 'its operations'}: {cause}",
@@ -127,10 +128,11 @@ def _name_file(context: CheckContext, path: PurePath) -> str:
     return str(path.relative_to(site_packages) if path.is_relative_to(site_packages) else path)
 
 
-def _disassemble(fault: Fault, file: PurePath) -> str:
+def _disassemble(context: CheckContext, fault: Fault, file: PurePath) -> str:
     """Show the instruction by its offset in the file, which is not its address in the program."""
     end = fault.offset + (len(fault.code) // _DIGITS_OF_A_BYTE or _LONGEST)
-    options = f"-D -b binary -m i386:x86-64 -M intel --start-address={fault.offset:#x} --stop-address={end:#x}"
+    code = architecture_of(context.facts.cpu.architecture).objdump
+    options = f"-D -b binary {code} --start-address={fault.offset:#x} --stop-address={end:#x}"
     return show("objdump", *options.split(), file, "|", "grep", f"{fault.offset:x}:")
 
 

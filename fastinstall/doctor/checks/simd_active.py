@@ -16,6 +16,7 @@ are gone, `fastinstall doctor --fix` puts them back.
 
 from collections.abc import Iterator
 
+from fastinstall.core.architecture import architecture_of
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
 from fastinstall.doctor.owners import loaded_file, name_core_copy, whole_copies, why_no_core
 from fastinstall.doctor.remedies import count_symbols, repair, setup, show
@@ -97,7 +98,7 @@ def _report_lacking(context: CheckContext, core: ImagingCore, missing: tuple[str
         message = "the SIMD kernels are missing: the installed core has none"
     elif pretender:
         message = f"{pretender} calls itself SIMD, but its core has no SIMD kernels"
-    elif architecture != "x86_64":
+    elif not architecture_of(architecture).supported:
         message = f"this is stock Pillow; there are no SIMD kernels for {architecture}"
         return _SAY.skipped(message, evidence=evidence, verify=verify)
     else:

@@ -15,8 +15,12 @@ from importlib.util import find_spec
 from itertools import compress
 from operator import attrgetter
 
+from fastinstall.core.architecture import X86_64
 from fastinstall.core.values import immutable
-from fastinstall.elf.cpu_levels import LEVELS
+from fastinstall.elf.cpu_levels import LEVELS, rank
+
+MACHINES = frozenset({X86_64.machine})
+"""Whose code iced-x86 decodes."""
 
 _CODE = attrgetter("code")
 _MARK = 4  # bytes of ENDBR64, which may stand before a jump
@@ -199,11 +203,6 @@ _IMPLIES = {
 }
 
 _SWITCHES = {"sse3": "pni", "sse4.1": "sse4_1", "sse4.2": "sse4_2", "sse4": "sse4_2", "lzcnt": "abm", "bmi": "bmi1"}
-_PROCESSORS = {
-    "x86-64-v2": "nehalem westmere silvermont goldmont corei7 bdver1 btver2",
-    "x86-64-v3": "haswell broadwell skylake alderlake core-avx2 bdver4 znver1 znver2 znver3",
-    "x86-64-v4": "skylake-avx512 cascadelake icelake-client icelake-server sapphirerapids znver4 znver5",
-}
 _FLAGS = frozenset({"popcnt", "bmi2", "movbe", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}).union(_IMPLIES)
 
 
@@ -219,8 +218,8 @@ def level_for(features: Collection[str]) -> str | None:
 
 def features_of_level(level: str) -> tuple[str, ...]:
     """What instructions may use on a level, beyond x86-64-v1."""
-    names = [name for name in LEVELS if "x86-64-v1" < name <= level]
-    return tuple(flag for name in names for flag in LEVELS[name] if flag not in {"lahf_lm", "xsave"})
+    above = (each for each in X86_64.levels[1:] if rank(each.name) <= rank(level))
+    return tuple(flag for each in above for flag in each.requires if flag not in {"lahf_lm", "xsave"})
 
 
 def features_of_switches(lines: Iterable[str]) -> frozenset[str] | None:
@@ -242,8 +241,8 @@ def _parse_switch_line(line: str) -> frozenset[str] | None:
     for word in line.split():
         if word.startswith("-march="):
             processor = word.removeprefix("-march=")
-            levels = [level for level, names in _PROCESSORS.items() if processor in (level, *names.split())]
-            if not levels and processor != "x86-64":
+            levels = [each.name for each in X86_64.levels if processor in (each.name, *each.aliases, *each.processors)]
+            if not levels:
                 return None
             known = (known or set()).union(*map(features_of_level, levels))
         elif word.startswith("-m") and (word[2:] in _SWITCHES or word[2:] in _FLAGS):

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from fastinstall.core.architecture import X86_64
 from fastinstall.core.files import sha256 as digest
 from fastinstall.elf.description import Confidence, IsaScan
 from fastinstall.elf.dynamic import read_dynamic
@@ -20,7 +21,6 @@ ALGORITHM = 1
 """Goes up with whatever changes a scan's result: scans by another number are not taken from a cache."""
 
 _NEARLY_ALL = 0.97
-_MACHINE = "x86_64"
 _SHOWN = 4
 
 
@@ -38,8 +38,8 @@ def scan_isa(path: Path, *, sha256: str = "", decode: bool = True) -> IsaScan:
     try:
         seen = replace(seen, sha256=sha256 or digest(path))
         file = read_dynamic(path)
-        if file.machine != _MACHINE:
-            return replace(seen, problem=f"built for {file.machine}: only code for x86-64 is told apart")
+        if file.machine not in instructions.MACHINES:
+            return replace(seen, problem=f"built for {file.machine}: only code for {X86_64.title} is told apart")
         seen = replace(seen, declared=file.isa_needed)
         return _decode_code(seen) if decode and instructions.is_available() else _read_declared_isa(seen)
     except OSError as error:

@@ -12,6 +12,7 @@ from dataclasses import field
 from pathlib import Path, PurePosixPath
 
 from fastinstall.core import foreign
+from fastinstall.core.architecture import architecture_of
 from fastinstall.core.values import immutable
 from fastinstall.elf.image import ElfError, open_image
 
@@ -20,7 +21,6 @@ _MAGIC = b"glibc-ld.so.cache1.1"
 _EXTENSION_MAGIC = 0xEAA42174
 _HWCAP_NAMES = 1
 _HWCAP_EXTENSION = 1 << 62
-_FLAGS = {"x86_64": 0x0303, "aarch64": 0x0A03}
 _ENTRY = struct.Struct("<iIIIQ")
 
 
@@ -42,8 +42,9 @@ class LoaderCache:
     def find(self, soname: str, machine: str, hwcaps: tuple[str, ...]) -> str | None:
         """The path for a soname, the best of the `hwcaps` first."""
         fitting: dict[str, int] = {}
+        wanted = architecture_of(machine).cache_flags
         for flags, subdirectory, path in self.entries.get(os.fsencode(soname), ()):
-            if flags == _FLAGS.get(machine):
+            if flags == wanted:
                 fitting.setdefault(subdirectory, path)
         offset = next((fitting[name] for name in (*hwcaps, "") if name in fitting), None)
         end = self.content.find(b"\0", offset) if offset is not None else -1
@@ -94,8 +95,6 @@ _CACHE_FILE, _PRELOAD_FILE = "/etc/ld.so.cache", "/etc/ld.so.preload"
 _GENERAL_DIRECTORIES = ("/lib64/", "/usr/lib64/", "/lib/", "/usr/lib/")
 _BEFORE_LEVELS, _CURRENT = (2, 32), (2, 37)
 _LEVELS_SINCE, _PLATFORMS_UNTIL = (2, 33), (2, 37)
-STANDARD_LOADERS = {"x86_64": "/lib64/ld-linux-x86-64.so.2", "aarch64": "/lib/ld-linux-aarch64.so.1"}
-"""Where the loader of a machine stands by its ABI, for programs that do not say."""
 
 
 @immutable
@@ -139,7 +138,7 @@ def read_build(loader: Path, machine: str) -> LoaderBuild:
         content = image.constants()
     found = _DIRECTORIES.search(content)
     if found is None:
-        own = f"lib/{machine}-linux-gnu"
+        own = f"lib/{architecture_of(machine).target}"
         return LoaderBuild(directories=(f"/{own}/", f"/usr/{own}/", *_GENERAL_DIRECTORIES), library=own)
     directories = tuple(name.decode() for name in found[1].split(b"\0") if name)
     version, cache, preload = (pattern.search(content) for pattern in (_VERSION, _CACHE, _PRELOAD))

@@ -21,20 +21,21 @@ from itertools import compress, product
 from pathlib import Path, PurePosixPath
 
 from fastinstall.core import foreign
+from fastinstall.core.architecture import ARCHITECTURES, architecture_of
 from fastinstall.core.values import immutable
 from fastinstall.elf.dynamic import DynamicFile, read_dynamic
 from fastinstall.elf.image import ElfError, ForeignElfError
-from fastinstall.elf.loader.ld_so_cache import STANDARD_LOADERS, LoaderBuild, LoaderCache, read_build, read_loader_cache
+from fastinstall.elf.loader.ld_so_cache import LoaderBuild, LoaderCache, read_build, read_loader_cache
 
 _TOKEN = re.compile(r"\$(?:\{(ORIGIN|LIB|PLATFORM)\}|(ORIGIN|LIB|PLATFORM)(?![A-Za-z0-9_]))")
-_LEVELS = ("x86-64-v4", "x86-64-v3", "x86-64-v2")
 
 Directories = tuple[str, ...]
 
 
 def usable_hwcaps(level: str | None) -> tuple[str, ...]:
     """The glibc-hwcaps subdirectories that a CPU of a level uses, best first: for "x86-64-v3" v3, then v2."""
-    return _LEVELS[_LEVELS.index(level) :] if level in _LEVELS else ()
+    listed = next((each.hwcaps for each in ARCHITECTURES if level in each.hwcaps), ())
+    return listed[listed.index(level) :] if level is not None and listed else ()
 
 
 @immutable
@@ -245,7 +246,7 @@ class GlibcSearch:
     def build(self) -> LoaderBuild:
         """What the loader was compiled to do."""
         machine = self.files.machine
-        return read_build(self.files.place(self.interpreter or STANDARD_LOADERS.get(machine, "")), machine)
+        return read_build(self.files.place(self.interpreter or architecture_of(machine).loader), machine)
 
     @cached_property
     def cache(self) -> LoaderCache:

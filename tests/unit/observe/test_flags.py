@@ -2,12 +2,11 @@ from pathlib import Path
 
 import pytest
 
+from fastinstall.compilers.flags import compile_flags, list_probed_flags
 from fastinstall.core.errors import RefusedError
 from fastinstall.model.recipe_documents import parse_recipe
 from fastinstall.observe.toolchain import (
     audit_compile_lines,
-    compile_flags,
-    list_probed_flags,
     parse_compiled_file,
     parse_setup_summary,
 )

@@ -1,0 +1,122 @@
+"""clang from the Zig wheel, unpacked into our cache, with a wrapper that accepts other compilers' options.
+
+`zig cc` is clang with the headers and the symbol versions of every glibc: it needs nothing of the machine and produces
+the same bytes everywhere. Some options differ from other compilers; the wrapper translates them. Zig's own run-time
+libraries are left out (`-nostdlib`): a core needs none of them, and compiling them takes 17 s.
+Source: https://andrewkelley.me/post/zig-cc-powerful-drop-in-replacement-gcc-clang.html
+"""
+
+import hashlib
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from fastinstall.compilers.compiler import TOOLCHAINS, CompilerNeed, WheelCompiler
+from fastinstall.compilers.flags import RECORD_SWITCHES
+from fastinstall.core import files, sealed_trees
+from fastinstall.core.architecture import X86_64, Architecture, architecture_of
+from fastinstall.core.archives import unpack_zip
+from fastinstall.core.events import Emit, Started
+from fastinstall.model.request import ToolchainSource
+
+_OWN_CACHE = "cache"
+"""Where Zig keeps what it compiles for itself, start files and stubs of glibc, which grow with use."""
+
+_LIBC = "lib/libc"
+_KEPT = (
+    *("ziglang/zig", "ziglang/LICENSE", "ziglang/lib/include/", "ziglang/lib/std/std.zig", f"ziglang/{_LIBC}/glibc/"),
+    *(f"ziglang/{_LIBC}/include/{name}/" for name in ("generic-glibc", "any-linux-any")),
+)
+"""With the headers of one architecture 206 MB of 411 MB; Zig looks for its `std.zig` to find itself."""
+
+_FAMILIES = {X86_64.machine: "x86"}
+"""What Zig calls an architecture in its directories of headers, where that is not the kernel's name."""
+
+_CC = """\
+#!/bin/sh
+# Made by fastinstall: zig cc with other C compilers' options.
+here=${0%/*}
+unset ZIG_LIB_DIR ZIG_LIBC ZIG_BUILD_RUNNER
+export ZIG_GLOBAL_CACHE_DIR="$here/cache" ZIG_LOCAL_CACHE_DIR="$here/cache"
+case ${TMPDIR-} in */fastinstall-*) ZIG_LOCAL_CACHE_DIR=$TMPDIR ;; esac
+linked="-nostdlib -lc -lm" frame=-fomit-frame-pointer
+for word in "$@"; do
+    shift
+    case $word in
+    -march=@title@-*) word=-march=@machine@_${word#-march=@title@-} ;;
+    -c | -E | -M | -S) linked= ;;
+    -O0) frame= ;;
+    --version) exec "$here/ziglang/zig" cc --version ;;
+    -print-prog-name=ar) echo "$here/ar"; exit ;;
+    -print-prog-name=*) echo "${word#*=}"; exit ;;
+    -print-file-name=*)
+        for directory in /usr/lib/@target@ /lib/@target@ /usr/lib64 /lib64 /usr/lib /lib; do
+            [ ! -e "$directory/${word#*=}" ] || { echo "$directory/${word#*=}"; exit; }
+        done
+        echo "${word#*=}"; exit ;;
+    esac
+    set -- "$@" "$word"
+done
+exec "$here/ziglang/zig" cc -target @target@.2.27 $frame -g0 -fno-sanitize=undefined \\
+    -idirafter /usr/include/@target@ -idirafter /usr/include "$@" $linked
+"""
+"""Zig spells the levels differently, would add frame pointers, debug information and (without -O) checks of undefined
+behaviour, and keeps a copy of each object; here in the temporary directory of a build, which is deleted. 2.27 is the
+glibc of the official wheels, 2.28 their tag's."""
+
+_AR = """\
+#!/bin/sh
+# Made by fastinstall: Zig's archiver.
+exec "${0%/*}/ziglang/zig" ar "$@"
+"""
+
+
+class Clang(WheelCompiler):
+    """clang, which is measured to make faster code than GCC (ADR 0054)."""
+
+    word = ToolchainSource.CLANG
+    choice = "clang from the package index; fastest code, needs no root"
+    distribution = "ziglang"
+    versions = "==0.17.*"
+    program = "clang"
+    advantage = "faster code than GCC's"
+    limits = "it compiles only the core of an official wheel for glibc"
+
+    def fits(self, need: CompilerNeed) -> bool:
+        """Return whether the core needs no library of this machine but glibc, whose symbols the compiler has."""
+        return need.core_alone and need.facts.interpreter.libc == "glibc"
+
+    def select_flags(self, probed: Iterable[str]) -> tuple[str, ...]:
+        """Return all but those that record switches or the level in a file."""
+        return tuple(flag for flag in probed if flag != RECORD_SWITCHES and not flag.startswith("-Wl,"))
+
+    def prepare(self, wheel: Path, cache: Path, emit: Emit) -> Path:
+        """Unpack what compiles C for glibc on this machine, with the wrapper."""
+        architecture = architecture_of(os.uname().machine)
+        kept, program = _list_kept(architecture), _make_wrapper(architecture)
+        key = hashlib.sha256("\n".join((files.sha256(wheel), *kept, program, _AR)).encode()).hexdigest()
+        place = cache / TOOLCHAINS / f"clang-{key[:16]}"
+        if not sealed_trees.is_intact(place, cache=cache, but=(_OWN_CACHE,)):
+            emit(Started(stage="toolchain", message=f"unpacking clang from {wheel.name}"))
+            with files.temporary_directory("clang", within=cache / "tmp") as space:
+                fresh = space / "fresh"
+                unpack_zip(wheel, fresh, lambda name: name.startswith(kept))
+                files.write_text(fresh / "cc", program, mode=0o755)
+                files.write_text(fresh / "ar", _AR, mode=0o755)
+                sealed_trees.publish(fresh, place, space / "aside", cache=cache, but=(_OWN_CACHE,))
+        return place / "cc"
+
+
+COMPILER = Clang()
+
+
+def _list_kept(architecture: Architecture) -> tuple[str, ...]:
+    family = _FAMILIES.get(architecture.machine, architecture.machine)
+    return (*_KEPT, *(f"ziglang/{_LIBC}/include/{family}-linux-{name}/" for name in ("gnu", "any")))
+
+
+def _make_wrapper(architecture: Architecture) -> str:
+    text = _CC
+    for key in ("title", "machine", "target"):
+        text = text.replace(f"@{key}@", getattr(architecture, key))
+    return text

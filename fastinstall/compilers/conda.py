@@ -1,0 +1,70 @@
+"""A compiler of conda packages, with headers, in a private prefix of the cache; it is nobody's environment.
+
+Which packages they are is decided here; `fastinstall.steps.conda_toolchain` has the prefix made.
+"""
+
+from itertools import pairwise
+
+from fastinstall.compilers.compiler import CompilerSource, MissingInputs, PrivatePackages
+from fastinstall.core.errors import RefusedError
+from fastinstall.core.messages import listing, quote
+from fastinstall.model.facts import Facts
+from fastinstall.model.request import ToolchainSource
+
+PACKAGE = "c-compiler"
+"""conda-forge's name for whatever compiles C."""
+
+PROGRAMS = ("*-linux-gnu-cc", "*-linux-gnu-gcc", "cc", "gcc", "clang")
+"""What the compiler is called in a prefix, as patterns, the preferred one first."""
+
+_CHANNEL = "conda-forge"
+
+
+class Conda(CompilerSource):
+    """A compiler of conda packages, which cannot be had without py-rattler and a channel."""
+
+    word = ToolchainSource.CONDA
+    choice = "a compiler of conda packages in the cache; needs no root"
+    brings_headers = True
+
+    def choose_packages(self, missing: MissingInputs, /) -> PrivatePackages | None:
+        """Return the packages that bring what is missing, where that is wished or nothing else brings it."""
+        facts, request = missing.facts, missing.request
+        asked = request.toolchain is self.word
+        engine = facts.toolchain is not None and facts.toolchain.rattler
+        if not missing.tools and not missing.libraries:
+            return None
+        if asked and not engine:
+            raise RefusedError(
+                f"--toolchain {self.word}: py-rattler is not installed beside fastinstall",
+                hint=make_extra_command(facts),
+            )
+        if not asked and (not engine or request.offline):
+            return None
+        absent = listing([*missing.tools, *(f"the headers of {name}" for name in missing.libraries)])
+        why = f"requested by --toolchain {self.word}" if asked else f"missing: {absent}"
+        return PrivatePackages(
+            channels=request.channels or missing.channels or (_CHANNEL,),
+            packages=_list_packages(missing),
+            reason=f"{why}; installed into fastinstall's cache, not into the environment",
+        )
+
+
+COMPILER = Conda()
+
+
+def _list_packages(missing: MissingInputs) -> tuple[str, ...]:
+    minor = ".".join(missing.facts.interpreter.version.split(".")[:2])
+    specs = {"compiler": PACKAGE, "Python.h": f"python {minor}.*"}
+    of_libraries = (package for packages in missing.libraries.values() for package in packages)
+    return tuple(dict.fromkeys((*(specs[tool] for tool in missing.tools), *of_libraries)))
+
+
+def make_extra_command(facts: Facts) -> str:
+    """Return the command that makes conda packages available without a conda, beside fastinstall itself."""
+    parts = facts.tool_prefix.parts
+    if ("uv", "tools") in pairwise(parts):
+        return "uv tool install 'fastinstall[conda]'"
+    if ("pipx", "venvs") in pairwise(parts):
+        return "pipx install --force 'fastinstall[conda]'"
+    return f"{quote(facts.tool_prefix / 'bin/python')} -m pip install 'fastinstall[conda]'"

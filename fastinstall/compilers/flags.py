@@ -1,0 +1,45 @@
+"""Which flags a build tries on a compiler, and which it gets. Pure."""
+
+from collections.abc import Collection
+
+from fastinstall.core.errors import RefusedError
+from fastinstall.model.recipe import Level, Recipe
+
+RECORD_SWITCHES = "-frecord-gcc-switches"  # records the command line in the binary, for provenance
+
+
+def list_probed_flags(recipe: Recipe) -> tuple[str, ...]:
+    """Return every flag that must be tried on a compiler before use."""
+    flags = [RECORD_SWITCHES]
+    for level in recipe.levels:
+        flags += [*level.cflags, *level.fallback, *level.ldflags]
+    return tuple(dict.fromkeys(flags))
+
+
+def compile_flags(
+    recipe: Recipe, level: Level, accepted: Collection[str], *, compiler: str = ""
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the full CFLAGS and the LDFLAGS for a level.
+
+    CFLAGS of the environment replace the interpreter's own (setuptools 75.7), so they are always complete.
+
+    Args:
+        recipe: for the base flags.
+        level: for its own flags and their fallback with an older compiler.
+        accepted: the probed flags that the compiler accepts.
+        compiler: its version, for messages.
+
+    Raises:
+        RefusedError: the compiler accepts neither the level's flags nor their fallback.
+    """
+    record = (RECORD_SWITCHES,) if RECORD_SWITCHES in accepted else ()
+    ldflags = tuple(flag for flag in level.ldflags if flag in accepted)
+    for flags in (level.cflags, level.fallback):
+        if flags and all(flag in accepted for flag in flags):
+            return (*recipe.base_cflags, *flags, *record), ldflags
+    tried = " nor ".join(" ".join(flags) for flags in (level.cflags, level.fallback) if flags)
+    who = f"the C compiler ({compiler})" if compiler else "the C compiler"
+    raise RefusedError(
+        f"{who} accepts neither {tried}" if level.fallback else f"{who} does not accept {tried}",
+        hint=f"to build {level.name}, install gcc 11 or clang 12 or later; or choose a lower --level",
+    )

@@ -1,0 +1,197 @@
+"""What differs between the CPU architectures of Linux, as data in one table.
+
+Nothing else names a machine. What only one of them has, such as the look of its machine code, is looked up by its
+value here; what is missing there is unknown. Stacks are built for the `supported` ones.
+"""
+
+import re
+
+from fastinstall.core.values import immutable
+
+
+@immutable
+class FeatureLevel:
+    """A micro-architecture level: CPU features that compilers and glibc's loader know by one name.
+
+    Attributes:
+        name: as compilers spell it: "x86-64-v3".
+        aliases: other names of it.
+        requires: features beyond those of the level below, in the kernel's spelling (/proc/cpuinfo).
+        title: the best known of them, for people.
+        switch: the feature without which, by GLIBC_TUNABLES, the loader takes the level below.
+        implied_by: features that no CPU has without the whole of the level.
+        families: CPUs of which every one has the level, by marketing name.
+        processors: values of `-march` for CPUs that have it.
+    """
+
+    name: str
+    aliases: tuple[str, ...] = ()
+    requires: tuple[str, ...]
+    title: str = ""
+    switch: str = ""
+    implied_by: frozenset[str] = frozenset()
+    families: re.Pattern[str] | None = None
+    processors: tuple[str, ...] = ()
+
+
+@immutable
+class Architecture:
+    """A CPU architecture; the defaults are for one that nothing more is known of.
+
+    Attributes:
+        machine: as the kernel names it (`uname -m`).
+        title: for people.
+        supported: whether stacks are built for it.
+        levels: its feature levels, the lowest first.
+        cpuinfo: a key of /proc/cpuinfo, and the word there that only this architecture has.
+        elf_machine: `e_machine` of its files.
+        isa_property: the GNU property that numbers the level which a file needs, one bit a level.
+        loader: where the glibc loader stands by its ABI.
+        platform: AT_PLATFORM, which $PLATFORM stands for.
+        hwcaps: subdirectories of glibc-hwcaps, the best first.
+        cache_flags: of its libraries in ld.so.cache.
+        conda_subdir: of its conda packages.
+        target: for which compilers are told to compile, and Debian's directory of its libraries and headers.
+        page_sizes: that its kernels have, in bytes.
+        objdump: options by which objdump disassembles its code.
+    """
+
+    machine: str
+    title: str = ""
+    supported: bool = False
+    levels: tuple[FeatureLevel, ...] = ()
+    cpuinfo: tuple[str, str] = ("", "")
+    elf_machine: int = 0
+    isa_property: int | None = None
+    loader: str = ""
+    platform: str = ""
+    hwcaps: tuple[str, ...] = ()
+    cache_flags: int | None = None
+    conda_subdir: str = ""
+    target: str = ""
+    page_sizes: tuple[int, ...] = ()
+    objdump: str = ""
+
+    @property
+    def wheel_platform(self) -> str:
+        """The end of its platform tags: "x86_64" in "manylinux_2_28_x86_64" (PEP 600)."""
+        return self.machine
+
+    @property
+    def loaders(self) -> tuple[str, ...]:
+        """Where distributions keep the loader, relative to "/"."""
+        directories = ("lib64", f"lib/{self.target}", "lib")
+        return tuple(f"{directory}/{self.loader_name}" for directory in directories)
+
+    @property
+    def loader_name(self) -> str:
+        """The loader's soname."""
+        return self.loader.rpartition("/")[2]
+
+    @property
+    def archspec_family(self) -> str:
+        """What archspec and conda's index call it."""
+        return self.machine
+
+
+# x86-64 psABI, section 3.1.1. The kernel shows SSE3 as "pni" and LZCNT as "abm"; OSXSAVE has no name in
+# /proc/cpuinfo, and "xsave" stands for it there.
+_V1 = FeatureLevel(
+    name="x86-64-v1",
+    aliases=("x86-64", "x86-64-baseline"),
+    requires=("lm", "cmov", "cx8", "fpu", "fxsr", "mmx", "syscall", "sse", "sse2"),
+)
+_V2 = FeatureLevel(
+    name="x86-64-v2",
+    requires=("cx16", "lahf_lm", "popcnt", "pni", "ssse3", "sse4_1", "sse4_2"),
+    title="SSE4.2",
+    implied_by=frozenset({"avx", "avx2", "bmi2", "avx512f"}),
+    processors=("nehalem", "westmere", "silvermont", "goldmont", "corei7", "bdver1", "btver2"),
+)
+_V3 = FeatureLevel(
+    name="x86-64-v3",
+    requires=("avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe", "xsave"),
+    title="AVX2",
+    switch="AVX2",
+    implied_by=frozenset({"avx2", "bmi2", "avx512f"}),
+    families=re.compile(r"EPYC|Ryzen|Xeon.*E[357]-\d{4}[A-Z]* v[3-9]|Core.* i[3579]-([5-9]|1[0-4])\d{3}"),
+    processors=(
+        *("haswell", "broadwell", "skylake", "alderlake", "core-avx2"),
+        *("bdver4", "znver1", "znver2", "znver3"),
+    ),
+)
+_V4 = FeatureLevel(
+    name="x86-64-v4",
+    requires=("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"),
+    title="AVX-512",
+    switch="AVX512F",
+    implied_by=frozenset({"avx512bw", "avx512dq", "avx512vl", "avx512_vnni"}),
+    families=re.compile(r"Xeon.*\b(Platinum|Gold|Silver|Bronze)\b|EPYC [49][0-9A-Z]\d\d|Ryzen \d 9\d{3}"),
+    processors=(
+        *("skylake-avx512", "cascadelake", "icelake-client", "icelake-server", "sapphirerapids"),
+        *("znver4", "znver5"),
+    ),
+)
+
+X86_64 = Architecture(
+    machine="x86_64",
+    title="x86-64",
+    supported=True,
+    levels=(_V1, _V2, _V3, _V4),
+    cpuinfo=("flags", "lm"),
+    elf_machine=62,
+    isa_property=0xC0008002,
+    loader="/lib64/ld-linux-x86-64.so.2",
+    platform="x86_64",
+    hwcaps=(_V4.name, _V3.name, _V2.name),
+    cache_flags=0x0303,
+    conda_subdir="linux-64",
+    target="x86_64-linux-gnu",
+    page_sizes=(4096,),
+    objdump="-m i386:x86-64 -M intel",
+)
+
+AARCH64 = Architecture(
+    machine="aarch64",
+    title="aarch64",
+    levels=(FeatureLevel(name="armv8-a", requires=("fp", "asimd"), title="NEON"),),
+    cpuinfo=("CPU architecture", "8"),
+    elf_machine=183,
+    loader="/lib/ld-linux-aarch64.so.1",
+    platform="aarch64",
+    cache_flags=0x0A03,
+    conda_subdir="linux-aarch64",
+    target="aarch64-linux-gnu",
+    page_sizes=(4096, 16384, 65536),
+    objdump="-m aarch64",
+)
+
+ARCHITECTURES = (X86_64, AARCH64)
+_BY_MACHINE = {each.machine: each for each in ARCHITECTURES}
+
+SUPPORTED = " and ".join(each.title for each in ARCHITECTURES if each.supported)
+"""For messages: what stacks are built for."""
+
+
+def architecture_of(machine: str) -> Architecture:
+    """Return the architecture that the kernel names so; of an unknown one only the names that follow from it.
+
+    >>> architecture_of("aarch64").conda_subdir
+    'linux-aarch64'
+    >>> architecture_of("riscv64").target, architecture_of("riscv64").supported
+    ('riscv64-linux-gnu', False)
+    """
+    if machine in _BY_MACHINE:
+        return _BY_MACHINE[machine]
+    return Architecture(machine=machine, title=machine, conda_subdir=f"linux-{machine}", target=f"{machine}-linux-gnu")
+
+
+def architecture_of_subdir(subdir: str) -> Architecture:
+    """Return the architecture of a conda subdir ("linux-64")."""
+    return next((each for each in ARCHITECTURES if each.conda_subdir == subdir), architecture_of(subdir))
+
+
+def level_label(level: str) -> str:
+    """Return what a level is called in version labels, where the architecture is known: "v3" for "x86-64-v3"."""
+    prefixes = (f"{architecture.title}-" for architecture in ARCHITECTURES)
+    return next((level.removeprefix(prefix) for prefix in prefixes if level.startswith(prefix)), level)
