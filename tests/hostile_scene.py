@@ -30,7 +30,7 @@ from fastinstall.journal.transaction import begin
 from fastinstall.model.receipt import Move, MoveKind
 from fastinstall.model.request import Request
 from fastinstall.observe.pip_pins import CONFIGURATION, CONSTRAINTS
-from fastinstall.pins.project_files import PinnedFile, PinRecord, PinStage
+from fastinstall.pins.earlier_pins import PinnedFile, PinRecord, PinStage
 
 ID = "20261121T101500Z-000001"
 _TAG = f"cp{sys.version_info.major}{sys.version_info.minor}"

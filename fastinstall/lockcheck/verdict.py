@@ -256,8 +256,8 @@ def remedy_for(kind: LockKind, entry: LockEntry, file: PurePath) -> Remedy:
         return Remedy(text="require pillow instead: fastinstall's builds have that name and contain the SIMD kernels")
     if kind in _PROJECTS:
         return Remedy(
-            text="pin the stack in this project, which also updates its lock file",
-            command=f"fastinstall guard install --pin --project {quote(file.parent)}",
+            text="pin the stack in this project: the change, with its lock file, is printed",
+            command=f"fastinstall guard pin --project {quote(file.parent)} | git -C {quote(file.parent)} apply",
         )
     if entry.is_conda:
         how = "list it first among the channels, and require pillow=*=simd_*"

@@ -44,7 +44,7 @@ def run(arguments: Namespace, context: Context) -> int:
     session = session_of(context).listening(progress_for(context))
     made = plan_setup(session, target_of(arguments), make_request(arguments, context))
     if Path(made.environment.prefix).is_dir():
-        tell_interruptions(session, made.environment, context)
+        tell_interruptions(made.environment, context)
     text = dump(document("plan", made))
     if arguments.output is not None:
         _save(Path(arguments.output), text)
