@@ -59,7 +59,6 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     ),
     "plan": _make_examples(
         ("plan -o plan.json", "save it for: apply plan.json"),
-        ("plan --format dockerfile", "do the same in an image"),
         ("plan --hosts FACTS", "which wheels serve all these machines?"),
     ),
     "apply": _make_examples(("apply plan.json", "show the plan and ask"), ("apply --yes plan.json", "no questions")),

@@ -225,8 +225,7 @@ def _plan(parser: argparse.ArgumentParser) -> None:
     _add_target_flags(parser, creates=True)
     add_request_options(parser)
     parser.add_argument("-o", "--output", metavar="FILE", help="save the plan for: fastinstall apply FILE")
-    formats = "how to print the plan; dockerfile: for an image"
-    parser.add_argument("--format", choices=("text", "json", "dockerfile"), default=None, help=formats)
+    parser.add_argument("--format", choices=("text", "json"), default=None, help="how to print the plan")
     hosts = "for many machines: DIR with their `inspect --json`; the plan names the few wheels that serve them all"
     parser.add_argument("--hosts", metavar="DIR", help=hosts)
     _add_max_age(parser, "30", "with --hosts: ignore facts older than this; any: ignore none (default: 30)")
