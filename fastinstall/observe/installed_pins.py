@@ -1,7 +1,7 @@
 """The pins of fastinstall in an environment, and the line that stops conda's solvers from replacing the stack.
 
-Observing reads a few tiny files and runs no tool. It includes the project's pin: an interrupted change to it is noticed
-here. `refuse_unpinnable` decides from facts whether a pin is possible. Pins for pip are in
+Observing reads a few tiny files and runs no tool. It includes the project's pin, and an interrupted change of one that
+an earlier version wrote. `refuse_unpinnable` decides from facts whether a pin is possible. Pins for pip are in
 `pip_pins`.
 
 A pin is made only on request, because it blocks every replacement of the stack, even a Pillow that fixes a
