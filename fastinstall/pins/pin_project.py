@@ -96,12 +96,13 @@ def make_pin(request: PinRequest, variables: Mapping[str, str]) -> ProjectChange
         after = _make_contents(request, pinned, plain, variables)
     if any(foreign.bytes_if_there(directory / name) != content for name, content in there.items()):
         raise RefusedError(f"{directory} changed while the pin was tried", hint="run the same command again")
+    diff = "".join(format_diff(name, there[name], after[name]) for name in names)
     return ProjectChange(
         project=directory,
         manager=tool.name,
         requirement=f"{request.receipt.distribution}=={request.receipt.version}",
-        diff="".join(format_diff(name, there[name], after[name]) for name in names),
-        notes=tuple(_describe_costs(request, tool, pinned)),
+        diff=diff,
+        notes=tuple(_describe_costs(request, tool, pinned)) if diff else (),
     )
 
 
@@ -146,7 +147,7 @@ def _describe_costs(request: PinRequest, tool: PinTool[Any], pinned: PinnedBuild
     if pinned.directory.is_absolute():
         yield (
             f"{request.project.manifest.name} will name {pinned.directory}, which other machines do not have; "
-            f"to share it, keep the build in the project: fastinstall guard pin --wheels {quote(directory / 'wheels')}"
+            f"to share it, keep the build in the project: add --wheels {quote(directory / 'wheels')}"
         )
     caution = tool.describe_caution(directory, pinned)
     if caution:
