@@ -30,7 +30,7 @@ from fastinstall.journal.transaction import begin
 from fastinstall.model.receipt import Move, MoveKind
 from fastinstall.model.request import Request
 from fastinstall.observe.pip_pins import CONFIGURATION, CONSTRAINTS
-from fastinstall.pins.project_files import PinnedFile, PinRecord, PinStage
+from fastinstall.pins.earlier_pins import PinnedFile, PinRecord, PinStage
 
 ID = "20261121T101500Z-000001"
 _TAG = f"cp{sys.version_info.major}{sys.version_info.minor}"
@@ -135,8 +135,8 @@ KINDS = (
     *(
         Kind(path=f"locks/{name}", form=form, verbs=(f"guard check BASE/locks/{name}",))
         for name, form in (
-            *(("requirements.txt", "text"), ("environment.yml", "text"), ("conda-lock.yml", "text")),
-            *(("poetry.lock", "toml"), ("pdm.lock", "toml"), ("pylock.toml", "toml"), ("Pipfile.lock", "json")),
+            *(("requirements.txt", "text"), ("environment.yml", "text"), ("pixi.lock", "text")),
+            *(("poetry.lock", "toml"), ("pdm.lock", "toml"), ("pylock.toml", "toml")),
         )
     ),
 )
@@ -345,11 +345,10 @@ def _locks(directory: Path) -> None:
         {
             "requirements.txt": b"--index-url http://x/simple\npillow==12.1.1 ; python_version > '3.9'\nx\n",
             "environment.yml": b"name: x\nchannels:\n  - c\ndependencies:\n  - pillow=12\n  - pip:\n    - y\n",
-            "conda-lock.yml": b"version: 1\npackage:\n- name: pillow\n  version: 12.1.1\n  manager: conda\n",
+            "pixi.lock": b"version: 6\npackages:\n- conda: https://x/linux-64/pillow-12.1.1-py311_0.conda\n",
             "poetry.lock": package + b'[metadata]\nlock-version = "2.1"\n',
             "pdm.lock": package + b'[metadata]\nlock_version = "4.5"\n',
             "pylock.toml": b'lock-version = "1.0"\n[[packages]]\nname = "pillow"\nversion = "12.1.1"\n',
-            "Pipfile.lock": b'{"_meta": {"pipfile-spec": 6}, "default": {"pillow": {"version": "==12.1.1"}}}\n',
         },
     )
 

@@ -21,6 +21,7 @@ from fastinstall.model.finding import EnvironmentReport, Survey
 from fastinstall.model.history import Transactions
 from fastinstall.model.receipt import Receipt, SpeedTable
 from fastinstall.model.recipe import AdvisoryList, Recipe
+from fastinstall.pins.pin_project import ProjectChange
 from fastinstall.plan.plan import Plan
 from fastinstall.proof.cases import Proof
 from fastinstall.verbs.answers import Answers
@@ -40,6 +41,7 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "durations": partial(json_schema, Durations, name="durations"),
     "answers": partial(json_schema, Answers, name="answers"),
     "guard": partial(json_schema, Guards, name="guard"),
+    "pin": partial(json_schema, ProjectChange, name="pin"),
     "locks": partial(json_schema, LockReport, name="locks"),
     "build": partial(json_schema, BuildReport, name="build"),
     "proof": partial(json_schema, Proof, name="proof"),

@@ -51,7 +51,7 @@ DOCUMENTS: dict[str, str] = {
     "build": "`build`",
     "guard": "`guard`",
     "locks": "`guard check`",
-    "project-pin": "`.fastinstall/pin.json` in a project that is pinned",
+    "pin": "`guard pin`",
     "rollback": "`rollback`",
     "accepted": "`guard accept`",
     "transactions": "`rollback --list`",

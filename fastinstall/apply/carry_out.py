@@ -32,7 +32,7 @@ from fastinstall.guard.status import renew_guard_files
 from fastinstall.index.execution import CondaEngine, ExecutionContext
 from fastinstall.journal.snapshot import read_environment_history
 from fastinstall.journal.store import make_stamp
-from fastinstall.journal.transaction import Transaction, begin
+from fastinstall.journal.transaction import begin
 from fastinstall.model.facts import Facts, Interpreter
 from fastinstall.model.finding import EnvironmentReport
 from fastinstall.model.history import warn_about_held_bytes
@@ -60,7 +60,6 @@ from fastinstall.steps.change_conda_packages import ChangeCondaPackages
 from fastinstall.steps.create_environment import CreateEnvironment
 from fastinstall.steps.kinds import find_step, get_required_step
 from fastinstall.steps.make_conda_packages import MakeCondaPackages
-from fastinstall.steps.pin_project import PinProject
 from fastinstall.steps.verify import Verify, refuse_errors
 from fastinstall.wheelbuild.installed_wheels import keep_installed_wheel
 
@@ -180,7 +179,7 @@ def examine_result(session: Session, outcome: SetupOutcome) -> EnvironmentReport
         if after is None:
             return examine(session, plan.environment, Examination())
         recipe = recipe_named(session, plan.wish.recipe)
-        return judge(session, observe_committed(session, after), outcome.receipt, recipe, check_names(()))
+        return judge(session, observe_committed(after), outcome.receipt, recipe, check_names(()))
     except FastinstallError as error:
         again = f"fastinstall doctor --prefix {quote(plan.environment.prefix)}"
         session.emit(Noted(message=f"done, but not checked again: {error.message}; try: {again}", warning=True))
@@ -255,14 +254,9 @@ def _make_observers(session: Session, plan: Plan, recipe: Recipe) -> "Observers"
     def judged(seen: Facts, receipt: Receipt, checks: tuple[str, ...]) -> EnvironmentReport:
         return judge(session, seen, receipt, recipe, checks)
 
-    def finish(transaction: Transaction, receipt: Receipt) -> None:
-        step = find_step(plan.steps, PinProject)
-        if step is not None:
-            step.pin(session, plan.environment, receipt, transaction)
-
     from fastinstall.apply.orchestrator import Observers  # noqa: PLC0415 (likewise)
 
-    return Observers(before=before, after=after, judge=judged, finish=finish)
+    return Observers(before=before, after=after, judge=judged)
 
 
 def renew_guard(session: Session, plan: Plan) -> Receipt:

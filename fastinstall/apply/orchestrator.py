@@ -67,13 +67,11 @@ class Observers:
         before: observes the target as it is before the swap: files, and PIL in use. Its interpreter has been asked.
         after: observes all that doctor looks at, once it is swapped.
         judge: runs doctor's checks by name on facts, against a receipt.
-        finish: does what has to be done outside of the target, once it is verified; a failure undoes all.
     """
 
     before: Callable[[Interpreter], Facts]
     after: Callable[[Interpreter], Facts]
     judge: Callable[[Facts, Receipt, tuple[str, ...]], EnvironmentReport]
-    finish: Callable[[Transaction, Receipt], None]
 
 
 @immutable
@@ -197,7 +195,6 @@ def execute_plan(plan: Plan, context: ExecutionContext, observers: Observers) ->
             with watch.require_unchanged(context.emit):
                 _write_records(work, staged, transaction)
                 receipt, after = _verify_result(work, staged, stamp)
-                observers.finish(transaction, receipt)
             transaction.commit(receipt)
         watch.warn_about_installers(context.emit)
         return CompletedPlan(receipt=receipt, after=after, window_ns=transaction.window_ns)

@@ -1,7 +1,7 @@
 """Recover an environment from an interrupted run: commands that change it finish the recovery, others only report it.
 
-This is the only place where verbs deal with recovery. The journal does the finishing and undoing; here it is combined
-with the project's pin, which lies outside the environment, and put into words.
+This is the only place where verbs deal with recovery. The journal does the finishing and undoing; here it is put into
+words. The pin of a project, which earlier versions wrote, is only told: no project is changed.
 
 What is on disk also tells whether an interruption came in time or after the work was done.
 """
@@ -12,15 +12,11 @@ from pathlib import Path, PurePath
 from typing import Protocol
 
 from fastinstall.apply.exclusive import hold_environment_lock
-from fastinstall.core.errors import DocumentError, FastinstallError, InterruptedAfterCompletion, RefusedError
+from fastinstall.core.errors import InterruptedAfterCompletion, RefusedError
 from fastinstall.core.events import Noted
-from fastinstall.core.lock import lock_environment
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.values import immutable
 from fastinstall.journal import snapshot
-from fastinstall.journal.entries import Adding
-from fastinstall.journal.layout import PROJECT
-from fastinstall.journal.log import Log
 from fastinstall.journal.recover import Recovered, receipt_if_readable, recover
 from fastinstall.journal.snapshot import is_at_work, read_environment_history
 from fastinstall.journal.store import JournalStore
@@ -34,8 +30,7 @@ from fastinstall.model.history import (
 from fastinstall.model.request import Environment
 from fastinstall.observe.installed_pins import pin_interruptions
 from fastinstall.observe.session import Session
-from fastinstall.pins import project_files as project_pin
-from fastinstall.pins.project_files import PinStage
+from fastinstall.pins import earlier_pins
 from fastinstall.pins.recognition import read_noted_project
 
 
@@ -77,8 +72,8 @@ def lock_recovered_environment(
             session.emit(Noted(message=sentence, changed=changed))
 
     with _telling_what_was_recovered(prefix, tell), hold_environment_lock(prefix):
-        _recover_each(session, JournalStore(prefix), tell, force=force)
-        for each in pin_interruptions(session, prefix):
+        _recover_each(JournalStore(prefix), tell, force=force)
+        for each in pin_interruptions(prefix):
             session.emit(Noted(message=describe_interruption(each, prefix), warning=True))
         yield LockedEnvironment(store=JournalStore(prefix), sentences=tuple(sentences))
 
@@ -98,16 +93,16 @@ def change_environment(
 def recover_environment(session: Session, environment: Environment) -> bool:
     """Recover everything that an earlier run left unfinished, and say so; whether there was anything.
 
-    What this user did not begin is told, and left as it is. The lock is taken only where there is something, so that a
-    run at work is told by whoever goes on.
+    An unfinished pin of a project is told, and left as it is. The lock is taken only where there is something, so that
+    a run at work is told by whoever goes on.
 
     Raises:
         FastinstallError: as `lock_recovered_environment` says.
     """
     prefix = Path(environment.prefix)
-    for notice in list_unrecoverable(session, environment):
+    for notice in list_unrecoverable(environment):
         session.emit(Noted(message=notice, warning=True))
-    if all(each.cut is UnfinishedRun.FOREIGN_PIN for each in find_interruptions(session, prefix)):
+    if not read_environment_history(prefix, sized=False).interruptions:
         return False
     with lock_recovered_environment(session, environment) as result:
         return bool(result.sentences)
@@ -124,7 +119,7 @@ def clear_cut_creation(session: Session, prefix: Path) -> None:
     if cut is None or cut.cut is not UnfinishedRun.CREATION or is_at_work(prefix):
         return
     with hold_environment_lock(prefix):
-        recovered = recover(JournalStore(prefix), conclude=Unpinning(session, prefix))
+        recovered = recover(JournalStore(prefix))
         if recovered is not None:
             session.emit(
                 Noted(message=describe_finished_interruption(_convert_to_interruption(recovered)), changed=True)
@@ -139,89 +134,37 @@ def clear_cut_creation(session: Session, prefix: Path) -> None:
     session.emit(Noted(message=describe_finished_interruption(cut, cleared=True), changed=True))
 
 
-def find_interruptions(session: Session, prefix: Path) -> tuple[Interruption, ...]:
+def find_interruptions(prefix: Path) -> tuple[Interruption, ...]:
     """What a dead run left, of the environment and of the pin of its project. Changes nothing."""
-    return (*read_environment_history(prefix, sized=False).interruptions, *pin_interruptions(session, prefix))
+    return (*read_environment_history(prefix, sized=False).interruptions, *pin_interruptions(prefix))
 
 
-def describe_interruptions(session: Session, environment: Environment) -> tuple[str, ...]:
+def describe_interruptions(environment: Environment) -> tuple[str, ...]:
     """What those have to tell who only look: one sentence for each thing, with the command that mends it."""
     prefix = Path(environment.prefix)
-    return tuple(describe_interruption(each, prefix) for each in find_interruptions(session, prefix))
+    return tuple(describe_interruption(each, prefix) for each in find_interruptions(prefix))
 
 
-def list_unrecoverable(session: Session, environment: Environment) -> tuple[str, ...]:
-    """What of it nobody brings to its end by itself, because nothing says that this user began it; likewise."""
+def list_unrecoverable(environment: Environment) -> tuple[str, ...]:
+    """Describe what nobody brings to its end by itself, because it lies in a project; likewise."""
     prefix = Path(environment.prefix)
-    cut = pin_interruptions(session, prefix)
-    return tuple(describe_interruption(each, prefix) for each in cut if each.cut is UnfinishedRun.FOREIGN_PIN)
+    return tuple(describe_interruption(each, prefix) for each in pin_interruptions(prefix))
 
 
-class Unpinning:
-    """Takes back the pin of the project that a transaction noted, before the note of it goes.
+def find_pin_left_behind(store: JournalStore, noted: Path | None) -> Iterator[str]:
+    """Yield a sentence if a project is still pinned to a stack that has just been undone.
 
     Args:
-        session: the outside world.
-        prefix: of the environment.
-
-    Attributes:
-        sentences: what was done, or could not be.
+        store: of the environment, as it is now.
+        noted: the project that an earlier fastinstall had noted in it before.
     """
-
-    def __init__(self, session: Session, prefix: Path) -> None:
-        self.sentences: list[str] = []
-        self._begun, self._prefix = session.begun_pins, prefix
-
-    def __call__(self, log: Log) -> None:
-        """Undo what this journal's transaction noted, unless that has been done."""
-        noted = (Path(act.text.strip()) for act in log.acts if isinstance(act, Adding) and act.path == PROJECT)
-        for directory in noted:
-            try:
-                manager = _unpin_project(directory, self._prefix, self._begun)
-                if manager:
-                    from fastinstall.pins.pin_project import describe_stale_lock  # noqa: PLC0415 (30 ms, rarely needed)
-
-                    self.sentences.append(f"removed: the pin of {directory}")
-                    self.sentences += describe_stale_lock(directory, manager)
-            except FastinstallError as error:  # no reason to leave the environment as it is
-                again = unpinning_command(directory, self._prefix)
-                self.sentences.append(f"{error.message}: the pin of {directory} stays; to remove it: {again}")
-
-
-def _unpin_project(directory: Path, prefix: Path, begun: project_pin.UnfinishedPins) -> str:
-    """Take the pin out of a project that an environment notes; the project's tool, "" where there was no pin.
-
-    Raises:
-        RefusedError: another run holds the project, or the pin is not one of this user for this environment.
-        DocumentError: the record of the pin cannot be read.
-    """
-    if not project_pin.is_touched(directory):
-        return ""
-    with lock_environment(directory):
-        project_pin.recover(directory, begun)
-        record = project_pin.read_record(directory)
-        if record is None:
-            return ""
-        if record.stage is not PinStage.PINNED or not project_pin.is_pinned_for(directory, prefix):
-            raise RefusedError(f"{directory} was not pinned by this user for {prefix}")
-        return record.manager if project_pin.take_back(directory, begun) else ""
-
-
-def find_pin_left_behind(store: JournalStore) -> Iterator[str]:
-    """A sentence where the project that is noted here has no pin any more, or that of another stack than came back."""
-    noted, receipt = read_noted_project(store.prefix), receipt_if_readable(store)
-    if noted is None or receipt is None or not noted.is_dir():
+    if noted is None or not earlier_pins.is_pinned_for(noted, store.prefix):
         return
-    try:
-        record = project_pin.read_record(noted)
-    except (DocumentError, RefusedError):
-        return  # doctor tells it among the pins
-    requirement = f"{receipt.distribution}=={receipt.version}"
-    if record is None or record.requirement != requirement:
-        found = f"pinned to {record.requirement}" if record is not None else "no longer pinned"
-        where = f"--prefix {quote(store.prefix)} --project {quote(noted)}"
-        command = f"fastinstall guard install --pin --yes {where}"
-        yield f"{noted} is {found}, but {requirement} is installed again: {command}"
+    record, receipt = earlier_pins.read_record(noted), receipt_if_readable(store)
+    installed = f"{receipt.distribution}=={receipt.version}" if receipt is not None else "no build of fastinstall"
+    if record is not None and record.requirement != installed:
+        command = unpinning_command(noted, store.prefix)
+        yield f"{noted} is still pinned to {record.requirement}, but {installed} is installed; to unpin it: {command}"
 
 
 class _Tell(Protocol):
@@ -249,10 +192,10 @@ _UNSEEN = (UnfinishedRun.BEGINNING, UnfinishedRun.END)
 """Only directories of ours were there: nobody looks into them."""
 
 
-def _recover_each(session: Session, store: JournalStore, tell: _Tell, *, force: bool) -> None:
+def _recover_each(store: JournalStore, tell: _Tell, *, force: bool) -> None:
     """Each thing is told when it has happened, since the next one may fail."""
-    cut, unpinning = tuple(pin_interruptions(session, store.prefix)), Unpinning(session, store.prefix)
-    recovered = recover(store, force=force, conclude=unpinning)
+    noted = read_noted_project(store.prefix)
+    recovered = recover(store, force=force)
     if recovered is not None:
         changed = recovered.cut not in _UNSEEN
         tell(describe_finished_interruption(_convert_to_interruption(recovered)), changed=changed)
@@ -260,19 +203,11 @@ def _recover_each(session: Session, store: JournalStore, tell: _Tell, *, force: 
             tell(f"kept: {path}", changed=changed)
         for lost in recovered.undone.lost:
             tell(f"could not be restored, because it had been removed: {lost}", changed=changed)
-    for sentence in unpinning.sentences:
-        tell(sentence)
-    for each in cut:
-        directory = Path(each.file).parent.parent
-        if each.cut is UnfinishedRun.PIN and project_pin.interruption_of(directory, session.begun_pins) is not None:
-            with lock_environment(directory):
-                project_pin.recover(directory, session.begun_pins)
-            tell(describe_finished_interruption(each))
     making = snapshot.creation_interruption(store.prefix)
     if making is not None:
         snapshot.finish(store.prefix)
         tell(describe_finished_interruption(making), changed=False)
-    for sentence in find_pin_left_behind(store) if recovered is not None else ():
+    for sentence in find_pin_left_behind(store, noted) if recovered is not None else ():
         tell(sentence, changed=False)
 
 

@@ -60,15 +60,15 @@ def look_at(session: Session, arguments: Namespace, context: Context) -> Environ
         FastinstallError: as `find` says.
     """
     environment = find(session, target_of(arguments))
-    tell_interruptions(session, environment, context)
+    tell_interruptions(environment, context)
     return environment
 
 
-def tell_interruptions(session: Session, environment: Environment, context: Context) -> None:
+def tell_interruptions(environment: Environment, context: Context) -> None:
     """Say on stderr what a dead run left in an environment, with the command that mends it."""
     from fastinstall.apply.recovery import describe_interruptions  # noqa: PLC0415 (doctor tells it in its report)
 
-    for notice in describe_interruptions(session, environment):
+    for notice in describe_interruptions(environment):
         context.console.complain(f"warning: {notice}")
 
 
@@ -85,7 +85,7 @@ def recover_or_report(session: Session, environment: Environment, arguments: Nam
 
         recover_environment(session, environment)
     else:
-        tell_interruptions(session, environment, context)
+        tell_interruptions(environment, context)
 
 
 def refuse_together(arguments: Namespace, flag: str, others: Iterable[str]) -> None:

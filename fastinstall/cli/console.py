@@ -301,6 +301,24 @@ class Console:
         except OSError as error:
             raise UnwrittenError(error.strerror or str(error)) from error
 
+    def patch(self, text: str) -> None:
+        """Print a diff on stdout: byte by byte, as programs take it, unless a terminal shows it.
+
+        Raises:
+            UnwrittenError: as `data`.
+        """
+        if sys.stdout.isatty():
+            self.data(text)
+            return
+        try:
+            sys.stdout.buffer.write(text.encode("utf-8"))
+            sys.stdout.flush()
+        except BrokenPipeError:
+            _redirect_to_null(sys.stdout)
+        except OSError as error:
+            _redirect_to_null(sys.stdout)
+            raise UnwrittenError(error.strerror or str(error)) from error
+
     def talk(self, text: str) -> None:
         """Say something on stderr, unless --quiet."""
         if not self.quiet:

@@ -19,7 +19,7 @@ SCREENS: Mapping[str, frozenset[str]] = {
         "plan": f"--output --format --hosts {_BUILD} --prefix --new-env --allow --json",
         "doctor": "--list --all --pid --host-flags --quick --fix --fail-on --collect --prefix --json",
         "rollback": "--list --to --forget --allow --prefix --python --yes --json --quiet --verbose --no-color",
-        "guard": "--pin --project --prefix --python --yes --json --quiet --verbose --no-color",
+        "guard": "--pin --project --wheels --prefix --yes --json --quiet --verbose --no-color",
         "build": f"--output --format --hosts --with-tool {_BUILD} --prefix --json",
         "bench": "--quick --only --prefix --target-rate --loader --with --html --json",
         "recipes": "--prove --prefix --python --json --quiet --verbose --no-color",
@@ -59,7 +59,6 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     ),
     "plan": _make_examples(
         ("plan -o plan.json", "save it for: apply plan.json"),
-        ("plan --format dockerfile", "do the same in an image"),
         ("plan --hosts FACTS", "which wheels serve all these machines?"),
     ),
     "apply": _make_examples(("apply plan.json", "show the plan and ask"), ("apply --yes plan.json", "no questions")),
@@ -75,8 +74,8 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         ("rollback --to ID --yes", "undo every setup from ID on"),
     ),
     "guard": _make_examples(
-        ("guard status", "show its cost and its warnings"),
         ("guard install --pin", "keep other tools from replacing it"),
+        ("guard pin | git apply", "the same in a uv, Poetry or PDM project"),
         ("guard check uv.lock", "would this file bring stock Pillow back?"),
         ("guard accept", "keep what replaced the fast build"),
     ),
@@ -109,6 +108,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
 """Those of each verb, and of the program itself under the empty name."""
 
 
+_WIDTH = 80
 _COLUMN = 24
 """Where the words about a flag begin."""
 
@@ -148,9 +148,9 @@ def usage(parser: argparse.ArgumentParser) -> str:
         return f"usage: {parser.prog} VERB [FLAG...]"
     actions = parser._actions  # noqa: SLF001 (argparse has no other way to list them)
     needed = (action for action in actions if not action.option_strings or action.required)
-    return " ".join(
-        ("usage:", parser.prog, *(format_argument(action).rpartition(", ")[2] for action in needed), "[FLAG...]")
-    )
+    words = ("usage:", parser.prog, *(format_argument(action).rpartition(", ")[2] for action in needed))
+    flags = "[FLAG...]" if len(" ".join((*words, "[FLAG...]"))) <= _WIDTH else "..."
+    return " ".join((*words, flags))
 
 
 def format_argument(action: argparse.Action) -> str:

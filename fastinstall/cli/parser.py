@@ -225,8 +225,7 @@ def _plan(parser: argparse.ArgumentParser) -> None:
     _add_target_flags(parser, creates=True)
     add_request_options(parser)
     parser.add_argument("-o", "--output", metavar="FILE", help="save the plan for: fastinstall apply FILE")
-    formats = "how to print the plan; dockerfile: for an image"
-    parser.add_argument("--format", choices=("text", "json", "dockerfile"), default=None, help=formats)
+    parser.add_argument("--format", choices=("text", "json"), default=None, help="how to print the plan")
     hosts = "for many machines: DIR with their `inspect --json`; the plan names the few wheels that serve them all"
     parser.add_argument("--hosts", metavar="DIR", help=hosts)
     _add_max_age(parser, "30", "with --hosts: ignore facts older than this; any: ignore none (default: 30)")
@@ -285,13 +284,15 @@ def _add_rollback_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def _guard(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=("install", "status", "remove", "check", "accept"))
+    parser.add_argument("action", choices=("install", "status", "remove", "pin", "check", "accept"))
     lock = "with check: requirement or lock files; exit code 3 if one would bring stock Pillow back"
     parser.add_argument("files", metavar="FILE", nargs="*", help=lock)
-    pin = "with install: keep pip, uv and conda from replacing it; in its project, too; this delays security updates"
+    pin = "with install: keep pip, uv and conda from replacing it; this delays security updates"
     parser.add_argument("--pin", action="store_true", help=pin)
-    project = "with --pin, remove: the project to pin; default: the one around the environment"
+    project = "with pin, remove, status: the project; default: the one around the environment"
     parser.add_argument("--project", metavar="DIR", help=project)
+    wheels = "with pin: where the project's tool finds the build; default: in your data directory"
+    parser.add_argument("--wheels", metavar="DIR", help=wheels)
     _add_target_flags(parser)
     _add_consent_flags(parser)
 

@@ -32,3 +32,9 @@ def recover_command(prefix: PurePath) -> str:
 def fix_command(prefix: PurePath) -> str:
     """The command that repairs an environment."""
     return f"fastinstall doctor --fix --prefix {quote(prefix)}"
+
+
+def pin_command(project: PurePath, prefix: PurePath) -> str:
+    """Return the command that pins an environment's stack in the project that makes it."""
+    place = quote(project)
+    return f"fastinstall guard pin --prefix {quote(prefix)} --project {place} | git -C {place} apply"

@@ -251,11 +251,13 @@ class Directories:
         cache: built wheels, downloads; may be removed at any time.
         state: logs.
         config: `fastinstall.toml`.
+        data: builds that projects are pinned to.
     """
 
     cache: Path
     state: Path
     config: Path
+    data: Path
 
 
 def user_directories(environment: Mapping[str, str]) -> Directories:
@@ -268,6 +270,7 @@ def user_directories(environment: Mapping[str, str]) -> Directories:
         cache=Path(cache).absolute() if cache else _find_directory(environment, "XDG_CACHE_HOME", ".cache"),
         state=_find_directory(environment, "XDG_STATE_HOME", ".local/state"),
         config=_find_directory(environment, "XDG_CONFIG_HOME", ".config"),
+        data=_find_directory(environment, "XDG_DATA_HOME", ".local/share"),
     )
 
 

@@ -1,8 +1,6 @@
-"""Pin an environment or its project by a transaction, and take the pin back.
+"""Pin an environment by a transaction, and take the pin back: by a line for conda, or by pip's configuration.
 
-An environment is pinned by a line for conda, or by the pip configuration of a virtual environment. The project that an
-environment belongs to is noted in a file that belongs to the transaction: when that is undone, the project's pin is
-taken back too.
+Not the pins of projects, which are changes that others apply: see `pins.pin_project`.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,25 +19,18 @@ from fastinstall.guard.pip_trap import (
     refuse_unwritable,
     write_pip_pin,
 )
-from fastinstall.journal.layout import PROJECT
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.conda_packages import is_ours, pin_line
 from fastinstall.model.facts import Facts, PinKind, PinState, Project
-from fastinstall.model.history import UnfinishedRun, unpinning_command
 from fastinstall.model.receipt import Move, MoveKind, Receipt
-from fastinstall.model.request import Environment, EnvironmentKind
+from fastinstall.model.request import EnvironmentKind
 from fastinstall.observe.active_environment import is_made_by_uv
 from fastinstall.observe.installed_pins import NAME, PIN, PINNED, add_pin_line, pin_in, remove_pin_line
 from fastinstall.observe.pip_pins import DIRECTORY, block_in, requirement_of
 from fastinstall.observe.pip_settings import find_hiding_settings, find_unheeded_pins, links_of, observe_pip_settings
 from fastinstall.observe.session import Session
-from fastinstall.pins.pin_project import pin_project, project_pin, unpin_project
-from fastinstall.pins.project_files import interruption_of
-from fastinstall.pins.recognition import project_of, read_noted_project, read_pin_state
-from fastinstall.pins.resolver import require_lock_program
-from fastinstall.pins.tool import CHANNEL
-from fastinstall.pins.tools import tools
+from fastinstall.pins.recognition import project_of, read_manifest_pin, read_pin_state
 from fastinstall.wheelbuild.installed_wheels import find_installed_wheel
 
 _STAGED = "pinned"
@@ -73,7 +64,7 @@ def prepare_pin(session: Session, facts: Facts, receipt: Receipt, project: Proje
     pin = PipPin(
         prefix=prefix,
         requirement=requirement_of(receipt.distribution, receipt.version),
-        wheel=_find_installed_wheel(session, prefix, receipt),
+        wheel=find_installed_wheel_of(session, prefix, receipt),
         links=list_links_beside_pin(session, prefix, project),
     )
     PinTrial(
@@ -155,8 +146,12 @@ def _read_conda_pins(prefix: Path) -> str:
     return foreign.text_if_there(prefix / PINNED)
 
 
-def _find_installed_wheel(session: Session, prefix: Path, receipt: Receipt) -> Path:
-    """The very wheel that was installed: of the cache, or of the wheelhouse that it came from."""
+def find_installed_wheel_of(session: Session, prefix: Path, receipt: Receipt) -> Path:
+    """Return the very wheel that was installed: of the cache, or of the wheelhouse that it came from.
+
+    Raises:
+        RefusedError: it is in neither.
+    """
     cached = find_installed_wheel(session.own_cache(), prefix, receipt.wheel_sha256)
     if cached is not None:
         return cached
@@ -166,116 +161,15 @@ def _find_installed_wheel(session: Session, prefix: Path, receipt: Receipt) -> P
     raise RefusedError(
         f"{receipt.wheel} is no longer in the cache, and a pin needs it: "
         "a constraint that finds none has pip go back on whatever requires Pillow",
-        hint=f"rebuild and pin it: fastinstall setup --pin --prefix {quote(prefix)}",
+        hint=f"rebuild it: fastinstall setup --upgrade --prefix {quote(prefix)}",
     )
 
 
-def find_unpinned_project(
-    session: Session, environment: Environment, named: Path | None, receipt: Receipt
-) -> Project | None:
-    """The project that an environment belongs to, where it is not pinned to its stack as it should be.
-
-    Args:
-        session: the outside world.
-        environment: where the stack is in place.
-        named: the project's directory; None for the one that the environment lies in.
-        receipt: of the stack.
-
-    Raises:
-        RefusedError: somebody else began a change of its pin, and did not finish it.
-    """
-    project = project_of(Path(environment.prefix), named)
-    if project is None:
-        return None
-    if _is_begun_by_others(session, project):
-        command = unpinning_command(project.directory, environment.prefix)
-        raise RefusedError(
-            f"{project.directory}: an unfinished change to its pin, and no record that you started it",
-            hint=f"if you know where it came from, remove it: {command}",
-        )
-    pin = project_pin(session, project)
-    noted = read_noted_project(Path(environment.prefix))
-    held = pin is not None and not pin.problems and pin.requirement == f"{receipt.distribution}=={receipt.version}"
-    return project if not held or noted != Path(project.directory) else None
-
-
-def find_pinned_project(session: Session, environment: Environment, named: Path | None = None) -> Project | None:
-    """The project that an environment belongs to, where it has a pin of ours; arguments likewise.
-
-    None too where its pin is unfinished, nothing says that this user began it, and nobody has named the project.
-    """
-    project = project_of(Path(environment.prefix), named)
-    if project is None or (named is None and _is_begun_by_others(session, project)):
-        return None
-    return project if project_pin(session, project) is not None else None
-
-
-def refuse_without_tool(session: Session, project: Project) -> None:
-    """Raise if the tool that makes a project's lock is not to be found; before anything slow begins.
-
-    Raises:
-        RefusedError: it is not.
-    """
-    tool = tools()[project.manager]
-    if tool.locking is not None:
-        require_lock_program(project, tool, session.variables)
-
-
-def pin_its_project(
-    session: Session, environment: Environment, receipt: Receipt, project: Project, transaction: Transaction
-) -> None:
-    """Pin the stack in a project, and note in the environment which one that is.
-
-    Args:
-        session: the outside world.
-        environment: where the stack is in place.
-        receipt: of its setup.
-        project: of `find_unpinned_project`.
-        transaction: of the environment; to be committed next, so that a failure here undoes it.
-
-    Raises:
-        RefusedError: a foreign setting is in the way, the lock cannot be made, or it would go back on other packages.
-    """
-    prefix = Path(environment.prefix)
-    if read_noted_project(prefix) != Path(project.directory):
-        _forget_project(prefix, transaction)
-        transaction.add(PROJECT, f"{project.directory}\n")
-    by_channel = tools()[project.manager].payload == CHANNEL
-    wheel = Path(receipt.wheel) if by_channel else _find_installed_wheel(session, prefix, receipt)
-    pin_project(session, environment, project, receipt, wheel)
-    session.emit(Noted(message=f"pinned in the {project.manager} project {project.directory}"))
-
-
-def unpin_its_project(session: Session, store: JournalStore, project: Project, transaction: Transaction) -> None:
-    """Take a project's pin back, and the note of it; the transaction is to be committed next."""
-    _forget_project(store.prefix, transaction)
-    unpin_project(session, project)
-
-
-def unpin_named_project(session: Session, environment: Environment, named: Path | None) -> bool:
-    """Take back the pin of a project that was named, where its environment has none of our setups (a fresh clone).
-
-    Returns:
-        Whether there was one.
-    """
-    project = find_pinned_project(session, environment, named) if named is not None else None
-    return project is not None and unpin_project(session, project)
-
-
-def find_named_project_pins(named: Path | None, known: Sequence[PinState]) -> tuple[PinState, ...]:
-    """The pin of a project that was named, unless it is among those that are known."""
+def find_named_project_pins(prefix: Path, named: Path | None, known: Sequence[PinState]) -> tuple[PinState, ...]:
+    """Return the pin of a project that was named, unless it is among those that are known."""
     if named is None:
         return ()
     project = project_of(named, named)
-    pin = read_pin_state(Path(project.directory)) if project is not None else None  # looks, and mends nothing
+    directory = Path(project.directory) if project is not None else named
+    pin = read_pin_state(directory) or read_manifest_pin(prefix, directory)
     return (pin,) if pin is not None and pin.file not in [each.file for each in known] else ()
-
-
-def _is_begun_by_others(session: Session, project: Project) -> bool:
-    interruption = interruption_of(Path(project.directory), session.begun_pins)
-    return interruption is not None and interruption.cut is UnfinishedRun.FOREIGN_PIN
-
-
-def _forget_project(prefix: Path, transaction: Transaction) -> None:
-    if read_noted_project(prefix) is not None:
-        transaction.perform((Move(kind=MoveKind.OUT, live=PROJECT, kept="aside/project"),))

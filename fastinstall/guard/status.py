@@ -38,6 +38,7 @@ class Guards:
         pins: ours, of the environment and of its project.
         cost: what a start of Python takes longer, measured here; None if it was not, or could not be measured.
         events: what the start-up guard has told, the latest first.
+        diff: with `guard remove`: what takes the pin of an earlier fastinstall out of the project; empty for nothing.
     """
 
     installed: bool
@@ -49,6 +50,7 @@ class Guards:
     pins: tuple[PinState, ...] = ()
     cost: GuardCost | None = None
     events: tuple[GuardEvent, ...] = ()
+    diff: str = ""
 
     @property
     def is_whole(self) -> bool:

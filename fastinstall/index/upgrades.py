@@ -78,19 +78,17 @@ def forecast_upgrade(
     )
 
 
-def advise_instead_of_risk(view: UpgradeForecast, recipe: str, usual: str, *, elsewhere: bool = False) -> str:
+def advise_instead_of_risk(view: UpgradeForecast, recipe: str, usual: str) -> str:
     """What to do instead of accepting a vulnerable version; empty if nothing is known.
 
     Args:
         view: of the advisories that are the risk.
         recipe: that was asked for.
         usual: the recipe that takes the newest Pillow.
-        elsewhere: whether another machine is planned for, whose Python is a flag.
     """
     if view.allowed:
         return f"take today's Pillow: --recipe {usual}" if recipe != usual else ""
-    another = f"--python python{view.python}" if elsewhere else environment_command(view.python)
-    return "; ".join(view.sentences) + (f": {another}" if view.python else "")
+    return "; ".join(view.sentences) + (f": {environment_command(view.python)}" if view.python else "")
 
 
 def environment_command(python: str) -> str:

@@ -5,7 +5,7 @@ newest to the oldest, so each setup needs only itself and those after it. A forg
 its undoing (`remove_transaction_directories`), so that a kill leaves it whole or leaves what the next command removes.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path, PurePath
 
 from fastinstall.core import files
@@ -24,15 +24,12 @@ from fastinstall.core.values import immutable
 from fastinstall.journal import store as footing
 from fastinstall.journal.foresee import foresee
 from fastinstall.journal.layout import KEPT, TRANSACTIONS, read_receipt
-from fastinstall.journal.log import Log, TransactionState, refuse_outside, refuse_ways_out
+from fastinstall.journal.log import TransactionState, refuse_outside, refuse_ways_out
 from fastinstall.journal.snapshot import find_loose_interruptions
 from fastinstall.journal.store import JournalStore, TransactionInfo
-from fastinstall.journal.undo import UndoResult, UndoTerms, find_free_place, ignore_log, refusal, undo
+from fastinstall.journal.undo import UndoResult, UndoTerms, find_free_place, refusal, undo
 from fastinstall.model.history import UnfinishedRun, Unreadable
 from fastinstall.model.receipt import Receipt
-
-FinishTransaction = Callable[[Log], None]
-"""Takes back what a transaction did outside of its environment; called again where it was cut off."""
 
 
 @immutable
@@ -76,7 +73,6 @@ def recover(
     *,
     force: bool = False,
     intruders: tuple[str, ...] = (),
-    conclude: FinishTransaction = ignore_log,
 ) -> Recovered | None:
     """Recover an interrupted transaction from its journal alone, or return None if none was interrupted.
 
@@ -87,7 +83,6 @@ def recover(
         store: of the environment.
         force: move foreign content into `share/fastinstall/kept/<id>/` instead of refusing.
         intruders: see `rollback`.
-        conclude: likewise.
 
     Raises:
         RefusedError: somebody has put something where what was there has to return; nothing has changed.
@@ -99,7 +94,7 @@ def recover(
     if info is None:
         store.transactions()  # for what it raises
         return swept
-    terms = UndoTerms(reason="interrupted", force=force, intruders=intruders, conclude=conclude)
+    terms = UndoTerms(reason="interrupted", force=force, intruders=intruders)
     verb = info.title.verb
     undone = undo(store, info.id, terms)
     cut = UnfinishedRun.ROLLBACK if info.committed else UnfinishedRun.SETUP
@@ -112,7 +107,6 @@ def rollback(
     to: str | None = None,
     force: bool = False,
     intruders: tuple[str, ...] = (),
-    conclude: FinishTransaction = ignore_log,
 ) -> RolledBack:
     """Restore the state before a setup, to the byte: offline, newest setup first.
 
@@ -125,7 +119,6 @@ def rollback(
         force: move foreign content into `share/fastinstall/kept/<id>/` instead of refusing.
         intruders: entries, relative to the prefix, of what has replaced ours meanwhile and would
             contradict what comes back (the `.dist-info` of a Pillow that pip has put there).
-        conclude: called for each, once its undoing is announced and before anything is moved.
 
     Raises:
         RefusedError: a transaction is unfinished, or what stands there is not what we put there (its
@@ -141,9 +134,7 @@ def rollback(
         raise refusal(store, foreign, to)
     results: list[UndoResult] = []
     for step in steps:
-        terms = UndoTerms(
-            reason="rollback", force=force, returned=step.returning, intruders=step.intruders, conclude=conclude
-        )
+        terms = UndoTerms(reason="rollback", force=force, returned=step.returning, intruders=step.intruders)
         try:
             results.append(undo(store, step.id, terms))
         except (RefusedError, FailedError, DocumentError) as error:

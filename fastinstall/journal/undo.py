@@ -8,7 +8,7 @@ Nothing is undone while an engine still runs whose calling process has died.
 """
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePath
 
 from fastinstall.core import files, signals
@@ -43,10 +43,6 @@ _NAMED = 20
 """The most paths that a refusal lists."""
 
 
-def ignore_log(_log: Log) -> None:
-    """What is called where a caller has nothing outside to take back."""
-
-
 @immutable
 class UndoTerms:
     """On what terms to undo.
@@ -59,8 +55,6 @@ class UndoTerms:
         yielding: leave what another program has put in our place, and keep what was there before (see `yielding`).
         intruders: entries, relative to the prefix, of what has taken our place meanwhile (the metadata
             directory of another Pillow) and would contradict what comes back.
-        conclude: takes back what the transaction did outside of its environment, once undoing is announced and before
-            anything is moved; called again where it was cut off.
     """
 
     reason: str
@@ -68,7 +62,6 @@ class UndoTerms:
     returned: tuple[str, ...] = ()
     yielding: bool = False
     intruders: tuple[str, ...] = ()
-    conclude: Callable[[Log], None] = ignore_log
 
 
 @immutable
@@ -127,7 +120,6 @@ def _undo(store: JournalStore, journal: Journal, terms: UndoTerms) -> UndoResult
     if left is not None and log.yielding is None:
         journal.append(left)
     _announce(journal, log, terms.reason)
-    terms.conclude(log)
     kept = tuple(_put_away(store.prefix / path, _choose_place(store, begun, path), mover) for path in foreign)
     lost = tuple(find_lost_by_acts(acts))
     if left is not None:

@@ -14,6 +14,7 @@ from fastinstall.core.errors import DocumentError, UsageError
 from fastinstall.lockcheck.lock_files import read_lock
 from fastinstall.lockcheck.requirement_files import RequirementsFile, is_afar
 from fastinstall.lockcheck.verdict import (
+    EXPORT,
     KNOWN,
     LockedFile,
     LockEntry,
@@ -48,9 +49,9 @@ def check_locks(files: Sequence[Path]) -> LockReport:
     found: dict[tuple[str, int, str], LockFinding] = {}
     for file in files:
         text = _read_text(file)
-        kind = kind_of(file.absolute(), text)
+        kind = kind_of(file.absolute())
         if kind is None:
-            raise UsageError(f"{file}: not a supported requirement or lock file", hint=f"known are {KNOWN}")
+            raise UsageError(f"{file}: not a supported requirement or lock file", hint=f"known are {KNOWN}; {EXPORT}")
         named.append(LockedFile(file=file, kind=kind))
         for finding in _check_file(kind, file, text):
             found.setdefault((str(finding.file), finding.line, finding.says), finding)

@@ -3,16 +3,12 @@
 - uv.lock, poetry.lock, pdm.lock, pylock.toml: TOML tables of packages with name and version. A wheel's path tells more
   than the version: pdm writes only the public part of it. Sources: PEP 751 (pylock.toml), and files that the tools have
   written.
-- Pipfile.lock: JSON as pipenv writes it, so that each package begins on a line of its own. It has no comments. Source:
-  pipenv's documentation, "Pipfile & Pipfile.lock".
 - environment.yml, as conda, mamba and micromamba take it. Source: conda's documentation, "Creating an environment file
   manually", and that of its match specs.
-- pixi.lock, conda-lock.yml, and explicit lists of URLs. Entries for machines other than Linux on x86-64 are left out.
-  Sources: the files themselves (pixi.lock of versions 5 to 7, conda-lock.yml of version 1), and conda's documentation
-  of `conda list --explicit`.
+- pixi.lock. Entries for machines other than Linux on x86-64 are left out. Source: the files themselves, of versions 5
+  to 7.
 """
 
-import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -22,16 +18,15 @@ from typing import Any
 
 from fastinstall.core.architecture import X86_64
 from fastinstall.core.errors import DocumentError
-from fastinstall.core.parsing import json_data, toml_data
+from fastinstall.core.parsing import toml_data
 from fastinstall.core.yaml_document import YamlKind, YamlNode, read_yaml
-from fastinstall.lockcheck.requirement_files import RequirementsFile, find_exact_version, read_requirements
+from fastinstall.lockcheck.requirement_files import RequirementsFile, read_requirements
 from fastinstall.lockcheck.verdict import (
     LockEntry,
     LockKind,
     archive,
     conda_archive,
     file_name,
-    is_explicit,
     normalise_locked_name,
 )
 from fastinstall.model.conda_packages import bounds_of, name_of
@@ -121,57 +116,6 @@ def _find_marker(package: dict[str, Any]) -> str:
     return told if isinstance(told, str) else ""
 
 
-_META = "_meta"
-
-
-def read_pipfile(text: str, file: PurePath) -> Iterator[LockEntry]:
-    """Read a lock.
-
-    Raises:
-        DocumentError: no JSON, or not as pipenv writes it.
-    """
-    for section, packages in _parse_sections(text, file).items():
-        for name, package in packages.items():
-            if normalise_locked_name(name) in PROVIDERS:
-                clauses = str(package.get("version", ""))
-                source = next((str(package[key]) for key in ("path", "file", "git") if key in package), "")
-                line = _find_line(text, section, name)
-                yield LockEntry(
-                    name=normalise_locked_name(name),
-                    says=f"{name}{clauses} @ {file_name(source)}" if source else f"{name}{clauses}",
-                    line=line,
-                    version=find_exact_version(clauses),
-                    source=source,
-                    marker=str(package.get("markers", "")),
-                )
-
-
-def _parse_sections(text: str, file: PurePath) -> dict[str, dict[str, Any]]:
-    try:
-        data = json_data(text)
-    except ValueError as error:
-        where = f"line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
-        raise DocumentError(file, where, f"not JSON: {getattr(error, 'msg', error)}") from None
-    if not isinstance(data, dict) or _META not in data:
-        raise DocumentError(file, _META, "missing: pipenv writes it to every lock file")
-    sections = {key: packages for key, packages in data.items() if key != _META}
-    for key, packages in sections.items():
-        if not isinstance(packages, dict) or not all(isinstance(each, dict) for each in packages.values()):
-            raise DocumentError(file, key, "expected a table of packages")
-    return sections
-
-
-def _find_line(text: str, section: str, name: str) -> int:
-    """Where a package of a section begins; 1 where the file is written otherwise than pipenv does."""
-    lines = text.splitlines()
-    start, found = 0, 1
-    for key in (section, name):
-        opening = re.compile(rf'\s*"{re.escape(key)}"\s*:\s*\{{')
-        found = next((number + 1 for number in range(start, len(lines)) if opening.match(lines[number])), 1)
-        start = found - 1
-    return found
-
-
 _KEY = "dependencies"
 _BUILD_KEY = re.compile(r"\bbuild\s*=\s*['\"]?([^'\",\]]+)")
 _CONDA_VERSION = re.compile(r"={0,2}(\d+\.\d+\.\d[\w.+]*)")
@@ -250,7 +194,6 @@ def _split_bounds(bounds: str) -> tuple[str, str]:
 
 _SUBDIR = re.compile(r"/(linux-[\w-]+|osx-[\w-]+|win-[\w-]+|emscripten-[\w-]+|wasi-[\w-]+|zos-\w+|freebsd-\w+)/")
 _OURS = X86_64.conda_subdir
-_COMMENTED = re.compile(r"(^|\s)#\s.*$")
 
 
 def read_pixi(text: str, file: PurePath) -> Iterator[LockEntry]:
@@ -267,42 +210,12 @@ def read_pixi(text: str, file: PurePath) -> Iterator[LockEntry]:
         yield from _read_package(line, words, *source, is_conda=kind == "conda")
 
 
-def read_conda_lock(text: str, file: PurePath) -> Iterator[LockEntry]:
-    """Read a conda-lock.yml.
-
-    Raises:
-        DocumentError: it is no YAML, or lists no packages as conda-lock does.
-    """
-    for line, words in _list_packages(text, "package", file):
-        if not {"name", "manager", "url"} <= words.keys():
-            raise DocumentError(file, f"line {line}", "a package without a name, manager or URL")
-        if words.get("platform", (_OURS, 0))[0] == _OURS:
-            yield from _read_package(line, words, *words["url"], is_conda=words["manager"][0] == "conda")
-
-
-def read_explicit(text: str, file: PurePath) -> Iterator[LockEntry]:
-    """Read a list of URLs, one a line, below the mark `@EXPLICIT`.
-
-    Raises:
-        DocumentError: the mark is not there.
-    """
-    if not is_explicit(text):
-        raise DocumentError(file, "@EXPLICIT", "missing: an explicit list has it on its own line")
-    for number, line in enumerate(text.splitlines(), start=1):
-        place = _COMMENTED.sub("", line).strip()
-        if place and not place.startswith(("@", "#")):
-            yield from _read_package(number, {}, place, number, is_conda=True)
-
-
 _READERS: dict[LockKind, Callable[[str, PurePath], RequirementsFile | Iterator[LockEntry]]] = {
     LockKind.REQUIREMENTS: read_requirements,
     LockKind.ENVIRONMENT: read_environment,
     **dict.fromkeys((LockKind.UV, LockKind.POETRY, LockKind.PDM), read_tables),
     LockKind.PYLOCK: partial(read_tables, key="packages"),
-    LockKind.PIPFILE: read_pipfile,
     LockKind.PIXI: read_pixi,
-    LockKind.CONDA_LOCK: read_conda_lock,
-    LockKind.EXPLICIT: read_explicit,
 }
 
 

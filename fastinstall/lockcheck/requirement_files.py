@@ -106,7 +106,7 @@ def _report_unseen(file: PurePath, line: int, place: str) -> LockFinding:
     )
 
 
-def find_exact_version(clauses: str) -> str:
+def _find_exact_version(clauses: str) -> str:
     """The one version that specifiers allow: "13.0.0" of "==13.0.0"; empty if they allow several."""
     found = _EXACT.fullmatch(clauses.strip())
     return found[1] if found is not None and not found[1].endswith(".*") else ""
@@ -179,7 +179,7 @@ def _parse_entry(line: _Line) -> LockEntry | None:
         name, source = found[1], found[3].removeprefix("@").strip()
         says = f"{name} @ {file_name(source) or source}"
     elif found is not None:
-        name, version, says = found[1], find_exact_version(found[3]), f"{found[1]}{found[2] or ''}{found[3].strip()}"
+        name, version, says = found[1], _find_exact_version(found[3]), f"{found[1]}{found[2] or ''}{found[3].strip()}"
     else:
         return None
     if normalise_locked_name(name) not in PROVIDERS:

@@ -30,11 +30,8 @@ class LockKind(StrEnum):
     POETRY = "poetry"
     PDM = "pdm"
     PYLOCK = "pylock"
-    PIPFILE = "pipfile"
     PIXI = "pixi"
-    CONDA_LOCK = "conda-lock"
     ENVIRONMENT = "environment"
-    EXPLICIT = "explicit"
 
 
 @immutable
@@ -257,8 +254,8 @@ def remedy_for(kind: LockKind, entry: LockEntry, file: PurePath) -> Remedy:
         return Remedy(text="require pillow instead: fastinstall's builds have that name and contain the SIMD kernels")
     if kind in _PROJECTS:
         return Remedy(
-            text="pin the stack in this project, which also updates its lock file",
-            command=f"fastinstall guard install --pin --project {quote(file.parent)}",
+            text="pin the stack in this project: the change, with its lock file, is printed",
+            command=f"fastinstall guard pin --project {quote(file.parent)} | git -C {quote(file.parent)} apply",
         )
     if entry.is_conda:
         how = "list it first among the channels, and require pillow=*=simd_*"
@@ -279,9 +276,7 @@ _REQUIREMENTS = (
 )
 _OF_WHEELS = {
     LockKind.PYLOCK: "build a wheel, and lock again with --find-links wheels",
-    LockKind.PIPFILE: "build a wheel, add its path to the Pipfile, and lock again",
     LockKind.ENVIRONMENT: "build a wheel, and add - --find-links wheels to the pip list",
-    LockKind.CONDA_LOCK: "build a wheel, add its path to environment.yml, and lock again",
 }
 
 
@@ -369,11 +364,8 @@ _NAMES: dict[LockKind, str] = {
     LockKind.POETRY: r"poetry\.lock",
     LockKind.PDM: r"pdm(\.[\w-]+)?\.lock",
     LockKind.PYLOCK: r"pylock(\.[^./]+)?\.toml",
-    LockKind.PIPFILE: r"Pipfile\.lock",
     LockKind.PIXI: r"pixi\.lock",
-    LockKind.CONDA_LOCK: r"([\w.-]+\.)?conda-lock\.ya?ml",
     LockKind.ENVIRONMENT: r"([\w.-]*[-_.])?(environment|env|condaenv)([-_.][\w.-]*)?\.ya?ml|conda\.ya?ml",
-    LockKind.EXPLICIT: r"([\w.-]*[-_.])?(explicit|spec-file|spec-list)([-_.][\w.-]*)?\.txt|conda-[\w-]+\.lock",
     LockKind.REQUIREMENTS: r"([\w.-]*[-_.])?(requirements?|reqs?|constraints?|overrides?)([-_.][\w.-]*)?"
     r"\.(txt|in|pip|lock)|(requirements?|reqs?|constraints)/([\w.-]+/)?[\w.-]+\.(txt|in|pip)",
 }
@@ -387,29 +379,17 @@ FILES = rf"^(?!(.*/)?\.fastinstall/)(.*/)?({'|'.join(_NAMES.values())})$"
 
 KNOWN = (
     "requirements*.txt, req*.txt, constraints*.txt, these as .in, .pip and .lock, too, uv.lock, poetry.lock, pdm.lock, "
-    "pylock.toml, Pipfile.lock, pixi.lock, conda-lock.yml, environment.yml, env.yml, and conda's explicit lists"
+    "pylock.toml, pixi.lock, environment.yml and env.yml"
 )
 """The names, for a person."""
 
+EXPORT = "export another format to one of them, such as: pipenv requirements > requirements.txt"
+"""What to do with a lock that is none of those."""
 
-def kind_of(path: PurePath, text: str) -> LockKind | None:
-    """The format of a file.
 
-    Args:
-        path: its name counts, and for requirements the directory that it lies in.
-        text: a list of conda's is told by its mark, whatever it is called.
-
-    Returns:
-        None if it is none of those that can be judged.
-    """
+def kind_of(path: PurePath) -> LockKind | None:
+    """Return the format of a file by its name, and for requirements by its directory; None if it cannot be judged."""
     if _KEPT in path.parts:
         return None
-    if path.suffix == ".txt" and is_explicit(text):
-        return LockKind.EXPLICIT
     kinds = (kind for kind, pattern in _NAMES.items() if re.search(f"(^|/)({pattern})$", path.as_posix()))
     return next(kinds, None)
-
-
-def is_explicit(text: str) -> bool:
-    """Whether a text is a list of URLs, as `conda list --explicit` prints it."""
-    return any(line.strip() == "@EXPLICIT" for line in text.splitlines())

@@ -78,16 +78,20 @@ class UnfinishedRun(StrEnum):
     END = "end"
     """A transaction that was undone or deleted; some of its directories still exist."""
     PIN = "pin"
-    """A change of a project's pin."""
+    """A change of a project's pin, by an earlier version."""
     FOREIGN_PIN = "foreign-pin"
-    """The same, without proof that this user started it; the project may come from anybody."""
+    """The same in documents of earlier versions, which told apart who had begun it."""
     CREATION = "creation"
     """The creation of the environment itself."""
 
 
+PINS = (UnfinishedRun.PIN, UnfinishedRun.FOREIGN_PIN)
+"""What lies in a project, where fastinstall writes nothing."""
+
+
 @immutable
 class Interruption:
-    """An interrupted change, which the next command that changes anything finishes.
+    """An interrupted change, which the next command that changes anything finishes, unless it is of a project.
 
     Attributes:
         cut: what was interrupted.
@@ -149,8 +153,8 @@ def describe_interruption(interruption: Interruption, prefix: PurePath) -> str:
         prefix: of the environment.
     """
     command, what = recovery_command(interruption, prefix), describe_what_was_interrupted(interruption)
-    if interruption.cut is UnfinishedRun.FOREIGN_PIN:
-        return f"{what}; it stays unchanged. If you know where it came from, remove it: {command}"
+    if interruption.cut in PINS:
+        return f"{what}; it stays unchanged. If you know where it came from, take it out: {command}"
     aims = {
         UnfinishedRun.SETUP: "to restore the environment",
         UnfinishedRun.CREATION: "to start again",
@@ -165,8 +169,6 @@ def describe_finished_interruption(interruption: Interruption, *, cleared: bool 
         UnfinishedRun.ROLLBACK: "it is finished: the environment is restored",
         UnfinishedRun.BEGINNING: "it had changed nothing; its leftovers are removed",
         UnfinishedRun.END: "it is finished",
-        UnfinishedRun.PIN: "it is finished",
-        UnfinishedRun.FOREIGN_PIN: "it stays unchanged",
         UnfinishedRun.CREATION: "it is used as it is",
     }
     end = "its leftovers are removed" if cleared else ends[interruption.cut]
@@ -176,7 +178,7 @@ def describe_finished_interruption(interruption: Interruption, *, cleared: bool 
 def describe_what_was_interrupted(interruption: Interruption) -> str:
     """Describe what was interrupted, and when it started."""
     run = f"{interruption.verb or 'run'}{f' of {interruption.at}' if interruption.at else ''}"
-    pin = f"a change of the pin in {interruption.file.parent.parent}"
+    pin = f"a change of the pin in {interruption.file.parent.parent}, by an earlier fastinstall, is unfinished"
     return {
         UnfinishedRun.SETUP: f"the {run}",
         UnfinishedRun.BEGINNING: f"the {run}",
@@ -184,7 +186,7 @@ def describe_what_was_interrupted(interruption: Interruption) -> str:
         UnfinishedRun.END: f"clearing up after the {run}",
         UnfinishedRun.CREATION: f"creating the environment{f' at {interruption.at}' if interruption.at else ''}",
         UnfinishedRun.PIN: pin,
-        UnfinishedRun.FOREIGN_PIN: f"{pin} that you did not begin here is unfinished",
+        UnfinishedRun.FOREIGN_PIN: pin,
     }[interruption.cut]
 
 
@@ -192,14 +194,15 @@ def recovery_command(interruption: Interruption, prefix: PurePath) -> str:
     """Return the command that finishes it, and nothing else."""
     if interruption.cut is UnfinishedRun.CREATION:
         return f"fastinstall setup --yes --new-env {quote(prefix)}"
-    if interruption.cut is UnfinishedRun.FOREIGN_PIN:
+    if interruption.cut in PINS:
         return unpinning_command(interruption.file.parent.parent, prefix)
     return recover_command(prefix)
 
 
 def unpinning_command(project: PurePath, prefix: PurePath) -> str:
-    """Return the command that removes a project's pin, whoever made it."""
-    return f"fastinstall guard remove --yes --prefix {quote(prefix)} --project {quote(project)}"
+    """Return the command that takes the pin of an earlier version out of a project, whoever made it."""
+    place = quote(project)
+    return f"fastinstall guard remove --yes --prefix {quote(prefix)} --project {place} | git -C {place} apply"
 
 
 def way_out(unreadable: Unreadable, prefix: PurePath) -> str | None:

@@ -1,7 +1,7 @@
 """The pins of fastinstall in an environment, and the line that stops conda's solvers from replacing the stack.
 
-Observing reads a few tiny files and runs no tool. It includes the project's pin: an interrupted change to it is noticed
-here and finished by recovery. `refuse_unpinnable` decides from facts whether a pin is possible. Pins for pip are in
+Observing reads a few tiny files and runs no tool. It includes the project's pin, and an interrupted change of one that
+an earlier version wrote. `refuse_unpinnable` decides from facts whether a pin is possible. Pins for pip are in
 `pip_pins`.
 
 A pin is made only on request, because it blocks every replacement of the stack, even a Pillow that fixes a
@@ -38,7 +38,6 @@ from fastinstall.observe.pip_pins import (
     requirement_of,
     settings,
 )
-from fastinstall.observe.session import Session
 from fastinstall.pins.recognition import find_project_directory, observe_project_pin, read_noted_project
 
 
@@ -168,10 +167,8 @@ def refuse_unpinnable(facts: Facts) -> None:
         )
     if is_of_pixi(prefix):
         raise RefusedError(
-            f"{prefix} belongs to pixi, which does not read {PINNED}: put the pin in pixi.toml",
-            hint="build a channel outside the environment, and add these lines: "
-            "fastinstall build --format conda -o ./channel",
-            details=pixi_lines("file:///path/of/the/channel"),
+            f"{prefix} belongs to pixi, which does not read {PINNED}: the pin goes into its manifest",
+            hint=f"fastinstall guard pin --prefix {quote(prefix)}",
         )
     _refuse_unsatisfiable(prefix, conda)
 
@@ -181,23 +178,13 @@ def is_of_pixi(prefix: PurePath) -> bool:
     return ".pixi" in prefix.parts
 
 
-def pixi_lines(channel: str, line: str = PIN) -> tuple[str, ...]:
-    """Return the lines for pixi.toml, in an environment managed by pixi.
+def environment_lines(channel: str, line: str = PIN) -> tuple[str, ...]:
+    """Return the lines for environment.yml.
 
     Args:
         channel: URL of a channel with the package, outside the environment.
         line: of `conda_packages.pin_line`.
     """
-    name, version, build = line.split()
-    return (
-        f'channels = ["{channel}", "conda-forge"]',
-        "[dependencies]",
-        f'{name} = {{ version = "{version}", build = "{build}" }}',
-    )
-
-
-def environment_lines(channel: str, line: str = PIN) -> tuple[str, ...]:
-    """Return the lines for environment.yml; arguments as of `pixi_lines`."""
     return ("channels:", f"  - {channel}", "  - conda-forge", "dependencies:", f"  - {'='.join(line.split())}")
 
 
@@ -225,19 +212,18 @@ _REACH = 3
 """How far above an environment its project may be: PROJECT/.venv, PROJECT/.pixi/envs/NAME."""
 
 
-def pin_interruptions(session: Session, prefix: Path) -> Iterator[Interruption]:
-    """Yield interrupted changes of the pin, in the project that contains an environment or is recorded for it.
+def pin_interruptions(prefix: Path) -> Iterator[Interruption]:
+    """Yield interrupted changes of an earlier fastinstall's pin, in the project of an environment.
 
     Args:
-        session: the outside world.
-        prefix: of the environment.
+        prefix: of the environment, which lies in the project or notes it.
     """
     near = any((parent / _HOME).is_dir() for parent in prefix.parents[:_REACH])
     if not near and not (prefix / PROJECT).is_file():
         return
-    from fastinstall.pins.project_files import interruption_of  # noqa: PLC0415 (doctor rarely needs it)
+    from fastinstall.pins.earlier_pins import interruption_of  # noqa: PLC0415 (doctor rarely needs it)
 
     for directory in dict.fromkeys((find_project_directory(prefix), read_noted_project(prefix))):
-        interruption = interruption_of(directory, session.begun_pins) if directory is not None else None
+        interruption = interruption_of(directory) if directory is not None else None
         if interruption is not None:
             yield interruption

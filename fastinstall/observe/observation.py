@@ -129,7 +129,7 @@ def facts_of(session: Session, environment: Environment, request: ObservationReq
             distributions=tuple(owner.distribution for owner in stack.owners),
         )
     frameworks = observe_frameworks(site_packages, distributions, conda.packages if conda is not None else ())
-    past = _read_past(session, prefix, sized=thorough)
+    past = _read_past(prefix, sized=thorough)
     written = (site_packages, prefix / "conda-meta") if environment.kind is EnvironmentKind.CONDA else (site_packages,)
     frozen = prefix / "conda-meta" / "frozen"
     return Facts(
@@ -271,18 +271,18 @@ def receipt_if_readable(environment: Environment) -> Receipt | None:
         return None
 
 
-def observe_committed(session: Session, seen: Facts) -> Facts:
+def observe_committed(seen: Facts) -> Facts:
     """Return facts from an open transaction as they will be once it is closed; only reads files."""
     prefix = Path(seen.environment.prefix)
-    past = _read_past(session, prefix, sized=True)
+    past = _read_past(prefix, sized=True)
     return replace(
         seen, past=past, interrupted=find_unfinished_transaction(past), pins=observe_pins(prefix, seen.conda)
     )
 
 
-def _read_past(session: Session, prefix: Path, *, sized: bool) -> EnvironmentHistory:
+def _read_past(prefix: Path, *, sized: bool) -> EnvironmentHistory:
     past = read_environment_history(prefix, sized=sized)
-    return replace(past, interruptions=(*past.interruptions, *pin_interruptions(session, prefix)))
+    return replace(past, interruptions=(*past.interruptions, *pin_interruptions(prefix)))
 
 
 def load_recipes(directories: tuple[Path, ...]) -> dict[str, Recipe]:

@@ -14,7 +14,6 @@ from fastinstall.core.values import immutable
 
 if TYPE_CHECKING:
     from fastinstall.core.events import Emit, Event
-    from fastinstall.pins.project_files import UnfinishedPins
 
 
 def _read_clock() -> datetime:
@@ -49,13 +48,6 @@ class Session:
     def directories(self) -> Directories:
         """Our cache, state and settings directories; computed on demand, because doctor never needs them."""
         return user_directories(self.variables)
-
-    @property
-    def begun_pins(self) -> "UnfinishedPins":
-        """This user's unfinished changes to projects, recorded outside them."""
-        from fastinstall.pins.project_files import UnfinishedPins  # noqa: PLC0415 (doctor rarely needs it)
-
-        return UnfinishedPins(directory=self.directories.state / "pins")
 
     def own_cache(self) -> Path:
         """Our cache directory, for writing and execution.

@@ -146,48 +146,62 @@ def _parse_literal(literal: str) -> Any:  # noqa: ANN401 (a value of TOML)
     return toml_data(f"value = {literal}\n")["value"]
 
 
-MARK = "# by `fastinstall guard install --pin`; `fastinstall guard remove` takes it out"
+MARK = "# by `fastinstall guard pin`: holds back every other Pillow, security updates included"
 """The comment above what is inserted."""
 
-
-@immutable
-class EditedManifest:
-    """A text with our additions.
-
-    Attributes:
-        text: all of it.
-        additions: what it says more.
-        pieces: what was inserted as it stands; not what went into something that was there.
-    """
-
-    text: str
-    additions: tuple[Addition, ...]
-    pieces: tuple[str, ...]
+_EARLIER_MARK = "# by `fastinstall guard install --pin`; `fastinstall guard remove` takes it out"
+"""What earlier versions wrote there."""
 
 
-def add(text: str, additions: Iterable[Addition]) -> EditedManifest:
+def add(text: str, additions: Iterable[Addition]) -> str:
     """Put additions into a TOML text.
 
     Raises:
         RefusedError: it cannot be done without a change to something else; the details are the lines to add by hand.
     """
     wanted = tuple(additions)
-    pieces: list[str] = []
     for addition in wanted:
         edited = _insert(text, addition)
         if edited is None:
             raise RefusedError(
-                "the manifest cannot be edited safely; nothing was changed",
+                "the manifest cannot be edited safely",
                 hint="add the lines by hand, and lock the project",
                 details=format_additions(wanted),
             )
-        text, piece = edited
-        pieces += [piece] if piece else []
-    return EditedManifest(text=text, additions=wanted, pieces=tuple(pieces))
+        text = edited
+    return text
 
 
-def _insert(text: str, addition: Addition) -> tuple[str, str] | None:
-    """A text with an addition, and the piece that was inserted; the gentlest way that changes nothing else."""
+def has_all(text: str, additions: Iterable[Addition]) -> bool:
+    """Whether a TOML text says what these additions say."""
+    content = toml_data(text)
+    return all(_is_there(addition, find_table(content, addition.table)) for addition in additions)
+
+
+def _is_there(addition: Addition, table: Any) -> bool:  # noqa: ANN401 (a value of TOML)
+    if isinstance(addition, TableAddition):
+        return isinstance(table, list) and _parse_element(addition) in table
+    value = table.get(addition.key) if isinstance(table, MutableMapping) else None
+    if isinstance(addition, KeyAddition):
+        return bool(value == _parse_literal(addition.literal))
+    return isinstance(value, list) and all(item in value for item in addition.items)
+
+
+def list_pieces(text: str, additions: Iterable[Addition]) -> Iterator[str]:
+    """Yield what `add` has inserted as it stands, if it has, in each form that it may have."""
+    newline = _find_newline(text)
+    for addition in additions:
+        body = newline.join((MARK, *_format_body(addition), ""))
+        whole = newline.join((MARK, _format_header(addition), *_format_body(addition), ""))
+        yield from (body, whole, newline + whole)
+
+
+def _find_newline(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
+
+
+def _insert(text: str, addition: Addition) -> str | None:
+    """Return a text with an addition, made in the gentlest way that changes nothing else; None if there is none."""
     meant = toml_data(text)
     try:
         _apply(addition, meant)
@@ -196,7 +210,7 @@ def _insert(text: str, addition: Addition) -> tuple[str, str] | None:
     for place, piece in _list_pieces(text, addition):
         attempt = text[:place] + piece + text[place:]
         if _parse_or_none(attempt) == meant:
-            return attempt, piece
+            return attempt
     if isinstance(addition, TableAddition):
         return None
     import tomlkit  # noqa: PLC0415 (only where a manifest is edited, and text alone does not do)
@@ -204,7 +218,7 @@ def _insert(text: str, addition: Addition) -> tuple[str, str] | None:
     document = tomlkit.parse(text)
     _apply(addition, document)
     edited = document.as_string()
-    return (edited, "") if _parse_or_none(edited) == meant else None
+    return edited if _parse_or_none(edited) == meant else None
 
 
 def _apply(addition: Addition, content: MutableMapping[str, Any]) -> None:
@@ -227,7 +241,7 @@ def _apply(addition: Addition, content: MutableMapping[str, Any]) -> None:
 
 def _list_pieces(text: str, addition: Addition) -> Iterator[tuple[int, str]]:
     """Where it could be inserted as it stands: below what looks like its header, and with a header at the end."""
-    newline = "\r\n" if "\r\n" in text else "\n"
+    newline = _find_newline(text)
     body = _format_body(addition)
     if not isinstance(addition, TableAddition):
         names = r"[ \t]*\.[ \t]*".join(rf"""["']?{re.escape(name)}["']?""" for name in addition.table)
@@ -251,7 +265,7 @@ def withdraw(text: str, additions: Sequence[Addition], pieces: Iterable[str]) ->
     Args:
         text: as it is now.
         additions: that `add` has put in.
-        pieces: of its `EditedManifest`; one that is there as it stands is cut out, and no other byte changes.
+        pieces: of `list_pieces`; one that is there as it stands is cut out, and no other byte changes.
 
     Raises:
         ValueError: it, or an addition, is not TOML.
@@ -268,7 +282,7 @@ def withdraw(text: str, additions: Sequence[Addition], pieces: Iterable[str]) ->
             for path in _take_out(addition, document):
                 _drop_empty(document, path)
         text = document.as_string()
-    return re.sub(rf"^{re.escape(MARK)}\r?\n", "", text, flags=re.MULTILINE)
+    return re.sub(rf"^(?:{re.escape(MARK)}|{re.escape(_EARLIER_MARK)})\r?\n", "", text, flags=re.MULTILINE)
 
 
 def _take_out(addition: Addition, content: MutableMapping[str, Any]) -> list[tuple[str, ...]]:

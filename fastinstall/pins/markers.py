@@ -4,12 +4,12 @@ Names of distributions in requirements.
 """
 
 import re
+from pathlib import PurePath
 
 from fastinstall.core.values import immutable
+from fastinstall.model.conda import CondaPackage
 
-WHEELS = ".fastinstall/wheels"
-"""Where a pinned project keeps our wheel, relative to its directory, so that it can be moved and committed."""
-
+_HERE = PurePath()
 _WHEEL = re.compile(r"(?P<name>[^-]+)-(?P<version>[^-]+)-cp3(?P<minor>\d+)-(?P<abi>[^-]+)-(?P<platforms>[^-]+)\.whl")
 
 
@@ -23,6 +23,7 @@ class PinnedBuild:
         version: of it.
         python: that it runs on ("3.11").
         machine: the `platform_machine` that it runs on ("x86_64").
+        directory: where it lies, as the manifest names it: relative to the project, or absolute.
     """
 
     wheel: str
@@ -30,6 +31,7 @@ class PinnedBuild:
     version: str
     python: str
     machine: str
+    directory: PurePath
 
     @property
     def requirement(self) -> str:
@@ -68,8 +70,30 @@ _AND = "sys_platform == 'linux' and platform_machine == '{machine}' and platform
 _OR = "sys_platform != 'linux' or platform_machine != '{machine}' or platform_python_implementation != 'CPython'"
 
 
-def parse_pinned_build(wheel: str) -> PinnedBuild:
+@immutable
+class PinnedPackage:
+    """A conda package of ours, and the channel that it lies in.
+
+    Attributes:
+        package: the stack's.
+        directory: the channel, as the manifest names it: relative to the project, or absolute.
+    """
+
+    package: CondaPackage
+    directory: PurePath
+
+    @property
+    def name(self) -> str:
+        """Of the package."""
+        return self.package.name
+
+
+def parse_pinned_build(wheel: str, directory: PurePath = _HERE) -> PinnedBuild:
     """What a wheel's file name says of it (PEP 427).
+
+    Args:
+        wheel: the file name.
+        directory: see `PinnedBuild`.
 
     Raises:
         ValueError: not the name of a wheel of CPython for Linux.
@@ -84,6 +108,7 @@ def parse_pinned_build(wheel: str) -> PinnedBuild:
         version=found["version"],
         python=f"3.{found['minor']}",
         machine=machine["machine"],
+        directory=directory,
     )
 
 

@@ -1,220 +1,274 @@
-"""Pin a project: its manifest and lock file name the stack, so that the project's own installs keep it.
+"""Make the change that pins a project to the stack, so that the project's own installs keep it.
 
-The pin is tried on a copy first: the manifest is edited, and the new lock file compared with the one without the pin.
-If it downgrades any other distribution, nothing changes.
+The change is tried on a copy first: the manifest is edited, and the new lock file compared with the one without the
+pin. If it downgrades any other distribution, there is none. It comes as a diff, which whoever asked for it applies:
+nothing of the project is written here. The build itself goes into a directory of the user's, where the project's tool
+finds it.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from datetime import datetime
-from pathlib import Path
-from typing import Any, Protocol
+import hashlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path, PurePath
+from typing import Any
 
-from fastinstall import __version__
-from fastinstall.core import foreign
+from fastinstall.core import files, foreign
 from fastinstall.core.errors import DocumentError, RefusedError
-from fastinstall.core.events import Emit, Noted
-from fastinstall.core.files import sha256
-from fastinstall.core.lock import lock_environment
 from fastinstall.core.messages import quote
+from fastinstall.core.surroundings import make_private
+from fastinstall.core.values import immutable
 from fastinstall.journal.log import refuse_outside
-from fastinstall.model.conda import CondaPackage
 from fastinstall.model.conda_packages import CHANNEL
-from fastinstall.model.facts import PinState, Project
+from fastinstall.model.facts import Project
 from fastinstall.model.receipt import Receipt
-from fastinstall.model.request import Environment
-from fastinstall.pins import project_files as files_of_pin
-from fastinstall.pins.manifests import EditedManifest, ManifestFormError, add
-from fastinstall.pins.markers import WHEELS, PinnedBuild, parse_pinned_build
-from fastinstall.pins.project_files import PinRecord, PinStage
-from fastinstall.pins.recognition import read_pin_state
+from fastinstall.pins import earlier_pins
+from fastinstall.pins.manifests import ManifestFormError, add, has_all, list_pieces, withdraw
+from fastinstall.pins.markers import PinnedBuild, PinnedPackage, parse_pinned_build
 from fastinstall.pins.resolver import LockTrial, require_lock_program
-from fastinstall.pins.tool import CHANNEL as PROJECT_CHANNEL
 from fastinstall.pins.tool import Manifest, PinTool
 from fastinstall.pins.tools import tools
+from fastinstall.pins.unified_diff import format_diff
+
+_WHEEL = 1 << 30
+"""Bytes."""
+_CHANNEL = "channel-"
+_DIGITS = 12
 
 
-class PinSession(Protocol):
-    """What of the outside world a pin needs; `api.session.Session` has it."""
+@immutable
+class ProjectChange:
+    """A change of a project's manifest and lock.
 
-    @property
-    def variables(self) -> Mapping[str, str]:
-        """Of the environment that the tool runs in."""
+    Attributes:
+        project: its directory.
+        manager: the name of its tool ("uv").
+        requirement: what is pinned by it, or was ("pillow==13.0.0+simd.v3").
+        diff: in the unified format, with paths relative to the project; empty if nothing is to change.
+        notes: what to know before it is applied, a sentence each.
+    """
 
-    @property
-    def emit(self) -> Emit:
-        """Tells people."""
-
-    @property
-    def now(self) -> Callable[[], datetime]:
-        """The clock."""
-
-    @property
-    def begun_pins(self) -> files_of_pin.UnfinishedPins:
-        """Notes of changes that this user has begun."""
+    project: PurePath
+    manager: str
+    requirement: str
+    diff: str
+    notes: tuple[str, ...] = ()
 
 
-def pin_project(session: PinSession, environment: Environment, project: Project, receipt: Receipt, wheel: Path) -> None:
-    """Pin the stack in a project; a pin of ours that is there is replaced.
+@immutable
+class PinRequest:
+    """What is to be pinned where.
 
-    Args:
-        session: the outside world.
-        environment: where the stack is in place.
+    Attributes:
+        prefix: of the environment where the stack is in place.
         project: of `project_of`.
         receipt: of the stack.
-        wheel: the file that it came from.
+        wheel: the file that it came from; not looked at for a tool that takes conda packages.
+        directory: where the build is kept for the project's tool.
+    """
+
+    prefix: Path
+    project: Project
+    receipt: Receipt
+    wheel: Path
+    directory: Path
+
+
+def make_pin(request: PinRequest, variables: Mapping[str, str]) -> ProjectChange:
+    """Return the change that pins a project; a pin of ours that is there is replaced by it.
+
+    Args:
+        request: what is to be pinned where.
+        variables: of the environment that the project's tool runs in.
 
     Raises:
         RefusedError: a foreign setting is in the way, the project's tool is not to be found or makes no lock, the
-            lock would not hold the stack, or would go back on other distributions. Nothing is changed then.
+            lock would not hold the stack, or would go back on other distributions.
+        DocumentError: the manifest or an earlier pin cannot be read.
     """
-    directory, prefix = Path(project.directory), Path(environment.prefix)
-    with lock_environment(directory):
-        files_of_pin.recover(directory, session.begun_pins)
-        payload = _list_payload(tools()[project.manager], receipt, prefix, wheel)
-        digests = {name: sha256(file) for name, file in payload.items()}
-        if _is_held(directory, prefix, digests):
-            return
-        manifest, contents = _make_files(session, prefix, project, receipt, wheel)
-        record = PinRecord(
-            stage=PinStage.PINNING,
-            at=session.now().replace(microsecond=0).isoformat(),
-            tool_version=__version__,
-            prefix=prefix.relative_to(directory) if prefix.is_relative_to(directory) else prefix,
-            manager=project.manager,
-            requirement=f"{receipt.distribution}=={receipt.version}",
-            payload=digests,
-            files=(),
-            additions=manifest.additions,
-            pieces=manifest.pieces,
-        )
-        files_of_pin.take_back(directory, session.begun_pins)
-        files_of_pin.write_project_pin(directory, record, payload, contents, session.begun_pins)
+    project, directory = request.project, Path(request.project.directory)
+    tool = tools()[project.manager]
+    names = tuple(filter(None, (Path(project.manifest).name, tool.lock if tool.locking is not None else "")))
+    there = {name: foreign.bytes_if_there(directory / name) for name in names}
+    plain = earlier_pins.read_unpinned_files(directory, names)
+    kept, payload = _list_payload(tool, request)
+    pinned = _describe_build(tool, request, _name_in_manifest(kept, directory))
+    with _kept(kept, payload):
+        after = _make_contents(request, pinned, plain, variables)
+    if any(foreign.bytes_if_there(directory / name) != content for name, content in there.items()):
+        raise RefusedError(f"{directory} changed while the pin was tried", hint="run the same command again")
+    diff = "".join(format_diff(name, there[name], after[name]) for name in names)
+    return ProjectChange(
+        project=directory,
+        manager=tool.name,
+        requirement=f"{request.receipt.distribution}=={request.receipt.version}",
+        diff=diff,
+        notes=tuple(_describe_costs(request, tool, pinned)) if diff else (),
+    )
 
 
-def unpin_project(session: PinSession, project: Project) -> bool:
-    """Remove the pin from a project: restore the files exactly if nobody edited them, else remove our entries.
+def unpin_earlier(project: Project) -> ProjectChange | None:
+    """Return the change that takes the pin of an earlier fastinstall out of a project, or None if there is none.
 
-    Also removes an unfinished pin, whoever began it.
+    Files that nobody edited since get back what they were; from others our entries go.
 
-    Returns:
-        False if there is none.
-    """
-    directory = Path(project.directory)
-    if not files_of_pin.is_touched(directory):
-        return False
-    with lock_environment(directory):
-        files_of_pin.recover(directory, session.begun_pins)
-        is_removed = files_of_pin.take_back(directory, session.begun_pins)
-    for sentence in describe_stale_lock(directory, project.manager):
-        session.emit(Noted(message=sentence, warning=True))
-    return is_removed
-
-
-def describe_stale_lock(directory: Path, manager: str) -> Iterator[str]:
-    """Yield a sentence where a project's lock, made since it was pinned, names the wheel that went with the pin.
-
-    Args:
-        directory: of the project.
-        manager: its tool, by name.
-    """
-    tool = tools()[manager]
-    if tool.locking is not None and WHEELS in foreign.text_or_empty(directory / tool.lock):
-        command = " ".join((tool.name, *tool.locking.lock))
-        yield f"{directory / tool.lock} still names the wheel of the pin, which is gone: run `{command}` in {directory}"
-
-
-def project_pin(session: PinSession, project: Project) -> PinState | None:
-    """Return the state of a project's pin, or None if the project has no pin.
-
-    A change of this user's that was cut short is brought to its end first.
+    Raises:
+        DocumentError: the record of the pin cannot be read.
+        RefusedError: something of it is a link.
     """
     directory = Path(project.directory)
-    if not files_of_pin.is_touched(directory):
+    record = earlier_pins.read_record(directory)
+    if record is None:
         return None
-    with lock_environment(directory):
-        files_of_pin.recover(directory, session.begun_pins)
-    return read_pin_state(directory)
+    names = [file.name for file in record.files]
+    plain = earlier_pins.read_unpinned_files(directory, names)
+    there = {name: foreign.bytes_if_there(directory / name) for name in names}
+    return ProjectChange(
+        project=directory,
+        manager=record.manager,
+        requirement=record.requirement,
+        diff="".join(format_diff(name, there[name], plain[name]) for name in names),
+        notes=tuple(_describe_rest(directory, tools()[record.manager], plain)),
+    )
 
 
-def _is_held(directory: Path, prefix: Path, payload: Mapping[str, str]) -> bool:
-    """Whether exactly this is pinned there already, and nothing is wrong with it."""
-    state, record = read_pin_state(directory, prefix), files_of_pin.read_record(directory)
-    return state is not None and not state.problems and record is not None and record.payload == payload
+def _describe_rest(directory: Path, tool: PinTool[Any], plain: Mapping[str, bytes | None]) -> Iterator[str]:
+    if tool.locking is not None and earlier_pins.WHEELS.encode() in (plain.get(tool.lock) or b""):
+        command = f"cd {quote(directory)} && {' '.join((tool.name, *tool.locking.lock))}"
+        yield f"{tool.lock} was made again since, and names the wheel of the pin; make it anew afterwards: {command}"
+    yield f"the build and the originals that it kept go by hand: rm -r {quote(directory / earlier_pins.HOME)}"
 
 
-def _list_payload(tool: PinTool[Any], receipt: Receipt, prefix: Path, wheel: Path) -> dict[str, Path]:
-    """What has to lie beside the project, by its path in there."""
-    if tool.payload == WHEELS:
-        return {f"{WHEELS}/{wheel.name}": wheel}
-    if receipt.conda is None:
+def _describe_costs(request: PinRequest, tool: PinTool[Any], pinned: PinnedBuild | PinnedPackage) -> Iterator[str]:
+    directory = Path(request.project.directory)
+    yield (
+        f"the pin holds back every other Pillow, security updates included: `{request.project.sync}` keeps "
+        f"{request.receipt.distribution} {request.receipt.version} until you change it"
+    )
+    if pinned.directory.is_absolute():
+        yield (
+            f"{request.project.manifest.name} will name {pinned.directory}, which other machines do not have; "
+            f"to share it, keep the build in the project: add --wheels {quote(directory / 'wheels')}"
+        )
+    caution = tool.describe_caution(directory, pinned)
+    if caution:
+        yield caution
+    if (directory / earlier_pins.RECORD).is_file():
+        yield f"replaces the pin of an earlier fastinstall; then delete: rm -r {quote(directory / earlier_pins.HOME)}"
+
+
+def _list_payload(tool: PinTool[Any], request: PinRequest) -> tuple[Path, dict[str, Path]]:
+    """Return the directory that the project's tool is led to, and what has to lie in it, by its path in there."""
+    if not tool.takes_packages:
+        return request.directory, {request.wheel.name: request.wheel}
+    prefix, place = request.prefix, quote(request.prefix)
+    if request.receipt.conda is None:
         raise RefusedError(
             f"{tool.name} makes {prefix}, and does not know the wheel of the stack in it",
-            hint=f"make a conda package of it: fastinstall setup --pin --prefix {quote(prefix)}",
+            hint=f"make a conda package of it: fastinstall setup --prefix {place}",
         )
     channel = prefix / CHANNEL  # whatever the receipt names: it lies in an environment that others may have made
     found = sorted(path for path in channel.rglob("*") if path.is_file() and not path.is_symlink())
     if not found:
         raise RefusedError(
             f"{channel}: missing, so {tool.name} cannot find the stack's package",
-            hint=f"restore it: fastinstall doctor --fix --prefix {quote(prefix)}",
+            hint=f"restore it: fastinstall doctor --fix --prefix {place}",
         )
     refuse_outside(prefix, (path.parent.relative_to(prefix).as_posix() for path in found))
-    return {f"{PROJECT_CHANNEL}/{path.relative_to(channel).as_posix()}": path for path in found}
+    payload = {path.relative_to(channel).as_posix(): path for path in found}
+    # Two channels never share a directory: each has an index of all that lies in it.
+    digests = "".join(f"{name} {files.sha256(path)}\n" for name, path in payload.items())
+    return request.directory / f"{_CHANNEL}{hashlib.sha256(digests.encode()).hexdigest()[:_DIGITS]}", payload
 
 
-def _make_files(
-    session: PinSession, prefix: Path, project: Project, receipt: Receipt, wheel: Path
-) -> tuple[EditedManifest, dict[str, bytes]]:
-    """The manifest with the pin and, where the project's tool locks beforehand, its lock; both by name."""
-    directory, name, tool = Path(project.directory), Path(project.manifest).name, tools()[project.manager]
-    by_channel = receipt.conda if tool.payload == PROJECT_CHANNEL else None
-    pinned = by_channel.package if by_channel is not None else parse_pinned_build(wheel.name)
-    trial = _prepare_trial(session, prefix, project, wheel)
-    names = (name, tool.lock) if trial is not None else (name,)
-    there = {each: foreign.bytes_if_there(directory / each) for each in names}
-    without = files_of_pin.compute_unpinned_files(directory, names)
-    manifest = edit_manifest(project, tool, (without[name] or b"").decode("utf-8"), pinned)
-    contents = {name: manifest.text.encode("utf-8")}
-    if trial is not None:
-        contents[tool.lock] = trial.make_lock(without, manifest.text)
-    changed = [each for each, content in there.items() if foreign.bytes_if_there(directory / each) != content]
-    if changed:
-        raise RefusedError(
-            f"{directory / changed[0]} changed while the pin was tried; fastinstall changed nothing",
-            hint="run the same command again",
-        )
-    caution = tool.describe_caution(directory, pinned)
-    if caution:
-        session.emit(Noted(message=caution))
-    return manifest, contents
+@contextmanager
+def _kept(directory: Path, payload: Mapping[str, Path]) -> Iterator[None]:
+    """Put a build where the project's tool finds it; what is put there goes again if the block raises.
+
+    Raises:
+        RefusedError: another build of the same name lies there.
+    """
+    fresh = [name for name in payload if not (directory / name).exists()]
+    for name in payload.keys() - set(fresh):
+        if files.sha256(directory / name) != files.sha256(payload[name]):
+            raise RefusedError(
+                f"{directory / name}: another build has this name, and the locks of other projects may hold to it",
+                hint="keep this one elsewhere: fastinstall guard pin --wheels DIR",
+            )
+    make_private(directory)
+    try:
+        for name in fresh:
+            files.write_bytes(directory / name, foreign.read_bytes(payload[name], limit=_WHEEL))
+        yield
+    except BaseException:
+        for name in fresh:
+            (directory / name).unlink(missing_ok=True)
+        raise
 
 
-def _prepare_trial(session: PinSession, prefix: Path, project: Project, wheel: Path) -> LockTrial | None:
-    """What tries the pin; None if only the project's tool itself can."""
-    tool = tools()[project.manager]
-    if tool.locking is None:
-        return None
-    by_hand = tool.describe_additions("", parse_pinned_build(wheel.name))
-    return LockTrial(
+def _name_in_manifest(place: Path, project: Path) -> PurePath:
+    """Return a directory relative to the project that it lies in, so that this can be moved and committed."""
+    whole, project = place.resolve(), project.resolve()
+    return whole.relative_to(project) if whole.is_relative_to(project) else whole
+
+
+def _describe_build(tool: PinTool[Any], request: PinRequest, place: PurePath) -> PinnedBuild | PinnedPackage:
+    if tool.takes_packages and request.receipt.conda is not None:
+        return PinnedPackage(package=request.receipt.conda.package, directory=place)
+    return parse_pinned_build(request.wheel.name, place)
+
+
+def _make_contents(
+    request: PinRequest,
+    pinned: PinnedBuild | PinnedPackage,
+    plain: Mapping[str, bytes | None],
+    variables: Mapping[str, str],
+) -> dict[str, bytes | None]:
+    """Return the manifest with the pin and, where the project's tool locks beforehand, its lock; both by name."""
+    project, tool, name = request.project, tools()[request.project.manager], request.project.manifest.name
+    text = (plain[name] or b"").decode("utf-8")
+    manifest = edit_manifest(project, tool, _withdraw_others(request, tool, pinned, text), pinned)
+    contents: dict[str, bytes | None] = {name: manifest.encode("utf-8")}
+    if tool.locking is None or not isinstance(pinned, PinnedBuild):
+        return contents
+    trial = LockTrial(
         project=project,
         tool=tool,
         locking=tool.locking,
-        program=require_lock_program(project, tool, session.variables, by_hand),
-        prefix=prefix,
-        variables=session.variables,
-        wheel=wheel,
+        program=require_lock_program(project, tool, variables, tool.describe_additions("", pinned)),
+        prefix=request.prefix,
+        variables=variables,
+        build=pinned,
     )
+    return {**contents, tool.lock: trial.make_lock(plain, manifest)}
 
 
-def edit_manifest(
-    project: Project, tool: PinTool[Any], text: str, pinned: PinnedBuild | CondaPackage
-) -> EditedManifest:
-    """A manifest with the pin.
+def _withdraw_others(request: PinRequest, tool: PinTool[Any], pinned: PinnedBuild | PinnedPackage, text: str) -> str:
+    """Take a pin on another of our builds that lie in the directory out of a manifest."""
+    for other in _list_kept(request, pinned):
+        with suppress(ValueError):  # not TOML, which is told where the manifest is edited
+            additions = tool.list_additions(text, other)
+            if other != pinned and has_all(text, additions):
+                return withdraw(text, additions, tuple(list_pieces(text, additions)))
+    return text
+
+
+def _list_kept(request: PinRequest, pinned: PinnedBuild | PinnedPackage) -> Iterator[PinnedBuild | PinnedPackage]:
+    project = Path(request.project.directory)
+    for entry in sorted(request.directory.iterdir()):
+        if isinstance(pinned, PinnedPackage) and entry.name.startswith(_CHANNEL):
+            yield PinnedPackage(package=pinned.package, directory=_name_in_manifest(entry, project))
+        elif isinstance(pinned, PinnedBuild) and entry.suffix == ".whl":
+            with suppress(ValueError):  # not a wheel of ours
+                yield parse_pinned_build(entry.name, pinned.directory)
+
+
+def edit_manifest(project: Project, tool: PinTool[Any], text: str, pinned: PinnedBuild | PinnedPackage) -> str:
+    """Return a manifest with the pin; unchanged if it has it.
 
     Args:
         project: that is to be pinned.
         tool: of it.
-        text: of the manifest without the pin.
+        text: of the manifest.
         pinned: what it is pinned to.
 
     Raises:
@@ -224,8 +278,11 @@ def edit_manifest(
     settings = {name: Path(project.directory, name) for name in tool.beside}
     beside = {name: foreign.text_if_there(file) for name, file in settings.items() if file.is_file()}
     try:
+        additions = tool.list_additions(text, pinned)
+        if has_all(text, additions):
+            return text
         tool.refuse_foreign(Manifest(path=project.manifest, text=text, beside=beside), pinned)
-        return add(text, tool.list_additions(text, pinned))
+        return add(text, additions)
     except ManifestFormError as error:
         raise DocumentError(project.manifest, "", str(error)) from error
     except ValueError as error:

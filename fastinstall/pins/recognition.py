@@ -1,15 +1,16 @@
 """Find the project whose manifest and lock file make an environment, and check its pin.
 
-The check looks whether everything that the pin needs still exists. Without a pin it costs two stats and a failed read.
+A pin is found by what the manifest says, and one of an earlier fastinstall by its record. Without a pin this costs a
+few stats, and a read of the manifest if the environment lies in a project.
 """
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from fastinstall.core import foreign
-from fastinstall.core.errors import UsageError
+from fastinstall.core.errors import FastinstallError, UsageError
 from fastinstall.core.parsing import json_data
 from fastinstall.journal.layout import PROJECT, RECEIPT
 from fastinstall.model.facts import PinState, Project
@@ -18,13 +19,14 @@ _LONGEST_PATH, _LONGEST_NAME = 4000, 255
 """Bytes: PATH_MAX, with room for what is added, and NAME_MAX (path_resolution(7))."""
 
 _PYPROJECT = "pyproject.toml"
+_MANIFESTS = (_PYPROJECT, "pixi.toml", "hatch.toml")
 
 
 def project_of(prefix: Path, named: Path | None = None) -> Project | None:
     """Return the project that an environment belongs to.
 
     It is the named one, else the one that contains the environment (`PROJECT/.venv`, `PROJECT/.pixi/envs/NAME`), else
-    the one that the environment notes as pinned, if that project confirms it.
+    the one that an earlier fastinstall has noted in the environment as pinned, if that project confirms it.
 
     Args:
         prefix: of the environment.
@@ -53,7 +55,7 @@ def find_project_directory(prefix: Path) -> Path | None:
 
 
 def read_noted_project(prefix: Path) -> Path | None:
-    """Read which project directory an environment is pinned in, or return None if it names none."""
+    """Read which project an earlier fastinstall has pinned for an environment, or return None if it notes none."""
     try:
         text = foreign.read_text(prefix / PROJECT, errors="surrogateescape").strip()
     except OSError:
@@ -69,14 +71,14 @@ def _is_path(text: str) -> bool:
 
 
 def find_believed_project(prefix: Path) -> Path | None:
-    """The directory that an environment notes, where a pin of this user's is there for this very environment.
+    """Return the directory that an environment notes, if a pin for this very environment is there.
 
     The note lies in the environment, and whoever made that may have written any directory into it.
     """
     noted = read_noted_project(prefix)
     if noted is None or not noted.is_absolute():
         return None
-    from fastinstall.pins.project_files import is_pinned_for  # noqa: PLC0415 (only where something is pinned)
+    from fastinstall.pins.earlier_pins import is_pinned_for  # noqa: PLC0415 (only where something is pinned)
 
     return noted if is_pinned_for(noted, prefix) else None
 
@@ -126,18 +128,56 @@ def _find_project(directory: Path) -> Project | None:
 
 
 _RECORD = ".fastinstall/pin.json"
+_CHANNEL = ".fastinstall/channel"
 
 
 def observe_project_pin(prefix: Path) -> tuple[PinState, ...]:
-    """The pin of the environment's project; empty if there is none."""
+    """Return the pin of the environment's project; empty if there is none."""
     directory = find_project_directory(prefix) or prefix.parent
-    if not (directory / _RECORD).is_file():
+    if (directory / _RECORD).is_file():
+        state = read_pin_state(directory, prefix)
+    else:
         noted = read_noted_project(prefix)
-        if noted is None or _is_for_another(noted, prefix):
-            return ()
-        directory = noted
-    state = read_pin_state(directory, prefix)
+        is_ours = noted is not None and not _is_for_another(noted, prefix)
+        state = read_pin_state(noted, prefix) if noted is not None and is_ours else None
+    state = state or read_manifest_pin(prefix)
     return (state,) if state is not None else ()
+
+
+def read_manifest_pin(prefix: Path, named: Path | None = None) -> PinState | None:
+    """Read from a project's manifest which of our builds it pins, or return None if it pins none.
+
+    Args:
+        prefix: of the environment whose stack it should be.
+        named: the project's directory; None for the one that the environment lies in.
+    """
+    receipt, directory = _read_json(prefix / RECEIPT), named or find_project_directory(prefix)
+    if receipt is None or directory is None or not any((directory / name).is_file() for name in _MANIFESTS):
+        return None
+    from fastinstall.pins.tools import tools  # noqa: PLC0415 (only where there is a project)
+
+    try:
+        project = project_of(prefix, named)
+        text = foreign.text_or_empty(Path(project.manifest)) if project is not None else ""
+    except FastinstallError:  # told where the project is to be pinned
+        return None
+    tool = tools()[project.manager] if project is not None else None
+    pinned = tool.find_pinned(text) if tool is not None else ""
+    if project is None or tool is None or not pinned:
+        return None
+    name, version = receipt.get("distribution"), receipt.get("version")
+    asked = f"{name}=={pinned}" if "+" in pinned else f"{name} * {pinned}"
+    problems = tuple(_find_manifest_problems(prefix, f"{name}=={version}", pinned, project.lock))
+    return PinState(kind=tool.name, file=project.manifest, requirement=asked, problems=problems)
+
+
+def _find_manifest_problems(prefix: Path, requirement: str, pinned: str, lock: PurePath | None) -> Iterator[str]:
+    if "+" not in pinned:  # a build string, which holds to any version
+        return
+    if pinned != requirement.rpartition("==")[2]:
+        yield f"{prefix} has {requirement}"
+    if lock is not None and f'version = "{pinned}"' not in foreign.text_or_empty(Path(lock)):
+        yield f"{lock.name} does not hold it"
 
 
 def _is_for_another(directory: Path, prefix: Path) -> bool:
@@ -147,7 +187,7 @@ def _is_for_another(directory: Path, prefix: Path) -> bool:
 
 
 def read_pin_state(directory: Path, prefix: Path | None = None) -> PinState | None:
-    """Read a project's pin and what is wrong with it, or return None if there is no pin.
+    """Read the pin that an earlier fastinstall wrote, and what is wrong with it, or return None if there is none.
 
     Args:
         directory: of the project.
@@ -174,7 +214,7 @@ def _list_places(record: dict[str, Any]) -> dict[str, tuple[str, str]]:
     if manifest not in tool.manifests or locks not in ([], [tool.lock]):
         raise ValueError(manifest)
     version = record["requirement"].rpartition("==")[2]
-    words = {manifest: ("names", tool.format_pin_words(record["requirement"]))}
+    words = {manifest: ("names", _CHANNEL if tool.takes_packages else version)}
     return words | dict.fromkeys(locks, ("holds", f'version = "{version}"'))
 
 

@@ -1,7 +1,7 @@
 """Lock a project with its own tool, in a private copy, and refuse a pin that downgrades other distributions.
 
-The copy links to everything but the manifest, the lock file and our own directory, so that the tool finds the readme,
-workspace members, dynamic metadata and paths beside the project. Nothing in the project changes.
+The copy links to everything but the manifest, the lock file and what an earlier pin left, so that the tool finds the
+readme, workspace members, dynamic metadata and paths beside the project. Nothing in the project changes.
 
 A resolver that cannot satisfy a requirement silently takes an older version of what requires it. So a pin is tried
 first, and its lock file compared with the one without it.
@@ -9,7 +9,6 @@ first, and its lock file compared with the one without it.
 
 import os
 import re
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,8 +23,8 @@ from fastinstall.core.surroundings import find_program
 from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import parse_version_number
 from fastinstall.model.facts import Project
-from fastinstall.pins.markers import WHEELS, PinnedBuild, parse_pinned_build, parse_requirement_name
-from fastinstall.pins.project_files import HOME
+from fastinstall.pins.earlier_pins import HOME
+from fastinstall.pins.markers import PinnedBuild, parse_requirement_name
 from fastinstall.pins.tool import Locking, PinTool
 from fastinstall.pins.tools import tools
 
@@ -47,7 +46,7 @@ def require_lock_program(
     if found is None:
         raise RefusedError(
             f"{project.directory} is a {tool.name} project, and {tool.name} is not on PATH: no lock file can be made",
-            hint=f"name it: export {variable}=/path/to/{tool.name}; or drop --pin",
+            hint=f"name it: export {variable}=/path/to/{tool.name}",
             details=details,
         )
     return Path(found).absolute()
@@ -64,7 +63,7 @@ class LockTrial:
         program: the tool's own.
         prefix: of the environment that the lock is for.
         variables: of the environment that the program runs in.
-        wheel: of our build.
+        build: ours.
     """
 
     project: Project
@@ -73,10 +72,10 @@ class LockTrial:
     program: Path
     prefix: Path
     variables: Mapping[str, str]
-    wheel: Path
+    build: PinnedBuild
 
     def make_lock(self, before: Mapping[str, bytes | None], manifest: str) -> bytes:
-        """The lock that holds our build; nothing in the project changes.
+        """Return the lock that holds our build; nothing in the project changes.
 
         Args:
             before: manifest and lock without a pin, by file name. The lock is None if there is none.
@@ -86,10 +85,12 @@ class LockTrial:
             RefusedError: no lock can be made, it would not hold our build, or it would go back on other distributions.
         """
         name, lock = before
-        build = parse_pinned_build(self.wheel.name)
+        build = self.build
         by_hand = self.tool.describe_additions("", build)
-        with mirror_project(self.project, self.wheel, before) as mirror:
+        with mirror_project(self.project, before) as mirror:
             plain = self._make_plain_lock(mirror, before[lock]).decode("utf-8")
+            if before[name] == manifest.encode("utf-8"):  # the pin is there already
+                return self._relocate(plain, mirror).encode("utf-8")
             prepared = self.tool.prepare_lock(manifest, plain, build)
             if prepared != plain:
                 (mirror / lock).write_text(prepared, encoding="utf-8")
@@ -102,10 +103,10 @@ class LockTrial:
                 )
             (mirror / name).write_text(manifest, encoding="utf-8", newline="")
             try:
-                pinned = relocate_lock(self._lock(mirror), mirror, self.project)
+                pinned = self._relocate(self._lock(mirror).decode("utf-8"), mirror)
             except CommandError as error:
                 raise RefusedError(
-                    f"{self.project.directory}: {self.tool.name} cannot lock it with the pin; nothing was changed",
+                    f"{self.project.directory}: {self.tool.name} cannot lock it with the pin",
                     hint=f"remove what conflicts with it, or add the lines by hand and run: {self.tool.name} lock",
                     details=(*error.details, *by_hand),
                 ) from error
@@ -120,7 +121,7 @@ class LockTrial:
         except CommandError as error:
             directory, name = self.project.directory, self.tool.name
             raise RefusedError(
-                f"{directory}: {name} cannot lock the project as it is; nothing was changed",
+                f"{directory}: {name} cannot lock the project as it is",
                 hint=f"cd {quote(directory)} && {name} lock",
                 details=error.details,
             ) from error
@@ -142,39 +143,49 @@ class LockTrial:
             kept["UV_FIND_LINKS"] = ",".join(links)
         return {**kept, "VIRTUAL_ENV": str(self.prefix), "FASTINSTALL_GUARD": "0", **self.locking.variables}
 
+    def _relocate(self, lock: str, mirror: Path) -> str:
+        """Return a lock that was made in a mirror as it reads in the project.
+
+        Tools write paths as seen from the mirror: to where links in it lead (poetry), and to our build (uv, poetry).
+        """
+        directory, build = Path(self.project.directory).resolve(), self.build.directory
+        places = [(directory, "/", ""), (directory.parent, "/", "../")]
+        if build.is_absolute():  # first, as it may lie in the others
+            places.insert(0, (Path(build), "", os.path.relpath(build, directory)))
+        for place, end, name in places:
+            lock = lock.replace(f"{os.path.relpath(place, mirror.resolve())}{end}", name)
+        return lock
+
     def _refuse_unheld(self, build: PinnedBuild, before: "Locked", after: "Locked") -> None:
         held = after.get(build.name, frozenset())
         if build.version not in held:
             raise RefusedError(
                 f"{self.project.directory}: the lock file would hold {build.name} "
-                f"{listing(sorted(held)) or 'not at all'}, not the pinned {build.version}; nothing was changed",
+                f"{listing(sorted(held)) or 'not at all'}, not the pinned {build.version}",
                 hint=f"check that requires-python in {self.project.manifest} allows Python {build.python}",
                 details=self.tool.describe_additions("", build),
             )
         backwards = find_downgrades(before, after, but=build.name)
         if backwards:
             raise RefusedError(
-                f"{self.project.directory}: with the pin, {self.tool.name} would downgrade "
-                f"{listing(backwards)}; nothing was changed",
-                hint=f"see what requires another {build.name}: {self.locking.why}; or drop --pin",
+                f"{self.project.directory}: with the pin, {self.tool.name} would downgrade {listing(backwards)}",
+                hint=f"see what requires another {build.name}: {self.locking.why}",
                 details=tuple(f"{name} {versions}" for name, versions in backwards.items()),
             )
 
 
 @contextmanager
-def mirror_project(project: Project, wheel: Path, contents: Mapping[str, bytes | None]) -> Iterator[Path]:
-    """A copy of a project to try a lock in, with our wheel in it; it goes away with the block.
+def mirror_project(project: Project, contents: Mapping[str, bytes | None]) -> Iterator[Path]:
+    """Make a copy of a project to try a lock in; it goes away with the block.
 
     Args:
         project: that is copied.
-        wheel: ours.
         contents: of the manifest and the lock, by their names; None for one that shall not be there.
     """
     directory = Path(project.directory)
     with temporary_directory("lock") as root:
         mirror = root / directory.name
-        (mirror / WHEELS).mkdir(parents=True)
-        shutil.copyfile(wheel, mirror / WHEELS / wheel.name)  # poetry resolves links
+        mirror.mkdir(parents=True)
         for entry in directory.iterdir():
             if entry.name not in _LEFT_OUT | contents.keys():
                 (mirror / entry.name).symlink_to(entry)
@@ -190,16 +201,6 @@ def _link_siblings(directory: Path, root: Path, text: str) -> None:
     for name in set(re.findall(r"\.\./([\w.-]+)", text)) - {"..", ".", directory.name}:
         if (directory.parent / name).exists() and not (root / name).is_symlink():
             (root / name).symlink_to(directory.parent / name)
-
-
-def relocate_lock(lock: bytes, mirror: Path, project: Project) -> str:
-    """A lock that was made in a mirror, as it reads in the project.
-
-    Tools that follow links (poetry) write paths to where those lead, as seen from the mirror.
-    """
-    directory = Path(project.directory).resolve()
-    inside, beside = (os.path.relpath(place, mirror.resolve()) for place in (directory, directory.parent))
-    return lock.decode("utf-8").replace(f"{inside}/", "").replace(f"{beside}/", "../")
 
 
 Locked = Mapping[str, frozenset[str]]

@@ -1,5 +1,6 @@
 """What a tool has to say of itself so that its projects can be pinned. Pure."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from enum import IntEnum
@@ -7,15 +8,15 @@ from pathlib import PurePath
 from typing import Any, Generic, TypeVar
 
 from fastinstall.core.errors import RefusedError
+from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable
-from fastinstall.model.conda import CondaPackage
 from fastinstall.pins.manifests import Addition, format_additions
-from fastinstall.pins.markers import WHEELS, PinnedBuild
+from fastinstall.pins.markers import PinnedBuild, PinnedPackage
 
-CHANNEL = ".fastinstall/channel"
-"""Where a project whose tool takes conda packages keeps ours, as a channel, relative to its directory."""
+Pinned = TypeVar("Pinned", PinnedBuild, PinnedPackage)
 
-Pinned = TypeVar("Pinned", PinnedBuild, CondaPackage)
+
+_OUR_VERSION = re.compile(r"(?:==|[/\"']pillow(?:_simd)?-)(?P<version>\d[\w.]*\+[a-z]+(?:\.(?:v\d|native))+)")
 
 
 class ProjectSign(IntEnum):
@@ -73,7 +74,7 @@ class PinTool(ABC, Generic[Pinned]):
         lock: the file that it writes, or "" if it writes none.
         beside: further files that `list_foreign` has to see.
         sync: the command by which it makes the environment.
-        payload: where it finds our build, as a wheel or in a channel.
+        takes_packages: whether it installs our build as a conda package, and not as a wheel.
         locking: how a pin is tried beforehand, or None if only the tool itself can try it.
     """
 
@@ -82,7 +83,7 @@ class PinTool(ABC, Generic[Pinned]):
     lock: str = ""
     beside: tuple[str, ...] = ()
     sync: str
-    payload: str = WHEELS
+    takes_packages: bool = False
     locking: Locking | None = None
 
     def sign(self, files: frozenset[str], tables: Mapping[str, Any]) -> ProjectSign:
@@ -124,7 +125,7 @@ class PinTool(ABC, Generic[Pinned]):
         for foreign in self.list_foreign(manifest, pinned):
             raise RefusedError(
                 f"{manifest.path.name} already sets {pinned.name}: {foreign}",
-                hint="remove that, or drop --pin",
+                hint=f"remove it, then run the command again: grep -n {pinned.name} {quote(manifest.path)}",
                 details=self.describe_additions(manifest.text, pinned),
             )
 
@@ -140,9 +141,10 @@ class PinTool(ABC, Generic[Pinned]):
         """
         return lock
 
-    def format_pin_words(self, requirement: str) -> str:
-        """The words by which a manifest names what is pinned ("pillow==13.0.0+simd.v3"): the version."""
-        return requirement.rpartition("==")[2]
+    def find_pinned(self, text: str) -> str:
+        """Find the build of ours that a manifest pins ("13.0.0+simd.v3"), or return "" if it pins none."""
+        found = _OUR_VERSION.search(text)
+        return found["version"] if found is not None else ""
 
     def describe_caution(self, directory: PurePath, pinned: Pinned) -> str:
         """What its users have to know of such a pin; empty for nothing."""

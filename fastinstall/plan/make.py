@@ -28,7 +28,7 @@ from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip import PipSettings, pip_settings
 from fastinstall.model.artefact import Releases
 from fastinstall.model.conda import CondaInstaller, CondaTool
-from fastinstall.model.facts import Facts, InstalledStack, Interpreter
+from fastinstall.model.facts import Facts, InstalledStack, Interpreter, Project
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Environment, EnvironmentKind, Request, Risk
@@ -49,7 +49,7 @@ from fastinstall.plan.decision import needs_compiling
 from fastinstall.plan.level_choice import refuse_unknown
 from fastinstall.plan.native_libraries import may_have_made
 from fastinstall.plan.plan import Plan, Situation, compute_facts_digest
-from fastinstall.plan.planner import keeps_pip_pin, make_plan, plan_build_step
+from fastinstall.plan.planner import keeps_pip_pin, make_plan, plan_build_step, warn_about_project
 from fastinstall.plan.risks import refuse_if_protected
 from fastinstall.plan.satisfied import plan_nothing
 from fastinstall.plan.saved_plan import PLAN_AGAIN, allow_risks, find_differences, select_named_releases
@@ -83,10 +83,8 @@ def plan_setup(session: Session, target: NamedTarget, request: Request, *, saved
     receipt = observation.receipt_of(environment)
     facts = observation.facts_of(session, environment, observation.ObservationRequest(recipe=recipe))
     done = plan_nothing(facts, recipe, request, receipt)
-    if done is not None and receipt is not None and request.pin:
-        from fastinstall.guard.pinning import find_unpinned_project  # noqa: PLC0415 (only with --pin)
-
-        done = done if find_unpinned_project(session, environment, None, receipt) is None else None
+    if done is not None and request.pin:
+        done = replace(done, warnings=warn_about_project(_find_project(facts), facts))
     if done is not None:
         return done
     # What was not looked at yet, PIL in use and what compiles, is looked at while pip tells its settings.
@@ -103,7 +101,7 @@ def plan_setup(session: Session, target: NamedTarget, request: Request, *, saved
         facts = replace(facts, toolchain=toolchain.result() if toolchain is not None else None)
     releases = select_named_releases(saved, index.releases(recipe, facts.interpreter))
     situation = Situation(facts=facts, recipe=recipe, wish=request, releases=releases, receipt=receipt)
-    return _decide_plan(session, _add_project(session, situation), from_cache=from_cache)
+    return _decide_plan(session, _add_project(situation), from_cache=from_cache)
 
 
 def _decide_plan(session: Session, situation: Situation, *, from_cache: bool = True) -> Plan:
@@ -138,7 +136,7 @@ def plan_restoration(session: Session, environment: Environment, receipt: Receip
     situation = Situation(
         facts=facts, recipe=recipe, wish=receipt.wish, releases=releases, receipt=receipt, restoring=True
     )
-    return _decide_plan(session, _add_project(session, situation))
+    return _decide_plan(session, _add_project(situation))
 
 
 def plan_build(
@@ -289,20 +287,16 @@ def defer_pip_settings(session: Session, python: Path) -> Callable[[], PipSettin
     return cache(partial(pip_settings, python, session.variables))
 
 
-def _add_project(session: Session, situation: Situation) -> Situation:
-    """The project that makes the environment; one that cannot be read is in the way of nothing but a pin."""
-    prefix = Path(situation.facts.environment.prefix)
-    try:
-        project = project_of(prefix)
-    except FastinstallError:
-        if situation.wish.pin:
-            raise
-        return situation
-    if project is not None and situation.wish.pin and not situation.restoring:
-        from fastinstall.guard.pinning import refuse_without_tool  # noqa: PLC0415 (only with --pin)
+def _add_project(situation: Situation) -> Situation:
+    return replace(situation, project=_find_project(situation.facts))
 
-        refuse_without_tool(session, project)
-    return replace(situation, project=project)
+
+def _find_project(facts: Facts) -> Project | None:
+    """Return the project that makes the environment; one that cannot be read is in nobody's way."""
+    try:
+        return project_of(Path(facts.environment.prefix))
+    except FastinstallError:
+        return None
 
 
 def _add_links(session: Session, situation: Situation) -> Situation:

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from fastinstall.core.errors import RefusedError
-from fastinstall.core.messages import listing, quote
+from fastinstall.core.messages import listing, pin_command, quote
 from fastinstall.doctor.registry import verifying_checks
 from fastinstall.guard.pip_trap import find_pip_pin, wants_pip_pin
+from fastinstall.model.facts import Facts, Project
 from fastinstall.model.request import PlanRisk
 from fastinstall.observe.installed_pins import HOLDS_BACK, NAME
 from fastinstall.observe.pip_pins import CONFIGURATION, DIRECTORY, insertion, requirement_of
@@ -21,7 +22,6 @@ from fastinstall.steps.build import Build
 from fastinstall.steps.install_guard import InstallGuard
 from fastinstall.steps.kinds import Step
 from fastinstall.steps.pin_for_pip import PinForPip
-from fastinstall.steps.pin_project import PinProject
 from fastinstall.steps.prove import Prove
 from fastinstall.steps.swap import Swap
 from fastinstall.steps.verify import Verify
@@ -77,7 +77,6 @@ def make_plan(situation: Situation) -> Plan:
             checks=(*verifying_checks(), *situation.foreign_checks),
             reason="run doctor's checks on the result; an error undoes the setup",
         ),
-        *_plan_project_pin(situation, build),
     )
     steps = tuple(part for part in parts if not isinstance(part, Skipped))
     return Plan(
@@ -87,7 +86,11 @@ def make_plan(situation: Situation) -> Plan:
         steps=steps,
         skipped=tuple(part for part in parts if isinstance(part, Skipped)),
         hazards=(*_collect_risks(decision), *risks.mark_allowed_risks(conda.hazards, request.allow)),
-        warnings=(*_list_warnings(decision, steps), *conda.warnings, *_warn_about_project(situation)),
+        warnings=(
+            *_list_warnings(decision, steps),
+            *conda.warnings,
+            *warn_about_project(situation.project, situation.facts),
+        ),
         summary=_summarise(decision, build) + conda.note,
     )
 
@@ -161,31 +164,13 @@ def _collect_risks(decision: BuildDecision) -> tuple[PlanRisk, ...]:
     return risks.mark_allowed_risks(found, (*situation.wish.allow, *known))
 
 
-def _plan_project_pin(situation: Situation, build: Build) -> tuple[PinProject, ...]:
-    """Return the pin of the project that makes the environment, if requested."""
-    project = situation.project
-    if project is None or not situation.wish.pin:
-        return ()
-    pin = PinProject(
-        directory=project.directory,
-        manager=project.manager,
-        files=tuple(file for file in (project.manifest, project.lock) if file is not None),
-        requirement=f"{build.distribution}=={build.version}",
-        reason=f"--pin: `{project.sync}` then keeps this build; tried on a copy first; "
-        "it also holds back later versions of Pillow, security updates included",
-    )
-    return (pin,)
-
-
-def _warn_about_project(situation: Situation) -> tuple[str, ...]:
+def warn_about_project(project: Project | None, facts: Facts) -> tuple[str, ...]:
     """Warn that the project that makes the environment undoes the setup when it installs."""
-    project, facts = situation.project, situation.facts
-    if project is None or situation.wish.pin or any(pin.kind == project.manager for pin in facts.pins):
+    if project is None or any(pin.kind == project.manager for pin in facts.pins):
         return ()
     warning = (
         f"{project.directory} is a {project.manager} project: `{project.sync}` reinstalls the Pillow of its lock file; "
-        "keep the fast build with --pin, or later: "
-        f"fastinstall guard install --pin --prefix {quote(facts.environment.prefix)}"
+        f"once this is set up, pin it there: {pin_command(project.directory, facts.environment.prefix)}"
     )
     return (warning,)
 

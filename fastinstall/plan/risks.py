@@ -24,7 +24,7 @@ from fastinstall.model.request import EnvironmentKind, PlanRisk, Request, Risk
 
 
 def find_version_risks(
-    recipe: Recipe, stack: InstalledStack, version: str, interpreter: Interpreter, *, elsewhere: bool = False
+    recipe: Recipe, stack: InstalledStack, version: str, interpreter: Interpreter
 ) -> tuple[PlanRisk, ...]:
     """Return the risks of installing a version: it may be older or more vulnerable than the installed one.
 
@@ -33,7 +33,6 @@ def find_version_risks(
         stack: what is installed.
         version: of the source.
         interpreter: the target's Python.
-        elsewhere: see `advise_instead_of_risk`.
     """
     found, installed = list[PlanRisk](), _installed_version(stack)
     if installed and parse_version_number(base_version(installed)) > parse_version_number(base_version(version)):
@@ -50,7 +49,7 @@ def find_version_risks(
     if vulnerable is not None and not _is_no_worse_than_installed(recipe, stack, version):
         grave = select_critical_advisories(recipe.advisories, version, kernels=kernels)
         view = forecast_upgrade(grave, version, interpreter, stack.dependants)
-        instead = advise_instead_of_risk(view, recipe.name, Request().recipe, elsewhere=elsewhere)
+        instead = advise_instead_of_risk(view, recipe.name, Request().recipe)
         found.append(replace(vulnerable, instead=instead))
     return tuple(found)
 

@@ -16,7 +16,6 @@ from fastinstall.steps.install_guard import InstallGuard
 from fastinstall.steps.make_conda_packages import MakeCondaPackages
 from fastinstall.steps.pin import Pin
 from fastinstall.steps.pin_for_pip import PinForPip
-from fastinstall.steps.pin_project import PinProject
 from fastinstall.steps.private_headers import PrivateHeaders
 from fastinstall.steps.prove import Prove
 from fastinstall.steps.swap import Swap
@@ -35,7 +34,7 @@ Recording = Pin | PinForPip
 Guiding = Build | Prove | MakeCondaPackages | ChangeCondaPackages | Swap | InstallGuard
 """Between them, at places of their own, which the orchestrator knows by name."""
 
-Step = CreateEnvironment | Preparing | Guiding | Recording | PinProject | Verify
+Step = CreateEnvironment | Preparing | Guiding | Recording | Verify
 
 S = TypeVar("S", bound=Step)
 

@@ -1,7 +1,7 @@
 """Inspect, install and remove the guards, and accept a replacement (`guard accept`).
 
-Every environment gets the start-up guard, and a conda environment also the guard package. Pins of the environment and
-of its project are installed only on request.
+Every environment gets the start-up guard, and a conda environment also the guard package. Pins of the environment are
+installed only on request. A project is not changed: see `verbs.project_pin`.
 
 In a conda environment the guard package is linked again or moved out, with a revision of the history. The package
 itself stays in the channel inside the environment, so that it can come back without a network.
@@ -23,14 +23,9 @@ from fastinstall.doctor.examine import judge
 from fastinstall.guard.pinning import (
     find_named_project_pins,
     find_pin_hidden_by_shell,
-    find_pinned_project,
-    find_unpinned_project,
     list_pin_removal_moves,
-    pin_its_project,
     prepare_pin,
     read_pin,
-    unpin_its_project,
-    unpin_named_project,
 )
 from fastinstall.guard.status import Guards, list_guard_removal_moves, measure_cost, read_events, renew_guard_files
 from fastinstall.journal.external_changes import claims
@@ -38,13 +33,13 @@ from fastinstall.journal.store import JournalStore, make_stamp
 from fastinstall.journal.transaction import Transaction, begin
 from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage
 from fastinstall.model.conda_packages import GUARD, REGISTRATION
-from fastinstall.model.facts import Facts, PinKind, Project
+from fastinstall.model.facts import Facts, PinKind
 from fastinstall.model.finding import Status
 from fastinstall.model.receipt import Move, MoveKind, Receipt
 from fastinstall.model.request import Environment
 from fastinstall.observe.conda.condarc import find_conda
 from fastinstall.observe.guard_files import entries_present
-from fastinstall.observe.installed_pins import is_of_pixi, refuse_unpinnable
+from fastinstall.observe.installed_pins import refuse_unpinnable
 from fastinstall.observe.observation import receipt_of, recipe_named, recorded_facts
 from fastinstall.observe.session import Session
 from fastinstall.pins.recognition import project_of
@@ -89,7 +84,7 @@ def guards_of(
         installed_by=f"fastinstall {receipt.tool_version}" if receipt is not None else "",
         installed_at=receipt.created_at if receipt is not None else "",
         package=package.dist if package is not None else "",
-        pins=(*facts.pins, *find_named_project_pins(project, facts.pins)),
+        pins=(*facts.pins, *find_named_project_pins(Path(environment.prefix), project, facts.pins)),
     )
     if not measured:
         return guards
@@ -100,16 +95,13 @@ def guards_of(
     return replace(guards, cost=cost, events=read_events(prefix), problems=(*guards.problems, *hidden))
 
 
-def install_guard(
-    session: Session, environment: Environment, *, pin: bool = False, project: Path | None = None
-) -> Guards:
+def install_guard(session: Session, environment: Environment, *, pin: bool = False) -> Guards:
     """Install or renew the guards of a stack that a setup installed.
 
     Args:
         session: the outside world.
         environment: the target.
-        pin: also pin the stack, in the configuration of the environment and of its project.
-        project: the directory of that project; None for the one that the environment lies in, if there is one.
+        pin: also pin the stack, in the configuration of the environment.
 
     Raises:
         RefusedError: nothing is set up, the stack was replaced, or it cannot be pinned.
@@ -123,16 +115,13 @@ def install_guard(
                 f"{facts.stack.directory or 'PIL'}: not what fastinstall installed",
                 hint=fix_command(environment.prefix),
             )
-        owner = project_of(store.prefix, project) if pin else None
-        by_pixi = is_of_pixi(environment.prefix) and owner is not None
-        if pin and not by_pixi:  # pixi reads no pins but its own
+        if pin:
             refuse_unpinnable(facts)
         renewing = not facts.guard.installed or bool(facts.guard.problems)
         missing = guard if _find_package(facts) is None else None
-        add_pin = prepare_pin(session, facts, receipt, owner) if pin and not by_pixi else None
-        belongs = find_unpinned_project(session, environment, project, receipt) if pin else None
-        if not renewing and add_pin is None and missing is None and belongs is None:
-            return guards_of(session, environment, project=project)
+        add_pin = prepare_pin(session, facts, receipt, project_of(store.prefix)) if pin else None
+        if not renewing and add_pin is None and missing is None:
+            return guards_of(session, environment)
         with _begin_transaction(store, facts, verb) as transaction:
             if renewing:
                 renew_guard_files(store, facts, receipt, transaction)
@@ -140,30 +129,32 @@ def install_guard(
                 _bring_package(session, missing, facts, receipt, transaction)
             if add_pin is not None:
                 add_pin(transaction)
-            if belongs is not None:
-                pin_its_project(session, environment, receipt, belongs, transaction)
             transaction.commit(_wish_for_pin(receipt, pin=pin or receipt.wish.pin))
-    return guards_of(session, environment, project=project)
+    return guards_of(session, environment)
 
 
-def remove_guard(session: Session, environment: Environment, *, project: Path | None = None) -> Guards:
+def remove_guard(session: Session, environment: Environment, *, is_needed: bool = True) -> Guards:
     """Move the guards aside, out of reach of Python, installers and conda, and remove the pins.
+
+    Args:
+        session: the outside world.
+        environment: the target.
+        is_needed: refuse an environment in which nothing is set up.
 
     Raises:
         RefusedError: nothing is set up here.
     """
     verb = "guard remove"
     with change_environment(session, environment, verb) as locked:
-        if receipt_of(environment) is None and unpin_named_project(session, environment, project):
+        if not is_needed and receipt_of(environment) is None:
             return guards_of(session, environment)
         store, (facts, receipt) = locked.store, _prepare_guarding(session, environment, locked.store)
         present = entries_present(Path(facts.interpreter.site_packages))
-        belongs = find_pinned_project(session, environment, project)
-        pinned = receipt.wish.pin or bool(read_pin(store.prefix)) or belongs is not None
+        pinned = receipt.wish.pin or bool(read_pin(store.prefix))
         if not present and _find_package(facts) is None and not pinned:
             return guards_of(session, environment)
         with _begin_transaction(store, facts, verb) as transaction:
-            _take_out(session, facts, belongs, transaction)
+            _take_out(session, facts, transaction)
             transaction.commit(_wish_for_pin(receipt, pin=False))
     return guards_of(session, environment)
 
@@ -195,12 +186,11 @@ def accept(session: Session, environment: Environment) -> Replacement | None:
         refuse_if_protected(facts)
         accepted = _find_replacement(session, facts, receipt)
         if accepted is not None:
-            project = find_pinned_project(session, environment)
             # Conda would go on taking our packages out of the channel that it registers.
             registration = Move(kind=MoveKind.OUT, live=REGISTRATION, kept="aside/registration.yml")
             also = (registration,) if (store.prefix / REGISTRATION).is_file() else ()
             with _begin_transaction(store, facts, verb) as transaction:
-                _take_out(session, facts, project, transaction, also)
+                _take_out(session, facts, transaction, also)
                 transaction.retire(make_stamp().at)
     return accepted
 
@@ -254,9 +244,7 @@ def _bring_package(
     add_revision(prefix, CondaChange(linked=(guard,)), "fastinstall guard install", session.now(), transaction)
 
 
-def _take_out(
-    session: Session, facts: Facts, project: Project | None, transaction: Transaction, also: tuple[Move, ...] = ()
-) -> None:
+def _take_out(session: Session, facts: Facts, transaction: Transaction, also: tuple[Move, ...] = ()) -> None:
     """Move guards and pins out; of conda's package its files, then its record, which conda's history tells of."""
     store = JournalStore(Path(facts.environment.prefix))
     package, moves = _find_package(facts), list(list_guard_removal_moves(store, Path(facts.interpreter.site_packages)))
@@ -271,5 +259,3 @@ def _take_out(
         add_revision(
             store.prefix, CondaChange(unlinked=(package,)), "fastinstall guard remove", session.now(), transaction
         )
-    if project is not None:
-        unpin_its_project(session, store, project, transaction)

@@ -9,7 +9,6 @@ from pathlib import Path, PurePath
 
 from fastinstall.apply.exclusive import hold_environment_lock
 from fastinstall.apply.recovery import (
-    Unpinning,
     change_environment,
     find_pin_left_behind,
     report_interruption_after_recovery,
@@ -45,6 +44,7 @@ from fastinstall.observe.known_environments import scan_environment
 from fastinstall.observe.observation import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.observe.stack import normalise_distribution_name, observe_distributions, observe_owners
+from fastinstall.pins.recognition import read_noted_project
 from fastinstall.wheelbuild.installed_wheels import discard_unneeded_wheels, has_kept_wheels
 
 _SITES = ("site-packages", "dist-packages")
@@ -82,11 +82,12 @@ def undo(session: Session, environment: Environment, *, to: str | None, force: b
         if locked.sentences and (to is None or not is_known(store, to)):
             return (*locked.sentences, *_describe_what_remains(store))
         receipt, chosen = receipt_if_readable(store), _choose_transactions(store, to)
+        noted = read_noted_project(store.prefix)
         with signals.defer_signals():  # all of them, or none
             done = tuple(_roll_back(session, environment, chosen, to, force=force))
         _discard_kept_wheels(session)
         unmet = _find_unmet_requirements(session, store.prefix, receipt)
-        return (*locked.sentences, *done, *find_pin_left_behind(store), *unmet)
+        return (*locked.sentences, *done, *find_pin_left_behind(store, noted), *unmet)
 
 
 def end_interrupted_run(session: Session, environment: Environment, *, force: bool) -> tuple[str, ...]:
@@ -260,16 +261,15 @@ def _roll_back(
 ) -> Iterator[str]:
     """All of them, or none."""
     prefix = Path(environment.prefix)
-    store, unpinning = JournalStore(prefix), Unpinning(session, prefix)
+    store = JournalStore(prefix)
     intruders = _find_foreign_packages(session, store)
     oldest = None if to is None and len(chosen) == 1 else chosen[-1]
     try:
-        done = rollback(store, to=oldest, force=force, intruders=intruders, conclude=unpinning)
+        done = rollback(store, to=oldest, force=force, intruders=intruders)
     except EnvironmentDamagedError as error:
         details = (*error.details, _describe_installed_stack(prefix))
         raise EnvironmentDamagedError(error.message, hint=error.hint, details=details) from error
     yield from _describe_rollback(prefix, done)
-    yield from unpinning.sentences
     absent = explain_absence(Path(environment.python))
     if absent:
         yield f"{environment.python}: {absent}; the files are restored, but could not be tested"

@@ -1,7 +1,7 @@
-"""A project's pin through the command line: it comes with the setup, goes with the rollback, and is told of."""
+"""A project's pin through the command line: a diff that git applies, which the project's own sync obeys."""
 
-import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from interpreters import running
@@ -36,50 +36,45 @@ def uv(sandbox: Sandbox, directory: Path, *words: str) -> str:
     return done.text
 
 
-def test_a_project_is_pinned_by_the_setup_kept_by_its_sync_and_brought_back_by_the_rollback(
+def test_a_project_is_pinned_by_the_diff_kept_by_its_sync_and_unpinned_by_its_reverse(
     sandbox: Sandbox, project: Path
 ) -> None:
     prefix = project / ".venv"
-    before = tree_hash(project)
-    warned = sandbox.cli("setup", "--dry-run", "--prefix", prefix, env=VARIABLES)
-    assert "is a uv project: `uv sync` reinstalls the Pillow of its lock file" in warned.stdout, warned.text
-    nowhere = {**VARIABLES, "FASTINSTALL_UV": "/nowhere/uv"}
-    refused = sandbox.cli("setup", "--dry-run", "--pin", "--prefix", prefix, env=nowhere)
-    assert refused.exit_code == 5
-    assert "uv is not on PATH" in refused.stderr
-
     done = sandbox.cli("setup", "--yes", "--pin", "--prefix", prefix, env=VARIABLES)
     assert done.exit_code == 0, done.text
+    assert f"fastinstall guard pin --prefix {prefix}" in done.text
+    again = sandbox.cli("setup", "--yes", "--pin", "--prefix", prefix, env=VARIABLES)
+    assert "nothing to do" in again.text
+    before = tree_hash(project)
+    nowhere = {**VARIABLES, "FASTINSTALL_UV": "/nowhere/uv"}
+    refused = sandbox.cli("guard", "pin", "--prefix", prefix, env=nowhere)
+    assert (refused.exit_code, "uv is not on PATH" in refused.stderr) == (5, True), refused.text
+
+    told = sandbox.cli("guard", "pin", "--prefix", prefix, env=VARIABLES)
+    assert told.exit_code == 0, told.text
+    assert tree_hash(project) == before
+    apply(sandbox, project, told.stdout)
     assert (project / "pyproject.toml").read_text().startswith(MANIFEST)
     core = tree_hash(prefix / "lib")
     uv(sandbox, project, "sync")
     assert tree_hash(prefix / "lib") == core
-    again = sandbox.cli("setup", "--yes", "--pin", "--prefix", prefix, env=VARIABLES)
-    assert "nothing to do" in again.text
 
-    _take_back_in_a_clone(sandbox, project, before)
+    (pin,) = [pin for pin in _status(sandbox, prefix)["pins"] if pin["kind"] == "uv"]
+    assert (pin["file"], pin["problems"]) == (str(project / "pyproject.toml"), [])
+    nothing = sandbox.cli("guard", "pin", "--json", "--prefix", prefix, env=VARIABLES)
+    assert (nothing.exit_code, nothing.document["schema"], nothing.document["diff"]) == (0, "fastinstall.pin/1", "")
 
-    next((project / ".fastinstall" / "wheels").iterdir()).unlink()
-    status = sandbox.cli("guard", "status", "--json", "--prefix", prefix, env=VARIABLES)
-    assert status.exit_code == 3, status.text
-    assert [pin["kind"] for pin in status.document["pins"] if pin["problems"]] == ["uv"]
-    repinned = sandbox.cli("guard", "install", "--pin", "--yes", "--prefix", prefix, env=VARIABLES)
-    assert repinned.exit_code == 0, repinned.text
-    assert sandbox.cli("guard", "status", "--prefix", prefix, env=VARIABLES).exit_code == 0
-
-    undone = sandbox.cli("rollback", "--yes", "--prefix", prefix, env=VARIABLES)
-    assert undone.exit_code == 0, undone.text
-    assert f"removed: the pin of {project}" in undone.text
+    apply(sandbox, project, told.stdout, "-R")
     assert tree_hash(project) == before
 
 
-def _take_back_in_a_clone(sandbox: Sandbox, project: Path, before: dict[str, str]) -> None:
-    """Its environment has no setup of ours; the project's own files tell what was pinned."""
-    clone = sandbox.root / "clone"
-    shutil.copytree(project, clone, ignore=shutil.ignore_patterns(".venv"))
-    run((UV, "venv", "--quiet", clone / ".venv"), sandbox.variables(VARIABLES))
-    words = ("guard", "remove", "--yes", "--project", clone, "--prefix", clone / ".venv")
-    removed = sandbox.cli(*words, env=VARIABLES)
-    assert removed.exit_code == 0, removed.text
-    shutil.rmtree(clone / ".venv")
-    assert tree_hash(clone) == {path: kind for path, kind in before.items() if not path.startswith(".venv")}
+def apply(sandbox: Sandbox, project: Path, diff: str, *flags: str) -> None:
+    patch = sandbox.root / "pin.patch"
+    patch.write_text(diff)
+    done = run(("git", "apply", *flags, patch), sandbox.variables(VARIABLES), directory=project)
+    assert done.exit_code == 0, done.text
+
+
+def _status(sandbox: Sandbox, prefix: Path) -> dict[str, Any]:
+    document: dict[str, Any] = sandbox.cli("guard", "status", "--json", "--prefix", prefix, env=VARIABLES).document
+    return document

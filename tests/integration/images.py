@@ -1,4 +1,4 @@
-"""Images that tests build from exported Dockerfiles; what they are built with is fetched once."""
+"""Images that tests build from Dockerfiles; what they are built with is fetched once."""
 
 import json
 import os

@@ -103,8 +103,9 @@ class Scene:
             if column is Column.UNGUARDED:
                 self._do("fastinstall guard remove --yes --prefix .venv")
         if column is Column.PINNED:
-            project = "--project ." if manager in MANIFESTS else ""
-            self._do(f"fastinstall guard install --yes --pin --prefix .venv {project}")
+            self._do("fastinstall guard install --yes --pin --prefix .venv")
+        if column is Column.PINNED and manager in MANIFESTS:
+            self._do("fastinstall guard pin --prefix .venv --project . > pin.patch && git apply pin.patch")
 
     def _add_project(self, manager: str, column: Column) -> None:
         """Manifest and lock beside the environment; they are written once for all columns."""

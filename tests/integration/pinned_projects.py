@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import json
 import platform
 import sys
 import zipfile
@@ -17,12 +18,11 @@ from project_tools import OF_PDM, OF_POETRY, ProjectTools
 from sandbox import UV, Result, Sandbox, Venv, run
 from simple_index import SimpleIndex, serving
 
+from fastinstall.journal.layout import RECEIPT
 from fastinstall.model.facts import PinState, Project
 from fastinstall.model.receipt import Receipt
-from fastinstall.model.request import Environment, EnvironmentKind
-from fastinstall.observe.session import Session, open_session
-from fastinstall.pins.pin_project import pin_project
-from fastinstall.pins.recognition import project_of, read_pin_state
+from fastinstall.pins.pin_project import PinRequest, ProjectChange, make_pin
+from fastinstall.pins.recognition import project_of, read_manifest_pin
 
 OURS, STOCK = "2.0+simd.v2", "3.0"
 """Versions of Pillow: our build, and the newest that the index has."""
@@ -64,11 +64,6 @@ class Gallery:
         return Venv(prefix=self.directory / ".venv", variables=self.variables)
 
     @property
-    def session(self) -> Session:
-        """The outside world of its commands."""
-        return open_session(self.variables)
-
-    @property
     def project(self) -> Project:
         found = project_of(self.venv.prefix)
         assert found is not None
@@ -104,14 +99,41 @@ class Gallery:
         program = UV if self.manager == "uv" else self.tools / self.manager
         return run((program, *words), self.variables, directory=self.directory)
 
-    def pin(self) -> PinState:
-        """Pin the stack in it."""
-        prefix = self.venv.prefix
-        environment = Environment(prefix=prefix, kind=EnvironmentKind.VENV, python=self.venv.python)
-        pin_project(self.session, environment, self.project, self.receipt, self.wheel)
-        state = read_pin_state(self.directory, prefix)
-        assert state is not None
-        return state
+    @property
+    def wheels(self) -> Path:
+        """Where its build is kept for its tool."""
+        return Path(self.variables["HOME"], "wheels", self.directory.name)
+
+    def change(self, wheels: Path | None = None) -> ProjectChange:
+        """Make the change that pins the stack in it."""
+        request = PinRequest(
+            prefix=self.venv.prefix,
+            project=self.project,
+            receipt=self.receipt,
+            wheel=self.wheel,
+            directory=wheels or self.wheels,
+        )
+        return make_pin(request, self.variables)
+
+    def pin(self, wheels: Path | None = None) -> str:
+        """Pin the stack in it, as a person does: the diff goes to git."""
+        change = self.change(wheels)
+        self.apply(change.diff)
+        return change.diff
+
+    def apply(self, diff: str, *flags: str) -> None:
+        """Have git apply a diff in the project's directory."""
+        patch = Path(self.variables["HOME"], "pin.patch")
+        patch.write_bytes(diff.encode())
+        done = run(("git", "apply", *flags, patch), self.variables, directory=self.directory)
+        assert done.exit_code == 0, done.text
+
+    def state(self) -> PinState | None:
+        """What its manifest says of a pin."""
+        place = self.venv.prefix / RECEIPT
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(json.dumps({"distribution": "pillow", "version": self.version}))
+        return read_manifest_pin(self.venv.prefix)
 
     def write(self, manifest: str) -> None:
         """Write its manifest, with what its tool needs to ask the local index."""
@@ -204,7 +226,7 @@ def _pillow(version: str, tag: str) -> bytes:
     stream = BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         for name, text in {**members, f"{metadata}/RECORD": "\n".join([*lines, f"{metadata}/RECORD,,", ""])}.items():
-            archive.writestr(name, text)
+            archive.writestr(zipfile.ZipInfo(name), text)
     return stream.getvalue()
 
 

@@ -11,7 +11,7 @@ from conda_channel import CondaChannel
 from conda_environments import builds, rattler_environment
 from conda_swappable import SCRIPTS, STOCK, as_package, stacked, swappable_channel, with_receipt
 from real_conda import RealConda
-from sandbox import NewSandbox, Sandbox
+from sandbox import NewSandbox, Sandbox, run
 
 from fastinstall.journal.layout import RECEIPT
 from fastinstall.journal.store import JournalStore
@@ -73,21 +73,23 @@ def test_an_environment_of_pixi_is_pinned_in_its_workspace(
     manifest, there = workspace / "pixi.toml", ("--prefix", str(prefix))
     manifest.write_text(PIXI)
     refused = sandbox.cli("guard", "install", "--pin", "--yes", *there)
+    assert (refused.exit_code, "fastinstall guard pin" in refused.stderr) == (5, True), refused.text
+    refused = sandbox.cli("guard", "pin", *there)
     assert (refused.exit_code, manifest.read_text()) == (5, PIXI), refused.text
     assert f"{prefix / CHANNEL}: missing" in refused.stderr
     shutil.copytree(sandbox.root / "channel", prefix / CHANNEL)
-    done = sandbox.cli("guard", "install", "--pin", "--yes", *there)
-    assert done.exit_code == 0, done.text
+    done = sandbox.cli("guard", "pin", "--wheels", workspace / "build", *there)
+    assert (done.exit_code, manifest.read_text()) == (0, PIXI), done.text
+    patch = sandbox.root / "pin.patch"
+    patch.write_text(done.stdout)
+    assert run(("git", "apply", patch), sandbox.variables(), directory=workspace).exit_code == 0
     said = tomllib.loads(manifest.read_text())
-    assert said["workspace"]["channels"] == ["./.fastinstall/channel", "conda-forge"]
+    ours, theirs = said["workspace"]["channels"]
+    assert theirs == "conda-forge"
     assert said["target"]["linux-64"]["dependencies"] == {"pillow": {"version": "*", "build": "simd_*"}}
-    assert (workspace / ".fastinstall/channel/noarch/repodata.json").is_file()
+    assert (workspace / ours / "noarch/repodata.json").is_file()
     assert not (prefix / PINNED).exists()
     assert sandbox.cli("guard", "status", "--json", *there).document["pins"][0]["kind"] == "pixi"
-    removed = sandbox.cli("guard", "remove", "--yes", *there)
-    assert removed.exit_code == 0, removed.text
-    assert manifest.read_text() == PIXI
-    assert not (workspace / ".fastinstall").exists()
 
 
 def _with_subdir(prefix: Path) -> None:

@@ -1,6 +1,7 @@
 """The way back: several setups, somebody else's changes since, and giving the way back up."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from journaled import (
@@ -22,10 +23,10 @@ from journaled import (
 from fastinstall.core import files
 from fastinstall.core.errors import EnvironmentDamagedError, RefusedError, UsageError
 from fastinstall.journal.layout import EVENTS, EVENTS_BEFORE
-from fastinstall.journal.log import Log
 from fastinstall.journal.recover import forget, recover, rollback
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import begin
+from fastinstall.journal.undo import UndoResult, undo
 from fastinstall.model.history import UnfinishedRun
 from fastinstall.model.receipt import Move, MoveKind
 
@@ -245,18 +246,20 @@ def test_what_stands_in_the_way_of_a_later_step_refuses_before_the_first(store: 
     assert rollback(store, to=FIRST.id, force=True).ids == (SECOND.id, FIRST.id)
 
 
-def test_a_refusal_that_comes_about_between_two_steps_says_that_one_is_undone(store: JournalStore) -> None:
+def test_a_refusal_that_comes_about_between_two_steps_says_that_one_is_undone(
+    store: JournalStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     set_up(store)
     set_up_again(store)
-    meddled: list[str] = []
 
-    def meddle(_log: Log) -> None:
-        if not meddled:
-            write_tree(store.prefix / SITE, {"pillow-12.1.1+simd.v3.dist-info/RECORD": "somebody's"})
-        meddled.append("")
+    def undo_and_meddle(*arguments: Any) -> UndoResult:
+        done = undo(*arguments)
+        write_tree(store.prefix / SITE, {"pillow-12.1.1+simd.v3.dist-info/RECORD": "somebody's"})
+        return done
 
+    monkeypatch.setattr("fastinstall.journal.recover.undo", undo_and_meddle)
     with pytest.raises(EnvironmentDamagedError, match="dist-info: in the way") as caught:
-        rollback(store, to=FIRST.id, conclude=meddle)
+        rollback(store, to=FIRST.id)
     assert caught.value.details[0] == f"also undone: {SECOND.id}"
 
 

@@ -8,8 +8,6 @@ from pinned_projects import OURS, STOCK, Galleries, Gallery, galleries
 from project_tools import ProjectTools, programs
 from sandbox import Sandbox, run
 
-from fastinstall.pins.pin_project import project_pin, unpin_project
-
 HATCH = ("hatch==1.18.2",)
 MANIFEST = """\
 [project]
@@ -44,8 +42,10 @@ def test_hatch_keeps_the_stack_of_a_pinned_project_and_makes_it_again(made: Gall
     gallery = made.make("hatch", "pinned", _manifest(installer))
     before = gallery.manifest.read_bytes()
 
-    state = gallery.pin()
+    diff = gallery.pin()
 
+    state = gallery.state()
+    assert state is not None
     assert (state.kind, state.file, state.problems) == ("hatch", gallery.manifest, ())
     if installer == "uv":  # the environment that is there has no pip
         _hatch(gallery, *SHOW)
@@ -55,9 +55,9 @@ def test_hatch_keeps_the_stack_of_a_pinned_project_and_makes_it_again(made: Gall
     assert gallery.installed == f"# {OURS}\n"
     assert (gallery.venv.site_packages / "frame-2.0.dist-info").is_dir()
 
-    assert unpin_project(gallery.session, gallery.project)
+    gallery.apply(diff, "-R")
     assert gallery.manifest.read_bytes() == before
-    assert project_pin(gallery.session, gallery.project) is None
+    assert gallery.state() is None
     for words in (("env", "remove", "default"), SHOW):
         _hatch(gallery, *words)
     assert gallery.installed == f"# {STOCK}\n"
@@ -69,8 +69,10 @@ def test_environments_in_hatch_toml_are_pinned_there(made: Galleries) -> None:
     own.write_text(f"[envs.default]\n{ENVIRONMENT.format(installer='uv')}")
     before = gallery.manifest.read_bytes()
 
-    state = gallery.pin()
+    gallery.pin(gallery.directory / "wheels")
 
+    state = gallery.state()
+    assert state is not None
     assert (state.file, state.problems, gallery.manifest.read_bytes()) == (own, (), before)
     _hatch(gallery, "env", "remove", "default")
     _hatch(gallery, *SHOW)

@@ -13,7 +13,6 @@ from project_tools import project_tools as project_tools  # noqa: PLC0414 (a fix
 from sandbox import UV, NewSandbox, run, tree_hash
 
 from fastinstall.core.errors import RefusedError
-from fastinstall.pins.pin_project import project_pin, unpin_project
 from fastinstall.pins.resolver import parse_locked_versions
 
 LOCKING = ("uv", "poetry", "pdm")
@@ -30,10 +29,13 @@ def made(new_sandbox: NewSandbox, project_tools: ProjectTools) -> Iterator[Galle
 def test_a_pinned_project_keeps_the_stack_and_an_unpinned_one_is_as_before(made: Galleries, manager: str) -> None:
     gallery = made.make(manager, f"kept-{manager}")
     before = tree_hash(gallery.directory)
-    manifest = gallery.manifest.read_text()
 
-    state = gallery.pin()
+    change = gallery.change()
 
+    assert tree_hash(gallery.directory) == before, "only the diff is made"
+    gallery.apply(change.diff)
+    state = gallery.state()
+    assert state is not None
     assert (state.requirement, state.file, state.problems) == (f"pillow=={OURS}", gallery.manifest, ())
     done = gallery.tool(*SYNC[manager])
     assert done.exit_code == 0, done.text
@@ -41,48 +43,74 @@ def test_a_pinned_project_keeps_the_stack_and_an_unpinned_one_is_as_before(made:
     # pdm locks one version for all platforms.
     locked = parse_locked_versions(gallery.lock.read_text())["pillow"]
     assert locked == ({OURS} if manager == "pdm" else {OURS, STOCK})
+    assert gallery.change().diff == "", "it is pinned already"
 
-    pinned = gallery.manifest.read_text()
-    shutil.copytree(gallery.directory / ".fastinstall", gallery.directory / "saved")
-    gallery.manifest.write_text(pinned.replace('"frame>=1"', '"frame>=1", "easel"'))
-    assert unpin_project(gallery.session, gallery.project)
-    assert gallery.manifest.read_text() == manifest.replace('"frame>=1"', '"frame>=1", "easel"')
-
-    gallery.manifest.write_text(pinned)
-    (gallery.directory / "saved").rename(gallery.directory / ".fastinstall")
-    assert unpin_project(gallery.session, gallery.project)
+    gallery.apply(change.diff, "-R")
     shutil.rmtree(gallery.venv.prefix)
     after = tree_hash(gallery.directory)
     assert after == {path: content for path, content in before.items() if not path.startswith(".venv")}
-    assert not unpin_project(gallery.session, gallery.project)
 
 
-def test_a_lock_that_was_made_since_is_told_with_what_makes_it_again(made: Galleries) -> None:
-    gallery = made.make("uv", "stale")
-    gallery.pin()
-    assert gallery.tool("add", "easel").exit_code == 0
-    said: list[str] = []
-    session = gallery.session.listening(lambda event: said.append(getattr(event, "message", "")))
-    assert unpin_project(session, gallery.project)
-    assert gallery.tool("sync", "--frozen", "--reinstall").exit_code != 0
-    (line,) = said
-    assert str(gallery.lock) in line
-    assert "`uv lock`" in line
-    assert gallery.tool("lock").exit_code == 0
-    assert gallery.tool("sync", "--frozen", "--reinstall").exit_code == 0
-    assert gallery.installed == f"# {STOCK}\n"
+@pytest.mark.parametrize("manager", LOCKING)
+def test_a_build_that_is_kept_in_the_project_goes_with_it(made: Galleries, manager: str) -> None:
+    gallery = made.make(manager, f"shared-{manager}")
+
+    gallery.pin(gallery.directory / "wheels")
+
+    assert str(made.sandbox.root) not in gallery.manifest.read_text().partition("tool.")[0]
+    assert str(gallery.directory) not in gallery.manifest.read_text() + gallery.lock.read_text()
+    moved = replace(gallery, directory=gallery.directory.with_name(f"moved-{manager}"))
+    shutil.copytree(gallery.directory, moved.directory, ignore=shutil.ignore_patterns(".venv"))
+    shutil.rmtree(gallery.directory)
+    made_anew = run((UV, "venv", "--quiet", moved.venv.prefix), gallery.variables, directory=moved.directory)
+    assert made_anew.exit_code == 0, made_anew.text
+    there = replace(moved, variables={**gallery.variables, "VIRTUAL_ENV": str(moved.venv.prefix)})
+    done = there.tool(*SYNC[manager])
+    assert done.exit_code == 0, done.text
+    assert moved.installed == f"# {OURS}\n"
+
+
+def test_a_project_in_a_subdirectory_of_its_repository_takes_the_same_diff(made: Galleries) -> None:
+    gallery = made.make("uv", "monorepo/services/gallery")
+    repository = gallery.directory.parents[1]
+    assert run(("git", "init", "--quiet"), gallery.variables, directory=repository).exit_code == 0
+    before = gallery.manifest.read_bytes()
+
+    diff = gallery.pin()
+
+    assert gallery.tool("lock", "--check").exit_code == 0
+    gallery.apply(diff, "-R")
+    assert gallery.manifest.read_bytes() == before
+    assert not gallery.lock.exists()
+    patch = Path(gallery.variables["HOME"], "pin.patch")
+    words = ("git", "apply", "--directory=services/gallery", patch)
+    assert run(words, gallery.variables, directory=repository).exit_code == 0
+    assert gallery.state() is not None
+
+
+def test_line_ends_and_letters_of_a_manifest_survive(made: Galleries) -> None:
+    gallery = made.make("uv", "windows", MANIFEST.replace("of the test", "des Prüflings, 試験"))
+    gallery.manifest.write_bytes(gallery.manifest.read_bytes().replace(b"\n", b"\r\n"))
+    before = gallery.manifest.read_bytes()
+
+    diff = gallery.pin()
+
+    assert b"\n" not in gallery.manifest.read_bytes().replace(b"\r\n", b"")
+    gallery.apply(diff, "-R")
+    assert gallery.manifest.read_bytes() == before
 
 
 def test_what_uv_does_to_a_pinned_project_leaves_the_pin_in_it(made: Galleries) -> None:
     gallery = made.make("uv", "lived-in")
-    state = gallery.pin()
+    gallery.pin()
+    state = gallery.state()
 
     for words in (("lock", "--upgrade"), ("add", "easel"), ("sync", "--reinstall"), ("remove", "frame")):
         done = gallery.tool(*words)
         assert done.exit_code == 0, done.text
         assert gallery.installed == f"# {OURS}\n", words
 
-    assert project_pin(gallery.session, gallery.project) == state
+    assert gallery.state() == state
     refused = gallery.tool("add", f"pillow=={STOCK}")
     assert refused.exit_code == 1
     assert f"pillow=={STOCK}" in refused.stderr
@@ -113,11 +141,11 @@ def test_a_pin_that_would_cost_another_distribution_its_version_is_refused(made:
     before = tree_hash(gallery.directory)
 
     with pytest.raises(RefusedError) as refused:
-        gallery.pin()
+        gallery.change()
 
     assert refused.value.details == ("picky 2.0 -> 1.0, 2.0",)  # the earlier one where our wheel runs
-    assert "nothing was changed" in refused.value.message
     assert tree_hash(gallery.directory) == before
+    assert not [*gallery.wheels.glob("*")], "what is not pinned is not kept"
 
 
 def test_a_project_that_wants_another_pillow_is_refused_with_what_its_tool_says(made: Galleries) -> None:
@@ -150,7 +178,7 @@ def test_a_tool_that_is_not_there_is_refused_with_the_lines_to_add(made: Galleri
     assert "[tool.uv]" in refused.value.details
 
     named = replace(elsewhere, variables={**elsewhere.variables, "FASTINSTALL_UV": str(UV)})
-    assert named.pin().problems == ()
+    assert OURS in named.change().diff
 
 
 def test_a_setting_in_the_way_is_refused_and_shown(made: Galleries) -> None:
@@ -169,10 +197,11 @@ def test_a_uv_toml_that_hides_our_directory_is_refused_until_it_names_it(made: G
 
     with pytest.raises(RefusedError, match=r"uv\.toml") as refused:
         gallery.pin()
-    assert 'find-links = [".fastinstall/wheels"]' in (refused.value.hint or "")
+    line = f'find-links = ["{gallery.wheels}"]'
+    assert line in (refused.value.hint or "")
 
-    (gallery.directory / "uv.toml").write_text('find-links = [".fastinstall/wheels"]\n')
-    assert gallery.pin().problems == ()
+    (gallery.directory / "uv.toml").write_text(f"{line}\n")
+    assert OURS in gallery.pin()
 
 
 def test_members_and_paths_beside_the_project_stay_where_they_are(made: Galleries) -> None:
@@ -196,31 +225,42 @@ def test_members_and_paths_beside_the_project_stay_where_they_are(made: Gallerie
     assert gallery.tool("lock", "--check").exit_code == 0
 
 
-def test_a_pinned_project_can_be_moved(made: Galleries) -> None:
-    gallery = made.make("uv", "moving")
-    gallery.pin()
-    moved = replace(gallery, directory=gallery.directory.with_name("moved"))
-    shutil.copytree(gallery.directory, moved.directory, ignore=shutil.ignore_patterns(".venv"))
-    shutil.rmtree(gallery.directory)
-
-    made_anew = run((UV, "sync", "--frozen"), {**gallery.variables, "VIRTUAL_ENV": ""}, directory=moved.directory)
-
-    assert made_anew.exit_code == 0, made_anew.text
-    assert moved.installed == f"# {OURS}\n"
-    assert project_pin(moved.session, moved.project) is not None
-
-
 def test_another_build_takes_the_place_of_the_one_that_is_pinned(made: Galleries) -> None:
     gallery = made.make("uv", "again")
     assert gallery.tool("lock").exit_code == 0
-    before = gallery.manifest.read_bytes()
     gallery.pin()
 
     other = replace(gallery, version=f"{OURS}.v3")
-    state = other.pin()
+    told = other.state()
+    assert told is not None
+    assert told.problems == (f"{gallery.venv.prefix} has pillow=={OURS}.v3",)
+    other.pin()
 
-    assert state.requirement == f"pillow=={OURS}.v3"
+    state = other.state()
+    assert state is not None
+    assert (state.requirement, state.problems) == (f"pillow=={OURS}.v3", ())
     assert gallery.manifest.read_text().count("find-links") == 1
-    assert [wheel.name for wheel in (gallery.directory / ".fastinstall" / "wheels").iterdir()] == [other.wheel.name]
-    assert unpin_project(gallery.session, gallery.project)
-    assert gallery.manifest.read_bytes() == before
+    assert f"{OURS} ;" not in gallery.manifest.read_text()
+
+
+def test_another_build_of_the_same_name_is_not_put_in_the_place_of_the_first(made: Galleries) -> None:
+    gallery = made.make("uv", "twins")
+    gallery.wheels.mkdir(exist_ok=True)
+    kept = gallery.wheels / gallery.wheel.name
+    kept.write_bytes(b"another")
+
+    with pytest.raises(RefusedError, match="another build has this name"):
+        gallery.change()
+
+    assert kept.read_bytes() == b"another"
+    kept.unlink()
+
+
+def test_a_manifest_that_changes_while_the_pin_is_tried_is_not_pinned(made: Galleries) -> None:
+    gallery = made.make("uv", "moving")
+    slow = Path(gallery.variables["HOME"], "slow-uv")
+    slow.write_text(f'#!/bin/sh\necho "# theirs" >> {gallery.manifest}\nexec {UV} "$@"\n')
+    slow.chmod(0o755)
+
+    with pytest.raises(RefusedError, match="changed while the pin was tried"):
+        replace(gallery, variables={**gallery.variables, "FASTINSTALL_UV": str(slow)}).change()

@@ -1,5 +1,6 @@
 """A pinned workspace of pixi, which is not here: py-rattler, its solver, is asked what the manifest asks for."""
 
+import os
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -8,14 +9,12 @@ import pytest
 from builders import changed, conda_receipt
 from conda_async import complete
 from conda_packages import CondaPackage, index_channel
-from sandbox import tree_hash
+from sandbox import run, tree_hash
 
 from fastinstall.core.errors import RefusedError
-from fastinstall.model.facts import PinState, Project
+from fastinstall.journal.layout import RECEIPT
 from fastinstall.model.receipt import Receipt
-from fastinstall.model.request import Environment, EnvironmentKind
-from fastinstall.observe.session import Session, open_session
-from fastinstall.pins.pin_project import pin_project, project_pin, unpin_project
+from fastinstall.pins.pin_project import PinRequest, make_pin
 from fastinstall.pins.recognition import observe_project_pin, project_of
 
 MANIFEST = """\
@@ -54,21 +53,21 @@ def _receipt(prefix: Path, **changes: Any) -> Receipt:
     return changed(conda_receipt(), {"conda": {"channel": str(prefix / "share/fastinstall/channel")}, **changes})
 
 
-def _project(prefix: Path) -> Project:
+def _pin(prefix: Path, receipt: Receipt, wheels: Path | None = None) -> str:
     project = project_of(prefix)
     assert project is not None
-    return project
+    kept = wheels or prefix.parents[3] / "kept"
+    request = PinRequest(prefix=prefix, project=project, receipt=receipt, wheel=Path("none.whl"), directory=kept)
+    diff = make_pin(request, {}).diff
+    _apply(diff, prefix)
+    return diff
 
 
-def _session(prefix: Path) -> Session:
-    return open_session({"HOME": str(prefix.parents[3] / "home")})
-
-
-def _pin(prefix: Path, receipt: Receipt) -> PinState:
-    environment = Environment(prefix=prefix, kind=EnvironmentKind.CONDA, python=prefix / "bin" / "python")
-    pin_project(_session(prefix), environment, _project(prefix), receipt, prefix / "none.whl")
-    (state,) = observe_project_pin(prefix)
-    return state
+def _apply(diff: str, prefix: Path, *flags: str) -> None:
+    patch = prefix.parents[3] / "pin.patch"
+    patch.write_text(diff)
+    done = run(("git", "apply", *flags, patch), os.environ, directory=prefix.parents[2])
+    assert done.exit_code == 0, done.text
 
 
 def _solved(workspace: Path) -> dict[str, str]:
@@ -87,16 +86,24 @@ def _solved(workspace: Path) -> dict[str, str]:
 
 def test_a_pinned_workspace_asks_for_our_build_and_an_unpinned_one_is_as_before(prefix: Path) -> None:
     workspace = prefix.parents[2]
+    (prefix / RECEIPT).write_text('{"distribution": "pillow", "version": "12.1.1+simd.v3"}')
     before = tree_hash(workspace)
     assert _solved(workspace)["pillow"] == "13.0.0 py311h123_0"
 
-    state = _pin(prefix, _receipt(prefix))
+    diff = _pin(prefix, _receipt(prefix))
 
+    (state,) = observe_project_pin(prefix)
     assert (state.kind, state.file, state.problems) == ("pixi", workspace / "pixi.toml", ())
     assert _solved(workspace) == {"pillow": "12.1.1 simd_v3_py311_0", "frame": "1 0"}
-    assert project_pin(_session(prefix), _project(prefix)) == state
-    assert unpin_project(_session(prefix), _project(prefix))
+    _apply(diff, prefix, "-R")
     assert tree_hash(workspace) == before
+
+
+def test_a_channel_in_the_workspace_is_named_relative_to_it(prefix: Path) -> None:
+    workspace = prefix.parents[2]
+    _pin(prefix, _receipt(prefix), workspace / "build")
+    assert tomllib.loads((workspace / "pixi.toml").read_text())["workspace"]["channels"][0].startswith("./build/")
+    assert _solved(workspace)["pillow"] == "12.1.1 simd_v3_py311_0"
 
 
 def test_a_wheel_is_nothing_to_pixi(prefix: Path) -> None:
@@ -122,6 +129,6 @@ def test_a_receipt_of_others_has_nothing_else_copied_into_the_project(prefix: Pa
     (secrets / "id").write_text("secret")
     (prefix / "share/fastinstall/channel/linux-64/id").symlink_to(secrets / "id")
     _pin(prefix, _receipt(prefix, conda={"channel": str(secrets)}))
-    copied = [path.name for path in (prefix.parents[2] / ".fastinstall").rglob("*") if path.is_file()]
+    copied = [path.name for path in (prefix.parents[3] / "kept").rglob("*") if path.is_file()]
     assert "repodata.json" in copied
     assert "id" not in copied

@@ -4,14 +4,14 @@ The data is in tests/cases/written_by_97718e6/; its README says how each file ca
 """
 
 import json
-import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sandbox import UNREACHABLE, Result
+from written_trees import CASES as ALL
+from written_trees import find_differences, put_tree, read_case, read_tree
 
 from fastinstall.cli.main import main
 from fastinstall.core.values import document, open_document
@@ -21,10 +21,9 @@ from fastinstall.plan.plan import Plan
 from fastinstall.plan.saved_plan import open_plan
 from fastinstall.verbs.answers import Answers
 
-CASES = Path(__file__).parents[1] / "cases" / "written_by_97718e6"
+CASES = ALL / "written_by_97718e6"
 PLANS = sorted(CASES.glob("plan-*.json"))
 TRANSACTION = "20261121T101500Z-000001"
-Tree = dict[str, dict[str, Any]]
 
 
 @pytest.fixture
@@ -51,49 +50,7 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
 
 
 def _text(name: str, base: Path) -> str:
-    text = (CASES / name).read_text(encoding="utf-8")
-    return text.replace("PYTHON_EXECUTABLE", sys.executable).replace("BASE", str(base))
-
-
-def _put(name: str, base: Path) -> Tree:
-    """Put an environment where it can be worked on, and give what it was before the setup."""
-    case = json.loads(_text(name, base))
-    for path, entry in case["now"].items():
-        place = base / path
-        if "link" in entry:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.symlink_to(entry["link"])
-        elif "text" in entry:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_text(entry["text"], encoding="utf-8")
-        else:
-            place.mkdir(parents=True, exist_ok=True)
-    for path, entry in sorted(case["now"].items(), reverse=True):
-        if "mode" in entry:
-            (base / path).chmod(int(entry["mode"], 8))
-        if "mtime_ns" in entry:
-            os.utime(base / path, ns=(entry["mtime_ns"], entry["mtime_ns"]), follow_symlinks=False)
-    before: Tree = case["before"]
-    return before
-
-
-def _tree(base: Path) -> Tree:
-    return {path.relative_to(base).as_posix(): _entry(path, base) for path in sorted(base.rglob("*"))}
-
-
-def _entry(path: Path, base: Path) -> dict[str, Any]:
-    """Times only of what lies in the environment: those of a project are nobody's promise."""
-    status = path.lstat()
-    times = {"mtime_ns": status.st_mtime_ns} if path.is_relative_to(base / "env") else {}
-    if path.is_symlink():
-        return {"link": str(path.readlink()), **times}
-    entry = {"mode": oct(status.st_mode & 0o7777), **times}
-    return {**entry, "text": path.read_text(encoding="utf-8")} if path.is_file() else entry
-
-
-def _differing(one: Tree, other: Tree) -> dict[str, Any]:
-    paths = sorted({*one, *other})
-    return {path: (one.get(path), other.get(path)) for path in paths if one.get(path) != other.get(path)}
+    return read_case(CASES / name, base)
 
 
 def _without_forks(data: Any) -> Any:
@@ -113,37 +70,37 @@ def _shared(one: Any, other: Any) -> Any:
 
 
 def test_trees_are_put_as_they_were(base: Path) -> None:
-    _put("finished.json", base)
-    assert _tree(base) == json.loads(_text("finished.json", base))["now"]
+    put_tree(CASES / "finished.json", base)
+    assert read_tree(base) == json.loads(_text("finished.json", base))["now"]
 
 
 @pytest.mark.parametrize("name", ["finished.json", "finished-conda.json"])
 def test_a_finished_setup_is_listed_and_taken_back_to_the_byte(
     name: str, base: Path, call: Callable[..., Result]
 ) -> None:
-    before = _put(name, base)
+    before = put_tree(CASES / name, base)
     listed = call("rollback", "--list", "--json", "--prefix", base / "env")
     assert [each["id"] for each in listed.document["transactions"]] == [TRANSACTION]
     done = call("rollback", "--yes", "--prefix", base / "env")
-    assert (done.exit_code, _differing(_tree(base), before)) == (0, {}), done.text
+    assert (done.exit_code, find_differences(read_tree(base), before, "env")) == (0, {}), done.text
 
 
 @pytest.mark.parametrize("name", ["cut.json", "half-undone.json"])
 def test_what_died_halfway_is_brought_to_its_end_by_the_next_command(
     name: str, base: Path, call: Callable[..., Result]
 ) -> None:
-    before = _put(name, base)
+    before = put_tree(CASES / name, base)
     told = call("doctor", "--quick", "--prefix", base / "env")
     assert "interrupted" in told.text
     done = call("rollback", "--yes", "--prefix", base / "env")
-    assert (done.exit_code, _differing(_tree(base), before)) == (0, {}), done.text
+    assert (done.exit_code, find_differences(read_tree(base), before)) == (0, {}), done.text
 
 
 @pytest.mark.parametrize("plan", PLANS, ids=lambda plan: plan.stem)
 def test_a_plan_is_understood_and_found_stale(plan: Path, base: Path, call: Callable[..., Result]) -> None:
     text = _text(plan.name, base)
     if '"kind": "create-environment"' not in text:
-        _put("finished.json", base)
+        put_tree(CASES / "finished.json", base)
     if '"kind": "conda"' in text:
         (base / "env/conda-meta").mkdir()
         (base / "env/conda-meta/history").touch()
@@ -176,7 +133,7 @@ def test_a_document_says_the_same_when_it_is_written_again(name: str, cls: type,
 
 
 def test_facts_describe_another_machine_to_doctor(base: Path, call: Callable[..., Result]) -> None:
-    _put("finished.json", base)
+    put_tree(CASES / "finished.json", base)
     facts = base.parent / "host.json"
     facts.write_text(_text("facts.json", base))
     told = call("doctor", "cpu-level", "--host-flags", facts, "--prefix", base / "env", "--json")

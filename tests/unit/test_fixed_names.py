@@ -39,7 +39,7 @@ PYPROJECT = PACKAGE.parent / "pyproject.toml"
 
 STEPS = """
     build change-conda-packages conda-toolchain create-environment install-guard make-conda-packages pin pin-for-pip
-    pin-project private-headers prove swap system-packages verify
+    private-headers prove swap system-packages verify
 """
 EVENTS_TOLD = "finished foretold noted progressed started"
 ADDITIONS = "element items setting"
@@ -100,9 +100,10 @@ SCHEMA_DIGESTS = {
     "durations": "311167b8df363f9d76f5a5e093669353bc5190d1ed4a99c09da865061c11f676",
     "facts": "6f5face38d945e2aa0026e8373d1f76d7c9a69e583a345a55feab01880ce7918",
     "fleet": "c6b22cb7b2a83d9dcadff6d661d2cbce58c5878f438d8408eb8c41d2db4c5c7a",
-    "guard": "f95b70703b15202f65b47971cc2bab25edd2441f26777ec37cacfdb36c414cdd",
-    "locks": "9cb1ae4d2016a074824209de31cc2f27486c974039774a86b6d401cec18c0389",
-    "plan": "7917ecec5b3f209f51da1c62eca9cff7d969ccd7194e150b1c577f722be10f36",
+    "guard": "f6a41ce06d56a5feb873c47bd74ad6a7c2533fa623c3c88e34c32edbf081216b",
+    "locks": "95964dc601e4e5a512dad1ada1aff31f63b468f1d9db54f09e0072a46cc64f44",
+    "pin": "b01714da50d38762979fa9fec76651efc8f152bcfcde7397958501d75d644f3e",
+    "plan": "a6268105fa5d8ffd8c968aafb4fa47f3093440c71b136bd5118a598892cc1806",
     "proof": "65fa78d9412da14cfb8790f2706b3ff95e695038b9eff8e5819e9a30fbb80397",
     "receipt": "0331098d9eec4200b5d134640cb894be244df62bbb5438c25bdb17e28271d0b7",
     "recipe": "4447719f0d4b8a7931bb489543c132783bf08fdcab01f5da7eb834fa0028e4ff",

@@ -1,10 +1,13 @@
-"""`fastinstall guard install|status|remove|check|accept`.
+"""`fastinstall guard install|status|remove|pin|check|accept`.
 
+- `guard pin`: print the change that pins the project which makes the environment.
 - `guard accept`: the Pillow that has taken the stack's place stays, and fastinstall withdraws.
 - `guard check FILE...`: find requirement and lock files that would bring stock Pillow back.
 """
 
 from argparse import Namespace
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastinstall.apply.recovery import report_interruption_after_completion
@@ -21,10 +24,12 @@ from fastinstall.model.finding import Status
 from fastinstall.model.request import Environment
 from fastinstall.observe.active_environment import find
 from fastinstall.verbs.guard_install import Replacement, accept, guards_of, install_guard, remove_guard, replacement_of
+from fastinstall.verbs.project_pin import pin_project, unpin_project
 
 if TYPE_CHECKING:
     from fastinstall.guard.status import Guards
     from fastinstall.model.facts import PinState
+    from fastinstall.pins.pin_project import ProjectChange
 
 _CHANNEL = "file:///path/of/the/channel"
 _ALSO = """\
@@ -44,36 +49,45 @@ def run(arguments: Namespace, context: Context) -> int:
         )
     if arguments.action == "accept":
         return run_accept(arguments, context)
+    if arguments.action == "pin":
+        return run_pin(arguments, context)
     return _run(arguments, context)
 
 
 def _run(arguments: Namespace, context: Context) -> int:
 
     session = session_of(context).listening(progress_for(context))
-    changes = arguments.action in _QUESTIONS
+    changes, change = arguments.action in _QUESTIONS, None
     if changes:
         environment = find(session, target_of(arguments))
         recover_or_report(session, environment, arguments, context)
     else:
         environment = look_at(session, arguments, context)
     _ask_consent(arguments, context, str(environment.prefix))
-    project = expand_home(arguments.project) if arguments.project else None
+    project = _find_named_project(arguments)
     if arguments.action == "install":
-        guards = install_guard(session, environment, pin=arguments.pin, project=project)
+        guards = install_guard(session, environment, pin=arguments.pin)
     elif arguments.action == "remove":
-        guards = remove_guard(session, environment, project=project)
+        change = unpin_project(environment, project)
+        guards = remove_guard(session, environment, is_needed=change is None)
     else:
         guards = guards_of(session, environment, measured=True, project=project)
     if changes:
         with report_interruption_after_completion(environment.prefix, f"guard {arguments.action}"):
-            _tell(guards, arguments, context)
+            _tell(guards, arguments, context, change)
         return ExitCode.OK
     _tell(guards, arguments, context)
     return ExitCode.OK if guards.is_whole else ExitCode.FINDINGS
 
 
-def _tell(guards: "Guards", arguments: Namespace, context: Context) -> None:
-    tell(context, "guard", guards, guards_text)
+def _tell(guards: "Guards", arguments: Namespace, context: Context, change: "ProjectChange | None" = None) -> None:
+    if change is None or context.console.json:
+        diff = change.diff if change is not None else ""
+        tell(context, "guard", replace(guards, diff=diff), guards_text)
+    else:
+        context.console.talk(guards_text(guards, context.console.err))
+    if change is not None:
+        _tell_change(change, context)
     if arguments.action == "install" and arguments.pin and not context.console.json:
         _advise(guards.pins, context)
 
@@ -99,6 +113,36 @@ def _advise(pins: "tuple[PinState, ...]", context: Context) -> None:
         if pin.kind == PinKind.CONDA:
             lines = environment_lines(_CHANNEL, pin.requirement)
             context.console.talk("\n".join((_ALSO, *(f"    {line}" for line in lines))))
+
+
+def _find_named_project(arguments: Namespace) -> Path | None:
+    return expand_home(arguments.project) if arguments.project else None
+
+
+def run_pin(arguments: Namespace, context: Context) -> int:
+    """Print the change that pins the project; nothing of it is written."""
+    session = session_of(context).listening(progress_for(context))
+    environment = look_at(session, arguments, context)
+    wheels = expand_home(arguments.wheels) if arguments.wheels else None
+    change = pin_project(session, environment, project=_find_named_project(arguments), wheels=wheels)
+    if context.console.json:
+        tell(context, "pin", change, lambda each, _page: each.diff)
+    _tell_change(change, context)
+    return ExitCode.OK
+
+
+def _tell_change(change: "ProjectChange", context: Context) -> None:
+    """Print the diff on stdout, unless a document bears it, and say on stderr what it costs and how it is applied."""
+    console, where = context.console, quote(change.project)
+    if not console.json and change.diff:
+        console.patch(change.diff)
+    for note in change.notes:
+        console.talk(f"note: {note}")
+    if not change.diff:
+        console.talk(f"nothing to change in {change.project}")
+    else:
+        console.talk(f"to apply it: pipe it into: git -C {where} apply")
+        console.talk(f"to be able to undo it: > pin.patch; git -C {where} apply pin.patch; later: apply -R pin.patch")
 
 
 _WHAT_GOES = "the guards, the pins and the record of the setup go; PIL stays as it is"

@@ -1,11 +1,9 @@
 """`fastinstall plan`: what setup would do, shown or saved.
 
-With `--format dockerfile` a file that does it elsewhere; with `--hosts DIR` the few wheels that serve many machines.
+With `--hosts DIR` the few wheels that serve many machines.
 """
 
-import os
 from argparse import Namespace
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +16,6 @@ from fastinstall.cli.common import (
     tell_interruptions,
 )
 from fastinstall.cli.main import Context
-from fastinstall.cli.options import format_flags
 from fastinstall.cli.progress import describe_expectations
 from fastinstall.cli.text.short_documents import plan_text
 from fastinstall.core import files
@@ -30,21 +27,18 @@ from fastinstall.core.values import document, dump
 from fastinstall.plan.make import plan_setup
 
 if TYPE_CHECKING:
-    from fastinstall.export.plan_elsewhere import PlanExport
     from fastinstall.fleet.fleet import Fleet
     from fastinstall.fleet.wheels import FleetRequest
 
 
 def run(arguments: Namespace, context: Context) -> int:
-    """Make a plan; save it with -o. With --hosts for many machines, with --format dockerfile for elsewhere."""
+    """Make a plan; save it with -o. With --hosts for many machines."""
     if arguments.hosts is not None:
         return _plan_for_hosts(arguments, context)
-    if arguments.format == "dockerfile":
-        return _plan_dockerfile(arguments, context)
     session = session_of(context).listening(progress_for(context))
     made = plan_setup(session, target_of(arguments), make_request(arguments, context))
     if Path(made.environment.prefix).is_dir():
-        tell_interruptions(session, made.environment, context)
+        tell_interruptions(made.environment, context)
     text = dump(document("plan", made))
     if arguments.output is not None:
         _save(Path(arguments.output), text)
@@ -62,58 +56,8 @@ def _wants_json(arguments: Namespace, context: Context) -> bool:
     return bool(arguments.format == "json" or context.console.json)
 
 
-def _plan_dockerfile(arguments: Namespace, context: Context) -> int:
-    """Decide, and print the file or save it with -o."""
-    from fastinstall.export.dockerfile import dockerfile  # noqa: PLC0415 (only what is asked for)
-    from fastinstall.export.plan_elsewhere import export  # noqa: PLC0415 (likewise)
-
-    if context.console.json:
-        raise UsageError(
-            "--json and --format dockerfile exclude each other: the file itself is what is printed",
-            hint="the plan as JSON: fastinstall plan --format json",
-        )
-    session = session_of(context).listening(progress_for(context))
-    made = export(session, target_of(arguments), make_request(arguments, context))
-    made = replace(made, flags=format_flags(made.wish), command=_format_command(made))
-    for warning in made.warnings:
-        context.console.talk(f"warning: {warning}")
-    text = dockerfile(made, _locate_wheelhouse_in_context(made, arguments, context))
-    if arguments.output is None:
-        context.console.data(text.removesuffix("\n"))
-        return ExitCode.OK
-    _save(Path(arguments.output), text)
-    use = f"docker build --platform linux/amd64 --file {quote(arguments.output)} ."
-    context.console.talk(f"saved; use it with: {use}")
-    return ExitCode.OK
-
-
-def _format_command(made: "PlanExport") -> str:
-    """The command that makes the same, on any machine."""
-    wheelhouse = ("--wheelhouse", str(made.wheelhouse.directory)) if made.wheelhouse else ()
-    target = ("--new-env", str(made.prefix), "--python", f"python{made.python}")
-    words = ("fastinstall", "plan", "--format", "dockerfile", *target, *wheelhouse, *format_flags(made.wish))
-    return " ".join(map(quote, words))
-
-
-def _locate_wheelhouse_in_context(made: "PlanExport", arguments: Namespace, context: Context) -> str:
-    """The wheelhouse relative to where the file lies; by its name alone where it lies elsewhere."""
-    if made.wheelhouse is None:
-        return ""
-    directory = Path(made.wheelhouse.directory)
-    beside = Path(arguments.output or "Dockerfile").absolute().parent
-    relative = os.path.relpath(directory, beside)
-    if relative not in (".", "..") and not relative.startswith("../"):
-        return relative
-    context.console.talk(f"warning: {directory} is not below {beside}; build with {directory.parent} as the context")
-    return directory.name
-
-
 def _plan_for_hosts(arguments: Namespace, context: Context) -> int:
     """Plan for the hosts of facts files; save it with -o."""
-    if arguments.format == "dockerfile":
-        raise UsageError(
-            "--format dockerfile is for one environment, and --hosts are many", hint="--format text or json"
-        )
     from fastinstall.fleet.wheels import plan_hosts  # noqa: PLC0415 (only with --hosts)
 
     fleet = plan_hosts(session_of(context), fleet_request(arguments), make_request(arguments, context))

@@ -40,7 +40,7 @@ def run(arguments: Namespace, context: Context) -> int:
         agreed = plan_setup(session, target, request)
         if arguments.dry_run:
             if Path(agreed.environment.prefix).is_dir():
-                tell_interruptions(session, agreed.environment, context)
+                tell_interruptions(agreed.environment, context)
             expected = describe_expectations(session, agreed)
             tell(context, "plan", agreed, lambda plan, page: plan_text(plan, page, expected))
             return ExitCode.OK

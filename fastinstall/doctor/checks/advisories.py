@@ -197,7 +197,8 @@ def _make_upgrade_remedy(context: CheckContext, least: str) -> Remedy:
     pin = _find_pin(context)
     if pin is not None:
         text = f"{text}, which the pin then keeps; or remove the pin: {command(context, 'guard remove')}"
-        options += ["--pin"] if pin.kind not in (PinKind.PIP, PinKind.CONDA) else []
+        if pin.kind not in (PinKind.PIP, PinKind.CONDA):
+            text = "set up the newest Pillow, with SIMD kernels; then pin that in the project: fastinstall guard pin"
     return setup(context, text, *options)
 
 

@@ -22,18 +22,20 @@ How to fix it:
 `fastinstall doctor --fix` writes the start-up guard's files again, for the Python and the core that are there, without
 touching the stack; so do `fastinstall setup` and `fastinstall guard install`. They are plain to read, and
 `FASTINSTALL_GUARD=0` switches them off. `doctor --fix` puts the guard package back too, and the environment's own pin;
-`fastinstall guard install --pin` that of a project. `fastinstall setup --upgrade` builds the newest Pillow; to install
-another build, `fastinstall rollback` first.
+`fastinstall guard pin` prints the change that pins a project again. `fastinstall setup --upgrade` builds the newest
+Pillow; to install another build, `fastinstall rollback` first.
 `fastinstall setup --engine auto` makes conda packages of a stack that was set up as a wheel.
 """
 
 from collections.abc import Iterator
+from pathlib import PurePath
 
+from fastinstall.core.messages import pin_command
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
 from fastinstall.doctor.owners import describe_removal
 from fastinstall.doctor.remedies import command, repair, setup, show_files, suggest_conda_reinstall
 from fastinstall.model.conda import Conda, CondaPackage
-from fastinstall.model.facts import Facts, PinKind
+from fastinstall.model.facts import Facts, PinKind, PinState
 from fastinstall.model.finding import Finding, Remedy
 from fastinstall.model.receipt import Receipt
 
@@ -89,13 +91,14 @@ def _report_pins(context: CheckContext, receipt: Receipt) -> Iterator[Finding]:
     pins, prefix = context.facts.pins, context.facts.environment.prefix
     again = Remedy(text="pin it again", command=command(context, "guard install --pin"))
     for pin in pins:
+        in_project = pin.kind not in (PinKind.PIP, PinKind.CONDA)
         if not pin.problems:
             yield _SAY.ok(f"pinned: {pin.requirement}", evidence=(str(pin.file),), verify=show_files(pin.file))
             continue
         yield _SAY.warning(
             f"the pin for {pin.kind} is broken: {pin.problems[0]}",
             evidence=(*pin.problems, f"pinned: {pin.requirement}" if pin.requirement else "it pins nothing"),
-            remedy=repair(context) if pin.kind == PinKind.PIP else again,
+            remedy=repair(context) if pin.kind == PinKind.PIP else _pin_project(pin, prefix) if in_project else again,
             verify=show_files(pin.file),
         )
     if receipt.wish.pin and not _is_pinned(context.facts, receipt):
@@ -106,6 +109,10 @@ def _report_pins(context: CheckContext, receipt: Receipt) -> Iterator[Finding]:
             remedy=repair(context),
             verify=show_files(prefix / "pip.conf" if context.facts.conda is None else prefix / "conda-meta/pinned"),
         )
+
+
+def _pin_project(pin: PinState, prefix: PurePath) -> Remedy:
+    return Remedy(text="print the change that pins the project again", command=pin_command(pin.file.parent, prefix))
 
 
 def _is_pinned(facts: Facts, receipt: Receipt) -> bool:

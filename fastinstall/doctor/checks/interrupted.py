@@ -25,7 +25,7 @@ from pathlib import PurePath
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
 from fastinstall.doctor.remedies import repair, show_files, show_text
 from fastinstall.model.finding import Finding, Remedy, Status
-from fastinstall.model.history import UnfinishedRun, describe_what_was_interrupted, recovery_command
+from fastinstall.model.history import PINS, UnfinishedRun, describe_what_was_interrupted, recovery_command
 
 ORDER = 170
 
@@ -44,8 +44,8 @@ def check(context: CheckContext) -> Iterator[Finding]:
 def _report_own(context: CheckContext) -> Iterator[Finding]:
     for each in context.facts.past.interruptions:
         what, undo = f"{describe_what_was_interrupted(each)} neither finished nor was undone", "finish or undo it"
-        if each.cut is UnfinishedRun.FOREIGN_PIN:
-            what, undo = describe_what_was_interrupted(each), "remove it, if you know where it comes from"
+        if each.cut in PINS:
+            what, undo = describe_what_was_interrupted(each), "take it out, if you know where it comes from"
         yield _SAY.say(
             Status.WARNING if each.cut in (UnfinishedRun.BEGINNING, UnfinishedRun.END) else Status.ERROR,
             f"fastinstall itself was interrupted: {what}",

@@ -13,7 +13,7 @@ from typing import Any
 
 from fastinstall.core.parsing import toml_data
 from fastinstall.pins.manifests import Addition, ArrayAddition, KeyAddition, read_table, read_texts
-from fastinstall.pins.markers import WHEELS, PinnedBuild, parse_requirement_name
+from fastinstall.pins.markers import PinnedBuild, parse_requirement_name
 from fastinstall.pins.tool import Manifest, PinTool, ProjectSign
 
 _OWN, _SHARED = "hatch.toml", "pyproject.toml"
@@ -39,7 +39,9 @@ class Hatch(PinTool[PinnedBuild]):
     def list_additions(self, text: str, pinned: PinnedBuild) -> tuple[Addition, ...]:
         """What the manifest has to say."""
         table = (*_find_root(toml_data(text)), *_ENVIRONMENT)
-        directory = f'"{{root:uri}}/{WHEELS}"'  # hatch's own way to say where the project is
+        place = pinned.directory
+        # hatch's own way to say where the project is
+        directory = f'"{place.as_uri()}"' if place.is_absolute() else f'"{{root:uri}}/{place}"'
         return (
             ArrayAddition(table=table, key="extra-dependencies", items=(f"{pinned.requirement} ; {pinned.here}",)),
             *(KeyAddition(table=(*table, "env-vars"), key=name, literal=directory) for name in _VARIABLES),

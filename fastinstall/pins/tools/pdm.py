@@ -12,7 +12,7 @@ from pathlib import PurePath
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.parsing import toml_data
 from fastinstall.pins.manifests import Addition, KeyAddition, TableAddition, read_array, read_table, read_texts
-from fastinstall.pins.markers import WHEELS, PinnedBuild, parse_requirement_name
+from fastinstall.pins.markers import PinnedBuild, parse_requirement_name
 from fastinstall.pins.tool import Locking, Manifest, PinTool
 
 _OVERRIDES = ("tool", "pdm", "resolution", "overrides")
@@ -36,7 +36,9 @@ class Pdm(PinTool[PinnedBuild]):
 
     def list_additions(self, text: str, pinned: PinnedBuild) -> tuple[Addition, ...]:
         """What the manifest has to say."""
-        url = f"file:///${{PROJECT_ROOT}}/{WHEELS}"  # pdm's own way to say where the project is
+        place = pinned.directory
+        # pdm's own way to say where the project is
+        url = place.as_uri() if place.is_absolute() else f"file:///${{PROJECT_ROOT}}/{place}"
         return (
             KeyAddition(table=_OVERRIDES, key=pinned.name, literal=f'"=={pinned.version}"'),
             TableAddition(table=_SOURCES, literals={"name": f'"{_NAME}"', "type": '"find_links"', "url": f'"{url}"'}),
@@ -88,8 +90,8 @@ def _refuse_forbidden(manifest: str, lock: str, build: PinnedBuild) -> None:
     against = [f"{who} requires {what!r}" for who, what in requiring if _is_excluding(what, build)]
     if against:
         raise RefusedError(
-            f"{against[0]}, which {build.version} does not meet; nothing was changed",
-            hint="install a version that fits: fastinstall setup --pin --version VERSION; or remove that bound",
+            f"{against[0]}, which {build.version} does not meet",
+            hint="install a version that fits: fastinstall setup --version VERSION; or remove that bound",
             details=tuple(against[1:]),
         )
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from fastinstall.core.parsing import toml_data
 from fastinstall.pins.manifests import Addition, KeyAddition, read_table, read_texts
-from fastinstall.pins.markers import WHEELS, PinnedBuild, parse_requirement_name
+from fastinstall.pins.markers import PinnedBuild, parse_requirement_name
 from fastinstall.pins.tool import Locking, Manifest, PinTool
 
 _GROUP = "fastinstall"
@@ -35,7 +35,7 @@ class Poetry(PinTool[PinnedBuild]):
 
     def list_additions(self, text: str, pinned: PinnedBuild) -> tuple[Addition, ...]:
         """What the manifest has to say."""
-        here = f'{{ path = "{WHEELS}/{pinned.wheel}", markers = "{pinned.here}" }}'
+        here = f'{{ path = "{pinned.directory / pinned.wheel}", markers = "{pinned.here}" }}'
         elsewhere = [f'{{ version = "!={pinned.version}", markers = "{marker}" }}' for marker in pinned.elsewhere]
         literal = "\n".join(("[", *(f"{_INDENT}{each}," for each in (here, *elsewhere)), "]"))
         return (KeyAddition(table=(*_POETRY, "group", _GROUP, "dependencies"), key=pinned.name, literal=literal),)

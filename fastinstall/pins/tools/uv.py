@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.parsing import toml_data
 from fastinstall.pins.manifests import Addition, ArrayAddition, read_table, read_texts
-from fastinstall.pins.markers import WHEELS, PinnedBuild, parse_requirement_name
+from fastinstall.pins.markers import PinnedBuild, parse_requirement_name
 from fastinstall.pins.tool import Locking, Manifest, PinTool
 
 _TABLE = ("tool", "uv")
@@ -44,7 +44,7 @@ class Uv(PinTool[PinnedBuild]):
         )
         return (
             ArrayAddition(table=_TABLE, key="constraint-dependencies", items=constraints),
-            ArrayAddition(table=_TABLE, key="find-links", items=(WHEELS,)),
+            ArrayAddition(table=_TABLE, key="find-links", items=(str(pinned.directory),)),
         )
 
     def list_foreign(self, manifest: Manifest, pinned: PinnedBuild) -> Iterator[str]:
@@ -58,11 +58,10 @@ class Uv(PinTool[PinnedBuild]):
             if parse_requirement_name(key) == pinned.name:
                 yield f"[tool.uv.sources] has {key} = {value}"
         for name, settings in manifest.beside.items():
-            if WHEELS not in toml_data(settings).get("find-links", ()):
+            if str(pinned.directory) not in toml_data(settings).get("find-links", ()):
                 raise RefusedError(
-                    f"{manifest.path.with_name(name)} overrides uv's settings in {manifest.path.name}; "
-                    "nothing was changed",
-                    hint=f'add this to it, then run the command again: find-links = ["{WHEELS}"]',
+                    f"{manifest.path.with_name(name)} overrides uv's settings in {manifest.path.name}",
+                    hint=f'add this to it, then run the command again: find-links = ["{pinned.directory}"]',
                 )
 
 

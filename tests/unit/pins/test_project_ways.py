@@ -1,6 +1,7 @@
 """How projects of uv, poetry, pdm and pixi are pinned, and what is in the way of it."""
 
 import tomllib
+from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -10,16 +11,17 @@ from packaging.markers import Marker
 
 from fastinstall.core.errors import RefusedError
 from fastinstall.pins.manifests import ManifestFormError, add, find_table
-from fastinstall.pins.markers import WHEELS, PinnedBuild, parse_pinned_build
+from fastinstall.pins.markers import PinnedBuild, PinnedPackage, parse_pinned_build
 from fastinstall.pins.tool import Manifest, PinTool
 from fastinstall.pins.tools import tools
 
 WHEEL = "pillow-13.0.0+simd.v2.v3-cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl"
-PACKAGE = conda_stack().package
+HOUSE = PurePosixPath("wheels")
+PACKAGE = PinnedPackage(package=conda_stack().package, directory=PurePosixPath("channel"))
 WORKSPACE = '[workspace]\nchannels = ["conda-forge"] # ours\nplatforms = ["linux-64"]\n[dependencies]\npillow = "*"\n'
 
 
-WHEEL_TOOLS = tuple(tool.name for tool in tools().values() if tool.payload == WHEELS)
+WHEEL_TOOLS = tuple(tool.name for tool in tools().values() if not tool.takes_packages)
 
 
 def known(name: str) -> PinTool[Any]:
@@ -32,7 +34,7 @@ def manifest(text: str, **beside: str) -> Manifest:
 
 @pytest.fixture
 def build() -> PinnedBuild:
-    return parse_pinned_build(WHEEL)
+    return parse_pinned_build(WHEEL, HOUSE)
 
 
 @pytest.mark.parametrize(
@@ -112,21 +114,23 @@ def test_what_a_manifest_then_says_can_be_read_and_is_ours(build: PinnedBuild, m
     tool, pinned = known(manager), build
     tool.refuse_foreign(manifest(text), pinned)
 
-    edited = add(text, tool.list_additions(text, pinned)).text
+    edited = add(text, tool.list_additions(text, pinned))
 
-    assert ".fastinstall/wheels" in edited
+    assert "wheels" in edited
+    assert tool.find_pinned(edited) == build.version
+    assert tool.find_pinned(text) == ""
     with pytest.raises(RefusedError):
         tool.refuse_foreign(manifest(edited), pinned)
 
 
 def test_uv_gets_a_constraint_for_each_place(build: PinnedBuild) -> None:
-    said = tomllib.loads(add("", known("uv").list_additions("", build)).text)["tool"]["uv"]
+    said = tomllib.loads(add("", known("uv").list_additions("", build)))["tool"]["uv"]
 
     pinned, *excluded = said["constraint-dependencies"]
     assert pinned.startswith("pillow==13.0.0+simd.v2.v3 ; ")
     assert len(excluded) == 3
     assert all(line.startswith("pillow!=13.0.0+simd.v2.v3 ; ") for line in excluded)
-    assert said["find-links"] == [".fastinstall/wheels"]
+    assert said["find-links"] == ["wheels"]
 
 
 @pytest.mark.parametrize(
@@ -172,7 +176,7 @@ def test_what_only_looks_like_it_is_not_in_the_way(build: PinnedBuild, manager: 
 
 
 def test_a_uv_toml_has_to_name_the_directory(build: PinnedBuild) -> None:
-    known("uv").refuse_foreign(manifest("", **{"uv.toml": 'find-links = ["theirs", ".fastinstall/wheels"]\n'}), build)
+    known("uv").refuse_foreign(manifest("", **{"uv.toml": 'find-links = ["theirs", "wheels"]\n'}), build)
 
     with pytest.raises(RefusedError, match=r"/srv/project/uv\.toml"):
         known("uv").refuse_foreign(manifest("", **{"uv.toml": "no-cache = true\n"}), build)
@@ -194,9 +198,9 @@ def test_pdm_is_not_pinned_against_somebody(build: PinnedBuild, requirement: str
 def test_pixi_gets_a_channel_before_the_others_and_a_build() -> None:
     known("pixi").refuse_foreign(manifest(WORKSPACE), PACKAGE)
 
-    said = tomllib.loads(add(WORKSPACE, known("pixi").list_additions(WORKSPACE, PACKAGE)).text)
+    said = tomllib.loads(add(WORKSPACE, known("pixi").list_additions(WORKSPACE, PACKAGE)))
 
-    assert said["workspace"]["channels"] == ["./.fastinstall/channel", "conda-forge"]
+    assert said["workspace"]["channels"] == ["./channel", "conda-forge"]
     assert said["target"]["linux-64"]["dependencies"] == {"pillow": {"version": "*", "build": "simd_*"}}
     assert said["dependencies"] == {"pillow": "*"}
 
@@ -216,9 +220,12 @@ def test_pixi_gets_a_channel_before_the_others_and_a_build() -> None:
     ],
 )
 def test_pixi_s_table_is_found_whatever_it_is_called(text: str, path: tuple[str, ...]) -> None:
-    said = tomllib.loads(add(text, known("pixi").list_additions(text, PACKAGE)).text)
+    edited = add(text, known("pixi").list_additions(text, PACKAGE))
+    said = tomllib.loads(edited)
 
-    assert find_table(said, path)["channels"][0] == "./.fastinstall/channel"
+    assert known("pixi").find_pinned(edited) == "simd_*"
+
+    assert find_table(said, path)["channels"][0] == "./channel"
     assert find_table(said, (*path[:-1], "target", "linux-64", "dependencies")) is not None
 
 
@@ -230,3 +237,19 @@ def test_pixi_s_own_word_for_pillow_on_the_platform_is_in_the_way(table: str) ->
 
 def _pdm_lock(requirement: str) -> str:
     return f'[[package]]\nname = "frame"\nversion = "1"\ndependencies = ["{requirement}"]\n'
+
+
+@pytest.mark.parametrize(
+    ("manager", "said"),
+    [
+        ("uv", '"/srv/our wheels"'),
+        ("poetry", f'path = "/srv/our wheels/{WHEEL}"'),
+        ("pdm", 'url = "file:///srv/our%20wheels"'),
+        ("hatch", 'PIP_FIND_LINKS = "file:///srv/our%20wheels"'),
+        ("pixi", '"file:///srv/our%20wheels"'),
+    ],
+)
+def test_a_directory_elsewhere_is_named_as_each_tool_reads_it(manager: str, said: str) -> None:
+    place = PurePosixPath("/srv/our wheels")
+    pinned = replace(PACKAGE, directory=place) if manager == "pixi" else parse_pinned_build(WHEEL, place)
+    assert said in add(WORKSPACE, known(manager).list_additions(WORKSPACE, pinned))

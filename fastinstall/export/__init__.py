@@ -1,1 +1,0 @@
-"""A plan for elsewhere: a Dockerfile or a script."""

@@ -1,0 +1,71 @@
+"""Pin the project that makes an environment, and take the pin of an earlier version out: changes that others apply.
+
+The project's own tool tries the pin on a copy. What comes of it is a diff; nothing is written in a project.
+"""
+
+from pathlib import Path
+
+from fastinstall.core.errors import RefusedError, UsageError
+from fastinstall.core.home import refuse_homeless
+from fastinstall.core.messages import fix_command, quote
+from fastinstall.guard.pinning import find_installed_wheel_of
+from fastinstall.model.request import Environment
+from fastinstall.observe.observation import receipt_of, recorded_facts
+from fastinstall.observe.session import Session
+from fastinstall.pins.pin_project import PinRequest, ProjectChange, make_pin, unpin_earlier
+from fastinstall.pins.recognition import project_of
+from fastinstall.pins.tools import tools
+
+
+def pin_project(
+    session: Session, environment: Environment, *, project: Path | None = None, wheels: Path | None = None
+) -> ProjectChange:
+    """Return the change that pins the stack of an environment in its project; keep the build where that finds it.
+
+    Args:
+        session: the outside world.
+        environment: where the stack is in place.
+        project: its directory; None for the one that the environment lies in.
+        wheels: the directory where the build is kept; None for one of the user's data.
+
+    Raises:
+        UsageError: the environment belongs to no project.
+        RefusedError: nothing is set up, the stack was replaced, or the project cannot be pinned.
+        DocumentError: a file of the project cannot be read.
+    """
+    prefix, receipt = Path(environment.prefix), receipt_of(environment)
+    if receipt is None:
+        raise RefusedError(
+            f"{prefix}: fastinstall has not set up this environment, so there is no build to pin",
+            hint=f"fastinstall setup --prefix {quote(prefix)}",
+        )
+    core = recorded_facts(session, environment, receipt).stack.core
+    if core is None or core.sha256 != receipt.core.sha256:
+        raise RefusedError(f"{prefix}: not what fastinstall installed", hint=fix_command(prefix))
+    found = project_of(prefix, project)
+    if found is None:
+        raise UsageError(
+            f"{prefix} lies in no project of a tool that can be pinned",
+            hint=f"name it: fastinstall guard pin --prefix {quote(prefix)} --project DIR",
+        )
+    by_packages = tools()[found.manager].takes_packages
+    wheel = Path(receipt.wheel) if by_packages else find_installed_wheel_of(session, prefix, receipt)
+    directory = wheels.absolute() if wheels is not None else session.directories.data / "wheels"
+    refuse_homeless(directory)
+    request = PinRequest(prefix=prefix, project=found, receipt=receipt, wheel=wheel, directory=directory)
+    return make_pin(request, session.variables)
+
+
+def unpin_project(environment: Environment, project: Path | None = None) -> ProjectChange | None:
+    """Return the change that takes an earlier fastinstall's pin out of a project, or None if there is none.
+
+    Args:
+        environment: that the project makes.
+        project: its directory; None for the one that the environment lies in or notes.
+
+    Raises:
+        DocumentError: the record of the pin cannot be read.
+        RefusedError: something of it is a link.
+    """
+    found = project_of(Path(environment.prefix), project)
+    return unpin_earlier(found) if found is not None else None

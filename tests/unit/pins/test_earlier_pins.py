@@ -1,0 +1,153 @@
+"""Pins that earlier versions wrote into projects: what the files are without them, and what a record may not name."""
+
+import hashlib
+import json
+import os
+from pathlib import Path
+
+import pytest
+from sandbox import tree_hash
+from written_trees import CASES, put_tree
+
+from fastinstall.core.errors import DocumentError, RefusedError
+from fastinstall.model.facts import Project
+from fastinstall.model.history import UnfinishedRun
+from fastinstall.pins.earlier_pins import interruption_of, is_pinned_for, read_record, read_unpinned_files
+from fastinstall.pins.pin_project import ProjectChange, unpin_earlier
+
+WRITTEN = CASES / "written_by_d3b8c969"
+NAMES = ("pyproject.toml", "uv.lock")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project of uv that is pinned, as it was written."""
+    put_tree(WRITTEN / "finished.json", tmp_path)
+    return tmp_path / "project"
+
+
+def _plain(project: Path) -> dict[str, bytes]:
+    before = json.loads((WRITTEN / "finished.json").read_text())["before"]
+    return {name: before[f"{project.name}/{name}"]["text"].encode() for name in NAMES}
+
+
+def _change(project: Path) -> ProjectChange:
+    change = unpin_earlier(Project(directory=project, manager="uv", manifest=project / "pyproject.toml"))
+    assert change is not None
+    return change
+
+
+def _edit_record(project: Path, old: str, new: str) -> None:
+    record = project / ".fastinstall/pin.json"
+    assert old in record.read_text()
+    record.write_text(record.read_text().replace(old, new))
+
+
+def test_what_nobody_edited_is_what_it_was_to_the_byte(project: Path) -> None:
+    assert read_unpinned_files(project, NAMES) == _plain(project)
+    change = _change(project)
+    assert (change.manager, change.requirement) == ("uv", "pillow==13.0.0+simd.v2.v3")
+    assert [line for line in change.diff.splitlines() if line.startswith("+++")] == [
+        "+++ b/pyproject.toml",
+        "+++ b/uv.lock",
+    ]
+
+
+def test_what_was_edited_since_keeps_the_edits_and_a_lock_made_since_is_told(project: Path) -> None:
+    with (project / "pyproject.toml").open("a") as manifest:
+        manifest.write("# theirs\n")
+    with (project / "uv.lock").open("a") as lock:
+        lock.write("# made again\n")
+
+    plain = read_unpinned_files(project, NAMES)
+
+    assert plain["pyproject.toml"] == _plain(project)["pyproject.toml"] + b"# theirs\n"
+    assert plain["uv.lock"] == (project / "uv.lock").read_bytes()
+    assert any(note.endswith("uv lock") for note in _change(project).notes)
+
+
+def test_a_manifest_whose_original_is_gone_keeps_what_is_theirs(project: Path) -> None:
+    (project / ".fastinstall/originals/pyproject.toml").unlink()
+    assert read_unpinned_files(project, NAMES) == _plain(project)
+
+
+def test_a_project_without_a_pin_is_read_as_it_is(project: Path) -> None:
+    (project / ".fastinstall/pin.json").unlink()
+    assert read_unpinned_files(project, ["uv.lock", "gone"]) == {
+        "uv.lock": (project / "uv.lock").read_bytes(),
+        "gone": None,
+    }
+    assert unpin_earlier(Project(directory=project, manager="uv", manifest=project / "pyproject.toml")) is None
+
+
+def test_a_lock_that_was_not_there_goes_by_the_diff(project: Path) -> None:
+    digest = hashlib.sha256(_plain(project)["uv.lock"]).hexdigest()
+    _edit_record(project, digest, "")
+    (project / ".fastinstall/originals/uv.lock").unlink()
+    assert "--- a/uv.lock\n+++ /dev/null\n" in _change(project).diff
+
+
+@pytest.mark.parametrize("name", ["../x", "/etc/x", "a/b", "..", "", ".bashrc", ".envrc", "poetry.lock", "uv.toml"])
+def test_a_record_that_names_files_of_others_is_refused(project: Path, name: str) -> None:
+    _edit_record(project, '"uv.lock"', json.dumps(name))
+    with pytest.raises(DocumentError, match=r"pin\.json: files\[1\]\.name"):
+        read_unpinned_files(project, ["uv.lock"])
+
+
+@pytest.mark.parametrize("name", [*NAMES, ".fastinstall", ".fastinstall/originals", ".fastinstall/originals/uv.lock"])
+def test_nothing_is_read_through_a_link(project: Path, name: str) -> None:
+    elsewhere = project.parent / "secret"
+    (project / name).rename(elsewhere)
+    (project / name).symlink_to(elsewhere)
+    before = tree_hash(project.parent)
+    with pytest.raises(RefusedError, match="is a link"):
+        _change(project)
+    assert tree_hash(project.parent) == before
+
+
+def test_a_pin_that_cannot_be_taken_out_any_more_is_told_by_its_key(project: Path) -> None:
+    with (project / "pyproject.toml").open("a") as manifest:
+        manifest.write("# theirs\n")
+    record = project / ".fastinstall/pin.json"
+    text = json.loads(record.read_text())
+    text["additions"] = [{"kind": "setting", "table": ["project"], "key": "name", "literal": "{"}]
+    record.write_text(json.dumps(text))
+    with pytest.raises(DocumentError, match=r"pin\.json: additions: "):
+        _change(project)
+
+
+def test_a_project_is_pinned_for_the_environment_that_it_names(project: Path) -> None:
+    assert is_pinned_for(project, project.parent / "env")
+    assert not is_pinned_for(project, project.parent / "other")
+    assert not is_pinned_for(project.parent, project.parent / "env")
+
+
+@pytest.mark.parametrize("name", ["cut-pinning.json", "cut-unpinning.json"])
+def test_a_change_that_was_cut_short_is_told(tmp_path: Path, name: str) -> None:
+    put_tree(WRITTEN / name, tmp_path)
+    told = interruption_of(tmp_path / "project")
+    assert told is not None
+    assert told.cut is UnfinishedRun.PIN
+    assert read_unpinned_files(tmp_path / "project", NAMES) == _plain(tmp_path / "project")
+
+
+def test_a_pin_that_is_whole_or_unreadable_is_no_interruption(project: Path) -> None:
+    assert interruption_of(project) is None
+    (project / ".fastinstall/pin.json").write_text("{")
+    assert interruption_of(project) is None
+
+
+@pytest.mark.parametrize("kind", ["deep", "nan", "without end"])
+def test_a_record_that_no_reader_can_follow_is_named(project: Path, kind: str) -> None:
+    place = project / ".fastinstall/pin.json"
+    place.write_text({"deep": "[" * 100_000, "nan": '{"schema": NaN}'}.get(kind, ""))
+    if kind == "without end":
+        os.truncate(place, 1 << 40)
+    with pytest.raises(DocumentError, match=r"pin\.json: (not JSON|cannot be read): "):
+        read_record(project)
+
+
+def test_a_lock_without_end_is_named_and_not_read(project: Path) -> None:
+    os.truncate(project / "uv.lock", 1 << 40)
+    with pytest.raises(DocumentError, match=r"uv\.lock: cannot be read: is larger than 64 MiB"):
+        read_unpinned_files(project, ["uv.lock"])
