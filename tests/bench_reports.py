@@ -98,6 +98,13 @@ def _rates(alone: float) -> tuple[LoadingRate, ...]:
     )
 
 
+def _thread_rates(alone: float) -> tuple[LoadingRate, ...]:
+    usual = replace(_rates(alone)[0], start=WorkerStart.THREAD, engine=LoadingEngine.THREADS, peak_bytes=320_000_000)
+    return tuple(
+        replace(usual, workers=workers, images_per_second=alone * factor) for workers, factor in ((1, 1.01), (2, 1.92))
+    )
+
+
 def _baseline(timed: Timing, title: str = "pillow 13.0.0 (in place)") -> CandidateResult:
     return CandidateResult(
         candidate=candidate("baseline", CandidateKind.BASELINE, title=title),
@@ -105,6 +112,7 @@ def _baseline(timed: Timing, title: str = "pillow 13.0.0 (in place)") -> Candida
         versions=NUMPY,
         timing=timed,
         rates=_rates(timed.images_per_second),
+        thread_rates=_thread_rates(timed.images_per_second),
     )
 
 
@@ -116,6 +124,7 @@ def _measured(who: Candidate, timed: Timing, brings: Gain, difference: Differenc
         timing=timed,
         gain=brings,
         rates=_rates(timed.images_per_second)[3:4],
+        thread_rates=_thread_rates(timed.images_per_second)[1:],
         difference=difference,
     )
 

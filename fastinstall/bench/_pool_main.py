@@ -4,13 +4,14 @@
 
 Lines of JSON in, a line of JSON out for each, as of `_loading.py`: the job, then requests:
 
-    {"do": "pool", "workers": N (0: in the process itself), "start": "none" or "fork" or "spawn",
+    {"do": "pool", "workers": N (0: in the process itself), "start": "none", "fork", "spawn" or "thread",
      "seconds": to count, "batch": images per batch, "limit": seconds before giving up,
      "cold": one pass over files dropped from the page cache, "images": indexes; default all}
 
 Answer: `images_per_second` after every worker's first batch, `images` that were counted,
 `first_batch_seconds`, `peak_bytes` of all processes, `engine` ("torch": its DataLoader, if tensors are made;
-"batched": an adapter's own threads; else "own") and `failed` (index of an image to its problem); or `error`.
+"batched": an adapter's own threads; "threads": of one process; else "own") and `failed` (index of an image to its
+problem); or `error`.
 
 Like a training script, this process imports what the pipeline needs and never loads an image itself: libraries that
 have started threads by loading one (OpenCV, libvips, OpenMP) may block forever in its children. A child answers each
@@ -37,6 +38,7 @@ sys.modules["_loading"] = loading
 spec.loader.exec_module(loading)
 processes = loading.sibling("_pool_processes")
 ENGINES = {"own": loading.sibling("_pool_own"), "torch": loading.sibling("_pool_torch")}
+ENGINES["threads"] = loading.sibling("_pool_threads")
 ENGINES["batched"] = loading.sibling("_batches")
 
 
@@ -76,11 +78,19 @@ def counted(pipeline: Any, request: Dict[str, Any]) -> Dict[str, Any]:
     if cold and not loading.sibling("_cache").drop(pipeline.source):
         raise processes.Trouble("this filesystem does not let files leave the page cache")
     images = request.get("images") or list(range(len(pipeline.source)))
-    engine = "batched" if pipeline.batches else "torch" if pipeline.torch else "own"
+    engine = engine_of(pipeline, request)
     lists = batches_of(images, batch_size(request, len(images)), once=cold)
     givers = 1 if pipeline.batches else max(1, request["workers"])
     found = count(ENGINES[engine].batches(pipeline, request, lists), givers, request["seconds"])
     return {**found, "engine": engine}
+
+
+def engine_of(pipeline: Any, request: Dict[str, Any]) -> str:
+    if pipeline.batches:
+        return "batched"
+    if request["start"] == "thread":
+        return "threads"
+    return "torch" if pipeline.torch else "own"
 
 
 def batch_size(request: Dict[str, Any], images: int) -> int:

@@ -360,6 +360,22 @@ def choose_pool_requests(machine: LoaderLimits, *, quick: bool, workers: Sequenc
     return (*found, *spawned, _make_pool_request(most, cold=True))
 
 
+def choose_thread_requests(
+    machine: LoaderLimits, *, quick: bool, threads: Sequence[int] = ()
+) -> tuple[PoolRequest, ...]:
+    """Choose the threads of one process to try, as a server that loads images has them.
+
+    A full run tries one, and one per usable CPU; a quick one none.
+
+    Args:
+        machine: its usable CPUs bound the number.
+        quick: whether to try few.
+        threads: the numbers to try instead.
+    """
+    numbers = threads or (() if quick else (1, machine.usable_cpus))
+    return tuple(PoolRequest(workers=number, start=WorkerStart.THREAD) for number in dict.fromkeys(numbers))
+
+
 def batch_size(load: PoolWorkload) -> int:
     """Return how many images one worker loads in an eighth of the time, at most 32, to count several batches."""
     if not load.ms:
@@ -397,4 +413,5 @@ def _measure_rate(loading: LoadingProcess, pool: PoolRequest, load: PoolWorkload
 
 def _format_pool_title(pool: PoolRequest) -> str:
     count = f"{pool.workers} workers by {pool.start.value}" if pool.workers else "no workers"
+    count = f"{pool.workers} threads" if pool.start is WorkerStart.THREAD else count
     return f"{count}, cold" if pool.cold else count

@@ -27,6 +27,7 @@ from fastinstall.bench.loading import (
     PoolRequest,
     PoolWorkload,
     choose_pool_requests,
+    choose_thread_requests,
     measure_rates,
     start_loading,
 )
@@ -34,7 +35,6 @@ from fastinstall.bench.report import (
     CandidateKind,
     CandidateOutcome,
     CandidateResult,
-    LoadingRate,
     WorkerStart,
     Workload,
 )
@@ -60,7 +60,9 @@ class WorkloadComparison:
         self.start_seconds = 0.0
         self.pass_seconds = 0.0
         self._spent = self._expected = 0.0
-        self.wishes = choose_pool_requests(context.machine, quick=context.wish.quick, workers=context.wish.workers)
+        wish = context.wish
+        self.wishes = choose_pool_requests(context.machine, quick=wish.quick, workers=wish.workers)
+        self.threads = choose_thread_requests(context.machine, quick=wish.quick, threads=wish.threads)
 
     def choose_workload(self) -> Workload:
         """Return the images that take part: all that the baseline can load in the time."""
@@ -94,20 +96,20 @@ class WorkloadComparison:
         """The baseline, for people."""
         return f"your loader, {self.context.wish.loader}" if self.context.wish.loader else self.context.label
 
-    def measure_rates(
-        self, job: Job, wishes: Sequence[PoolRequest], result: CandidateResult
-    ) -> tuple[LoadingRate, ...]:
-        """Measure with workers, in a separate process after the comparison: they take memory, and may hang."""
+    def measure_rates(self, job: Job, wishes: Sequence[PoolRequest], result: CandidateResult) -> CandidateResult:
+        """Measure with workers and threads, in a separate process after the comparison: they take memory, may hang."""
         title, emit = result.candidate.title, self.context.session.emit
         emit(Started(stage="workers", message=f"{title}, with workers"))
         ms = result.timing.ms if result.timing else None
         load = PoolWorkload(seconds=self.context.effort.rate_seconds, ms=ms, images=self.run.indexes)
         try:
             with start_loading(job, self.run.schedule.start_patience, with_workers=True) as own:
-                return measure_rates(own, wishes, load, self.context.remark)
+                rates = measure_rates(own, (*wishes, *self.threads), load, self.context.remark)
         except NotLoadedError as error:
             self.context.remark(f"{title}: not measured with workers: {error.reason}")
-            return ()
+            return result
+        by_threads = tuple(each for each in rates if each.start is WorkerStart.THREAD)
+        return replace(result, rates=tuple(each for each in rates if each not in by_threads), thread_rates=by_threads)
 
     def measure_candidate(self, candidate_run: CandidateRun) -> CandidateResult:
         """Compare a candidate with the baseline; its store, if any, exists only meanwhile.
@@ -158,7 +160,7 @@ class WorkloadComparison:
         """Return the time reserved for workers."""
         loaders = 1 if self.context.wish.quick else LOADERS_RATED
         each = self.context.effort.rate_seconds + _RATE_START_SECONDS + self.pass_seconds
-        return loaders * (2 * self.start_seconds + len(self.wishes) * each)
+        return loaders * (2 * self.start_seconds + (len(self.wishes) + len(self.threads)) * each)
 
     def _measure_cold_read_ms(self) -> float | None:
         """Measure reading a file that is not in the page cache; None if files are in memory.
@@ -245,10 +247,11 @@ class WorkloadComparison:
         return 2 * self._estimate_candidate_seconds() + self._estimate_rating_seconds() < self.end - time.monotonic()
 
     def can_rate(self) -> bool:
-        """Return whether there is time to measure another with workers; always if numbers of workers were requested."""
+        """Return whether there is time to measure another with workers; always if numbers were requested."""
         loaders = 1 if self.context.wish.quick else LOADERS_RATED
         seconds = self._estimate_rating_seconds() / loaders
-        return bool(self.context.wish.workers) or seconds < 1.2 * max(0.0, self.end - time.monotonic())
+        has_numbers = bool(self.context.wish.workers or self.context.wish.threads)
+        return has_numbers or seconds < 1.2 * max(0.0, self.end - time.monotonic())
 
     def choose_rated(self, ranked: Sequence[CandidateResult], batched: Sequence[str]) -> list[str]:
         """Return the names to measure with workers too: the best few, the named ones, and `batched`.
@@ -259,7 +262,7 @@ class WorkloadComparison:
         whole = [each for each in ranked if each.outcome is CandidateOutcome.MEASURED and not each.left_out]
         ratable = [each for each in whole if each.candidate.storage == "files" and not each.is_control]
         able = [each.candidate.name for each in ratable]
-        if request.workers:
+        if request.workers or request.threads:
             return able
         alike = [each for each in ratable if not describe_picture_difference(each)]
         few = [*[each.candidate.name for each in alike][: LOADERS_RATED - 1], *batched]
@@ -292,14 +295,14 @@ def compare_candidates(
         workload = comparison.choose_workload()
         baseline = comparison.baseline()
         by_name, results = comparison.compare_all(candidate_runs, workload)
-    baseline = replace(baseline, rates=comparison.measure_rates(run.job, comparison.wishes, baseline))
+    baseline = comparison.measure_rates(run.job, comparison.wishes, baseline)
     warm = [each for each in comparison.wishes if not each.cold and each.start is not WorkerStart.SPAWN]  # like most
     results.sort(key=_get_gain_ratio, reverse=True)
     rated = comparison.choose_rated(results, [name for name, each in by_name.items() if each.batched])
     for index, result in enumerate(results):
         if result.candidate.name in rated and (index == 0 or comparison.can_rate()):
             job = job_of(run.job, by_name[result.candidate.name])
-            results[index] = replace(result, rates=comparison.measure_rates(job, warm, result))
+            results[index] = comparison.measure_rates(job, warm, result)
     return workload, baseline, tuple(results)
 
 

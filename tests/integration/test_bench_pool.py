@@ -28,7 +28,7 @@ from fastinstall.bench.loading import (
 from fastinstall.bench.report import LoadingEngine, WorkerStart
 
 LOADER = """
-import os, signal, time
+import os, signal, threading, time
 
 def load(path):
     name = os.path.basename(path)
@@ -40,11 +40,22 @@ def load(path):
         time.sleep(600)
     if name == "corrupt":
         raise ValueError("no picture")
+    if name == "together":
+        meet(os.path.dirname(path))
     return b"pixels" * 1000
+
+def meet(place):
+    open(os.path.join(place, "thread-%d" % threading.get_ident()), "w").close()
+    until = time.monotonic() + 10
+    while sum(name.startswith("thread-") for name in os.listdir(place)) < 2:
+        if time.monotonic() > until:
+            raise ValueError("no other thread came")
+        time.sleep(0.001)
 """
 FORKED = PoolRequest(workers=2)
 SPAWNED = PoolRequest(workers=1, start=WorkerStart.SPAWN)
 ALONE = PoolRequest(workers=0, start=WorkerStart.NONE)
+THREADS = PoolRequest(workers=2, start=WorkerStart.THREAD)
 SOON = _pool_own.LOOK_SECONDS - 1
 """Seconds: less than a worker without work takes to look for its parent itself."""
 LIBRARIES = os.environ.get("FASTINSTALL_TEST_LIBRARIES")
@@ -109,8 +120,28 @@ def test_workers_that_never_answer_are_given_up(trouble: tuple[Path, LoadingProc
     assert _all_gone({pid for pid, _, name in _seen(trouble[0]) if name == "endless"})
 
 
-def test_an_image_that_fails_is_counted_nowhere(trouble: tuple[Path, LoadingProcess]) -> None:
-    request: dict[str, Any] = {"do": "pool", "workers": 1, "start": "fork", "seconds": 0.0, "batch": 4, "limit": 20.0}
+@pytest.mark.parametrize("version", ["3.8", "3.13"])
+def test_threads_load_at_the_same_time_in_one_process(tmp_path: Path, version: str) -> None:
+    python = interpreters.of_version(version) or interpreters.running()
+    remarks: list[str] = []
+    with _loading(tmp_path, "together", python=python.executable) as found:
+        (measured,) = measure_rates(found, (THREADS,), _load(), remarks.append)
+    assert remarks == []
+    assert (measured.workers, measured.start, measured.engine) == (2, WorkerStart.THREAD, LoadingEngine.THREADS)
+    assert measured.images_per_second > 0
+    assert len({pid for pid, _, _ in _seen(tmp_path)}) == 1
+
+
+def test_threads_that_never_answer_are_given_up(trouble: tuple[Path, LoadingProcess]) -> None:
+    remarks: list[str] = []
+    assert measure_rates(trouble[1], (THREADS,), _load(images=(2,), patience=0.3), remarks.append) == ()
+    assert remarks == ["2 threads: not measured: no answer within 0.38 s"]
+    assert len(measure_rates(trouble[1], (THREADS,), _load(images=(0,)))) == 1
+
+
+@pytest.mark.parametrize("start", ["fork", "thread"])
+def test_an_image_that_fails_is_counted_nowhere(start: str, trouble: tuple[Path, LoadingProcess]) -> None:
+    request: dict[str, Any] = {"do": "pool", "workers": 1, "start": start, "seconds": 0.0, "batch": 4, "limit": 20.0}
     answer = trouble[1].ask({**request, "images": [0, 3]}, 20.0)
     assert answer["failed"] == {"3": "ValueError: no picture"}
     assert answer["images"] == 2

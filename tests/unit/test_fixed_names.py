@@ -91,7 +91,7 @@ BESIDE = {
 SCHEMA_DIGESTS = {
     "advisories": "745ea24d114331de800c19c235387c9634b659eb06bb2dec0ea0c8476189764a",
     "answers": "535cfef82d6a3e94d6b19d7a26494cff3b1c1a7fc58e2faa5c63b912ddaa84e2",
-    "bench": "a5d996f9f950cb229df9b081d3f3e17673eb108cb87967e5902ac3e011680164",
+    "bench": "8059873def5c6acdb7f8d7b6198a2afc24da707fcb08e0fbad7fd20e6acf212e",
     "build": "1667e9328de8e0e039d7ded54f5615791a43435cf7bdb37b0b735fa8b2054e0e",
     "collected": "e3dec1ef3bf572c570e6182999c3bab0fe386d31ea02635a327f7598df69d204",
     "completion": "697f7e23c8fb541d01ae020d515f20d0e068922ed74ecb3e44d937927453b992",

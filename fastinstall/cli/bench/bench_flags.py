@@ -35,6 +35,7 @@ def make_bench_request(arguments: Namespace) -> BenchRequest:
         quick=arguments.quick,
         samples=_read("--samples", arguments.samples, count, None),
         workers=_read("--workers", arguments.workers, _parse_worker_counts, ()),
+        threads=_read("--threads", arguments.threads, _parse_thread_counts, ()),
         target_rate=_read("--target-rate", arguments.target_rate, _parse_rate, None),
         loader=_parse_loader(arguments.loader),
         candidates=_read("--candidates", arguments.candidates, _parse_names, ()),
@@ -64,7 +65,7 @@ def pipeline_of(arguments: Namespace) -> ImagePipeline:
 
 def _refuse_contradictions(arguments: Namespace) -> None:
     if arguments.only == "operations":
-        for flag in ("paths", "loader", "workload", "candidates", "workers", "target_rate"):
+        for flag in ("paths", "loader", "workload", "candidates", "workers", "threads", "target_rate"):
             if getattr(arguments, flag):
                 told = "DIR|FILE" if flag == "paths" else f"--{flag.replace('_', '-')}"
                 raise UsageError(f"--only operations measures no loading, so it takes no {told}", hint=_HINT)
@@ -107,6 +108,13 @@ def _parse_worker_counts(value: object) -> tuple[int, ...]:
     if not written or not all(each.isascii() and each.isdecimal() for each in written):
         raise ValueError("expected numbers of worker processes, separated by commas: 0,1,2")
     return tuple(sorted({int(each) for each in written}))
+
+
+def _parse_thread_counts(value: object) -> tuple[int, ...]:
+    written = names(value)
+    if not written:
+        raise ValueError("expected numbers of threads, separated by commas: 1,2,4")
+    return tuple(sorted(set(map(count, written))))
 
 
 def _parse_rate(value: object) -> float:
@@ -167,6 +175,8 @@ def _add_loading_flags(parser: argparse.ArgumentParser) -> None:
     filters = ("bilinear", "bicubic", "lanczos")
     group.add_argument("--filter", choices=filters, help="of the resize (default: bilinear)")
     group.add_argument("--workers", metavar="N,...", help="how many worker processes to try")
+    threads = "how many threads of one process to try, each up to an array"
+    group.add_argument("--threads", metavar="N,...", help=threads)
     group.add_argument("--target-rate", metavar="N", help="images per second that training takes")
     loader = "your own loader, to compare with; path in, array out"
     group.add_argument("--loader", metavar="FILE[:FUNCTION]", help=loader)

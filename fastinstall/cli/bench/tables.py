@@ -91,16 +91,20 @@ def candidate_table(result: WorkloadResult, *, is_detailed: bool = False) -> Tab
 
     Args:
         result: of a workload.
-        is_detailed: whether bars, titles and versions are shown too.
+        is_detailed: whether threads, bars, titles and versions are shown too.
     """
     shown = words.select_measured((result.baseline, *result.candidates))
-    workers = words.find_best_warm_rate(result.baseline)
-    head = words.format_count(workers.workers, "worker") if workers is not None else ""
+    workers = words.find_best_warm_rate(result.baseline.rates)
+    threads = words.find_best_warm_rate(result.baseline.thread_rates)
+    head, threads_head = (
+        words.format_count(rate.workers, noun) if rate is not None else ""
+        for noun, rate in (("worker", workers), ("thread", threads))
+    )
     most = max((each.gain.high for each in shown if each.gain is not None), default=1.0)
     columns: tuple[str | Column, ...] = ("gain", "images/s", head, "memory", _text("differs", least=10))
     if is_detailed:
-        columns = (*columns, _text(""), _text("what it is"), _text("versions"))
-    rows = [(_name(each), *_list_candidate_cells(each, workers, most))[: 1 + len(columns)] for each in shown]
+        columns = (*columns, threads_head, _text(""), _text("what it is"), _text("versions"))
+    rows = [(_name(each), *_list_candidate_cells(each, (workers, threads), most))[: 1 + len(columns)] for each in shown]
     return _make_table((_text("candidate", least=18), *columns), rows)
 
 
@@ -163,13 +167,17 @@ def _make_table(columns: Iterable[str | Column], rows: Iterable[Sequence[Cell]])
     return Table(columns=tuple(column for column, _ in kept), rows=tuple(cells))
 
 
-def _list_candidate_cells(result: CandidateResult, workers: LoadingRate | None, most: float) -> tuple[Cell, ...]:
+def _list_candidate_cells(
+    result: CandidateResult, manners: tuple[LoadingRate | None, LoadingRate | None], most: float
+) -> tuple[Cell, ...]:
+    workers, threads = manners
     return (
         words.gain_words(result.gain) if result.gain is not None else "",
         words.rate_words(result.timing.images_per_second) if result.timing is not None else "",
         words.rate_with(result, workers),
         words.bytes_words(result.timing.peak_bytes) if result.timing is not None and result.timing.peak_bytes else "",
         words.difference_words(result),
+        words.rate_with(result, threads),
         Bar(value=result.gain.ratio, most=most, one=True) if result.gain is not None else "",
         result.candidate.title,
         ", ".join(f"{name} {version}" for name, version in result.versions.items()),

@@ -136,9 +136,10 @@ class _Writer:
 
     def _render_rates(self, baseline: CandidateResult) -> Iterator[str]:
         """Images per second by number of workers, how they start, and page cache."""
-        if baseline.rates:
-            yield from self._lay_out(tables.rate_table(baseline.rates))
-            yield from self._indent(f"by: {', '.join(dict.fromkeys(str(each.engine) for each in baseline.rates))}")
+        rates = (*baseline.rates, *baseline.thread_rates)
+        if rates:
+            yield from self._lay_out(tables.rate_table(rates))
+            yield from self._indent(f"by: {', '.join(dict.fromkeys(str(each.engine) for each in rates))}")
 
     def _render_candidates(self, result: WorkloadResult) -> Iterator[str]:
         """The baseline, then whatever was measured against it."""

@@ -132,18 +132,19 @@ def describe_unmeasured(results: Iterable[CandidateResult]) -> Iterator[tuple[st
             yield name_words(each.candidate), f"{each.outcome}: {each.reason}" if each.reason else str(each.outcome)
 
 
-def find_best_warm_rate(result: CandidateResult) -> LoadingRate | None:
-    """The best of its rates with workers and a warm page cache."""
-    rates = [each for each in result.rates if each.workers and not each.cold]
-    return max(rates, key=lambda each: each.images_per_second, default=None)
+def find_best_warm_rate(rates: Iterable[LoadingRate]) -> LoadingRate | None:
+    """The best of some rates, with workers and a warm page cache."""
+    warm = [each for each in rates if each.workers and not each.cold]
+    return max(warm, key=lambda each: each.images_per_second, default=None)
 
 
 def rate_with(result: CandidateResult, workers: LoadingRate | None) -> str:
-    """Its images per second with as many workers, started in the same way; empty if that was not measured."""
+    """Its images per second with as many workers or threads, started alike; empty if that was not measured."""
     if workers is None:
         return ""
     manner = (workers.workers, workers.start, workers.cold)
-    alike = (each for each in result.rates if (each.workers, each.start, each.cold) == manner)
+    rates = (*result.rates, *result.thread_rates)
+    alike = (each for each in rates if (each.workers, each.start, each.cold) == manner)
     return next((rate_words(each.images_per_second) for each in alike), "")
 
 
