@@ -95,6 +95,7 @@ BEGIN_TARGET(AVX512 ",avx512vnni")
 #define TOTAL(sums) (sums[0] + (sums[1] << 8) + (sums[2] << 16))
 #define TOTAL_SAME(sums) sums[0]
 #include "groups.h"
+#undef DOT
 END_TARGET
 
 BEGIN_TARGET("avx2,avxvnni")
@@ -107,6 +108,7 @@ BEGIN_TARGET("avx2,avxvnni")
 #define TOTAL(sums) (sums[0] + (sums[1] << 8) + (sums[2] << 16))
 #define TOTAL_SAME(sums) sums[0]
 #include "groups.h"
+#undef DOT
 END_TARGET
 
 /* A digit of 16 bits, and one of 8 whose sums are of 16 bits. */
@@ -261,9 +263,8 @@ prepare(Job *job, const Pass *across, const Pass *down) {
             return 0;
         }
         size_t column = (size_t)job->down.room * 4 * 64;
-        if (column * (bytes / 64) > WINDOW) {
-            job->block = column * 8 < WINDOW ? WINDOW / column * 64 : 512 < bytes ? 512 : bytes;
-        }
+        int fits = (int)(WINDOW / column) * 64, least = bytes < 512 ? bytes : 512;
+        job->block = fits < least ? least : fits < bytes ? fits : bytes;
         job->down.window = aligned_alloc(64, column * (job->block / 64));
     }
     if (across && down) {
