@@ -209,8 +209,8 @@ find_spans(Weights *weights, const Pass *pass, int count, int at_once) {
         int through = weights->spans[x].end - weights->spans[x < at_once ? 0 : x - at_once + 1].first;
         reach = reach < through ? through : reach;
     }
-    for (int x = 0; x < count && at_once > 1; x++) {
-        weights->spans[x].count = most; /* always as many, so that CPUs foresee it: the last have digits of zero */
+    for (int x = 0; x < count && at_once > 1 && most > 2; x++) {
+        weights->spans[x].count = most; /* always as many, which CPUs foresee: the last have digits of zero */
     }
     weights->most = most;
     weights->room = 2 * reach + (at_once > 1 ? 64 : 2);
