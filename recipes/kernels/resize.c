@@ -131,6 +131,8 @@ END_TARGET
 /* Any CPU: compilers find multiplications that add. */
 #define DIGITS 4
 #define MOST_SAME 0
+#define resize_quads resize_pairs
+#define resize_half_quads resize_pairs
 #define NAME(name) name##_pairs
 #define WIDTH 16
 #define SUMS 1
