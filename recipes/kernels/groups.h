@@ -5,7 +5,7 @@
    SUMS                       vectors of sums that are added up apart
    ADD(sums, quads, digits)   add the products of four neighbours each and their coefficients, in DIGITS words
    ADD_SAME(sum, quads, mask) add neighbours that have one coefficient
-   TOTAL(sums)                sums of 32 bits
+   TOTAL(sums)                sums of 32 bits; TOTAL_SAME(sums): of what ADD_SAME added
 
    A group has four neighbours for each of sixteen sums. All arithmetic is modulo 2**32, as in Pillow. */
 
@@ -225,7 +225,8 @@ NAME(resize_strip)(const Strip *strip, const Weights *weights, int width, int si
     int first = 0, behind = 0; /* quads of the window */
     for (int x = strip->start; x < strip->end; x += at_once) {
         Word sums[16 * STRIPS * PARTS];
-        int left = strip->end - x, start = spans[x].first, end = spans[left < at_once ? strip->end - 1 : x + at_once - 1].end;
+        int left = strip->end - x, start = spans[x].first;
+        int end = spans[left < at_once ? strip->end - 1 : x + at_once - 1].end;
         if (behind <= start) {
             first = behind = start / 4 * 4;
         } else if (end - first + 4 > weights->room) {
@@ -316,7 +317,7 @@ NAME(resize_columns)(const Job *job, int from, int width) {
     const Weights *weights = &job->down;
     Group *window = weights->window;
     int step = job->block / 16, pixel = job->in->pixelsize; /* groups of a row */
-    int first = 0, behind = 0, made = -1;                   /* quads of the window; rows that are resized */
+    int first = 0, behind = 0, made = -1;                   /* quads of the window; the strip that is resized */
     for (int y = 0; y < job->out->ysize; y++) {
         const Span *span = &weights->spans[y];
         int end = span->end;
@@ -329,7 +330,7 @@ NAME(resize_columns)(const Job *job, int from, int width) {
         }
         for (; behind < end; behind++) {
             const UINT8 *rows[4];
-            int strip = behind * 4 / job->step, at = from;
+            int strip = behind * 4 / job->step;
             if (job->resized && strip != made) {
                 NAME(resize_rows)(job->resized, job, strip * job->step, from / pixel, (from + width) / pixel);
                 made = strip;
@@ -340,7 +341,7 @@ NAME(resize_columns)(const Job *job, int from, int width) {
             }
             for (int x = 0; x < width; x += 64) {
                 Group *to = window + (size_t)(behind - first) * step + x / 16;
-                NAME(group_rows)(to, rows, at + x, width - x);
+                NAME(group_rows)(to, rows, from + x, width - x);
             }
         }
         const Group *groups = window + (size_t)(span->first - first) * step;

@@ -34,7 +34,8 @@ reduce_squares(UINT8 *restrict out, const UINT8 *above, const UINT8 *below, int 
         for (int shift = 0; shift <= 8; shift += 8) {
             Pairs a = (rows[0] >> shift & 0xff00ff) + (rows[2] >> shift & 0xff00ff);
             Pairs b = (rows[1] >> shift & 0xff00ff) + (rows[3] >> shift & 0xff00ff);
-            Pairs sums = SHUFFLE(Pairs, a, b, 0, 2, 8, 10, 4, 6, 12, 14) + SHUFFLE(Pairs, a, b, 1, 3, 9, 11, 5, 7, 13, 15);
+            Pairs sums =
+                SHUFFLE(Pairs, a, b, 0, 2, 8, 10, 4, 6, 12, 14) + SHUFFLE(Pairs, a, b, 1, 3, 9, 11, 5, 7, 13, 15);
             made |= ((sums + 0x20002) >> 2 & 0xff00ff) << shift;
         }
         made = SHUFFLE(Pairs, made, made, 0, 1, 4, 5, 2, 3, 6, 7);

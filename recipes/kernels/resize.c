@@ -345,7 +345,8 @@ ImagingResampleInner(Imaging in, int xsize, int ysize, struct filter *filterp, f
         int made = 0;
         down.ksize = precompute_coeffs(in->ysize, box[1], box[3], ysize, filterp, &down.bounds, &down.coefficients);
         if (down.ksize) {
-            across.ksize = precompute_coeffs(in->xsize, box[0], box[2], xsize, filterp, &across.bounds, &across.coefficients);
+            across.ksize =
+                precompute_coeffs(in->xsize, box[0], box[2], xsize, filterp, &across.bounds, &across.coefficients);
         }
         if (across.ksize) {
             out = ImagingNewDirty(in->mode, xsize, ysize);
