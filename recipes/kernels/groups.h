@@ -1,16 +1,14 @@
 /* Exact sums of products, sixteen at a time, for resize.c. Included once for each way to multiply, with
 
-   NAME(name)          the name of a function or type of this way
-   TAPS                neighbours that are multiplied and added at once: 4 of 8 bits, or 2 of 16
-   WIDTH               bytes of a vector
-   DOT(sums, part, d)  sums with the products of TAPS values each and the digits d
+   NAME(name)                 the name of a function or type of this way
+   WIDTH                      bytes of a vector
+   SUMS                       vectors of sums that are added up apart
+   ADD(sums, quads, digits)   add the products of four neighbours each and their coefficients, in DIGITS words
+   ADD_SAME(sum, quads, mask) add neighbours that have one coefficient
+   TOTAL(sums)                sums of 32 bits; TOTAL_SAME(sums): of what ADD_SAME added
 
-   Coefficients of 24 bits are split into digits of 32 / TAPS bits. A group has TAPS neighbours for each of sixteen sums.
-   All arithmetic is modulo 2**32, as in Pillow. */
+   A group has four neighbours for each of sixteen sums. All arithmetic is modulo 2**32, as in Pillow. */
 
-#define BITS (32 / TAPS)
-#define DIGITS (TAPS == 4 ? 3 : 2)
-#define GROUPS (4 / TAPS) /* of four neighbours */
 #define PARTS (64 / WIDTH)
 #define LANES_OF(part) ((part) * (WIDTH / 16))
 
@@ -46,30 +44,27 @@ typedef struct {
 
 /* Sums of `many` groups side by side. */
 INLINE void
-NAME(weigh)(Word *sums, const Group *groups, int step, const Span *span, int many) {
-    Word parts[MOST][DIGITS][PARTS];
-    const UINT32 *digits = span->digits;
-    for (int s = 0; s < many; s++) {
-        for (int p = 0; p < PARTS; p++) {
-            parts[s][0][p] = (Word){0} + (1 << (PRECISION_BITS - 1));
-            for (int d = 1; d < DIGITS; d++) {
-                parts[s][d][p] = (Word){0};
+NAME(weigh)(Word *out, const Group *groups, int step, const Span *span, int many) {
+    const Word half = (Word){0} + (1 << (PRECISION_BITS - 1));
+    Word sums[MOST * PARTS][SUMS] = {0};
+    if (span->same) {
+        for (int g = 0; g < span->count; g++, groups += step) {
+            for (int i = 0; i < many * PARTS; i++) {
+                ADD_SAME(sums[i], (Word)groups[i / PARTS].part[i % PARTS], span->digits[g]);
             }
         }
-    }
-    for (int g = 0; g < span->count; g++, groups += step, digits += DIGITS) {
-        for (int s = 0; s < many; s++) {
-            for (int p = 0; p < PARTS; p++) {
-                for (int d = 0; d < DIGITS; d++) {
-                    parts[s][d][p] = DOT(parts[s][d][p], groups[s].part[p], digits[d]);
-                }
+        for (int i = 0; i < many * PARTS; i++) {
+            out[i] = half + TOTAL_SAME(sums[i]) * span->same;
+        }
+    } else {
+        const UINT32 *digits = span->digits;
+        for (int g = 0; g < span->count; g++, groups += step, digits += DIGITS) {
+            for (int i = 0; i < many * PARTS; i++) {
+                ADD(sums[i], (Word)groups[i / PARTS].part[i % PARTS], digits);
             }
         }
-    }
-    for (int s = 0; s < many; s++) {
-        for (int p = 0; p < PARTS; p++) {
-            Word sum = parts[s][0][p] + (parts[s][1][p] << BITS);
-            sums[s * PARTS + p] = DIGITS == 3 ? sum + (parts[s][DIGITS - 1][p] << 2 * BITS) : sum;
+        for (int i = 0; i < many * PARTS; i++) {
+            out[i] = half + TOTAL(sums[i]);
         }
     }
 }
@@ -93,18 +88,6 @@ NAME(narrow)(const Word *sums, int step) {
 #endif
 }
 
-/* Four neighbours for each sum, as groups: a, b, c, d if TAPS is 4, else a, c, b, d. */
-INLINE void
-NAME(put)(Group *to, const Part *quad, int p, int step) {
-    if (TAPS == 4) {
-        to->part[p] = *quad;
-    } else {
-        Word words = (Word)*quad;
-        to->part[p] = (Part)(words & 0xff00ff);
-        to[step].part[p] = (Part)(words >> 8 & 0xff00ff);
-    }
-}
-
 /* Transpose four rows of four words in every lane. */
 INLINE void
 NAME(transpose_words)(Part *rows) {
@@ -126,7 +109,7 @@ NAME(load_lanes)(Part *to, const UINT8 *const *rows, int step, int from, int lef
         }
     } else {
         for (int i = 0; i < LANES_OF(1); i++) {
-            lanes[i] = load_bytes(rows[i * step] + from, left);
+            lanes[i] = load_bytes(rows[i * step] + from, left < 0 ? 0 : left);
         }
     }
 #if WIDTH == 16
@@ -156,25 +139,22 @@ NAME(store_lanes)(UINT8 *const *rows, int many, int step, const Part *from, int 
     }
 }
 
-/* Four pixels of four rows: a sum for each byte of a pixel of each row. */
+/* Sixteen pixels of four rows: a sum for each byte of a pixel of each row. */
 INLINE void
-NAME(group_pixels)(Group *to, const UINT8 *const *rows, int from, int left, int step) {
-    for (int p = 0; p < PARTS; p++) {
-        Part pixels;
-        NAME(load_lanes)(&pixels, rows + LANES_OF(p), 1, from, left);
-        if (TAPS == 4) {
-            to->part[p] = SHUFFLE(Part, pixels, pixels, EACH(TRANSPOSED, 16));
-        } else {
-            Part zero = {0};
-            to->part[p] = SHUFFLE(Part, pixels, zero, EACH(FIRST_PAIRS, 16));
-            to[step].part[p] = SHUFFLE(Part, pixels, zero, EACH(SECOND_PAIRS, 16));
+NAME(group_pixels)(Group *to, const UINT8 *const *rows, int from, int left) {
+    const UINT8 *row[4] = {rows[0], rows[1], rows[2], rows[3]}; /* in registers: a store might change `rows` */
+    for (int i = 0; i < 4; i++) {
+        for (int p = 0; p < PARTS; p++) {
+            Part quads;
+            NAME(load_lanes)(&quads, row + LANES_OF(p), 1, from + i * LANES, left - i * LANES);
+            to[i * STRIPS].part[p] = SHUFFLE(Part, quads, quads, EACH(TRANSPOSED, 16));
         }
     }
 }
 
 /* Sixteen bytes of sixteen rows: a sum for each row. */
 INLINE void
-NAME(group_bytes)(Group *to, const UINT8 *const *rows, int from, int left, int step) {
+NAME(group_bytes)(Group *to, const UINT8 *const *rows, int from, int left) {
     for (int p = 0; p < PARTS; p++) {
         Part quads[4];
         for (int i = 0; i < 4; i++) {
@@ -182,23 +162,35 @@ NAME(group_bytes)(Group *to, const UINT8 *const *rows, int from, int left, int s
         }
         NAME(transpose_words)(quads);
         for (int i = 0; i < 4; i++) {
-            quads[i] = TAPS == 4 ? quads[i] : SHUFFLE(Part, quads[i], quads[i], EACH(ACBD, 16));
-            NAME(put)(to + i * GROUPS * step, &quads[i], p, step);
+            to[i * STRIPS].part[p] = quads[i];
+        }
+    }
+}
+
+/* Four quads of all rows of a strip. */
+INLINE void
+NAME(group_strip)(Group *to, const Strip *strip, int from, int left, int size) {
+    const int rows = size == 4 ? 4 : LANES;
+    for (int s = 0; s < STRIPS; s++) {
+        if (size == 4) {
+            NAME(group_pixels)(to + s, strip->rows + s * rows, from, left);
+        } else {
+            NAME(group_bytes)(to + s, strip->rows + s * rows, from, left);
         }
     }
 }
 
 INLINE void
-NAME(store_pixels)(const Strips *strips, int s, const Word *sums, int x) {
+NAME(store_pixels)(UINT8 *const *to, int s, const Word *sums, int x, int left, int many, UINT32 used) {
     for (int p = 0; p < PARTS; p++) {
-        Part pixels = (Part)((Word)NAME(narrow)(sums + s * PARTS + p, STRIPS * PARTS) & strips->used);
+        Part pixels = (Part)((Word)NAME(narrow)(sums + s * PARTS + p, STRIPS * PARTS) & used);
         int row = s * 4 + LANES_OF(p);
-        NAME(store_lanes)(strips->to + row, strips->many - row, 1, &pixels, x * 4, (strips->out_width - x) * 4);
+        NAME(store_lanes)(to + row, many - row, 1, &pixels, x * 4, left * 4);
     }
 }
 
 INLINE void
-NAME(store_values)(const Strips *strips, int s, const Word *sums, int x) {
+NAME(store_values)(UINT8 *const *to, int s, const Word *sums, int x, int left, int many) {
     for (int p = 0; p < PARTS; p++) {
         Part rows[4]; /* four neighbours of each row in a word */
         for (int i = 0; i < 4; i++) {
@@ -208,67 +200,73 @@ NAME(store_values)(const Strips *strips, int s, const Word *sums, int x) {
         NAME(transpose_words)(rows);
         for (int i = 0; i < 4; i++) {
             int row = s * LANES + 4 * LANES_OF(p) + i;
-            NAME(store_lanes)(strips->to + row, strips->many - row, 4, &rows[i], x, strips->out_width - x);
+            NAME(store_lanes)(to + row, many - row, 4, &rows[i], x, left);
         }
     }
 }
 
-/* Rows from left to right. What the next sums need is a window of groups. */
 INLINE void
-NAME(resize_strips)(const Strips *strips, const Weights *weights, Group *window, int size) {
-    const int rows = size == 4 ? 4 : LANES, at_once = 4 / size; /* quads */
-    int first = 0, behind = 0;                                  /* quads of the window */
-    for (int x = 0; x < strips->out_width; x += 16 / size) {
-        Word sums[16 * STRIPS * PARTS];
-        for (int i = 0; i < 16 / size; i++) {
-            const Span *span = &weights->spans[x + i < strips->out_width ? x + i : strips->out_width - 1];
-            int start = span->first / GROUPS, end = (span->first + span->count + GROUPS - 1) / GROUPS;
-            if (behind <= start) {
-                first = behind = start / at_once * at_once;
-            } else if (end > behind && end - first + at_once > weights->room) {
-                memmove(window, window + (start - first) * GROUPS * STRIPS,
-                        (behind - start) * GROUPS * STRIPS * sizeof(Group));
-                first = start;
-            }
-            for (; behind < end; behind += at_once) {
-                int from = behind * 4 * size, left = strips->width * size - from;
-                for (int s = 0; s < STRIPS; s++) {
-                    Group *to = window + (behind - first) * GROUPS * STRIPS + s;
-                    if (size == 4) {
-                        NAME(group_pixels)(to, strips->rows + s * rows, from, left, STRIPS);
-                    } else {
-                        NAME(group_bytes)(to, strips->rows + s * rows, from, left, STRIPS);
-                    }
-                }
-            }
-            const Group *groups = window + (span->first - first * GROUPS) * STRIPS;
-            NAME(weigh)(sums + i * STRIPS * PARTS, groups, STRIPS, span, STRIPS);
-        }
-        for (int s = 0; s < STRIPS && s * rows < strips->many; s++) {
-            if (size == 4) {
-                NAME(store_pixels)(strips, s, sums, x);
-            } else {
-                NAME(store_values)(strips, s, sums, x);
-            }
+NAME(store_strip)(const Strip *strip, const Word *sums, int x, int left, int many, int size) {
+    for (int s = 0; s < STRIPS; s++) {
+        if (size == 4) {
+            NAME(store_pixels)(strip->to, s, sums, x, left, many, strip->used);
+        } else {
+            NAME(store_values)(strip->to, s, sums, x, left, many);
         }
     }
 }
 
-static void
-NAME(resize_rows)(Imaging out, Imaging in, int offset, const Weights *weights, void *window) {
-    const UINT8 *rows[STRIPS * LANES];
-    int step = STRIPS * (in->image8 ? LANES : 4);
-    for (int y = 0; y < out->ysize; y += step) {
-        int many = out->ysize - y < step ? out->ysize - y : step;
-        for (int i = 0; i < step; i++) {
-            rows[i] = (UINT8 *)in->image[offset + y + (i < many ? i : many - 1)];
+/* A strip from left to right. What the next sums need is a window of groups. */
+INLINE void
+NAME(resize_strip)(const Strip *strip, const Weights *weights, int width, int size) {
+    const int at_once = 16 / size, step = STRIPS * (size == 4 ? 4 : LANES);
+    const Span *spans = weights->spans;
+    Group *window = weights->window;
+    int first = 0, behind = 0; /* quads of the window */
+    for (int x = strip->start; x < strip->end; x += at_once) {
+        Word sums[16 * STRIPS * PARTS];
+        int left = strip->end - x, start = spans[x].first;
+        int end = spans[left < at_once ? strip->end - 1 : x + at_once - 1].end;
+        if (behind <= start) {
+            first = behind = start / 4 * 4;
+        } else if (end - first + 4 > weights->room) {
+            memmove(window, window + (start - first) * STRIPS, (behind - start) * STRIPS * sizeof(Group));
+            first = start;
         }
-        Strips strips = {(UINT8 **)out->image + y, rows, many, out->xsize, in->xsize, used_bytes(in)};
-        if (in->image8) {
-            NAME(resize_strips)(&strips, weights, window, 1);
+        for (; behind < end; behind += 4) {
+            Group *to = window + (behind - first) * STRIPS;
+            int from = behind * 4 * size, rest = width * size - from;
+            if (rest >= 16 * size) {
+                NAME(group_strip)(to, strip, from, 16 * size, size);
+            } else {
+                NAME(group_strip)(to, strip, from, rest, size);
+            }
+        }
+        for (int i = 0; i < at_once; i++) {
+            const Span *span = &spans[i < left ? x + i : strip->end - 1];
+            NAME(weigh)(sums + i * STRIPS * PARTS, window + (span->first - first) * STRIPS, STRIPS, span, STRIPS);
+        }
+        if (left >= at_once && strip->many == step) {
+            NAME(store_strip)(strip, sums, x, at_once, step, size);
         } else {
-            NAME(resize_strips)(&strips, weights, window, 4);
+            NAME(store_strip)(strip, sums, x, left, strip->many, size);
         }
+    }
+}
+
+/* Rows from `y` on, some columns of them. */
+static void
+NAME(resize_rows)(UINT8 *const *to, const Job *job, int y, int start, int end) {
+    const UINT8 *rows[STRIPS * LANES];
+    for (int i = 0; i < job->step; i++) {
+        rows[i] = (UINT8 *)job->in->image[y + i < job->rows ? y + i : job->rows - 1];
+    }
+    int many = job->rows - y < job->step ? job->rows - y : job->step;
+    Strip strip = {to, rows, many, start, end, job->used};
+    if (job->in->image8) {
+        NAME(resize_strip)(&strip, &job->across, job->in->xsize, 1);
+    } else {
+        NAME(resize_strip)(&strip, &job->across, job->in->xsize, 4);
     }
 }
 
@@ -286,72 +284,97 @@ NAME(load_part)(Part *to, const UINT8 *from, int left) {
 
 /* 64 bytes of four rows: a sum for each column. Narrowed, they are in order. */
 INLINE void
-NAME(group_rows)(Group *to, const UINT8 *const *rows, int from, int left, int step) {
-    const int second = TAPS == 4 ? 1 : 2, third = 3 - second;
+NAME(group_rows)(Group *to, const UINT8 *const *rows, int from, int left) {
     for (int p = 0; p < PARTS; p++) {
         Part row[4];
         for (int i = 0; i < 4; i++) {
             NAME(load_part)(&row[i], rows[i] + from + p * WIDTH, left - p * WIDTH);
         }
-        Part a = LOW(Part, row[0], row[second], 16), b = HIGH(Part, row[0], row[second], 16);
-        Part c = LOW(Part, row[third], row[3], 16), d = HIGH(Part, row[third], row[3], 16);
-        Part quads[4] = {LOW(Half, a, c, 8), HIGH(Half, a, c, 8), LOW(Half, b, d, 8), HIGH(Half, b, d, 8)};
-        for (int i = 0; i < 4; i++) {
-            NAME(put)(to + i, &quads[i], p, step);
+        Part a = LOW(Part, row[0], row[1], 16), b = HIGH(Part, row[0], row[1], 16);
+        Part c = LOW(Part, row[2], row[3], 16), d = HIGH(Part, row[2], row[3], 16);
+        to[0].part[p] = LOW(Half, a, c, 8);
+        to[1].part[p] = HIGH(Half, a, c, 8);
+        to[2].part[p] = LOW(Half, b, d, 8);
+        to[3].part[p] = HIGH(Half, b, d, 8);
+    }
+}
+
+INLINE void
+NAME(store_columns)(UINT8 *to, const Word *sums, int left, UINT32 used) {
+    for (int p = 0; p < PARTS; p++, left -= WIDTH) {
+        Part values = (Part)((Word)NAME(narrow)(sums + p, PARTS) & used);
+        if (left >= WIDTH) {
+            memcpy(to + p * WIDTH, &values, WIDTH);
+        } else if (left > 0) {
+            memcpy(to + p * WIDTH, &values, left);
         }
     }
 }
 
-/* Some columns of all rows, from top to bottom. What the next row needs is a window of groups. */
+/* Some columns, from top to bottom. What the next row needs is a window of groups, of rows that are resized before. */
 static void
-NAME(resize_columns)(Imaging out, Imaging in, const Weights *weights, void *space, int from, int width) {
-    Group *window = space;
-    int step = weights->block * 4, first = 0, behind = 0; /* groups of a row; quads of the window */
-    UINT32 used = used_bytes(in);
-    for (int y = 0; y < out->ysize; y++) {
+NAME(resize_columns)(const Job *job, int from, int width) {
+    const Weights *weights = &job->down;
+    Group *window = weights->window;
+    int step = job->block / 16, pixel = job->in->pixelsize; /* groups of a row */
+    int first = 0, behind = 0, made = -1;                   /* quads of the window; the strip that is resized */
+    for (int y = 0; y < job->out->ysize; y++) {
         const Span *span = &weights->spans[y];
-        int start = span->first / GROUPS, end = (span->first + span->count + GROUPS - 1) / GROUPS;
-        if (behind <= start) {
-            first = behind = start;
+        int end = span->end;
+        if (behind <= span->first) {
+            first = behind = span->first;
         } else if (end > behind && end - first > weights->room) {
-            memmove(window, window + (ptrdiff_t)(start - first) * GROUPS * step,
-                    (size_t)(behind - start) * GROUPS * step * sizeof(Group));
-            first = start;
+            memmove(window, window + (size_t)(span->first - first) * step,
+                    (size_t)(behind - span->first) * step * sizeof(Group));
+            first = span->first;
         }
         for (; behind < end; behind++) {
             const UINT8 *rows[4];
-            for (int i = 0; i < 4; i++) {
-                rows[i] = (UINT8 *)in->image[behind * 4 + i < in->ysize ? behind * 4 + i : in->ysize - 1];
+            int strip = behind * 4 / job->step;
+            if (job->resized && strip != made) {
+                NAME(resize_rows)(job->resized, job, strip * job->step, from / pixel, (from + width) / pixel);
+                made = strip;
             }
-            Group *to = window + (ptrdiff_t)(behind - first) * GROUPS * step;
+            for (int i = 0; i < 4; i++) {
+                int row = behind * 4 + i < job->rows ? behind * 4 + i : job->rows - 1;
+                rows[i] = job->resized ? job->resized[row % job->step] : (UINT8 *)job->in->image[row];
+            }
             for (int x = 0; x < width; x += 64) {
-                NAME(group_rows)(to + x / 16, rows, from + x, width - x, step);
+                Group *to = window + (size_t)(behind - first) * step + x / 16;
+                NAME(group_rows)(to, rows, from + x, width - x);
             }
         }
-        const Group *groups = window + (ptrdiff_t)(span->first - first * GROUPS) * step;
+        const Group *groups = window + (size_t)(span->first - first) * step;
         for (int x = 0; x < width; x += 64) {
             Word sums[4 * PARTS];
             NAME(weigh)(sums, groups + x / 16, step, span, 4);
-            for (int p = 0; p < PARTS; p++) {
-                Part values = (Part)((Word)NAME(narrow)(sums + p, PARTS) & used);
-                int left = width - x - p * WIDTH;
-                if (left > 0) {
-                    memcpy(out->image[y] + from + x + p * WIDTH, &values, left < WIDTH ? left : WIDTH);
-                }
-            }
+            NAME(store_columns)((UINT8 *)job->out->image[y] + from + x, sums, width - x, job->used);
         }
+    }
+}
+
+static void
+NAME(resize)(const Job *job, int offset) {
+    if (!job->down.window) {
+        for (int y = 0; y < job->out->ysize; y += job->step) {
+            NAME(resize_rows)((UINT8 **)job->out->image + y, job, offset + y, 0, job->out->xsize);
+        }
+        return;
+    }
+    for (int from = 0, bytes = job->out->xsize * job->in->pixelsize; from < bytes; from += job->block) {
+        NAME(resize_columns)(job, from, bytes - from < job->block ? bytes - from : job->block);
     }
 }
 
 #undef NAME
-#undef TAPS
 #undef WIDTH
-#undef DOT
+#undef SUMS
+#undef ADD
+#undef ADD_SAME
+#undef TOTAL
+#undef TOTAL_SAME
 #undef MM
 #undef Vector
-#undef BITS
-#undef DIGITS
-#undef GROUPS
 #undef PARTS
 #undef LANES_OF
 #undef Part

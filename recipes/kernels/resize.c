@@ -1,6 +1,8 @@
 /* Resizing of 8-bit bands. The same sums as Pillow's, of the same integers: coefficients keep their 22 bits, split into
-   digits that the CPU multiplies several at a time (groups.h). */
+   digits that the CPU multiplies several at a time (groups.h). Rows are resized when the columns need them, a strip at a
+   time, so that no picture is written between both. */
 
+#include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -9,65 +11,52 @@
 
 #define STRIPS 2           /* of four rows of pixels, or sixteen of bytes, side by side */
 #define MOST 4             /* groups that are weighed together */
-#define BLOCK 8            /* times 64 bytes of a row, in one pass from top to bottom */
-#define WINDOW (512 << 10) /* bytes for the groups of such a pass, unless 64 bytes of a row take more */
+#define WINDOW (512 << 10) /* bytes for the groups of some columns, unless 512 bytes of a row take more */
 
 /* The neighbours of one sum. */
 typedef struct {
-    int first, count; /* groups */
-    const UINT32 *digits;
+    int first, end;       /* groups of its neighbours */
+    int count;            /* groups that are added, the last with zeros */
+    UINT32 same;          /* the coefficient of all, or 0 */
+    const UINT32 *digits; /* of each group */
 } Span;
 
 typedef struct {
     Span *spans;
     UINT32 *digits;
-    int room;  /* groups of four neighbours in a window */
-    int block; /* columns of a window, in 64 bytes */
+    void *window;
+    int room; /* groups in the window */
+    int most; /* groups of a sum */
 } Weights;
+
+/* What Pillow makes of a filter. */
+typedef struct {
+    int ksize, *bounds;
+    double *coefficients;
+} Pass;
+
+typedef struct {
+    Imaging out, in;
+    Weights across, down;
+    UINT8 **resized; /* a strip of rows, for the columns */
+    int rows;        /* of `in` */
+    int step;        /* rows of a strip */
+    int block;       /* bytes of a row that go through the columns together */
+    UINT32 used;
+} Job;
 
 /* Rows that are resized together. */
 typedef struct {
     UINT8 *const *to;
-    const UINT8 *const *rows; /* the last is repeated */
-    int many, out_width, width;
+    const UINT8 *const *rows;
+    int many, start, end;
     UINT32 used;
-} Strips;
+} Strip;
 
 static inline INT32
 round_coefficient(double coefficient) {
     double value = coefficient * (1 << PRECISION_BITS);
     return (int)(value < 0 ? value - 0.5 : value + 0.5);
-}
-
-/* Split coefficients into digits, in groups that begin at multiples of `taps`. Returns whether the digits suffice, and
-   there is memory. */
-static int
-split_coefficients(Weights *weights, int taps, const int *bounds, const double *coefficients, int count, int ksize) {
-    int bits = 32 / taps, digits = taps == 4 ? 3 : 2, most = (ksize + taps - 1) / taps + 1;
-    UINT32 mask = (UINT32)((1ULL << bits) - 1);
-    weights->spans = malloc(sizeof(Span) * count);
-    weights->digits = calloc((size_t)count * most * digits, sizeof(UINT32));
-    if (!weights->spans || !weights->digits) {
-        return 0;
-    }
-    for (int x = 0; x < count; x++) {
-        int first = bounds[2 * x], many = bounds[2 * x + 1], shift = first % taps;
-        UINT32 *to = weights->digits + (size_t)x * most * digits;
-        weights->spans[x] = (Span){first / taps, (shift + many + taps - 1) / taps, to};
-        for (int i = 0; i < many; i++) {
-            int64_t left = round_coefficient(coefficients[(size_t)x * ksize + i]);
-            int tap = shift + i;
-            for (int d = 0; d < digits; d++) {
-                int64_t digit = taps == 4 ? (int8_t)left : (int16_t)left;
-                to[tap / taps * digits + d] |= ((UINT32)digit & mask) << tap % taps * bits;
-                left = (left - digit) >> bits;
-            }
-            if (left != 0) {
-                return 0;
-            }
-        }
-    }
-    return 1;
 }
 
 /* Indexes of two vectors of n elements, for the lane that begins at b. */
@@ -81,119 +70,298 @@ split_coefficients(Weights *weights, int taps, const int *bounds, const double *
 #define HIGH16(b, n) LOW16(b + 8, n)
 #define UP4(b) b, b + 1, b + 2, b + 3
 #define UP(b) UP4(b), UP4(b + 4), UP4(b + 8), UP4(b + 12)
-#define ACBD4(b) b, b + 2, b + 1, b + 3
-#define ACBD(b, n) ACBD4(b), ACBD4(b + 4), ACBD4(b + 8), ACBD4(b + 12)
 #define FOURTHS(b) b, b + 4, b + 8, b + 12
 #define TRANSPOSED(b, n) FOURTHS(b), FOURTHS(b + 1), FOURTHS(b + 2), FOURTHS(b + 3)
-#define PAIR(b, n) b, n, b + 4, n
-#define FIRST_PAIRS(b, n) PAIR(b, n), PAIR(b + 1, n), PAIR(b + 2, n), PAIR(b + 3, n)
-#define SECOND_PAIRS(b, n) FIRST_PAIRS(b + 8, n)
 
 #if defined(__x86_64__)
+#define DIGITS 3
+#define MOST_SAME 240 /* neighbours whose sums fit in 16 bits, by twos */
+#define SET(d) MM(set1_epi32)(d)
+
 /* Three digits of 8 bits: VNNI, in vectors of 64 bytes or 32. */
+#define ADD_DIGITS(sums, quads, digits)                \
+    sums[0] = DOT(sums[0], quads, SET((digits)[0])), \
+    sums[1] = DOT(sums[1], quads, SET((digits)[1])), \
+    sums[2] = DOT(sums[2], quads, SET((digits)[2]))
+#define ADD_DOT(sums, quads, mask) sums[0] = DOT(sums[0], quads, SET(mask))
+
 BEGIN_TARGET(AVX512 ",avx512vnni")
 #define NAME(name) name##_quads
-#define TAPS 4
 #define WIDTH 64
-#define DOT(sums, part, d) ((Word)MM(dpbusd_epi32)((Vector)(sums), (Vector)(part), MM(set1_epi32)(d)))
+#define SUMS 3
+#define DOT(sums, quads, digits) (Word)_mm512_dpbusd_epi32((__m512i)(sums), (__m512i)(quads), digits)
+#define ADD ADD_DIGITS
+#define ADD_SAME ADD_DOT
+#define TOTAL(sums) (sums[0] + (sums[1] << 8) + (sums[2] << 16))
+#define TOTAL_SAME(sums) sums[0]
 #include "groups.h"
+#undef DOT
 END_TARGET
 
 BEGIN_TARGET("avx2,avxvnni")
 #define NAME(name) name##_half_quads
-#define TAPS 4
 #define WIDTH 32
-#define DOT(sums, part, d) ((Word)MM(dpbusd_avx_epi32)((Vector)(sums), (Vector)(part), MM(set1_epi32)(d)))
+#define SUMS 3
+#define DOT(sums, quads, digits) (Word)_mm256_dpbusd_avx_epi32((__m256i)(sums), (__m256i)(quads), digits)
+#define ADD ADD_DIGITS
+#define ADD_SAME ADD_DOT
+#define TOTAL(sums) (sums[0] + (sums[1] << 8) + (sums[2] << 16))
+#define TOTAL_SAME(sums) sums[0]
 #include "groups.h"
+#undef DOT
 END_TARGET
 
-/* Two digits of 16 bits. */
+/* A digit of 16 bits, and one of 8 whose sums are of 16 bits. */
+#define NAME(name) name##_pairs
 #if defined(__AVX2__)
 #define WIDTH 32
 #else
 #define WIDTH 16
 #endif
-#define DOT(sums, part, d) ((sums) + (Word)MM(madd_epi16)((Vector)(part), MM(set1_epi32)(d)))
+#define SUMS 2
+#define PAIRS(values, digits) (Word)MM(madd_epi16)((Vector)(values), digits)
+#define ADD_SAME(sums, quads, mask) \
+    sums[1] = (Word)((Half)sums[1] + (Half)MM(maddubs_epi16)((Vector)quads, SET(mask)))
+#define ADD(sums, quads, digits)                                                                              \
+    sums[0] += PAIRS(quads & 0xff00ff, SET((digits)[0])) + PAIRS((Half)quads >> 8, SET((digits)[1])), \
+    ADD_SAME(sums, quads, (digits)[2])
+#define TOTAL(sums) (sums[0] + (TOTAL_SAME(sums) << 16))
+#define TOTAL_SAME(sums) PAIRS(sums[1], SET(0x10001))
 #else
 /* Any CPU: compilers find multiplications that add. */
-INLINE Four
-add_pairs(Four sums, Bytes part, UINT32 digits) {
-    Four values = (Four)part;
-    return sums + (values & 0xffff) * (UINT32)(int16_t)digits + (values >> 16) * (UINT32)((INT32)digits >> 16);
-}
-#define WIDTH 16
-#define DOT(sums, part, d) add_pairs(sums, part, d)
-#define resize_rows_quads resize_rows_pairs
-#define resize_columns_quads resize_columns_pairs
-#define resize_rows_half_quads resize_rows_pairs
-#define resize_columns_half_quads resize_columns_pairs
-#endif
+#define DIGITS 4
+#define MOST_SAME 0
+#define resize_quads resize_pairs
+#define resize_half_quads resize_pairs
 #define NAME(name) name##_pairs
-#define TAPS 2
+#define WIDTH 16
+#define SUMS 1
+#define ADD(sums, quads, digits)                                                          \
+    sums[0] += (quads & 255) * (digits)[0] + (quads >> 8 & 255) * (digits)[1] + \
+               (quads >> 16 & 255) * (digits)[2] + (quads >> 24) * (digits)[3]
+#define ADD_SAME(sums, quads, digit) ADD(sums, quads, &(digit))
+#define TOTAL(sums) sums[0]
+#define TOTAL_SAME(sums) sums[0]
+#endif
 #include "groups.h"
 
+#if defined(__x86_64__)
+/* Add a coefficient to the digits of its group. Returns whether they suffice. */
 static int
-resize_rows(Imaging out, Imaging in, int offset, int ksize, const int *bounds, const double *coefficients) {
-    ImagingSectionCookie cookie;
-    Weights weights;
-    int vnni = find_vnni(), taps = vnni ? 4 : 2, most = ksize < in->xsize ? ksize : in->xsize;
-    weights.room = most / 4 + 64;
-    void *window = aligned_alloc(64, (size_t)weights.room * (4 / taps) * STRIPS * 64);
-    int made = split_coefficients(&weights, taps, bounds, coefficients, out->xsize, ksize) && window;
-    if (made) {
-        MUTEX_LOCK(&in->mutex);
-        ImagingSectionEnter(&cookie);
-        (vnni == 64   ? resize_rows_quads
-         : vnni == 32 ? resize_rows_half_quads
-                      : resize_rows_pairs)(out, in, offset, &weights, window);
-        MUTEX_UNLOCK(&in->mutex);
-        ImagingSectionLeave(&cookie);
-    }
-    free(window);
-    free(weights.spans);
-    free(weights.digits);
-    return made;
-}
-
-static void
-ImagingResampleHorizontal_8bpc(Imaging imOut, Imaging imIn, int offset, int ksize, int *bounds, double *prekk) {
-    if (imOut->ysize < (imIn->image8 ? FEWEST : 2) || !resize_rows(imOut, imIn, offset, ksize, bounds, prekk)) {
-        ImagingResampleHorizontal_8bpc__source(imOut, imIn, offset, ksize, bounds, prekk);
-    }
-}
-
-static int
-resize_columns(Imaging out, Imaging in, int ksize, const int *bounds, const double *coefficients) {
-    ImagingSectionCookie cookie;
-    Weights weights;
-    int vnni = find_vnni(), taps = vnni ? 4 : 2, most = ksize < in->ysize ? ksize : in->ysize;
-    weights.room = 2 * (most / 4 + 3);
-    size_t column = (size_t)weights.room * (4 / taps) * 4 * 64;
-    weights.block = column * BLOCK <= WINDOW ? BLOCK : column < WINDOW ? WINDOW / column : 1;
-    void *window = aligned_alloc(64, column * weights.block);
-    int made = split_coefficients(&weights, taps, bounds, coefficients, out->ysize, ksize) && window;
-    if (made) {
-        int bytes = in->xsize * in->pixelsize, step = weights.block * 64;
-        MUTEX_LOCK(&in->mutex);
-        ImagingSectionEnter(&cookie);
-        for (int x = 0; x < bytes; x += step) {
-            int width = bytes - x < step ? bytes - x : step;
-            (vnni == 64   ? resize_columns_quads
-             : vnni == 32 ? resize_columns_half_quads
-                          : resize_columns_pairs)(out, in, &weights, window, x, width);
+set_digits(UINT32 *digits, int tap, INT32 coefficient, int *room) {
+    if (find_vnni()) {
+        for (int d = 0; d < 3; d++) {
+            digits[d] |= (UINT32)(UINT8)coefficient << 8 * tap;
+            coefficient = (coefficient - (int8_t)coefficient) / 256;
         }
+        return coefficient == 0;
+    }
+    int high = (coefficient - (int16_t)coefficient) / 65536;
+    digits[tap % 2] |= (UINT32)(UINT16)coefficient << 8 * (tap & 2);
+    digits[2] |= (UINT32)(UINT8)high << 8 * tap;
+    *room -= abs(high);
+    return *room >= 0;
+}
+#else
+static int
+set_digits(UINT32 *digits, int tap, INT32 coefficient, int *room) {
+    digits[tap] = coefficient;
+    return 1;
+}
+#endif
+
+/* The coefficient that all neighbours of a sum have that have any, or 0. */
+static INT32
+find_same(const double *coefficients, int count) {
+    INT32 same = 0;
+    for (int i = 0; i < count; i++) {
+        INT32 coefficient = round_coefficient(coefficients[i]);
+        if (coefficient && same && coefficient != same) {
+            return 0;
+        }
+        same = coefficient ? coefficient : same;
+    }
+    return same;
+}
+
+/* Split the coefficients of a sum into digits. Returns whether the digits suffice. */
+static int
+split_coefficients(Span *span, UINT32 *digits, const double *coefficients, int shift, int count) {
+    int room = 128; /* sums of the high digits fit in 16 bits, by twos */
+    for (int i = 0; i < count; i++) {
+        INT32 coefficient = round_coefficient(coefficients[i]);
+        int tap = shift + i;
+        if (span->same) {
+            digits[tap / 4] |= (UINT32)(coefficient != 0) << tap % 4 * 8;
+        } else if (!set_digits(digits + tap / 4 * DIGITS, tap % 4, coefficient, &room)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Where the neighbours of each sum are, and how many groups a window needs for `at_once` sums. */
+static void
+find_spans(Weights *weights, const Pass *pass, int count, int at_once) {
+    int reach = 0, most = 0;
+    for (int x = 0; x < count; x++) {
+        int first = pass->bounds[2 * x], end = first + pass->bounds[2 * x + 1];
+        weights->spans[x] = (Span){.first = first / 4, .end = (end + 3) / 4, .count = (end + 3) / 4 - first / 4};
+        most = most < weights->spans[x].count ? weights->spans[x].count : most;
+        int through = weights->spans[x].end - weights->spans[x < at_once ? 0 : x - at_once + 1].first;
+        reach = reach < through ? through : reach;
+    }
+    for (int x = 0; x < count && at_once > 1 && most > 2; x++) {
+        weights->spans[x].count = most; /* always as many, which CPUs foresee: the last have digits of zero */
+    }
+    weights->most = most;
+    weights->room = 2 * reach + (at_once > 1 ? 64 : 2);
+}
+
+/* Returns whether the digits suffice, and there is memory. */
+static int
+make_weights(Weights *weights, const Pass *pass, int count, int at_once) {
+    int same = pass->ksize <= MOST_SAME;
+    weights->spans = malloc(sizeof(Span) * count);
+    if (!weights->spans) {
+        return 0;
+    }
+    find_spans(weights, pass, count, at_once);
+    weights->digits = calloc((size_t)count * weights->most * DIGITS, sizeof(UINT32));
+    if (!weights->digits) {
+        return 0;
+    }
+    for (int x = 0; x < count && same; x++) {
+        weights->spans[x].same = find_same(pass->coefficients + (size_t)x * pass->ksize, pass->bounds[2 * x + 1]);
+        same = weights->spans[x].same != 0;
+    }
+    for (int x = 0; x < count; x++) {
+        UINT32 *digits = weights->digits + (size_t)x * weights->most * DIGITS;
+        weights->spans[x].digits = digits;
+        weights->spans[x].same = same ? weights->spans[x].same : 0;
+        if (!split_coefficients(&weights->spans[x], digits, pass->coefficients + (size_t)x * pass->ksize,
+                                pass->bounds[2 * x] % 4, pass->bounds[2 * x + 1])) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Make what a resize needs besides its pictures. Returns whether there is memory, and it can be done. */
+static int
+prepare(Job *job, const Pass *across, const Pass *down) {
+    int pixel = job->in->pixelsize, bytes = (job->out->xsize * pixel + 63) / 64 * 64;
+    job->step = STRIPS * (job->in->image8 ? LANES : 4);
+    job->block = bytes;
+    job->used = used_bytes(job->in);
+    if (across) {
+        if (!make_weights(&job->across, across, job->out->xsize, 16 / pixel)) {
+            return 0;
+        }
+        job->across.window = aligned_alloc(64, (size_t)(job->across.room + job->across.most) * STRIPS * 64);
+    }
+    if (down) {
+        if (!make_weights(&job->down, down, job->out->ysize, 1)) {
+            return 0;
+        }
+        size_t column = (size_t)job->down.room * 4 * 64;
+        int fits = (int)(WINDOW / column) * 64, least = bytes < 512 ? bytes : 512;
+        job->block = fits < least ? least : fits < bytes ? fits : bytes;
+        job->down.window = aligned_alloc(64, column * (job->block / 64));
+    }
+    if (across && down) {
+        size_t row = bytes + 64;
+        job->resized = malloc(job->step * (sizeof(UINT8 *) + row));
+        for (int i = 0; job->resized && i < job->step; i++) {
+            job->resized[i] = (UINT8 *)(job->resized + job->step) + i * row;
+        }
+    }
+    return (!across || job->across.window) && (!down || job->down.window) && (!across || !down || job->resized);
+}
+
+static int
+resize(Imaging out, Imaging in, int offset, const Pass *across, const Pass *down) {
+    ImagingSectionCookie cookie;
+    Job job = {.out = out, .in = in, .rows = down ? in->ysize : offset + out->ysize};
+    int prepared = prepare(&job, across, down);
+    if (prepared) {
+        MUTEX_LOCK(&in->mutex);
+        ImagingSectionEnter(&cookie);
+        (find_vnni() == 64   ? resize_quads
+         : find_vnni() == 32 ? resize_half_quads
+                             : resize_pairs)(&job, offset);
         MUTEX_UNLOCK(&in->mutex);
         ImagingSectionLeave(&cookie);
     }
-    free(window);
-    free(weights.spans);
-    free(weights.digits);
-    return made;
+    for (int i = 0; i < 2; i++) {
+        Weights *weights = i ? &job.across : &job.down;
+        free(weights->spans);
+        free(weights->digits);
+        free(weights->window);
+    }
+    free(job.resized);
+    return prepared;
+}
+
+/* Pillow's own, for what is too small, and if there is no memory. */
+static _Atomic(ResampleFunction) source_rows, source_columns;
+
+static void
+resize_rows(Imaging out, Imaging in, int offset, int ksize, int *bounds, double *coefficients) {
+    Pass pass = {ksize, bounds, coefficients};
+    if (out->ysize < (in->image8 ? FEWEST : 2) || !resize(out, in, offset, &pass, NULL)) {
+        source_rows(out, in, offset, ksize, bounds, coefficients);
+    }
 }
 
 static void
-ImagingResampleVertical_8bpc(Imaging imOut, Imaging imIn, int offset, int ksize, int *bounds, double *prekk) {
-    if (imIn->xsize * imIn->pixelsize < LANES || !resize_columns(imOut, imIn, ksize, bounds, prekk)) {
-        ImagingResampleVertical_8bpc__source(imOut, imIn, offset, ksize, bounds, prekk);
+resize_columns(Imaging out, Imaging in, int offset, int ksize, int *bounds, double *coefficients) {
+    Pass pass = {ksize, bounds, coefficients};
+    if (in->xsize * in->pixelsize < LANES || !resize(out, in, offset, NULL, &pass)) {
+        source_columns(out, in, offset, ksize, bounds, coefficients);
     }
+}
+
+/* Whether rows are resized first, then columns, in every version of Pillow: some do it the other way round if that is
+   less work. */
+static int
+is_rows_first(Imaging in, int xsize, int ysize, const float *box) {
+    int wide = xsize != in->xsize || box[0] || box[2] != xsize, high = ysize != in->ysize || box[1] || box[3] != ysize;
+    int less = in->ysize - ysize;
+    return wide && high && (less <= 0 || less <= (in->xsize - xsize) * 2);
+}
+
+static Imaging
+ImagingResampleInner(Imaging in, int xsize, int ysize, struct filter *filterp, float box[4], ResampleFunction rows,
+                     ResampleFunction columns) {
+    Pass across = {0}, down = {0};
+    if (in->type != IMAGING_TYPE_UINT8) {
+        return ImagingResampleInner__source(in, xsize, ysize, filterp, box, rows, columns);
+    }
+    source_rows = rows;
+    source_columns = columns;
+    if (is_rows_first(in, xsize, ysize, box)) {
+        Imaging out = NULL;
+        int made = 0;
+        down.ksize = precompute_coeffs(in->ysize, box[1], box[3], ysize, filterp, &down.bounds, &down.coefficients);
+        if (down.ksize) {
+            across.ksize =
+                precompute_coeffs(in->xsize, box[0], box[2], xsize, filterp, &across.bounds, &across.coefficients);
+        }
+        if (across.ksize) {
+            out = ImagingNewDirty(in->mode, xsize, ysize);
+        }
+        if (out) {
+            made = resize(out, in, 0, &across, &down);
+        }
+        free(down.bounds);
+        free(down.coefficients);
+        free(across.bounds);
+        free(across.coefficients);
+        if (made || !out) {
+            return out;
+        }
+        ImagingDelete(out);
+    }
+    return ImagingResampleInner__source(in, xsize, ysize, filterp, box, resize_rows, resize_columns);
 }

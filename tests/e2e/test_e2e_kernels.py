@@ -81,7 +81,7 @@ def _without_way_out(sandbox: Sandbox, *, from_version: str) -> dict[str, str]:
     """
     text = (recipes_directory() / "pillow-fast.toml").read_text(encoding="utf-8")
     resize = text[text.index("[[kernels]]") : text.index('[[kernels]]\nname = "reduce"')]
-    symbols = ('  "resize_rows_pairs",\n  "resize_columns_pairs",\n', "")
+    symbols = ('  "ImagingResampleInner__source",\n', "")
     covered = ('versions = ">=12.1.1" # the', f'versions = ">={from_version}" # the')
     compiler = sandbox.compiler("echo 'src/libImaging/Resample.c:7:1: error: refused' >&2; exit 1")
     return {"CC": str(compiler), **sandbox.plain_recipe("broken", covered, (resize, ""), symbols)}

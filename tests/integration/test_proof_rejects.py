@@ -3,7 +3,9 @@
 Each build is made by the real commands; only what a test changes is compiled again.
 """
 
+import os
 import shutil
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +17,7 @@ from needs import require_system
 from fastinstall.elf.cpu_levels import rank
 from fastinstall.observe.cpu import observe_cpu
 from fastinstall.proof.cases import FEW_SIZES, SIZES, ProofStatus, matrix_cases
+from fastinstall.proof.runs import ProofStack
 from fastinstall.proof.sanitizers import prove_warnings
 from fastinstall.proof.variant import CoreSteps, SanitizedVariant, compile_core
 from fastinstall.proof.whole import BOUND, FLAGS_NAME, LEVELS_NAME, prove_binaries, prove_speed
@@ -66,10 +69,10 @@ class Fault:
 
 
 FAULTS = {
-    "an offset is lost": Fault(
+    "a strip of rows is not made again": Fault(
         file=f"{PLACE}/groups.h",
-        pattern=r"image\[offset \+ y",
-        replacement="image[y",
+        pattern=r"strip != made",
+        replacement="made < 0",
         begins=("resize/",),
     ),
     "the half that rounds is lost": Fault(
@@ -114,6 +117,42 @@ def test_an_injected_fault_is_refused(name: str, build: KernelsBuild) -> None:
     found = build.differences(build.stack(f"{directory}-run", source), chosen)
     assert found
     assert {f"{each.operation}/" for each in found} <= set(fault.begins)
+
+
+def resize_in_strips(stack: ProofStack, width: str = "") -> list[str]:
+    """Return the checksums of resizes, with vectors of at most so many bytes where the CPU has VNNI."""
+    variables = {**os.environ, **stack.variables, "PYTHONPATH": str(stack.tree), "FASTINSTALL_GUARD": "0"}
+    widths = {"FASTINSTALL_VNNI": width} if width else {}
+    argv = [stack.python, Path(__file__).parent / "resized_in_strips.py"]
+    done = subprocess.run(argv, env=variables | widths, check=True, capture_output=True, text=True, timeout=300)
+    return done.stdout.splitlines()
+
+
+@pytest.fixture(scope="module")
+def strips(build: KernelsBuild) -> list[str]:
+    """What the official wheel resizes."""
+    return resize_in_strips(build.reference)
+
+
+@pytest.mark.parametrize("width", ["64", "32", "0"])
+def test_strips_and_windows_of_rows_give_pillow_s_pixels(width: str, build: KernelsBuild, strips: list[str]) -> None:
+    assert resize_in_strips(build.stack(f"strips-{width}", build.build_tree.source), width) == strips
+
+
+@pytest.mark.parametrize(
+    ("pattern", "replacement"),
+    [
+        (r"row % job->step", "row % (job->step / 2)"),
+        (r"window \+ \(size_t\)\(span->first - first\) \* step,", "window,"),
+        (r"window \+ \(start - first\) \* STRIPS,", "window,"),
+    ],
+    ids=["a ring of half a strip", "a window of rows that stays", "a window of columns that stays"],
+)
+def test_a_fault_of_strips_or_windows_shows(
+    pattern: str, replacement: str, build: KernelsBuild, strips: list[str], tmp_path: Path
+) -> None:
+    source = build.changed(tmp_path.name, f"{PLACE}/groups.h", pattern, replacement)
+    assert resize_in_strips(build.stack(f"{tmp_path.name}-run", source), "0") != strips
 
 
 def test_a_loop_that_runs_too_far_is_refused_by_the_sanitizers(build: KernelsBuild) -> None:

@@ -1,0 +1,51 @@
+"""Runs with one PIL: a checksum of each of many resizes, whose rows go through strips and windows in many ways."""
+
+import itertools
+import random
+import sys
+import zlib
+
+from PIL import Image
+
+SIZES = ((1, 1), (1, 700), (700, 1), (3, 1000), (17, 129), (63, 257), (129, 33), (1500, 40), (40, 1500), (2000, 90))
+MODES = ("L", "LA", "RGB", "RGBA")
+FILTERS = (
+    Image.Resampling.BOX,
+    Image.Resampling.BILINEAR,
+    Image.Resampling.HAMMING,
+    Image.Resampling.BICUBIC,
+    Image.Resampling.LANCZOS,
+)
+EACH = 2
+
+
+def main() -> None:
+    """Print a line for each resize."""
+    chance = random.Random(32)  # noqa: S311 (the same each time)
+    for size, mode, way in itertools.product(SIZES, MODES, FILTERS):
+        bands = len(Image.new(mode, (1, 1)).getbands())
+        picture = Image.frombytes(mode, size, chance.randbytes(size[0] * size[1] * bands))
+        for _ in range(EACH):
+            wanted = choose_length(chance, size[0]), choose_length(chance, size[1])
+            box = choose_box(chance, size)
+            resized = picture.im.resize(wanted, way, box)
+            checksum = zlib.crc32(Image.Image()._new(resized).tobytes())
+            sys.stdout.write(f"{mode} {size} {wanted} {box} {way.name} {checksum}\n")
+
+
+def choose_length(chance: random.Random, length: int) -> int:
+    """Return a length: as it is, tiny, shorter, or longer."""
+    shorter, longer = chance.randint(1, length), chance.randint(length, length + 400)
+    return chance.choice((length, chance.randint(1, 3), shorter, longer))
+
+
+def choose_box(chance: random.Random, size: tuple[int, int]) -> tuple[float, float, float, float]:
+    """Return the whole picture, or a part that begins between pixels."""
+    if chance.random() < 0.5:
+        return (0, 0, *size)
+    left, top = chance.uniform(0, size[0] * 0.7), chance.uniform(0, size[1] * 0.7)
+    return (left, top, chance.uniform(left + 0.1, size[0]), chance.uniform(top + 0.1, size[1]))
+
+
+if __name__ == "__main__":
+    main()
