@@ -110,8 +110,8 @@ FAULTS = {
     ),
     "a rank is one too low": Fault(
         file=f"{PLACE}/rank-filter.h",
-        pattern=r"rank_rows\(out, in, 3, 4\)",
-        replacement="rank_rows(out, in, 3, 3)",
+        pattern=r"&window\[rank\]",
+        replacement="&window[rank - 1]",
         begins=("median/",),
     ),
     "the half that rounds a composite is lost": Fault(
