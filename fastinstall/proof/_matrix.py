@@ -24,6 +24,7 @@ FILTERS = {name.lower(): value for name, value in Image.Resampling.__members__.i
 KERNELS = {
     "smooth": (1, 2, 1, 2, 4, 2, 1, 2, 1),
     "sharpen": (0, -1, 0, -1, 5, -1, 0, -1, 0),
+    "detail": (0, -1, 0, -1, 10, -1, 0, -1, 0),
     "edges": (-1, -1, -1, -1, 8, -1, -1, -1, -1),
     "uneven": (0.31, -1.7, 1.9, 0.05, 1.12, -0.66, 0.93, -1.21, 0.47),
     "overflow": (1, 1, 1, 1, -300, 1, 1, 1, 1),
@@ -131,6 +132,12 @@ def convolve(side: int, image: Any, kernel: str, scale: str, offset: str) -> Any
     values = KERNELS[kernel]
     divisor = float(scale) if scale else (sum(values) or 1)
     return image.filter(ImageFilter.Kernel((side, side), values, scale=divisor, offset=float(offset)))
+
+
+def alpha_composite(image: Any, alpha: str) -> Any:
+    if alpha:
+        image.putalpha(int(alpha))
+    return Image.alpha_composite(image, other(image))
 
 
 def unsharp_mask(image: Any, radius: str, percent: str, threshold: str) -> Any:
@@ -261,7 +268,7 @@ OPERATIONS: Dict[str, Callable[..., Any]] = {
     "convert": lambda image, mode: image.convert(mode),
     "convert-undithered": lambda image, mode: image.convert(mode, dither=Image.Dither.NONE),
     "convert-by-matrix": convert_by_matrix,
-    "alpha-composite": lambda image, _: Image.alpha_composite(image, other(image)),
+    "alpha-composite": alpha_composite,
     "rotate": lambda image, angle, resample: image.rotate(float(angle), FILTERS[resample], expand=True),
     "transform": transform,
     "transpose": lambda image, method: image.transpose(int(method)),

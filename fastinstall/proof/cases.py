@@ -57,7 +57,7 @@ _SIMPLE = (
     *("smallest/3", "largest/3", "most-frequent/3", "blend/0.3", "blend/1.7", "composite/L", "composite/1"),
     *("composite/RGBA", "paste/L", "paste/1", "paste/RGBA", "paste/colour", "paste/outside", "crop/1:0:-1:-1"),
     *("crop/-2:-1:3:2", "thumbnail/4,", "thumbnail/3,2", "unsharp-mask/2,150,3", "unsharp-mask/0.4,90,0"),
-    *("array/", "pickle/", "bitmap/"),
+    *("alpha-composite/0", "alpha-composite/255", "array/", "pickle/", "bitmap/"),
 )
 
 
@@ -130,7 +130,7 @@ def _list_filters() -> Iterator[str]:
     settings = (("", "0"), ("3", "17"), ("0.25", "-40"))
     small, large = ("smooth", "sharpen", "edges", "uneven"), ("mean", "slope", "negative")
     yield from (f"filter-3x3/{kernel},{scale},{offset}" for kernel, (scale, offset) in product(small, settings))
-    yield "filter-3x3/overflow,1,0"
+    yield from ("filter-3x3/overflow,1,0", "filter-3x3/detail,,0")
     yield from (f"filter-5x5/{kernel},{scale},{offset}" for kernel, (scale, offset) in product(large, settings[:2]))
     yield from (f"box-blur/{radius}" for radius in (*_RADII, *_PAIRS))
     yield from (f"gaussian-blur/{radius}" for radius in (*_RADII, *_PAIRS))

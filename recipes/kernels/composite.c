@@ -29,9 +29,14 @@ blend_band(Words from, Words onto, Words shares, int shift) {
     return (sum + (sum >> 8)) >> (8 + PRECISION_BITS) << shift;
 }
 
+/* Most pictures are opaque or transparent nearly everywhere. */
 static inline Words
 composite_pixels(Words from, Words onto) {
-    Words alpha = from >> 24, beneath = onto >> 24, whole = (alpha << 8) - alpha + multiply_low(beneath, 255 - alpha);
+    Words alpha = from >> 24, beneath = onto >> 24;
+    if (are_all(alpha, 0) || are_all(alpha, 255)) {
+        return alpha[0] ? from : onto;
+    }
+    Words whole = (alpha << 8) - alpha + multiply_low(beneath, 255 - alpha);
     Words share = divide_words(alpha * (255 * 255 << PRECISION_BITS), whole | (alpha == 0));
     Words shares = share | ((255 << PRECISION_BITS) - share) << 16, sum = whole + 0x80;
     Words made = blend_band(from, onto, shares, 0) | blend_band(from, onto, shares, 8) |

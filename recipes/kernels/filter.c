@@ -1,13 +1,142 @@
-/* 3x3 and 5x5 filters of several bands: the neighbours of a byte in its band are four bytes away. The same sums of the
-   same floating-point numbers as Pillow's, in the same order. Each row is converted once, in blocks whose rows stay in
-   the first cache. */
+/* 3x3 and 5x5 filters: the same sums as Pillow's. Of integers where both provably round alike, else of the same
+   floating-point numbers in the same order. */
+
+#include <math.h>
 
 #include "vectors.h"
 
-#define BLOCK 1024 /* bytes of a row */
 #define LARGEST 5
+#define TAPS (LARGEST * LARGEST + 1) /* an even number */
+#define STEP 64                      /* bytes at a time */
+#define BLOCK 1024                   /* bytes of a row, so that the rows of numbers stay in the first cache */
 
 typedef float Row[BLOCK + (LARGEST - 1) * 4];
+
+/* The weights that are not zero: the last row is the first one of the image. */
+typedef struct {
+    int size, count, row[TAPS], column[TAPS];
+    float weight[TAPS], offset;
+} Kernel;
+
+/* The same as integers to be divided by `scale`, by means of a reciprocal. */
+typedef struct {
+    INT8 weights[TAPS / 2][4]; /* each pair twice: to fill vectors with 32 bits is cheaper */
+    UINT16 start, bias, reciprocal, shift;
+} Integers;
+
+static Kernel
+list_taps(const float *weights, float offset, int size) {
+    Kernel kernel = {.size = size, .offset = offset};
+    for (int i = 0; i < size * size; i++) {
+        if (weights[i] != 0) {
+            kernel.row[kernel.count] = size - 1 - i / size;
+            kernel.column[kernel.count] = i % size;
+            kernel.weight[kernel.count++] = weights[i];
+        }
+    }
+    return kernel;
+}
+
+/* Whether all weights are integers divided by the scale, the sums of whose products have 16 bits. */
+static int
+fits_scale(Integers *made, const Kernel *kernel, int scale) {
+    int least = scale / 2 + (int)kernel->offset * scale, most = least;
+    for (int i = 0; i < kernel->count; i++) {
+        float number = rintf(kernel->weight[i] * scale);
+        if (!(fabsf(number) < 128) || number / scale != kernel->weight[i]) {
+            return 0;
+        }
+        INT8 *pair = made->weights[i / 2];
+        pair[i % 2] = pair[i % 2 + 2] = number;
+        *(number < 0 ? &least : &most) += 255 * (int)number;
+        if (i % 2 && abs(pair[0]) + abs(pair[1]) > 128) {
+            return 0;
+        }
+    }
+    made->bias = least < 0 ? -least : 0;
+    made->start = scale / 2 + (int)kernel->offset * scale + made->bias;
+    return least > -65536 && most + made->bias < 65536;
+}
+
+/* With a sum N, an offset o and a scale s, all of them integers, the result is v = (2 N + 2 o s + s) / 2 s, cut off.
+   If s is a power of two, Pillow's floating-point numbers are exact. If it is odd, v is 1 / 2 s or more away from integers
+   that it is not: Pillow rounds at most 12 times, so its error is less than 2 ** -20 of the sum of all terms, which is less
+   than 2 ** 17 / s, that is 1 / 8 s. The quotient: reciprocal * s = 2 ** (16 + shift) + e, so n is divided exactly if
+   (n + 1) * e < 2 ** (16 + shift). Below 256 s that holds, for e < s < 128 and s <= 2 ** (shift + 1); the rest is clipped. */
+static int
+find_integers(Integers *made, const Kernel *kernel) {
+    if (!(fabsf(kernel->offset) < 65536) || kernel->offset != (int)kernel->offset) {
+        return 0;
+    }
+    for (int scale = 2, shift = 0; scale <= 256; scale++) {
+        shift += scale > 2 << shift;
+        if ((scale == 2 << shift || (scale % 2 && scale < 128)) && fits_scale(made, kernel, scale)) {
+            made->shift = shift;
+            made->reciprocal = ((65536 << shift) + scale - 1) / scale;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Of each eight bytes in sixteen, by turns of a and b. */
+#define INTERLEAVE(a, b, i)                                                                                              \
+    SHUFFLE(Wide, a, b, i, i + 32, i + 1, i + 33, i + 2, i + 34, i + 3, i + 35, i + 4, i + 36, i + 5, i + 37, i + 6, i + 38, \
+            i + 7, i + 39, i + 16, i + 48, i + 17, i + 49, i + 18, i + 50, i + 19, i + 51, i + 20, i + 52, i + 21, i + 53,   \
+            i + 22, i + 54, i + 23, i + 55)
+
+INLINE Wide
+load_wide(const UINT8 *from) {
+    Wide value;
+    memcpy(&value, from, sizeof(value));
+    return value;
+}
+
+INLINE Wide
+divide_sums(Halves sums, const Integers *kernel) {
+    Halves above = MAXIMUM(sums, (Halves){0} + kernel->bias) - kernel->bias;
+    return (Wide)MINIMUM(multiply_high(above, (Halves){0} + kernel->reciprocal) >> kernel->shift, (Halves){0} + 255);
+}
+
+/* Of 64 bytes. */
+INLINE void
+filter_integers(UINT8 *out, const UINT8 *const *from, int x, const Integers *kernel, int count, Wide used) {
+    Halves sums[4];
+    for (int i = 0; i < 4; i++) {
+        sums[i] = (Halves){0} + kernel->start;
+    }
+    for (int tap = 0; tap < count; tap += 2) {
+        UINT32 pair;
+        memcpy(&pair, kernel->weights[tap / 2], sizeof(pair));
+        for (int i = 0; i < 2; i++) {
+            Wide a = load_wide(from[tap] + x + 32 * i), b = load_wide(from[tap + 1] + x + 32 * i);
+            sums[2 * i] += dot_bytes(INTERLEAVE(a, b, 0), (Wide)((Pairs){0} + pair));
+            sums[2 * i + 1] += dot_bytes(INTERLEAVE(a, b, 8), (Wide)((Pairs){0} + pair));
+        }
+    }
+    for (int i = 0; i < 2; i++) {
+        Wide low = divide_sums(sums[2 * i], kernel), high = divide_sums(sums[2 * i + 1], kernel);
+        low = used & SHUFFLE(Wide, low, high, 0, 2, 4, 6, 8, 10, 12, 14, 32, 34, 36, 38, 40, 42, 44, 46, 16, 18, 20, 22,
+                             24, 26, 28, 30, 48, 50, 52, 54, 56, 58, 60, 62);
+        memcpy(out + x + 32 * i, &low, sizeof(low));
+    }
+}
+
+static void
+filter_by_integers(Imaging out, Imaging in, const Kernel *kernel, const Integers *integers) {
+    int step = in->pixelsize, margin = kernel->size / 2, last = (in->xsize - margin) * step - STEP;
+    Wide used = (Wide)((Pairs){0} + (step == 1 ? ~0u : used_bytes(in)));
+    for (int y = margin; y < in->ysize - margin; y++) {
+        const UINT8 *from[TAPS];
+        for (int tap = 0; tap <= kernel->count; tap++) {
+            from[tap] = (UINT8 *)in->image[y - margin + kernel->row[tap]] + (kernel->column[tap] - margin) * step;
+        }
+        for (int x = margin * step; x < last; x += STEP) {
+            filter_integers((UINT8 *)out->image[y], from, x, integers, kernel->count, used);
+        }
+        filter_integers((UINT8 *)out->image[y], from, last, integers, kernel->count, used);
+    }
+}
 
 INLINE void
 convert_row(float *restrict to, const UINT8 *restrict from, int count) {
@@ -54,58 +183,68 @@ filter_columns(Imaging out, Imaging in, int first, int count, const float *kerne
 }
 
 INLINE void
-filter_bands(Imaging out, Imaging in, const float *kernel, float offset, int size) {
-    int margin = size / 2, width = in->xsize, behind = (width - margin) * 4;
+filter_by_numbers(Imaging out, Imaging in, const float *kernel, float offset, int size) {
+    int first = size / 2 * 4, behind = in->xsize * 4 - first;
     float weights[LARGEST * LARGEST];
     memcpy(weights, kernel, size * size * sizeof(*kernel));
-    for (int first = margin * 4; first < behind; first += BLOCK) {
-        int count = behind - first < BLOCK ? behind - first : BLOCK;
-        filter_columns(out, in, first, count, weights, offset + 0.5, size);
-    }
-    for (int y = 0; y < in->ysize; y++) {
-        INT32 *to = out->image32[y], *from = in->image32[y];
-        if (y < margin || y >= in->ysize - margin) {
-            memcpy(to, from, in->linesize);
-            continue;
-        }
-        for (int x = 0; x < margin; x++) {
-            to[x] = from[x];
-            to[width - 1 - x] = from[width - 1 - x];
-        }
+    for (; first < behind; first += BLOCK) {
+        filter_columns(out, in, first, behind - first < BLOCK ? behind - first : BLOCK, weights, offset + 0.5, size);
     }
 }
 
 BEGIN_TARGET(AVX512)
 static void
-filter_bands_wide(Imaging out, Imaging in, const float *kernel, float offset, int size) {
+filter_by_numbers_wide(Imaging out, Imaging in, const float *kernel, float offset, int size) {
     if (size == 3) {
-        filter_bands(out, in, kernel, offset, 3);
+        filter_by_numbers(out, in, kernel, offset, 3);
     } else {
-        filter_bands(out, in, kernel, offset, 5);
+        filter_by_numbers(out, in, kernel, offset, 5);
     }
 }
 END_TARGET
 
+static void
+copy_margin(Imaging out, Imaging in, int margin) {
+    int count = margin * in->pixelsize, last = in->linesize - count;
+    for (int y = 0; y < in->ysize; y++) {
+        if (y < margin || y >= in->ysize - margin) {
+            memcpy(out->image[y], in->image[y], in->linesize);
+        } else {
+            memcpy(out->image[y], in->image[y], count);
+            memcpy(out->image[y] + last, in->image[y] + last, count);
+        }
+    }
+}
+
 Imaging
 ImagingFilter(Imaging im, int xsize, int ysize, const FLOAT32 *kernel, FLOAT32 offset) {
     ImagingSectionCookie cookie;
-    Imaging out;
-    if (im->type != IMAGING_TYPE_UINT8 || im->bands == 1 || (xsize != 3 && xsize != 5) || xsize != ysize ||
-        im->xsize < xsize || im->ysize < ysize) {
+    Kernel taps;
+    Integers integers = {0};
+    int bytes = (im->xsize - xsize + 1) * im->pixelsize, whole;
+    if (im->type != IMAGING_TYPE_UINT8 || (xsize != 3 && xsize != 5) || xsize != ysize || bytes <= 0 || im->ysize < ysize) {
         return ImagingFilter__source(im, xsize, ysize, kernel, offset);
     }
-    out = ImagingNewDirty(im->mode, im->xsize, im->ysize);
+    taps = list_taps(kernel, offset, xsize);
+    whole = bytes >= STEP && find_integers(&integers, &taps);
+    if (im->bands == 1 && !whole) {
+        return ImagingFilter__source(im, xsize, ysize, kernel, offset);
+    }
+    Imaging out = ImagingNewDirty(im->mode, im->xsize, im->ysize);
     if (!out) {
         return NULL;
     }
     ImagingSectionEnter(&cookie);
     MUTEX_LOCK(&im->mutex);
-    if (find_vnni() == 64) {
-        filter_bands_wide(out, im, kernel, offset, xsize);
+    copy_margin(out, im, xsize / 2);
+    if (whole) {
+        filter_by_integers(out, im, &taps, &integers);
+    } else if (find_vnni() == 64) {
+        filter_by_numbers_wide(out, im, kernel, offset, xsize);
     } else if (xsize == 3) {
-        filter_bands(out, im, kernel, offset, 3);
+        filter_by_numbers(out, im, kernel, offset, 3);
     } else {
-        filter_bands(out, im, kernel, offset, 5);
+        filter_by_numbers(out, im, kernel, offset, 5);
     }
     MUTEX_UNLOCK(&im->mutex);
     ImagingSectionLeave(&cookie);

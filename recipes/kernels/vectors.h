@@ -123,8 +123,10 @@ multiply_high(Halves a, Halves b) {
 
 #if defined(__clang__)
 #define MINIMUM(a, b) __builtin_elementwise_min(a, b)
+#define MAXIMUM(a, b) __builtin_elementwise_max(a, b)
 #else
 #define MINIMUM(a, b) (((a) & ((a) < (b))) | ((b) & ~((a) < (b))))
+#define MAXIMUM(a, b) (((a) & ((a) > (b))) | ((b) & ~((a) > (b))))
 #endif
 
 /* The first four of eight numbers as bytes. */
@@ -196,6 +198,37 @@ find_vnni(void) {
 #define BEGIN_TARGET(features)
 #define END_TARGET
 #endif
+
+/* The sums of two products each, of bytes and of signed bytes. No sum may have more than 16 bits. */
+typedef UINT8 Wide __attribute__((vector_size(32)));
+static inline Halves
+dot_bytes(Wide a, Wide b) {
+#if defined(__AVX2__)
+    return (Halves)_mm256_maddubs_epi16((__m256i)a, (__m256i)b);
+#elif defined(__SSSE3__)
+    union {
+        Wide bytes;
+        __m128i halves[2];
+    } values = {a}, factors = {b};
+    for (int i = 0; i < 2; i++) {
+        values.halves[i] = _mm_maddubs_epi16(values.halves[i], factors.halves[i]);
+    }
+    return (Halves)values.bytes;
+#else
+    typedef INT16 Numbers __attribute__((vector_size(32)));
+    Numbers low = (Numbers)((Halves)a & 255) * ((Numbers)b << 8 >> 8);
+    return (Halves)(low + (Numbers)((Halves)a >> 8) * ((Numbers)b >> 8));
+#endif
+}
+
+/* Whether all eight words have this value. */
+static inline int
+are_all(Pairs words, UINT32 value) {
+    unsigned long long quads[4];
+    words ^= value;
+    memcpy(quads, &words, sizeof(quads));
+    return !(quads[0] | quads[1] | quads[2] | quads[3]);
+}
 
 /* The bytes of a pixel that a mode uses; Pillow leaves zeros in the others. */
 static inline UINT32

@@ -93,6 +93,30 @@ FAULTS = {
         replacement="row = 0; row < size; row++",
         begins=("filter-5x5/",),
     ),
+    "integers whose scale is even may round otherwise": Fault(
+        file=f"{PLACE}/filter.h",
+        pattern=r"\(scale % 2 && scale < 128\)",
+        replacement="scale < 128",
+        begins=("filter-3x3/", "filter-5x5/"),
+    ),
+    "a bias is not taken off": Fault(
+        file=f"{PLACE}/filter.h",
+        pattern=r" - kernel->bias;",
+        replacement=";",
+        begins=("filter-3x3/", "filter-5x5/"),
+    ),
+    "what is beneath opaque pixels shows": Fault(
+        file=f"{PLACE}/composite.h",
+        pattern=r"alpha\[0\] \? from : onto",
+        replacement="onto",
+        begins=("alpha-composite/",),
+    ),
+    "a rank is one too low": Fault(
+        file=f"{PLACE}/rank-filter.h",
+        pattern=r"&window\[rank\]",
+        replacement="&window[rank - 1]",
+        begins=("median/",),
+    ),
     "the half that rounds a composite is lost": Fault(
         file=f"{PLACE}/composite.h",
         pattern=r" \+ \(0x80 << PRECISION_BITS\)",
