@@ -26,11 +26,12 @@ Picture = Mapping[str, tuple[object, ...]]
 BUILDS = ("build", "build-conda")
 _STOPS = {
     **dict.fromkeys(("published", "ours", "apply", "fix"), ("", "--stage")),
-    **dict.fromkeys(("guard-install", "guard-remove", "guard-pin", "guard-accept", "rollback", *BUILDS), ("",)),
+    **dict.fromkeys(("guard-install", "guard-remove", "guard-pin", "guard-accept"), ("",)),
+    **dict.fromkeys(("rollback", "recover-setup", *BUILDS), ("",)),
 }
 """Where commands are held: before their first change, and behind the program that tries what was staged.
 
-What recovers looks at the disk anew between its changes, and cannot go on from a copy of it.
+The others do not go on from there again and again as they do alone (`_hold`), and are run whole.
 """
 _AS_BEFORE = (ExitCode.UNDETERMINED, ExitCode.REFUSED, ExitCode.FAILED_UNCHANGED, ExitCode.INTERRUPTED)
 _COMMAND = re.compile(r"fastinstall ((?:rollback|doctor|guard|setup)\b[^\n;]*)")
