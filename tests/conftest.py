@@ -11,7 +11,7 @@ from pathlib import Path, PurePath
 
 import extent
 import pytest
-from index_settings import trust_variables
+from index_settings import hide_further_settings, trust_variables
 from needs import requiring_programs
 from run_counts import VARIABLE, write_counts
 from sandbox import NewSandbox, Sandbox
@@ -26,6 +26,9 @@ BEFORE_ALL = ("test_journal_deaths.py", "test_journal_stretch_deaths.py", "test_
 """They fork hundreds of times, which is cheap while the process is small."""
 
 
+_UNHIDDEN = pytest.StashKey[str]()
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     suite = parser.getgroup("suite")
     suite.addoption("--full", action="store_true", help="also what takes long; without it, plain pytest leaves it out")
@@ -38,10 +41,15 @@ def pytest_configure(config: pytest.Config) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     os.environ.update(trust_variables())
+    config.stash[_UNHIDDEN] = hide_further_settings()
     config.addinivalue_line("markers", "main: runs without --full, however long its file takes")
     config.addinivalue_line("markers", "slow: builds a wheel of its own, so it runs with --full alone")
     config.pluginmanager.register(_Durations(config))
     extent.full, extent.every_row = config.getoption("--full"), config.getoption("--every-row")
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    return [line] if (line := config.stash[_UNHIDDEN]) else []
 
 
 @pytest.hookimpl(wrapper=True)

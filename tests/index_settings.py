@@ -1,13 +1,20 @@
 """How this machine reaches its package index, for tests that otherwise know nothing of the machine.
 
-Settings of pip hold more than that: a constraint of the house would be obeyed by every pip of a test. `/etc/pip.conf`
-is read all the same: `PIP_CONFIG_FILE=/dev/null` would leave out the file of an environment too, where our pins stand.
+Settings of pip hold more than that: a constraint of the house would be obeyed by every pip of a test. No variable leads
+past `/etc/pip.conf` alone: `PIP_CONFIG_FILE=/dev/null` would leave out the file of an environment too, where our pins
+stand. So the tests have another file in its place.
 """
 
 import configparser
 import os
 import ssl
+import tempfile
 from pathlib import Path
+
+from own_mounts import bind, unshare_mounts
+
+OF_THE_MACHINE = Path("/etc/pip.conf")
+"""Read by every pip."""
 
 _REACHES = frozenset(
     {
@@ -38,17 +45,45 @@ def shared_settings(directory: Path, *further: Path) -> dict[str, str]:
     parsed = configparser.RawConfigParser()
     if not parsed.read((*(Path(place, "pip/pip.conf") for place in places), *further), encoding="utf-8"):
         return {}
-    for section in parsed.sections():
-        for key in set(parsed.options(section)) - _REACHES:
-            parsed.remove_option(section, key)
+    _keep_what_reaches(parsed)
     (directory / "pip").mkdir(parents=True, exist_ok=True)
     with (directory / "pip" / "pip.conf").open("w", encoding="utf-8") as written:
         parsed.write(written)
     return {"XDG_CONFIG_DIRS": str(directory)}
 
 
+def hide_further_settings(file: Path = OF_THE_MACHINE) -> str:
+    """Have this process, and all that it starts, see nothing in a file of settings but how the index is reached.
+
+    Returns:
+        Why that cannot be; empty where it is so.
+    """
+    parsed = configparser.RawConfigParser()
+    parsed.read(file, encoding="utf-8")
+    further = _keep_what_reaches(parsed)
+    if not further:
+        return ""
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8") as written:
+        parsed.write(written)
+        written.flush()
+        try:
+            unshare_mounts()
+            bind(Path(written.name), file)
+        except OSError as error:
+            return f"pip of the tests obeys {file} ({', '.join(further)}): it cannot be hidden: {error.strerror}"
+    return ""
+
+
+def _keep_what_reaches(parsed: configparser.RawConfigParser) -> list[str]:
+    """Remove all other settings; their keys."""
+    further = [(section, key) for section in parsed.sections() for key in set(parsed.options(section)) - _REACHES]
+    for section, key in further:
+        parsed.remove_option(section, key)
+    return sorted(key for _, key in further)
+
+
 def settings_of_person() -> tuple[Path, ...]:
     """Pip's files of settings of whoever runs the tests; they need not be there."""
     home = Path.home()
     configured = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config")
-    return Path("/etc/pip.conf"), home / ".pip" / "pip.conf", configured / "pip" / "pip.conf"
+    return OF_THE_MACHINE, home / ".pip" / "pip.conf", configured / "pip" / "pip.conf"

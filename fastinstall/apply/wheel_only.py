@@ -36,12 +36,10 @@ class BuildOutcome:
 
     Attributes:
         result: the wheel.
-        python: the version of the Python that it is for.
         stack: the conda packages it became, or None if none were requested.
     """
 
     result: BuildResult
-    python: str
     stack: CondaStack | None = None
 
 
@@ -70,29 +68,46 @@ def build_wheel_into(session: Session, target: NamedTarget, request: Request, di
         DocumentError: the directory's SHA256SUMS cannot be read.
     """
     require_wheelhouse(session, directory)
-    made = build_proven_wheel(session, target, request)
-    wheel = publish_wheel(session, made.result.wheel, made.result.sha256, directory)
-    return BuildOutcome(result=replace(made.result, wheel=wheel), python=made.interpreter.version)
+    return publish_built_wheel(session, build_proven_wheel(session, target, request), directory)
 
 
-def build_channel(session: Session, target: NamedTarget, request: Request, directory: Path) -> BuildOutcome:
-    """Build, prove the kernels, and make conda packages of it in a channel; what lies there already stays.
-
-    Args:
-        session: where variables, caches and directories come from.
-        target: whose Python it is for. Of a conda environment, the packages that its Python goes with count.
-        request: what to build; without a guard, no guard package is made.
-        directory: of the channel, which may hold packages.
+def publish_built_wheel(session: Session, made: BuiltWheel, directory: Path) -> BuildOutcome:
+    """Put a wheel into `directory`, with its sum and the pages of an index.
 
     Raises:
-        UnprovenError: no version proves; where one was named, that one does not.
-        FailedError: it could not be built or written; then nothing there has changed.
+        FailedError: as `publish_wheel` says; then nothing there has changed.
         EnvironmentDamagedError: it could be written in part only, and that not be taken back.
+        DocumentError: the directory's SHA256SUMS cannot be read.
+    """
+    wheel = publish_wheel(session, made.result.wheel, made.result.sha256, directory)
+    return BuildOutcome(result=replace(made.result, wheel=wheel))
+
+
+def require_channel(session: Session, request: Request, directory: Path) -> None:
+    """Check before a build that conda packages can be made of its wheel and written; nothing is changed.
+
+    Raises:
+        FailedError: the directory is not writable.
         RefusedError: the extra "conda" is not installed.
     """
     require_writable(directory)
-    known = find_microarchitectures(level.name for level in recipe_named(session, request.recipe).levels)
-    made = build_proven_wheel(session, target, request)
+    _find_microarchitectures(session, request)
+
+
+def publish_channel(session: Session, made: BuiltWheel, request: Request, directory: Path) -> BuildOutcome:
+    """Make conda packages of a wheel in a channel; what lies there already stays.
+
+    Args:
+        session: where variables, caches and directories come from.
+        made: the wheel. Of a conda environment, the packages that its Python goes with count.
+        request: what was built; without a guard, no guard package is made.
+        directory: of the channel, which may hold packages.
+
+    Raises:
+        FailedError: they could not be made or written; then nothing there has changed.
+        EnvironmentDamagedError: they could be written in part only, and that not be taken back.
+    """
+    known = _find_microarchitectures(session, request)
     facts = _observe_facts(session, request, made.interpreter)
     session.emit(Started(stage="package", message=f"making conda packages of {made.result.wheel.name}"))
 
@@ -104,7 +119,11 @@ def build_channel(session: Session, target: NamedTarget, request: Request, direc
     guard = partial(plan_guard_package, prefix=made.interpreter.prefix) if request.guard else None
     with lock_directory(session, directory):
         stack = publish_packages(pack, guard, directory)
-    return BuildOutcome(result=made.result, python=made.interpreter.version, stack=stack)
+    return BuildOutcome(result=made.result, stack=stack)
+
+
+def _find_microarchitectures(session: Session, request: Request) -> dict[str, tuple[str, ...]]:
+    return find_microarchitectures(level.name for level in recipe_named(session, request.recipe).levels)
 
 
 def _observe_facts(session: Session, request: Request, interpreter: Interpreter) -> Facts:

@@ -10,7 +10,8 @@ import platform
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 from fastinstall import __version__
@@ -19,6 +20,7 @@ from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Noted, Started
 from fastinstall.core.messages import quote
 from fastinstall.core.process import CommandError, run
+from fastinstall.core.values import immutable
 from fastinstall.index.pip import pip_environment
 from fastinstall.index.selection import parse_filename
 from fastinstall.index.wheelhouse import read_sound_metadata, read_sums
@@ -38,22 +40,41 @@ _CLASSIFIER = re.compile(r"^Classifier: Programming Language :: Python :: (3\.\d
 _OF_ONE_MINOR = re.compile(r"cp3(\d+)")
 
 
-def bring_tool(session: Session, wheelhouse: Path, *, pythons: Sequence[str] = (), offline: bool = False) -> ToolWheels:
-    """Put fastinstall and its dependencies into `wheelhouse`/tool, with their sums.
+@immutable
+class FetchedTool:
+    """What is to be put into a directory.
 
-    Serves every Python that fastinstall supports, those that the directory already serves, and `pythons`. Intact files
-    stay; files of an earlier run that are no longer needed are removed; other files are left alone.
+    Attributes:
+        directory: the directory.
+        wheel: of fastinstall itself.
+        files: where each file lies now, by its name.
+        pythons: minor versions that it serves.
+        left_out: why a Python is not served, by its minor version.
+    """
+
+    directory: Path
+    wheel: Path
+    files: dict[str, Path]
+    pythons: tuple[str, ...]
+    left_out: dict[str, str]
+
+
+def fetch_tool(
+    session: Session, wheelhouse: Path, *, pythons: Sequence[str] = (), offline: bool = False
+) -> FetchedTool:
+    """Fetch what `publish_tool` puts into `wheelhouse`/tool; nothing there is changed.
+
+    Serves every Python that fastinstall supports, those that the directory already serves, and `pythons`.
 
     Args:
         session: where variables and the cache come from.
-        wheelhouse: the directory, made where it is missing.
+        wheelhouse: the directory; it may be missing.
         pythons: further minor versions ("3.14"), or full ones; those before 3.11 cannot run fastinstall.
         offline: use no index; everything must then be in the cache.
 
     Raises:
-        FailedError: something cannot be fetched, built or written; then nothing there has changed.
-        EnvironmentDamagedError: it could be written in part only, and that not be taken back.
-        DocumentError: its SHA256SUMS cannot be read.
+        FailedError: something cannot be fetched or built.
+        DocumentError: the SHA256SUMS there cannot be read.
     """
     directory = wheelhouse / PLACE
     there = read_sums(directory / _SUMS)
@@ -73,28 +94,62 @@ def bring_tool(session: Session, wheelhouse: Path, *, pythons: Sequence[str] = (
     source, needs = fetch_needs(fetching)
     for minor, reason in needs.left_out.items():
         session.emit(Noted(message=f"fastinstall is left out for Python {minor}: {reason}", warning=True))
-    paths = {name: source / name for name in needs.files} | {wheel.name: wheel}
-    sums = {name: files.sha256(path) for name, path in sorted(paths.items())}
-    try:
-        with restore_on_failure(directory, lambda path: path.name.removeprefix(".").startswith((*paths, _SUMS))):
-            for name, path in paths.items():
+    return FetchedTool(
+        directory=directory,
+        wheel=wheel,
+        files={name: source / name for name in needs.files} | {wheel.name: wheel},
+        pythons=tuple(minor for minor in wanted if minor not in needs.left_out),
+        left_out=needs.left_out,
+    )
+
+
+@contextmanager
+def publish_tool(session: Session, tool: FetchedTool) -> Iterator[ToolWheels]:
+    """Put fastinstall and its dependencies into their directory with their sums, for good if the block succeeds.
+
+    Intact files stay; files of an earlier run that are no longer needed are removed; other files are left alone.
+
+    Raises:
+        FailedError: something cannot be written; then nothing there has changed.
+        EnvironmentDamagedError: it could be written in part only, and that not be taken back.
+        DocumentError: the SHA256SUMS there cannot be read.
+    """
+    directory, there = tool.directory, read_sums(tool.directory / _SUMS)
+    sums = {name: files.sha256(path) for name, path in sorted(tool.files.items())}
+    with restore_on_failure(directory, lambda path: path.name.removeprefix(".").startswith((*sums, _SUMS))):
+        with _explain_write_errors(directory):
+            for name, path in tool.files.items():
                 _keep(session, path, directory / name, sums[name], there.get(name))
             files.write_text(directory / _SUMS, "".join(f"{sha256}  {name}\n" for name, sha256 in sums.items()))
-        for name in there.keys() - sums.keys():
-            files.discard(directory / name)
+        parsed = parse_filename(tool.wheel.name)
+        yield ToolWheels(
+            directory=directory,
+            wheel=tool.wheel.name,
+            version=str(parsed.version) if parsed is not None else "",
+            pythons=tool.pythons,
+            files=sums,
+            left_out=tool.left_out,
+        )
+    for name in sorted(there.keys() - sums.keys()):
+        _remove_needless(session, directory / name)
+
+
+def _remove_needless(session: Session, path: Path) -> None:
+    try:
+        files.discard(path)
+    except OSError as error:
+        problem = f"{path}: of an earlier run, and cannot be removed: {error.strerror}"
+        session.emit(Noted(message=f"{problem}; remove it yourself: rm {quote(path)}", warning=True))
+
+
+@contextmanager
+def _explain_write_errors(directory: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         problem = f"{error.filename or directory}: cannot be written: {error.strerror or error}"
         hint = f"ls -ld {quote(directory)}; df -h {quote(directory.parent)}"
         raise FailedError(problem, hint=hint) from error
-    parsed = parse_filename(wheel.name)
-    return ToolWheels(
-        directory=directory,
-        wheel=wheel.name,
-        version=str(parsed.version) if parsed is not None else "",
-        pythons=tuple(minor for minor in wanted if minor not in needs.left_out),
-        files=sums,
-        left_out=needs.left_out,
-    )
 
 
 def _keep(session: Session, source: Path, target: Path, sha256: str, recorded: str | None) -> None:

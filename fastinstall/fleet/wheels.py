@@ -151,7 +151,7 @@ def _is_sound(wheel: Path, sha256: str, request: Request) -> bool:
     return isinstance(made, dict) and made.get("recipe") == request.recipe and made.get("link") == request.link
 
 
-def build_fleet(session: Session, request: FleetRequest, wish: Request, wheelhouse: Path) -> Fleet:
+def build_fleet(session: Session, fleet: Fleet, wheelhouse: Path) -> Fleet:
     """Build the wheels that the hosts need, and record which host takes which.
 
     Does not rebuild what the wheelhouse already has. If a wheel cannot be built, its artefact says so, and the others
@@ -159,19 +159,16 @@ def build_fleet(session: Session, request: FleetRequest, wish: Request, wheelhou
 
     Args:
         session: where variables, caches and directories come from.
-        request: which hosts are meant.
-        wish: what to build.
+        fleet: as planned.
         wheelhouse: the directory, made where it is missing.
 
     Raises:
-        UsageError: as `plan_hosts` says.
         FailedError: the wheelhouse cannot be written.
         RefusedError: another run works on it.
     """
-    fleet = plan_hosts(session, request, wish)
     if not fleet.artefacts:
         return fleet
-    recipe = recipe_named(session, wish.recipe)
+    recipe = recipe_named(session, fleet.wish.recipe)
     require_wheelhouse(session, wheelhouse)
     with _lock_wheelhouse(wheelhouse):
         made = tuple(_make_artefacts(session, fleet, recipe, wheelhouse))

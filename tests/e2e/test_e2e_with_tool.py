@@ -16,6 +16,8 @@ from interpreters import Python, at_hand, running
 from published_schemas import SCHEMAS
 from sandbox import STOCK, UNREACHABLE, NewSandbox, Result, Sandbox, run
 
+from fastinstall.core.errors import ExitCode
+
 ALL = extent.every_row
 _RUN = "import runpy, sys; sys.path.insert(0, sys.argv.pop(1)); runpy.run_module('fastinstall', run_name='__main__')"
 _OWN_WHEEL = """
@@ -29,9 +31,10 @@ _BRING = """
 import os, sys; sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from fastinstall.observe.session import open_session
-from fastinstall.fleet.tool_wheels import bring_tool
+from fastinstall.fleet.tool_wheels import fetch_tool, publish_tool
 session = open_session({**os.environ, "FASTINSTALL_CACHE_DIR": sys.argv[2], "HOME": sys.argv[3]}).listening(print)
-bring_tool(session, Path(sys.argv[3]), offline=True)
+with publish_tool(session, fetch_tool(session, Path(sys.argv[3]), offline=True)):
+    pass
 """
 
 
@@ -142,6 +145,28 @@ def test_what_cannot_be_brought_whole_is_not_brought(brought: Brought, unpacked:
 
     assert "cannot be written" in done.stderr, done.text
     assert sorted(in_the_way.parents[1].rglob("*")) == [in_the_way.parent, in_the_way]
+
+
+def test_where_the_tool_cannot_be_fetched_no_wheel_is_published(sandbox: Sandbox) -> None:
+    sums = sandbox.root / "wheelhouse/tool/SHA256SUMS"
+    sums.parent.mkdir(parents=True)
+    sums.write_text("no sums\n")
+
+    done = _build(sandbox, sums.parents[1])
+
+    assert done.exit_code == ExitCode.USAGE, done.text
+    assert [*sums.parents[1].rglob("*")] == [sums.parent, sums]
+
+
+def test_where_the_wheel_cannot_be_published_no_tool_is_left(sandbox: Sandbox) -> None:
+    in_the_way = sandbox.root / "wheelhouse/simple"
+    in_the_way.parent.mkdir()
+    in_the_way.touch()
+
+    done = _build(sandbox, in_the_way.parent)
+
+    assert done.exit_code == ExitCode.FAILED_UNCHANGED, done.text
+    assert [*in_the_way.parent.rglob("*")] == [in_the_way]
 
 
 def test_a_tool_that_was_brought_can_be_brought_on(brought: Brought, unpacked: Path, sandbox: Sandbox) -> None:

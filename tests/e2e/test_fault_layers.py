@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 from faults.scenes import PUBLISHED, Materials, Scene, make_scene, materials, picture
-from journaled import in_own_mounts, mount, swift_directory
+from journaled import in_own_mounts, swift_directory
+from own_mounts import mount
 from sandbox import UV, run
 
 

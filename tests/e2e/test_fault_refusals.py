@@ -51,8 +51,8 @@ def test_what_a_verb_says_of_a_call_that_was_refused_is_true(
 ) -> None:
     (space / name).mkdir()
     without = "" if extent.every_row else STAGE
-    trial = trial_of(name, space / name, disk, materials(shared_cache), without=without)
-    wrong = [*_list_wrong(name, trial)]
+    with trial_of(name, space / name, disk, materials(shared_cache), without=without) as trial:
+        wrong = [*_list_wrong(name, trial)]
     assert not wrong, "\n\n".join(wrong)
 
 

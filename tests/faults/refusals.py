@@ -1,8 +1,10 @@
-"""Every call refused, as a table: `python -m faults.refusals [--seconds N] [--jobs N] [--without PART] [SCENE...]`.
+"""Every call refused, as a table: `python -m faults.refusals [--half N] [--seconds N] [--jobs N] [SCENE...]`.
 
-With --seconds the calls come in a random order, always the same and each kind with each error in turn, until that time
-is over for a scene. Needs tests/ and tests/integration/ on PYTHONPATH, and FASTINSTALL_TEST_CACHE. Prints Markdown; 1
-where something was lost, half done or told wrongly.
+Each call is refused with each error, once and for good. With --half 1 or 2 in one of these ways only, by turns: both
+halves together are the whole. With --seconds each kind of call with each error is tried in turn, in a random order that
+is always the same, until that time is over for a scene. Needs tests/ and tests/integration/ on PYTHONPATH, and
+FASTINSTALL_TEST_CACHE. Prints Markdown, a row for each error once a scene is through; exits with 1 where something was
+lost, half done or told wrongly.
 """
 
 import argparse
@@ -15,6 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import product, takewhile
 from operator import itemgetter
@@ -22,7 +25,7 @@ from pathlib import Path
 
 from faults.refusing import ERRORS, Disk, Kind, Refusal
 from faults.scenes import Materials, materials
-from faults.told import GOOD, Outcome, trial_of
+from faults.told import GOOD, Outcome, Trial, trial_of
 
 VERBS = (
     *("published", "ours", "apply", "fix", "rollback", "forget", "recover-setup", "recover-rollback"),
@@ -42,30 +45,60 @@ def refusals_of(calls: Mapping[Kind, int], *, every: int) -> Iterator[Refusal]:
                 yield Refusal(kind=kind, number=number, error=error, lasting=lasting)
 
 
-def count_outcomes(name: str, given: Materials, seconds: float, without: str) -> Counter[tuple[int, Outcome]]:
-    """What became of a scene, by error and outcome; what went wrong is written to stderr.
+def halve(refusals: Iterable[Refusal], half: int) -> Iterator[Refusal]:
+    """Each call with each error in one way, once or for good by turns: 1 or 2; the other half has the other ways."""
+    for refusal in refusals:
+        if refusal.lasting == bool((refusal.number + ERRORS.index(refusal.error) + half - 1) % 2):
+            yield refusal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What became of the runs of a scene.
+
+    Attributes:
+        possible: runs, by error: each call, once and for good.
+        reached: runs in which that call came, by error.
+        outcomes: of runs, by error and outcome.
+    """
+
+    possible: Counter[int] = field(default_factory=Counter)
+    reached: Counter[int] = field(default_factory=Counter)
+    outcomes: Counter[tuple[int, Outcome]] = field(default_factory=Counter)
+
+
+def count_outcomes(name: str, given: Materials, asked: argparse.Namespace) -> Found:
+    """What became of a scene; what went wrong is written to stderr.
 
     Args:
         name: of the scene.
         given: what environments are made of.
-        seconds: after which no other call is tried.
-        without: a part of paths whose calls pass.
+        asked: on the command line.
     """
-    found: Counter[tuple[int, Outcome]] = Counter()
     with tempfile.TemporaryDirectory(prefix="fastinstall-refusals-", dir="/dev/shm") as space:
         for place in ("disk", "scene"):
             Path(space, place).mkdir()
-        with Disk(Path(space, "disk")) as disk:
-            trial = trial_of(name, Path(space, "scene"), disk, given, without=without)
-            refusals = _mix(refusals_of(trial.calls, every=1))
-            end = time.monotonic() + seconds
-            for refusal in takewhile(lambda _: time.monotonic() < end, refusals):
-                _run, judgement = trial.try_once(refusal)
-                found[refusal.error, judgement.outcome] += 1
-                if judgement.outcome not in GOOD:
-                    sys.stderr.write(f"{name}: {refusal}: {judgement.outcome}: {judgement.why}\n\n")
-                    sys.stderr.flush()
-            sys.stderr.write(f"{name}: {found.total()} of {len(refusals)} tried\n")
+        with (
+            Disk(Path(space, "disk")) as disk,
+            trial_of(name, Path(space, "scene"), disk, given, without=asked.without) as trial,
+        ):
+            return _count(trial, asked)
+
+
+def _count(trial: Trial, asked: argparse.Namespace) -> Found:
+    found = Found(possible=Counter(refusal.error for refusal in refusals_of(trial.calls, every=1)))
+    refusals = [*refusals_of(trial.calls, every=1)]
+    if asked.half:
+        refusals = [*halve(refusals, asked.half)]
+    end = time.monotonic() + asked.seconds
+    ordered = refusals if asked.seconds == float("inf") else _mix(refusals)
+    for refusal in takewhile(lambda _: time.monotonic() < end, ordered):
+        run, judgement = trial.try_once(refusal)
+        found.outcomes[refusal.error, judgement.outcome] += 1
+        found.reached[refusal.error] += bool(run.reached)
+        if judgement.outcome not in GOOD:
+            sys.stderr.write(f"{trial.scene.name}: {refusal}: {judgement.outcome}: {judgement.why}\n\n")
+            sys.stderr.flush()
     return found
 
 
@@ -85,27 +118,29 @@ def _mix(refusals: Iterable[Refusal]) -> Sequence[Refusal]:
 def main(words: Sequence[str]) -> int:
     """Print the table."""
     parser = argparse.ArgumentParser()
+    parser.add_argument("--half", type=int, choices=(1, 2), help="each call with each error in one way only")
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--without", default="", help="a part of paths whose calls pass")
     parser.add_argument("scenes", nargs="*", default=VERBS)
     asked = parser.parse_args(words)
     given = materials(Path(os.environ["FASTINSTALL_TEST_CACHE"]))
-    heads = ("verb", "error", "runs", *(outcome.value for outcome in Outcome))
+    heads = ("verb", "error", "possible", "runs", "refused", *(outcome.value for outcome in Outcome))
     _write(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
-    work = partial(count_outcomes, given=given, seconds=asked.seconds, without=asked.without)
+    work = partial(count_outcomes, given=given, asked=asked)
     wrong = 0
     with ThreadPoolExecutor(asked.jobs) as pool:
         for name, found in zip(asked.scenes, pool.map(work, asked.scenes), strict=True):
             _write_rows(name, found)
-            wrong += sum(count for (_, outcome), count in found.items() if outcome not in GOOD)
+            wrong += sum(count for (_, outcome), count in found.outcomes.items() if outcome not in GOOD)
     return 1 if wrong else 0
 
 
-def _write_rows(name: str, found: Counter[tuple[int, Outcome]]) -> None:
+def _write_rows(name: str, found: Found) -> None:
     for error in ERRORS:
-        counts = [found[error, outcome] for outcome in Outcome]
-        _write(f"| {' | '.join(map(str, (name, errno.errorcode[error], sum(counts), *counts)))} |")
+        counts = [found.outcomes[error, outcome] for outcome in Outcome]
+        cells = (name, errno.errorcode[error], found.possible[error], sum(counts), found.reached[error], *counts)
+        _write(f"| {' | '.join(map(str, cells))} |")
 
 
 def _write(line: str) -> None:

@@ -15,21 +15,26 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import partial
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from needs import require_system
 
 from faults.command import Ended
 from faults.forked import start
+from faults.held import hold_before_change, serve_copies
 
 ERRORS = (errno.EIO, errno.ENOSPC, errno.EACCES, errno.EROFS)
 """Of a disk that is dying, full, forbidden, remounted read-only."""
 
 _ORDERS = "REFUSE_ORDERS"
+_STREAMS = ("stdout", "stderr")
+_PIPES = ("asking", "answers")
 _PATH = 4096
 _PLACES = 4
 _SECONDS = 120.0
@@ -101,6 +106,19 @@ class Run(Ended):
         return f"{self.reached}\nexit code {self.code}\n{self.stdout}{self.stderr}"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """A command that has come so far.
+
+    Attributes:
+        passed: calls that came before.
+        go_on: runs it to its end on a disk that refuses a later one.
+    """
+
+    passed: Mapping[Kind, int]
+    go_on: Callable[[Refusal | None], Run]
+
+
 class _Orders(ctypes.Structure):
     _fields_ = (
         *((name, ctypes.c_int) for name in ("armed", "kind", "number", "error", "lasting")),
@@ -161,13 +179,54 @@ class Disk:
             refusal: of which call; None only counts.
         """
         self._order(area, refusal)
+        return self._end(self._ask(words, variables))
+
+    @contextmanager
+    def held(
+        self, words: Sequence[str], variables: Mapping[str, str], area: "Area", after: str = ""
+    ) -> "Iterator[Held]":
+        """Run the command line up to its first change, and from there to its end as often as it is asked.
+
+        Args:
+            words: see `run`.
+            variables: likewise.
+            area: likewise.
+            after: a word of a program that it has started before; empty for none.
+
+        Yields:
+            Runs it from there; nothing before it is done again, so that all has to lie there as it did then.
+        """
+        for name in _PIPES:
+            os.mkfifo(self._space / name)
+        self._order(area, None)
+        self._ask(words, variables, within=[os.path.realpath(directory) for directory in area.within], after=after)
+        asking_place, answers_place = (self._space / name for name in _PIPES)
+        with asking_place.open("wb", 0) as asking, answers_place.open("rb") as answers:
+            for place in (asking_place, answers_place):
+                place.unlink()
+            assert answers.readline() == b"held\n", "it ended, and changed nothing"
+            passed = list(self._orders.seen)
+            assert after or not any(passed), "something was changed before it could be held"
+
+            def go_on(refusal: Refusal | None) -> Run:
+                self._order(area, refusal)
+                self._orders.seen = type(self._orders.seen)(*passed)
+                asking.write(b"\n")
+                return self._end(int(answers.readline()))
+
+            yield Held(passed={kind: passed[kind] for kind in Kind}, go_on=go_on)
+
+    def _ask(self, words: Sequence[str], variables: Mapping[str, str], **held: object) -> int:
+        """Have the command line run; its exit code."""
         asked = {"words": list(words), "variables": {**variables, **self._own}, "directory": str(self._space)}
         assert self._server.stdin is not None
         assert self._server.stdout is not None
-        print(json.dumps(asked), file=self._server.stdin, flush=True)
-        code = int(self._server.stdout.readline())
+        print(json.dumps({**asked, **held}), file=self._server.stdin, flush=True)
+        return int(self._server.stdout.readline())
+
+    def _end(self, code: int) -> Run:
         self._orders.armed = 0
-        stdout, stderr = ((self._space / name).read_text("utf-8", "replace") for name in ("stdout", "stderr"))
+        stdout, stderr = ((self._space / name).read_text("utf-8", "replace") for name in _STREAMS)
         reached = f"{os.fsdecode(self._orders.call)} {os.fsdecode(self._orders.path)}" if self._orders.struck else ""
         calls = {kind: int(self._orders.seen[kind]) for kind in Kind}
         return Run(code=code, stdout=stdout, stderr=stderr, reached=reached, calls=calls)
@@ -196,34 +255,51 @@ def serve(space: Path) -> None:
     """Run each command line that is asked for, in a copy of this process; its exit code goes to stdout."""
     for line in sys.stdin:
         asked = json.loads(line)
-        sys.stdout.write(f"{_serve_one(asked, space)}\n")
+        streams = [os.open(space / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600) for name in _STREAMS]
+        child = start(partial(_work, asked, space, streams), streams[1])
+        code = 0 if "within" in asked else _wait(child)
+        for stream in streams:
+            os.close(stream)
+        sys.stdout.write(f"{code}\n")
         sys.stdout.flush()
         for name in _list_modules(space):
             with contextlib.suppress(Exception):  # not every module is made to be imported by its name
                 importlib.import_module(name)
 
 
-def _serve_one(asked: Mapping[str, object], space: Path) -> int:
-    words, variables = asked["words"], asked["variables"]
-    streams = [os.open(space / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600) for name in ("stdout", "stderr")]
+def _work(asked: Mapping[str, Any], space: Path, streams: Sequence[int]) -> int:
+    from fastinstall.cli.main import main
 
-    def work() -> int:
-        from fastinstall.cli.main import main
-
-        os.environ.clear()
-        os.environ.update(variables)  # type: ignore[call-overload]
-        os.chdir(str(asked["directory"]))
-        os.dup2(streams[0], 1)
-        code = main(words)  # type: ignore[arg-type]
-        if not (space / "modules").exists():
-            (space / "modules").write_text("\n".join(sys.modules), encoding="utf-8")
-        return code
-
-    child = start(work, streams[1])
-    code = _wait(child)
-    for stream in streams:
-        os.close(stream)
+    os.environ.clear()
+    os.environ.update(asked["variables"])
+    os.chdir(asked["directory"])
+    os.dup2(streams[0], 1)
+    if "within" in asked:
+        pipes = (os.open(space / _PIPES[0], os.O_RDONLY), os.open(space / _PIPES[1], os.O_WRONLY))
+        hold_before_change(asked["within"], asked["after"], partial(_hold, streams, pipes))
+    code = main(asked["words"])
+    if not (space / "modules").exists():
+        (space / "modules").write_text("\n".join(sys.modules), encoding="utf-8")
     return code
+
+
+def _hold(streams: Sequence[int], pipes: tuple[int, int]) -> None:
+    """Make copies that go on; each begins with what this process has printed."""
+    for printing in (sys.stdout, sys.stderr):
+        printing.flush()
+    sizes = [os.fstat(stream).st_size for stream in streams]
+
+    def copy() -> int | None:
+        child = os.fork()
+        if child != 0:
+            return _wait(child)
+        os.setsid()
+        for stream, size in zip(streams, sizes, strict=True):
+            os.ftruncate(stream, size)
+            os.lseek(stream, size, os.SEEK_SET)
+        return None
+
+    serve_copies(copy, pipes)
 
 
 def _list_modules(space: Path) -> Iterator[str]:

@@ -22,6 +22,7 @@ from made_once import key_of, made_once
 from sandbox import STOCK, UNREACHABLE, Result, Sandbox, Venv, run
 
 from fastinstall.core.surroundings import recipes_directory
+from faults import slim
 
 PUBLISHED = "pillow==12.1.1"
 """As pip brings it."""
@@ -141,7 +142,7 @@ def materials(cache: Path) -> Materials:
         cache: fastinstall's cache of the tests (`shared_cache`), which also keeps them.
     """
     recipes = sorted(recipes_directory().glob("*.toml"))
-    directory = cache / "testbed" / f"faults-{key_of(PUBLISHED, *recipes)}"
+    directory = cache / "testbed" / f"faults-{key_of(PUBLISHED, Path(slim.__file__), *recipes)}"
     return Materials(directory=made_once(directory, lambda made: _gather(Materials(directory=made), cache)))
 
 
@@ -200,12 +201,14 @@ def _gather(given: Materials, cache: Path) -> None:
     space = given.directory / "made"
     box = Sandbox(root=space, cache=cache, downloads=space / "downloads")
     base = box.venv(running(), pip=False)
-    for wheel, words in {given.ours: (), given.earlier: STOCK}.items():
-        built = box.cli("build", "-o", wheel, "--prefix", base.prefix, *words)
+    for place, words in {given.ours: (), given.earlier: STOCK}.items():
+        built = box.cli("build", "-o", space / place.name, "--prefix", base.prefix, *words)
         assert built.exit_code == 0, built.text
-    words = ("download", "--no-deps", "--only-binary", ":all:", "--dest", str(given.published), PUBLISHED)
+    words = ("download", "--no-deps", "--only-binary", ":all:", "--dest", str(space / given.published.name), PUBLISHED)
     downloaded = run((sys.executable, "-m", "pip", *words), box.variables())
     assert downloaded.exit_code == 0, downloaded.text
+    for place in (given.ours, given.earlier, given.published):
+        slim.repack(next((space / place.name).glob("*.whl")), place)
     base.prefix.rename(given.base)
     _note(_empty("notes", space / "notes", (), ()), given)
     shutil.rmtree(space)

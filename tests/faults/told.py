@@ -6,8 +6,10 @@ names a command that only recovers. That command is run, twice: the second time 
 
 import re
 import shlex
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
@@ -16,11 +18,21 @@ from fastinstall.journal.recover import recover
 from fastinstall.journal.snapshot import read_environment_history
 from fastinstall.journal.store import JournalStore
 from faults.command import but_journals_times
-from faults.refusing import Area, Disk, Kind, Refusal, Run
-from faults.scenes import Materials, Scene, make_scene, picture
+from faults.refusing import Area, Disk, Held, Kind, Refusal, Run
+from faults.scenes import Materials, Scene, make_scene
+from faults.trees import Pool, Tree
 
 Picture = Mapping[str, tuple[object, ...]]
 BUILDS = ("build", "build-conda")
+_STOPS = {
+    **dict.fromkeys(("published", "ours", "apply", "fix"), ("", "--stage")),
+    **dict.fromkeys(("guard-install", "guard-remove", "guard-pin", "guard-accept"), ("",)),
+    **dict.fromkeys(("rollback", "recover-setup", *BUILDS), ("",)),
+}
+"""Where commands are held: before their first change, and behind the program that tries what was staged.
+
+The others do not go on from there again and again as they do alone (`_hold`), and are run whole.
+"""
 _AS_BEFORE = (ExitCode.UNDETERMINED, ExitCode.REFUSED, ExitCode.FAILED_UNCHANGED, ExitCode.INTERRUPTED)
 _COMMAND = re.compile(r"fastinstall ((?:rollback|doctor|guard|setup)\b[^\n;]*)")
 _OF_THE_MOMENT = (".pyc", "RECORD", "pip.conf", "_fastinstall_guard", "SHA256SUMS", "index.")
@@ -57,36 +69,61 @@ class Judgement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """Where a command is held.
+
+    Attributes:
+        held: the command.
+        there: everything that lies there then.
+    """
+
+    held: Held
+    there: Tree
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
     """A command that is tried on a disk that refuses.
 
     Attributes:
         scene: before it.
+        pool: of the contents there, and what has been read of others.
+        start: everything that lies there before.
+        stops: of the command, where there are any.
         disk: on which.
         variables: of the command.
+        area: where calls are counted.
         before: what is there before it.
         after: what is there after it, but for what is another each time.
         calls: how many it makes, by kind.
-        area: where they are counted.
     """
 
     scene: Scene
+    pool: Pool
+    start: Tree
+    stops: Sequence[Stop]
     disk: Disk
     variables: Mapping[str, str]
+    area: Area
     before: Picture
     after: Picture
     calls: Mapping[Kind, int]
-    area: Area = field(default_factory=lambda: Area(within=()))
 
     def try_once(self, refusal: Refusal) -> tuple[Run, Judgement]:
-        """Run the command on a disk that refuses one thing, and judge it."""
-        self.scene.renew()
-        run = self.disk.run(self.scene.argv, self.variables, self.area, refusal)
+        """Run the command on a disk that refuses one thing, from the last stop before that, and judge it."""
+        fitting = [stop for stop in self.stops if stop.held.passed[refusal.kind] <= refusal.number]
+        if fitting:
+            self.pool.lay(fitting[-1].there, self.scene.live)
+            run = fitting[-1].held.go_on(refusal)
+        else:
+            self.pool.lay(self.start, self.scene.live)
+            run = self.disk.run(self.scene.argv, self.variables, self.area, refusal)
         return run, _judge(run, self)
 
 
-def trial_of(name: str, space: Path, disk: Disk, given: Materials, *, without: str = "") -> Trial:
-    """Make a scene, and run its command once on a disk that refuses nothing.
+@contextmanager
+def trial_of(name: str, space: Path, disk: Disk, given: Materials, *, without: str = "") -> Iterator[Trial]:
+    """Make a scene, and run its command on a disk that refuses nothing.
 
     Args:
         name: of the scene.
@@ -96,21 +133,55 @@ def trial_of(name: str, space: Path, disk: Disk, given: Materials, *, without: s
         without: a part of paths whose calls do not count.
 
     Raises:
-        AssertionError: the command does not succeed.
+        AssertionError: the command does not succeed, or the scene itself was changed.
     """
     scene = make_scene(name, space, given)
     own = {"FASTINSTALL_CACHE_DIR": str(given.cache)} if name in BUILDS else {}
     variables = {**scene.variables, **own}
     area = Area(within=(scene.prefix, scene.live / "out"), without=without)
-    before = _look(scene)
-    for _ in range(2):  # the first one brings the modules
-        scene.renew()
-        run = disk.run(scene.argv, variables, area)
-        assert run.code == 0, run.text
+    disk.run(scene.argv, variables, area)  # brings the modules
+    pool = Pool(space / "pool")
+    start = _lay_links(scene, pool)
+    before = _look(scene, pool)
+    whole = disk.run(scene.argv, variables, area)
+    assert whole.code == 0, whole.text
     trial = Trial(
-        scene=scene, disk=disk, variables=variables, before=before, after=_essence(scene), calls=run.calls, area=area
+        scene=scene,
+        pool=pool,
+        start=start,
+        stops=(),
+        disk=disk,
+        variables=variables,
+        area=area,
+        before=before,
+        after=_essence(scene, pool),
+        calls=whole.calls,
     )
-    return replace(trial, calls={kind: count for kind, count in run.calls.items() if count})
+    with ExitStack() as holding:
+        yield replace(trial, stops=[_hold(trial, after, holding) for after in _STOPS.get(name, ())])
+    assert not pool.written_through(), "the scene itself was changed"
+
+
+def _hold(trial: Trial, after: str, holding: ExitStack) -> Stop:
+    """Hold the command, and see that it goes on from there as it does from its start, again and again."""
+    trial.pool.lay(trial.start, trial.scene.live)
+    held = holding.enter_context(trial.disk.held(trial.scene.argv, trial.variables, trial.area, after))
+    stop = Stop(held=held, there=trial.pool.read(trial.scene.live))
+    for _ in range(2):
+        trial.pool.lay(stop.there, trial.scene.live)
+        run = held.go_on(None)
+        assert (run.code, run.calls) == (0, trial.calls), f"{run.calls} for {trial.calls}\n{run.text}"
+        assert _essence(trial.scene, trial.pool) == trial.after
+    return stop
+
+
+def _lay_links(scene: Scene, pool: Pool) -> Tree:
+    """Lay the scene out with the very files that it gets back before each run, whose inodes a held command knows."""
+    scene.renew()
+    start = pool.read(scene.live)
+    shutil.rmtree(scene.live)
+    pool.lay(start, scene.live)
+    return start
 
 
 def _judge(run: Run, trial: Trial) -> Judgement:
@@ -120,18 +191,18 @@ def _judge(run: Run, trial: Trial) -> Judgement:
         return _judge_changed(run, trial)
     hinted = run.code == ExitCode.OK or "hint:" in run.stderr
     if run.code == ExitCode.OK:
-        is_so = _is_finished(trial) and _essence(trial.scene) == trial.after
+        is_so = _is_finished(trial) and _essence(trial.scene, trial.pool) == trial.after
         return Judgement(outcome=Outcome.DONE) if is_so else _worse(run, trial, "it is not done")
     if run.code not in _AS_BEFORE:
         return _worse(run, trial, f"exit code {run.code} says nothing of the environment")
-    if but_journals_times(_look(trial.scene)) != but_journals_times(trial.before):
+    if but_journals_times(_look(trial.scene, trial.pool)) != but_journals_times(trial.before):
         return _worse(run, trial, "it is not as it was before")
     return Judgement(outcome=Outcome.AS_BEFORE) if hinted else _worse(run, trial, "there is no hint")
 
 
 def _judge_changed(run: Run, trial: Trial) -> Judgement:
     """Whether the command of the hint leads to what was before or after, and no further."""
-    if but_journals_times(_look(trial.scene)) == but_journals_times(trial.before) and _is_finished(trial):
+    if but_journals_times(_look(trial.scene, trial.pool)) == but_journals_times(trial.before) and _is_finished(trial):
         return _worse(run, trial, "it is as it was before")
     commands = _list_commands(run) if trial.scene.name not in BUILDS else (trial.scene.argv,)
     if not commands:
@@ -170,8 +241,10 @@ def _worse(run: Run, trial: Trial, why: str) -> Judgement:
 
 
 def _is_well(trial: Trial) -> bool:
-    now = _look(trial.scene)
-    return _is_finished(trial) and (_timeless(now) == _timeless(trial.before) or _essence(trial.scene) == trial.after)
+    now = _look(trial.scene, trial.pool)
+    return _is_finished(trial) and (
+        _timeless(now) == _timeless(trial.before) or _essence(trial.scene, trial.pool) == trial.after
+    )
 
 
 def _is_finished(trial: Trial) -> bool:
@@ -179,26 +252,29 @@ def _is_finished(trial: Trial) -> bool:
 
 
 def _list_differences(trial: Trial) -> Iterator[str]:
-    now, essence = _timeless(_look(trial.scene)), _essence(trial.scene)
+    now, essence = _timeless(_look(trial.scene, trial.pool)), _essence(trial.scene, trial.pool)
     for name, found, meant in (("before", now, _timeless(trial.before)), ("after", essence, trial.after)):
         paths = sorted(path for path in {*found, *meant} if found.get(path) != meant.get(path))
         yield f"unlike {name}: {len(paths)}: {paths[:6]}"
 
 
-def _look(scene: Scene) -> Picture:
-    """The environment, and what `build` makes beside it."""
-    out = picture(scene.live / "out")
-    return {**picture(scene.prefix), **{f"out/{path}": look for path, look in out.items()}}
+def _look(scene: Scene, pool: Pool) -> Picture:
+    """The environment, and what `build` makes beside it: mode, content and time, but not that of the directories."""
+    return {
+        f"{beside}{path}": (mode, content, 0 if path == "." else mtime_ns)
+        for beside, directory in (("", scene.prefix), ("out/", scene.live / "out"))
+        for path, (mode, mtime_ns, content) in pool.read(directory, keep=False).items()
+    }
 
 
 def _timeless(looks: Picture) -> Picture:
     return {path: look[:2] for path, look in looks.items()}
 
 
-def _essence(scene: Scene) -> Picture:
+def _essence(scene: Scene, pool: Pool) -> Picture:
     """What is there, without our records but for their number, and of what is another each time only that it is."""
     ours = ("share", "out/.")  # the second is half of a file that could not even be removed
-    looks = {path: look for path, look in _look(scene).items() if not path.startswith(ours)}
+    looks = {path: look for path, look in _look(scene, pool).items() if not path.startswith(ours)}
     kept = len(read_environment_history(scene.prefix, sized=False).setups)
     return {**{path: () if _is_of_the_moment(path) else look[:2] for path, look in looks.items()}, "setups": (kept,)}
 

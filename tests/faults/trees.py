@@ -25,6 +25,7 @@ _GROWING = (".jsonl", "history", ".log", "environments.txt")
 class _Seen:
     looks: tuple[int, ...]
     digest: str
+    kept: bool
 
 
 class Pool:
@@ -43,29 +44,30 @@ class Pool:
         self._directory = directory
         self._seen: dict[str, _Seen] = {}
 
-    def read(self, root: Path, changed: tuple[str, ...] = ()) -> dict[str, Entry]:
+    def read(self, root: Path, changed: tuple[str, ...] = (), *, keep: bool = True) -> dict[str, Entry]:
         """Look at a directory; empty where it is not there.
 
         Args:
             root: the directory.
             changed: absolute paths that are read whatever their times say.
+            keep: whether contents are put into the pool, to be laid out later.
         """
         for path in changed:
             self._seen.pop(path, None)
         self.numbers = {}
         if not root.is_dir():
             return {}
-        tree = {".": self._entry(str(root), root.lstat())}
+        tree = {".": self._entry(str(root), root.lstat(), keep=keep)}
         start = len(str(root)) + 1
         for entry in _walk(str(root)):
             status = entry.stat(follow_symlinks=False)
-            tree[entry.path[start:]] = self._entry(entry.path, status)
+            tree[entry.path[start:]] = self._entry(entry.path, status, keep=keep)
             self.numbers[entry.path[start:]] = status.st_ino
         return tree
 
     def lay(self, tree: Tree, root: Path) -> None:
         """Make a directory what a tree says, and leave alone what is so already."""
-        there = self.read(root)
+        there = self.read(root, keep=False)
         for path in sorted(there.keys() - tree.keys(), reverse=True):
             _remove(root / path, there[path])
         for path in sorted(tree.keys() & there.keys(), reverse=True):
@@ -103,21 +105,22 @@ class Pool:
             digest = hashlib.file_digest(stream, "sha256").hexdigest()
         return place == self._place((status.st_mode, status.st_mtime_ns, digest))
 
-    def _entry(self, path: str, status: os.stat_result) -> Entry:
+    def _entry(self, path: str, status: os.stat_result, *, keep: bool) -> Entry:
         content = ""
         if stat.S_ISREG(status.st_mode):
-            content = self._digest(path, status)
+            content = self._digest(path, status, keep=keep)
         elif stat.S_ISLNK(status.st_mode):
             content = str(Path(path).readlink())
         return (status.st_mode, status.st_mtime_ns, content)
 
-    def _digest(self, path: str, status: os.stat_result) -> str:
-        looks = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_mode)
+    def _digest(self, path: str, status: os.stat_result, *, keep: bool) -> str:
+        looks = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_mode)
         seen = self._seen.get(path)
-        if seen is None or seen.looks != looks:
+        if seen is None or seen.looks != looks or (keep and not seen.kept):
             content = Path(path).read_bytes()
-            digest = self.keep(content, (status.st_mode, status.st_mtime_ns, ""))[2]
-            self._seen[path] = seen = _Seen(looks=looks, digest=digest)
+            like = (status.st_mode, status.st_mtime_ns, "")
+            digest = self.keep(content, like)[2] if keep else hashlib.sha256(content).hexdigest()
+            self._seen[path] = seen = _Seen(looks=looks, digest=digest, kept=keep)
         return seen.digest
 
     def _place(self, entry: Entry) -> Path:

@@ -1,6 +1,5 @@
 """Environments to move things in, what they look like from outside, and death at any step."""
 
-import ctypes
 import hashlib
 import os
 import signal
@@ -14,6 +13,7 @@ from typing import Any
 
 import pytest
 from builders import changed, receipt
+from own_mounts import unshare_mounts
 
 from fastinstall.core import files
 from fastinstall.journal.recover import recover
@@ -236,10 +236,6 @@ def recover_all(store: JournalStore) -> None:
     assert store.unfinished() is None
 
 
-_CLONE_NEWNS = 0x0002_0000
-_MS_REC_PRIVATE = 0x4000 | 0x40000
-
-
 def in_own_mounts(work: Callable[[], None]) -> None:
     """Run something in a process that has a mount table of its own; skips where that is forbidden."""
     if os.geteuid() != 0:
@@ -248,8 +244,9 @@ def in_own_mounts(work: Callable[[], None]) -> None:
     if child == 0:
         code = 1
         try:
-            libc = ctypes.CDLL(None, use_errno=True)
-            if libc.unshare(_CLONE_NEWNS) != 0 or libc.mount(b"none", b"/", None, _MS_REC_PRIVATE, None) != 0:
+            try:
+                unshare_mounts()
+            except OSError:
                 os._exit(77)
             work()
             code = 0
@@ -261,14 +258,6 @@ def in_own_mounts(work: Callable[[], None]) -> None:
     if os.WIFEXITED(status) and os.WEXITSTATUS(status) == 77:
         pytest.skip("this machine forbids mount namespaces (unshare(2)), even to root")
     assert status == 0, "failed inside its own mounts; its traceback stands above"
-
-
-def mount(kind: str, target: Path, options: str = "", *, flags: int = 0) -> None:
-    """mount(2) of a filesystem without a device."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.mount(kind.encode(), os.fsencode(target), kind.encode(), flags, options.encode()) != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number), str(target))
 
 
 def fill(ballast: Path, *, leave: int) -> None:

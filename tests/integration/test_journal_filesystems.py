@@ -13,7 +13,6 @@ from journaled import (
     in_own_mounts,
     live,
     make_environment,
-    mount,
     open_transaction,
     picture,
     receipt_of,
@@ -24,6 +23,7 @@ from journaled import (
     swap_moves,
     write_tree,
 )
+from own_mounts import mount
 
 from fastinstall.core.errors import FastinstallError
 from fastinstall.journal.recover import rollback

@@ -19,7 +19,8 @@ from engaged import (
     make_conda_environment,
     open_in,
 )
-from journaled import FIRST, OLD_TIME, SITE, fill, in_own_mounts, live, mount, picture, receipt_of, write_tree
+from journaled import FIRST, OLD_TIME, SITE, fill, in_own_mounts, live, picture, receipt_of, write_tree
+from own_mounts import mount
 
 from fastinstall.core.errors import FailedError, FastinstallError, RefusedError
 from fastinstall.journal.entries import ExternalChange

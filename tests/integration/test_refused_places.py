@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 from interpreters import running
-from journaled import fill, in_own_mounts, mount
+from journaled import fill, in_own_mounts
+from own_mounts import mount
 from sandbox import STOCK, UNREACHABLE, Result, Sandbox, run
 
 from fastinstall.core.errors import ExitCode, FailedError, RefusedError

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 from interpreters import running
-from journaled import in_own_mounts, make_environment, mount, picture, set_up
+from journaled import in_own_mounts, make_environment, picture, set_up
+from own_mounts import mount
 from sandbox import Result, Sandbox, Venv, fastinstall, run
 from strangers import UNKNOWN, WHOM_NOBODY_KNOWS, WITHOUT_RIGHTS, cli_as, require_user
 

@@ -4,9 +4,17 @@
 """
 
 from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from fastinstall.apply.wheel_only import BuildOutcome, build_channel, build_wheel_into
+from fastinstall.apply.wheel_only import (
+    BuildOutcome,
+    build_proven_wheel,
+    publish_built_wheel,
+    publish_channel,
+    require_channel,
+)
 from fastinstall.cli.commands.plan import code_of, fleet_request
 from fastinstall.cli.common import make_request, progress_for, session_of, target_of, tell
 from fastinstall.cli.main import Context
@@ -14,11 +22,12 @@ from fastinstall.cli.text.fleets import fleet_text
 from fastinstall.core.errors import ExitCode, UsageError
 from fastinstall.core.home import expand_home
 from fastinstall.core.values import document, dump
-from fastinstall.fleet.wheels import build_fleet
+from fastinstall.fleet.wheels import build_fleet, plan_hosts
 from fastinstall.model.artefact import BuildReport, BuiltPackage, Format, ToolWheels
 from fastinstall.model.conda import CondaPackage
 from fastinstall.model.request import Request
 from fastinstall.observe.session import Session
+from fastinstall.wheelbuild.package_index import require_wheelhouse
 
 
 def run(arguments: Namespace, context: Context) -> int:
@@ -28,9 +37,18 @@ def run(arguments: Namespace, context: Context) -> int:
     session = session_of(context).listening(progress_for(context))
     output = expand_home(arguments.output).absolute()
     request = make_request(arguments, context)
-    build = build_channel if arguments.format == "conda" else build_wheel_into
-    built = build(session, target_of(arguments), request, output)
-    tool = _bring_tool(session, output, (built.python,), request) if arguments.with_tool else None
+    as_conda = arguments.format == "conda"
+    if as_conda:
+        require_channel(session, request, output)
+    else:
+        require_wheelhouse(session, output)
+    made = build_proven_wheel(session, target_of(arguments), request)
+    pythons = (made.interpreter.version,) if arguments.with_tool else ()
+    with _bring_tool(session, output, pythons, request) as tool:
+        if as_conda:
+            built = publish_channel(session, made, request, output)
+        else:
+            built = publish_built_wheel(session, made, output)
     if context.console.json:
         context.console.data(dump(document("build", _report(built, tool))))
     else:
@@ -39,11 +57,21 @@ def run(arguments: Namespace, context: Context) -> int:
     return ExitCode.OK
 
 
-def _bring_tool(session: Session, output: Path, pythons: tuple[str, ...], request: Request) -> ToolWheels:
-    """Fastinstall itself beside what was built, for its Pythons too."""
-    from fastinstall.fleet.tool_wheels import bring_tool  # noqa: PLC0415 (only with --with-tool)
+@contextmanager
+def _bring_tool(
+    session: Session, output: Path, pythons: tuple[str, ...], request: Request
+) -> Iterator[ToolWheels | None]:
+    """Put fastinstall itself beside what the block publishes, for its Pythons too; nothing without Pythons.
 
-    return bring_tool(session, output, pythons=pythons, offline=request.offline)
+    All of it is fetched before, and taken back where the block fails.
+    """
+    if not pythons:
+        yield None
+        return
+    from fastinstall.fleet.tool_wheels import fetch_tool, publish_tool  # noqa: PLC0415 (only with --with-tool)
+
+    with publish_tool(session, fetch_tool(session, output, pythons=pythons, offline=request.offline)) as tool:
+        yield tool
 
 
 def _report(built: BuildOutcome, tool: ToolWheels | None) -> BuildReport:
@@ -82,10 +110,10 @@ def run_for_hosts(arguments: Namespace, context: Context) -> int:
     session = session_of(context).listening(progress_for(context))
     wheelhouse = expand_home(arguments.output).absolute()
     request = make_request(arguments, context)
-    fleet = build_fleet(session, fleet_request(arguments), request, wheelhouse)
-    if arguments.with_tool and fleet.artefacts:
-        pythons = tuple(dict.fromkeys(artefact.python for artefact in fleet.artefacts))
-        _bring_tool(session, wheelhouse, pythons, request)
+    planned = plan_hosts(session, fleet_request(arguments), request)
+    pythons = tuple(dict.fromkeys(artefact.python for artefact in planned.artefacts)) if arguments.with_tool else ()
+    with _bring_tool(session, wheelhouse, pythons, request):
+        fleet = build_fleet(session, planned, wheelhouse)
     tell(context, "fleet", fleet, fleet_text)
     unmade = any(artefact.wheel is None for artefact in fleet.artefacts)
     return ExitCode.FAILED_UNCHANGED if unmade else code_of(fleet)

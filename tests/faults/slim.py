@@ -1,0 +1,50 @@
+"""Real wheels of Pillow with the fewest files of which a setup can still prove that they work.
+
+What the checks need is kept as it is: the core with the libraries that it loads, and the modules by which PIL imports,
+computes, and writes and reads JPEG, PNG and TIFF. A fault at each call of a setup then is some hundreds of runs.
+"""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from fastinstall.wheelbuild.wheel_files import pack_wheel, unpack_wheel
+
+_MODULES = frozenset(
+    {
+        *("__init__", "_binary", "_deprecate", "_imaging", "_typing", "_util", "_version", "features"),
+        *("ExifTags", "Image", "ImageChops", "ImageColor", "ImageDraw", "ImageEnhance", "ImageFile", "ImageFilter"),
+        *("ImageFont", "ImageMode", "ImageOps", "ImageStat", "ImageText"),
+        *("ImagePalette", "ImageSequence", "GimpGradientFile", "GimpPaletteFile", "PaletteFile"),
+        *("JpegImagePlugin", "JpegPresets", "PngImagePlugin", "TiffImagePlugin", "TiffTags"),
+    }
+)
+_LIBRARIES = ("_imaging_core", "jpeg", "tiff", "openjp2", "xcb", "Xau", "lzma", "zstd")
+"""What the core loads, and what that loads."""
+
+
+def repack(wheel: Path, directory: Path) -> Path:
+    """Pack a wheel again with what is needed of it.
+
+    Args:
+        wheel: of Pillow.
+        directory: gets the wheel, under the same name; made where it is missing.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    tree = directory / "tree"
+    unpack_wheel(wheel, tree)
+    for path in [*_list_needless(tree)]:
+        path.unlink()
+    pack_wheel(tree, directory / wheel.name)
+    shutil.rmtree(tree)
+    return directory / wheel.name
+
+
+def _list_needless(tree: Path) -> Iterator[Path]:
+    yield from tree.glob("*.dist-info/licenses/*")
+    for path in tree.glob("PIL/*"):
+        if path.name.partition(".")[0] not in _MODULES or path.suffix == ".pyi":
+            yield path
+    for path in tree.glob("pillow.libs/**/*.so*"):
+        if not path.name.removeprefix("lib").startswith(_LIBRARIES):
+            yield path

@@ -1,0 +1,23 @@
+"""What the settings of a machine's pip mean to the tests."""
+
+from pathlib import Path
+
+from index_settings import hide_further_settings
+from journaled import in_own_mounts
+
+_OF_THE_HOUSE = "[global]\ncert = /etc/house.pem\nconstraint = /etc/house.txt\n[install]\nuser = true\n"
+
+
+def test_of_the_settings_of_all_users_the_tests_obey_only_how_the_index_is_reached(tmp_path: Path) -> None:
+    file = tmp_path / "pip.conf"
+    file.write_text(_OF_THE_HOUSE)
+
+    def hide() -> None:
+        assert hide_further_settings(file) == ""
+        seen = file.read_text()
+        assert "house.pem" in seen
+        assert "house.txt" not in seen
+        assert "user" not in seen
+
+    in_own_mounts(hide)
+    assert file.read_text() == _OF_THE_HOUSE, "the machine keeps its own"
