@@ -255,8 +255,13 @@ def unpack_tar(archive: Path, directory: Path, wanted: Callable[[str], bool] = l
     return next(iter(tops))
 
 
-def read_tar_member(archive: Path, wanted: Callable[[str], bool]) -> bytes:
-    """The content of the first member with a wanted name, once the whole archive is found sound; empty without one.
+def read_tar_member(archive: Path, wanted: Callable[[str], bool], *, thorough: bool = True) -> bytes:
+    """Return the content of the first member with a wanted name; empty without one.
+
+    Args:
+        archive: the file.
+        wanted: says by its name whether it is that member.
+        thorough: look for damage behind that member too, which takes a second for each 50 MB.
 
     Raises:
         ArchiveError: it is damaged or hostile.
@@ -269,7 +274,7 @@ def read_tar_member(archive: Path, wanted: Callable[[str], bool]) -> bytes:
             found.append(b"".join(content))
 
     with foreign.open_foreign_file(archive) as packed:
-        _check_tar(archive, packed, look)
+        _check_tar(archive, packed, look, lambda: bool(found) and not thorough)
     return found[0] if found else b""
 
 
@@ -295,19 +300,26 @@ def _open_tar(packed: BinaryIO) -> tarfile.TarFile:
     return open_bounded_tar(cast("BinaryIO", gzip.GzipFile(fileobj=packed, mode="rb")))
 
 
-def _check_tar(archive: Path, packed: BinaryIO, look: Callable[[ArchiveMember, Iterator[bytes]], None]) -> None:
-    """Read to the end, or to the first objection, which comes before the content of the member that it is about."""
+def _check_tar(
+    archive: Path,
+    packed: BinaryIO,
+    look: Callable[[ArchiveMember, Iterator[bytes]], None],
+    is_enough: Callable[[], bool] = lambda: False,
+) -> None:
+    """Read to the end, or as far as is enough, or to an objection, which comes before the content that it is about."""
 
     def looked_at(opened: tarfile.TarFile) -> Iterator[ArchiveMember]:
         for info in opened:
             member = make_tar_member(info)
             yield member
             look(member, _read_tar_content(opened, info))
+            if is_enough():
+                return
 
     try:
         with _open_tar(packed) as opened:
             objection = explain_archive_objection(looked_at(opened), os.fstat(packed.fileno()).st_size)
-            if objection is None:
+            if objection is None and not is_enough():
                 _require_end_of_tar(opened)
     except BROKEN as error:
         raise ArchiveError(archive, Objection(reason=f"cannot be read: {error}")) from error

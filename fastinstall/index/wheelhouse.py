@@ -58,7 +58,7 @@ def describe_file(path: Path, expected: str | None = None) -> Artefact:
     Args:
         path: of the file, absolute.
         expected: the sha256 that `SHA256SUMS` or its place in our cache gives for it, if there is one; then a wheel is
-            not held against the sums inside it.
+            not held against the sums inside it, and an sdist is read as far as its PKG-INFO.
 
     Raises:
         FailedError: the file is damaged.
@@ -75,7 +75,8 @@ def describe_file(path: Path, expected: str | None = None) -> Artefact:
                 f"{path}: damaged: sha256 is {digest}, but {_SUMS} says {expected.lower()}",
                 hint=again,
             )
-        metadata = read_sound_metadata(path, thorough=expected is None) if parsed.is_wheel else _read_information(path)
+        read = read_sound_metadata if parsed.is_wheel else _read_information
+        metadata = read(path, thorough=expected is None)
     except OSError as error:
         raise FailedError(f"{path}: cannot be read: {error.strerror or error}", hint=again) from error
     headers = HeaderParser().parsestr(metadata)
@@ -110,10 +111,10 @@ def recipe_of(path: Path | None) -> str:
     return str(made.get("recipe", "")) if isinstance(made, dict) else ""
 
 
-def _read_information(sdist: Path) -> str:
+def _read_information(sdist: Path, *, thorough: bool) -> str:
     """An sdist's PKG-INFO; empty if it has none."""
     if sdist.suffix != ".zip":
-        return read_tar_member(sdist, _is_information).decode("utf-8", "replace")
+        return read_tar_member(sdist, _is_information, thorough=thorough).decode("utf-8", "replace")
     with sound_zip(sdist) as archive:
         found = next(filter(_is_information, archive.files), None)
         return archive.read(found).decode("utf-8", "replace") if found else ""

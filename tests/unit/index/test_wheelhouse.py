@@ -1,3 +1,4 @@
+import gzip
 import hashlib
 import io
 import tarfile
@@ -10,7 +11,7 @@ import pytest
 
 from fastinstall.core.archive_members import ArchiveError
 from fastinstall.core.errors import DocumentError, FailedError
-from fastinstall.index.wheelhouse import read_sums, read_wheelhouse, require_stack_alone
+from fastinstall.index.wheelhouse import describe_file, read_sums, read_wheelhouse, require_stack_alone
 
 WHEEL = "pillow-12.1.1-cp311-cp311-manylinux_2_28_x86_64.whl"
 SDIST = "pillow_simd-12.1.1.post0.tar.gz"
@@ -69,6 +70,18 @@ def test_a_file_that_differs_from_its_sum_is_named_with_both_hashes(tmp_path: Pa
     assert WHEEL in failed.value.message
     assert "0" * 64 in failed.value.message
     assert hashlib.sha256(wheel.read_bytes()).hexdigest() in failed.value.message
+
+
+def test_an_sdist_whose_sum_is_known_is_read_as_far_as_its_metadata(tmp_path: Path) -> None:
+    sdist = write_sdist(tmp_path)
+    with gzip.open(sdist) as packed:
+        whole = packed.read()
+    sdist.write_bytes(gzip.compress(whole[: 4 * 512]))  # no end of the archive behind the second member
+
+    with pytest.raises(ArchiveError):
+        describe_file(sdist)
+
+    assert describe_file(sdist, hashlib.sha256(sdist.read_bytes()).hexdigest()).requires_python == ">=3.10"
 
 
 @pytest.mark.parametrize("line", ["{sha256}  {name}", "{sha256} *{name}", "{sha256}  ./{name}", "{sha256}  {name}\n\n"])
