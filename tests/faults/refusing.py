@@ -255,7 +255,9 @@ def serve(space: Path) -> None:
     """Run each command line that is asked for, in a copy of this process; its exit code goes to stdout."""
     for line in sys.stdin:
         asked = json.loads(line)
-        streams = [os.open(space / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600) for name in _STREAMS]
+        streams = [
+            os.open(space / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600) for name in _STREAMS
+        ]
         child = start(partial(_work, asked, space, streams), streams[1])
         code = 0 if "within" in asked else _wait(child)
         for stream in streams:

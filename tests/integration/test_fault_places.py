@@ -20,7 +20,6 @@ from journaled import (
     in_own_mounts,
     live,
     make_environment,
-    mount,
     open_transaction,
     picture,
     receipt_of,
@@ -28,6 +27,7 @@ from journaled import (
     swap_moves,
     write_tree,
 )
+from own_mounts import mount
 
 from fastinstall.core.errors import EnvironmentDamagedError, FailedError, FastinstallError, RefusedError
 from fastinstall.journal.recover import forget, recover, rollback
