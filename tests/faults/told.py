@@ -27,7 +27,7 @@ BUILDS = ("build", "build-conda")
 _STOPS = {
     **dict.fromkeys(("published", "ours", "apply", "fix"), ("", "--stage")),
     **dict.fromkeys(("guard-install", "guard-remove", "guard-pin", "guard-accept"), ("",)),
-    **dict.fromkeys(("rollback", "recover-setup", *BUILDS), ("",)),
+    **dict.fromkeys(("rollback", "recover-setup", "build"), ("",)),
 }
 """Where commands are held: before their first change, and behind the program that tries what was staged.
 
