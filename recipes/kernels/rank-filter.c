@@ -1,10 +1,19 @@
-/* Rank filters of 3 x 3 and 5 x 5 on one channel: Batcher's network sorts the windows of sixty-four pixels at once. */
+/* Rank filters of 3 x 3 and 5 x 5 on one channel: Batcher's network sorts the windows of many pixels at once. */
 
 #include "vectors.h"
 
 #define MOST 32 /* a power of two for the network; windows have 9 or 25 */
 
-typedef UINT8 Lane __attribute__((vector_size(64)));
+/* Several registers keep the CPU busy; GCC computes what is wider than one of them byte by byte. */
+#if defined(__clang__)
+#define WIDTH 64
+#elif defined(__AVX2__)
+#define WIDTH 32
+#else
+#define WIDTH 16
+#endif
+
+typedef UINT8 Lane __attribute__((vector_size(WIDTH)));
 
 INLINE void
 order_pair(Lane *a, Lane *b) {
