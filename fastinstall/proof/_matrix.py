@@ -135,9 +135,10 @@ def convolve(side: int, image: Any, kernel: str, scale: str, offset: str) -> Any
 
 
 def alpha_composite(image: Any, alpha: str) -> Any:
+    over = other(image).copy()
     if alpha:
-        image.putalpha(int(alpha))
-    return Image.alpha_composite(image, other(image))
+        over.putalpha(int(alpha))
+    return Image.alpha_composite(image, over)
 
 
 def unsharp_mask(image: Any, radius: str, percent: str, threshold: str) -> Any:
