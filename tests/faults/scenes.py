@@ -141,7 +141,7 @@ def materials(cache: Path) -> Materials:
     Args:
         cache: fastinstall's cache of the tests (`shared_cache`), which also keeps them.
     """
-    recipes = sorted(recipes_directory().glob("*.toml"))
+    recipes = sorted((*recipes_directory().glob("*.toml"), *recipes_directory().glob("kernels/*")))
     directory = cache / "testbed" / f"faults-{key_of(PUBLISHED, Path(slim.__file__), *recipes)}"
     return Materials(directory=made_once(directory, lambda made: _gather(Materials(directory=made), cache)))
 
