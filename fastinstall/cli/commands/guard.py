@@ -141,8 +141,9 @@ def _tell_change(change: "ProjectChange", context: Context) -> None:
     if not change.diff:
         console.talk(f"nothing to change in {change.project}")
     else:
-        console.talk(f"to apply it: pipe it into: git -C {where} apply")
-        console.talk(f"to be able to undo it: > pin.patch; git -C {where} apply pin.patch; later: apply -R pin.patch")
+        console.talk(f"to apply it, pipe it into: git -C {where} apply")
+        # -C changes the directory, so the file comes by stdin
+        console.talk(f"to undo it later, save it as pin.patch: git -C {where} apply -R < pin.patch")
 
 
 _WHAT_GOES = "the guards, the pins and the record of the setup go; PIL stays as it is"
