@@ -64,7 +64,7 @@ def prepare_pin(session: Session, facts: Facts, receipt: Receipt, project: Proje
     pin = PipPin(
         prefix=prefix,
         requirement=requirement_of(receipt.distribution, receipt.version),
-        wheel=find_installed_wheel_of(session, prefix, receipt),
+        wheel=find_installed_wheel_of(session, prefix, receipt, rebuilt_by="--pin"),
         links=list_links_beside_pin(session, prefix, project),
     )
     PinTrial(
@@ -146,8 +146,14 @@ def _read_conda_pins(prefix: Path) -> str:
     return foreign.text_if_there(prefix / PINNED)
 
 
-def find_installed_wheel_of(session: Session, prefix: Path, receipt: Receipt) -> Path:
+def find_installed_wheel_of(session: Session, prefix: Path, receipt: Receipt, *, rebuilt_by: str) -> Path:
     """Return the very wheel that was installed: of the cache, or of the wheelhouse that it came from.
+
+    Args:
+        session: the outside world.
+        prefix: the environment.
+        receipt: of what is set up in it.
+        rebuilt_by: the flag of `setup` that has it build the wheel again, for the hint.
 
     Raises:
         RefusedError: it is in neither.
@@ -161,7 +167,7 @@ def find_installed_wheel_of(session: Session, prefix: Path, receipt: Receipt) ->
     raise RefusedError(
         f"{receipt.wheel} is no longer in the cache, and a pin needs it: "
         "a constraint that finds none has pip go back on whatever requires Pillow",
-        hint=f"rebuild it: fastinstall setup --upgrade --prefix {quote(prefix)}",
+        hint=f"rebuild it: fastinstall setup {rebuilt_by} --prefix {quote(prefix)}",
     )
 
 

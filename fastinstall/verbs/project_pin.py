@@ -49,7 +49,9 @@ def pin_project(
             hint=f"name it: fastinstall guard pin --prefix {quote(prefix)} --project DIR",
         )
     by_packages = tools()[found.manager].takes_packages
-    wheel = Path(receipt.wheel) if by_packages else find_installed_wheel_of(session, prefix, receipt)
+    wheel = Path(receipt.wheel)
+    if not by_packages:
+        wheel = find_installed_wheel_of(session, prefix, receipt, rebuilt_by="--upgrade")
     directory = wheels.absolute() if wheels is not None else session.directories.data / "wheels"
     refuse_homeless(directory)
     request = PinRequest(prefix=prefix, project=found, receipt=receipt, wheel=wheel, directory=directory)
